@@ -1,0 +1,78 @@
+//! The operands string of a site: where the arguments that the program keeps at hand are.
+//!
+//! One entry for each argument, separated by one space: `-` where the program keeps nothing, or an operand in the syntax of
+//! SystemTap's SDT, `[-]SIZE[f]@OPERAND`: bytes, negative for signed, `f` for floating point, and an assembler operand.
+
+/// One entry of an operands string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand<'a> {
+    /// Nothing is kept (`-`).
+    None,
+    /// The argument is at `place`.
+    Kept(Kept<'a>),
+}
+
+/// Where a kept argument is, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kept<'a> {
+    /// Size in bytes: 1, 2, 4 or 8.
+    pub size: u8,
+    /// Whether it is a signed integer.
+    pub signed: bool,
+    /// Whether it is a floating-point number.
+    pub float: bool,
+    /// The assembler's operand: a register with or without `%`, an immediate, or memory.
+    pub place: &'a [u8],
+}
+
+/// The entries of an operands string; an empty string has none. An entry that is no operand is an error that holds its bytes.
+pub fn parse(operands: &[u8]) -> impl Iterator<Item = Result<Operand<'_>, &[u8]>> {
+    operands.split(|&byte| byte == b' ').filter(|entry| !entry.is_empty()).map(|entry| parse_entry(entry).ok_or(entry))
+}
+
+fn parse_entry(entry: &[u8]) -> Option<Operand<'_>> {
+    if entry == b"-" {
+        return Some(Operand::None);
+    }
+    let (signed, rest) = match entry.strip_prefix(b"-") {
+        Some(rest) => (true, rest),
+        None => (false, entry),
+    };
+    let (&digit, rest) = rest.split_first()?;
+    let size = match digit {
+        b'1' | b'2' | b'4' | b'8' => digit - b'0',
+        _ => return None,
+    };
+    let (float, rest) = match rest.strip_prefix(b"f") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let place = rest.strip_prefix(b"@").filter(|place| !place.is_empty())?;
+    Some(Operand::Kept(Kept { size, signed, float, place }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{vec, vec::Vec};
+
+    #[test]
+    fn operands_are_read_as_sdt_has_them() {
+        let kept = |size, signed, float, place| Ok(Operand::Kept(Kept { size, signed, float, place }));
+        assert_eq!(
+            parse(b"-4@eax - 8@%rdi 8f@xmm1 1@-4(%rbp) -8@$-5").collect::<Vec<_>>(),
+            vec![
+                kept(4, true, false, &b"eax"[..]),
+                Ok(Operand::None),
+                kept(8, false, false, b"%rdi"),
+                kept(8, false, true, b"xmm1"),
+                kept(1, false, false, b"-4(%rbp)"),
+                kept(8, true, false, b"$-5"),
+            ]
+        );
+        assert_eq!(parse(b"").count(), 0);
+        for bad in ["3@eax", "4@", "@eax", "4eax", "--4@eax", "4ff@x", "x"] {
+            assert_eq!(parse(bad.as_bytes()).collect::<Vec<_>>(), vec![Err(bad.as_bytes())], "{bad}");
+        }
+    }
+}

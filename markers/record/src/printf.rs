@@ -1,0 +1,371 @@
+//! The grammar of printf formats: `%[flags][width][.precision][length]conversion`, ISO C23 7.23.6.1 with the GNU flag `'`.
+//!
+//! A parser gives the format's pieces with their byte ranges, so that an error can point at a conversion inside a format. What
+//! a conversion accepts is in [`crate::conversion`].
+
+use core::fmt;
+use core::ops::Range;
+
+/// One piece of a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Text that stands for itself.
+    Literal(Range<usize>),
+    /// `%%`.
+    Percent(Range<usize>),
+    /// A conversion, which takes one argument and one more for each `*`.
+    Conversion(Conversion),
+}
+
+/// One conversion of a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// Where it stands in the format, from `%` to the conversion specifier, in bytes.
+    pub range: Range<usize>,
+    /// Its flags.
+    pub flags: Flags,
+    /// The minimum field width; `None` where there is none.
+    pub width: Option<Count>,
+    /// The precision; `None` where there is none. A lone `.` is 0.
+    pub precision: Option<Count>,
+    /// The length modifier.
+    pub length: Length,
+    /// The conversion specifier.
+    pub specifier: Specifier,
+}
+
+impl Conversion {
+    /// How many arguments of type `int` stand before the conversion's own: one for each `*`.
+    #[must_use]
+    pub fn stars(&self) -> usize {
+        [self.width, self.precision].into_iter().filter(|count| *count == Some(Count::Argument)).count()
+    }
+}
+
+/// The flags of a conversion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `-`: left-justified.
+    pub minus: bool,
+    /// `+`: always a sign.
+    pub plus: bool,
+    /// ` `: a space in place of a plus sign.
+    pub space: bool,
+    /// `#`: the alternative form.
+    pub alternative: bool,
+    /// `0`: padded with zeros.
+    pub zero: bool,
+    /// `'`: digits grouped.
+    pub group: bool,
+}
+
+/// A width or a precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// The digits in the format.
+    Digits(u32),
+    /// `*`: an argument of type `int`.
+    Argument,
+}
+
+/// A length modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the variants are the modifiers")]
+pub enum Length {
+    None,
+    Hh,
+    H,
+    L,
+    Ll,
+    J,
+    Z,
+    T,
+    /// `L`: long double.
+    BigL,
+}
+
+impl Length {
+    /// All of them, in the order in which the standard lists them.
+    pub const ALL: [Self; 9] =
+        [Self::None, Self::Hh, Self::H, Self::L, Self::Ll, Self::J, Self::Z, Self::T, Self::BigL];
+
+    /// The modifier as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Hh => "hh",
+            Self::H => "h",
+            Self::L => "l",
+            Self::Ll => "ll",
+            Self::J => "j",
+            Self::Z => "z",
+            Self::T => "t",
+            Self::BigL => "L",
+        }
+    }
+}
+
+/// A conversion specifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Specifier(u8);
+
+impl Specifier {
+    /// All of them, in the order of the table in `docs/section-format.md`.
+    pub const ALL: &'static [u8] = b"diuoxXbBcspeEfFgGaA";
+
+    /// The specifier that `letter` is; `None` where it is none.
+    #[must_use]
+    pub fn new(letter: u8) -> Option<Self> {
+        Self::ALL.contains(&letter).then_some(Self(letter))
+    }
+
+    /// The letter.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        self.0 as char
+    }
+}
+
+/// What is wrong with a format, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The bytes of the format from the `%` to the one that is wrong.
+    pub range: Range<usize>,
+    /// What is wrong.
+    pub kind: ErrorKind,
+}
+
+/// What is wrong with a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The format ends inside a conversion.
+    Incomplete,
+    /// There is no conversion specifier of that byte.
+    Unknown(u8),
+    /// `%n` writes to memory; a marker only reads.
+    WritesMemory,
+    /// `%1$d`: arguments are taken in their order only.
+    Positional,
+    /// The width or precision does not fit 32 bits.
+    CountTooLarge,
+    /// `%%` takes neither flags nor counts nor a length.
+    PercentNotAlone,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ErrorKind::Incomplete => f.write_str("the format ends inside a conversion: write `%%` for a percent sign"),
+            ErrorKind::Unknown(byte) => {
+                write!(
+                    f,
+                    "unknown conversion `{}`: use one of d i u o x X b B c s p e E f F g G a A, or `%%` for a percent sign",
+                    byte.escape_ascii()
+                )
+            }
+            ErrorKind::WritesMemory => f.write_str("`%n` writes to memory, and a marker only reads: remove it"),
+            ErrorKind::Positional => f.write_str("arguments are taken in their order: `%1$d` is `%d`"),
+            ErrorKind::CountTooLarge => f.write_str("the width or precision does not fit 32 bits"),
+            ErrorKind::PercentNotAlone => f.write_str("a percent sign is `%%`, with nothing between"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// The pieces of a format, in its order. Reading goes on after an error, behind the bytes that it names.
+#[derive(Clone, Debug)]
+pub struct Pieces<'a> {
+    format: &'a [u8],
+    offset: usize,
+}
+
+/// Reads `format`.
+#[must_use]
+pub fn parse(format: &[u8]) -> Pieces<'_> {
+    Pieces { format, offset: 0 }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Result<Piece, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.offset;
+        if self.peek()? != b'%' {
+            let rest = self.format.get(start..).unwrap_or_default();
+            self.offset += rest.iter().take_while(|&&byte| byte != b'%').count();
+            return Some(Ok(Piece::Literal(start..self.offset)));
+        }
+        self.offset += 1;
+        Some(self.conversion(start).map_err(|kind| Error { range: start..self.offset, kind }))
+    }
+}
+
+impl Pieces<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.format.get(self.offset).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let taken = self.peek() == Some(byte);
+        self.offset += usize::from(taken);
+        taken
+    }
+
+    fn conversion(&mut self, start: usize) -> Result<Piece, ErrorKind> {
+        let flags = self.flags();
+        let width = self.count()?;
+        if self.take(b'$') {
+            return Err(ErrorKind::Positional);
+        }
+        let precision = match self.take(b'.') {
+            true => self.count()?.or(Some(Count::Digits(0))),
+            false => None,
+        };
+        let length = self.length();
+        let letter = self.peek().ok_or(ErrorKind::Incomplete)?;
+        self.offset += 1;
+        if letter == b'%' {
+            return match self.offset - start {
+                2 => Ok(Piece::Percent(start..self.offset)),
+                _ => Err(ErrorKind::PercentNotAlone),
+            };
+        }
+        let specifier = Specifier::new(letter).ok_or(match letter {
+            b'n' => ErrorKind::WritesMemory,
+            _ => ErrorKind::Unknown(letter),
+        })?;
+        let range = start..self.offset;
+        Ok(Piece::Conversion(Conversion { range, flags, width, precision, length, specifier }))
+    }
+
+    fn flags(&mut self) -> Flags {
+        let mut flags = Flags::default();
+        while let Some(byte) = self.peek() {
+            *match byte {
+                b'-' => &mut flags.minus,
+                b'+' => &mut flags.plus,
+                b' ' => &mut flags.space,
+                b'#' => &mut flags.alternative,
+                b'0' => &mut flags.zero,
+                b'\'' => &mut flags.group,
+                _ => break,
+            } = true;
+            self.offset += 1;
+        }
+        flags
+    }
+
+    fn count(&mut self) -> Result<Option<Count>, ErrorKind> {
+        if self.take(b'*') {
+            return Ok(Some(Count::Argument));
+        }
+        let mut count = None;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            self.offset += 1;
+            let value = u32::from(digit - b'0');
+            let next = count.unwrap_or(0u32).checked_mul(10).and_then(|count| count.checked_add(value));
+            count = Some(next.ok_or(ErrorKind::CountTooLarge)?);
+        }
+        Ok(count.map(Count::Digits))
+    }
+
+    fn length(&mut self) -> Length {
+        match self.peek() {
+            Some(b'h') => self.doubled(b'h', Length::H, Length::Hh),
+            Some(b'l') => self.doubled(b'l', Length::L, Length::Ll),
+            Some(b'j') => self.single(Length::J),
+            Some(b'z') => self.single(Length::Z),
+            Some(b't') => self.single(Length::T),
+            Some(b'L') => self.single(Length::BigL),
+            _ => Length::None,
+        }
+    }
+
+    fn single(&mut self, length: Length) -> Length {
+        self.offset += 1;
+        length
+    }
+
+    fn doubled(&mut self, byte: u8, once: Length, twice: Length) -> Length {
+        self.offset += 1;
+        if self.take(byte) { twice } else { once }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, vec, vec::Vec};
+
+    fn conversions(format: &str) -> Vec<Conversion> {
+        parse(format.as_bytes())
+            .filter_map(|piece| match piece.unwrap() {
+                Piece::Conversion(conversion) => Some(conversion),
+                Piece::Literal(_) | Piece::Percent(_) => None,
+            })
+            .collect()
+    }
+
+    fn errors(format: &[u8]) -> Vec<(Range<usize>, ErrorKind)> {
+        parse(format).filter_map(Result::err).map(|error| (error.range, error.kind)).collect()
+    }
+
+    #[test]
+    fn pieces_cover_the_format() {
+        let pieces: Vec<_> = parse("a %% \u{e9}%-8.3ldb%p".as_bytes()).map(Result::unwrap).collect();
+        assert_eq!(pieces[..3], [Piece::Literal(0..2), Piece::Percent(2..4), Piece::Literal(4..7)]);
+        assert_eq!(
+            pieces[3],
+            Piece::Conversion(Conversion {
+                range: 7..14,
+                flags: Flags { minus: true, ..Flags::default() },
+                width: Some(Count::Digits(8)),
+                precision: Some(Count::Digits(3)),
+                length: Length::L,
+                specifier: Specifier(b'd'),
+            })
+        );
+        assert_eq!(pieces[4], Piece::Literal(14..15));
+        assert_eq!(pieces.len(), 6);
+        assert_eq!(parse(b"").count(), 0);
+    }
+
+    #[test]
+    fn every_part_of_a_conversion_is_read() {
+        let all = conversions("%-+ #0'*.*llX%.f%#018hhx%.5s");
+        assert_eq!(
+            all[0].flags,
+            Flags { minus: true, plus: true, space: true, alternative: true, zero: true, group: true }
+        );
+        assert_eq!((all[0].width, all[0].precision, all[0].stars()), (Some(Count::Argument), Some(Count::Argument), 2));
+        assert_eq!(all[1].precision, Some(Count::Digits(0)));
+        assert_eq!((all[2].width, all[2].length), (Some(Count::Digits(18)), Length::Hh));
+        assert_eq!((all[3].precision, all[3].stars()), (Some(Count::Digits(5)), 0));
+    }
+
+    #[test]
+    fn every_length_and_specifier_is_read_back() {
+        for length in Length::ALL {
+            for &letter in Specifier::ALL {
+                let format = format!("%{}{}", length.as_str(), letter as char);
+                let read = conversions(&format);
+                assert_eq!((read[0].length, read[0].specifier), (length, Specifier(letter)), "{format}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_name_the_bytes_and_reading_goes_on() {
+        assert_eq!(errors(b"a %d %y %n"), vec![(5..7, ErrorKind::Unknown(b'y')), (8..10, ErrorKind::WritesMemory)]);
+        assert_eq!(errors(b"50%"), vec![(2..3, ErrorKind::Incomplete)]);
+        assert_eq!(errors(b"%l"), vec![(0..2, ErrorKind::Incomplete)]);
+        assert_eq!(errors(b"%1$d"), vec![(0..3, ErrorKind::Positional)]);
+        assert_eq!(errors(b"%4294967296d"), vec![(0..11, ErrorKind::CountTooLarge)]);
+        assert_eq!(errors(b"%4294967295d"), vec![]);
+        assert_eq!(errors(b"%5%"), vec![(0..3, ErrorKind::PercentNotAlone)]);
+        assert_eq!(errors(b"%\xff"), vec![(0..2, ErrorKind::Unknown(0xff))]);
+    }
+}

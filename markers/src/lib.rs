@@ -1,0 +1,2 @@
+//! Simple markers.
+#![no_std]

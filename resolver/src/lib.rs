@@ -1,0 +1,1 @@
+//! Finds simple markers in built programs.
