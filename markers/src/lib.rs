@@ -1,2 +1,66 @@
-//! Simple markers.
+//! Static probe points that cost no instruction.
+//!
+//! ```
+//! use simple_markers::simple_mark;
+//!
+//! struct Queue { depth: u32 }
+//!
+//! fn dispatch(queue: &Queue, tag: u64) {
+//!     simple_mark!(queue:dispatch, "request %lu, %u waiting", tag, queue.depth);
+//!     // ...
+//! }
+//! # dispatch(&Queue { depth: 1 }, 2);
+//! ```
+//!
+//! A marker writes its name, file, line, format and arguments into a section that is never loaded, together with the address of
+//! the code that stands after it. Nothing is executed: not at `opt-level = 3`, not in a debug build. The command `smark`
+//! (crate `simple-markers-resolver`) lists the markers of a built program and says where each of them ended up.
+//!
+//! See [`simple_mark!`] for the syntax, what the arguments may be, and what a marker does cost.
+//!
+//! # Where markers are emitted
+//!
+//! On ELF targets of x86, x86-64, AArch64 and RISC-V. Elsewhere, under Miri, with the feature `off` and with
+//! `RUSTFLAGS="--cfg simple_marker_off"` every check stays and nothing is emitted.
+//!
+//! # Features
+//!
+//! - `alloc` (on by default): `%s` and `%p` know `String`, `Vec<u8>`, `Box`, `Rc`, `Arc`, `Cow` and `CString`. A `no_std` program
+//!   without an allocator turns it off.
+//! - `off`: checks markers and emits nothing.
+//!
+//! # C and C++
+//!
+//! The same markers for C are in `simple_marker.h`; [`include_dir`] tells a build script where it is.
 #![no_std]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+mod check;
+pub mod conversion;
+mod target;
+
+/// The folder of `simple_marker.h`, for a build script that compiles C with markers.
+///
+/// With this crate among the `[build-dependencies]`:
+///
+/// ```
+/// println!("cargo::rerun-if-changed={}", simple_markers::include_dir());
+/// // cc::Build::new().include(simple_markers::include_dir()).file("src/queue.c").compile("queue");
+/// assert!(std::path::Path::new(simple_markers::include_dir()).join("simple_marker.h").exists());
+/// ```
+#[must_use]
+pub const fn include_dir() -> &'static str {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/include")
+}
+
+/// What the expansion of [`simple_mark!`] names. Not an interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::check::{address, check_path, pointer, shown, star, text};
+    pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_text};
+    pub use core::arch::{asm, global_asm};
+    pub use core::{column, concat, file, line};
+    pub use simple_markers_macros::marker;
+}

@@ -1,0 +1,74 @@
+//! The type checks of a marker: calls that are compiled and never executed.
+//!
+//! An argument is named through `&raw const`: the compiler sees a shared use, of a packed field and behind a raw pointer too, and
+//! there is nothing to execute.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::quote_spanned;
+
+use crate::pairing::{Pair, Shown};
+use crate::place::Place;
+use crate::syntax::Argument;
+
+/// The check of a place, marked or kept. Stands in an `unsafe` block: see [`safely_readable`].
+pub(crate) fn place(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
+    let (expression, span) = (&place.expression, place.span());
+    call(krate, pair, &quote_spanned! { span=> &raw const #expression })
+}
+
+/// The check that a kept place, which is read, can be read without `unsafe`; empty for one that is not kept.
+pub(crate) fn safely_readable(argument: &Argument) -> TokenStream {
+    match argument {
+        Argument::KeptPlace { place, .. } if !place.is_address => {
+            let expression = &place.expression;
+            quote_spanned! { Span::mixed_site()=> let _ = #expression; }
+        }
+        _ => TokenStream::new(),
+    }
+}
+
+/// The check of a kept value that is bound to `binding`.
+pub(crate) fn value(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) -> TokenStream {
+    let span = binding.span().located_at(pair.argument.span());
+    let binding = Ident::new(&binding.to_string(), span);
+    call(krate, pair, &quote_spanned! { span=> &raw const #binding })
+}
+
+/// The call that compiles where the conversion of the argument shows what `pointer` points at. Errors point at the argument.
+fn call(krate: &TokenTree, pair: &Pair<'_>, pointer: &TokenStream) -> TokenStream {
+    // One context for all of it, that of `$crate`: a span over two contexts would be reported as the whole macro.
+    let span = krate.span().located_at(pair.argument.span());
+    let mut krate = krate.clone();
+    krate.set_span(span);
+    let check = function(&krate, pair, span);
+    quote_spanned! { span=> #check(#pointer); }
+}
+
+/// The function that takes a pointer to an argument that its conversion shows.
+///
+/// For `&x` that is a pointer to `x`: every conversion but `%p` shows a reference as what it refers to.
+fn function(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
+    let Shown::By(length, specifier) = pair.shown else {
+        return quote_spanned! { span=> #krate::__private::star };
+    };
+    let kept = pair.argument.is_kept();
+    let width =
+        pair.argument.width().map_or_else(|| quote_spanned! { span=> _ }, |width| quote_spanned! { span=> #width });
+    match specifier.letter() {
+        'p' if pair.argument.is_address() && kept => quote_spanned! { span=> #krate::__private::kept_address },
+        'p' if pair.argument.is_address() => quote_spanned! { span=> #krate::__private::address },
+        'p' if kept => quote_spanned! { span=> #krate::__private::kept_pointer::<#width> },
+        'p' => quote_spanned! { span=> #krate::__private::pointer },
+        's' if kept => quote_spanned! { span=> #krate::__private::kept_text::<#width> },
+        's' => quote_spanned! { span=> #krate::__private::text },
+        letter => {
+            let conversion = Ident::new(&format!("{}{letter}", length.as_str()), span);
+            let conversion = quote_spanned! { span=> #krate::conversion::#conversion };
+            if kept {
+                quote_spanned! { span=> #krate::__private::kept_scalar::<#conversion, #width> }
+            } else {
+                quote_spanned! { span=> #krate::__private::shown::<#conversion, _> }
+            }
+        }
+    }
+}

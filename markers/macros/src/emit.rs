@@ -1,0 +1,183 @@
+//! The expansion of a marker: its checks, its declaration and its site.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, format_ident, quote_spanned};
+use simple_markers_record::{DECLARATIONS, SITES, STRINGS, assembler, site};
+
+use crate::check;
+use crate::operand::{Operand, Target};
+use crate::pairing::Pair;
+use crate::syntax::{Argument, Invocation, Marker};
+
+/// The expansion of a marker: a block of type `()`.
+pub(crate) fn marker(invocation: &Invocation, pairs: &[Pair<'_>]) -> syn::Result<TokenStream> {
+    let Invocation { krate, target, marker } = invocation;
+    let checks = check_places(krate, pairs);
+    let body = match *target {
+        Some(target) => {
+            let declaration = declaration(krate, marker);
+            let site = site(krate, target, marker, pairs)?;
+            let site = bind_values(krate, pairs, site);
+            quote_spanned! { Span::mixed_site()=> #declaration #site }
+        }
+        None => {
+            let values = bind_values(krate, pairs, TokenStream::new());
+            quote_spanned! { Span::mixed_site()=> if false { #values } }
+        }
+    };
+    Ok(quote_spanned! { Span::mixed_site()=> { #checks #body } })
+}
+
+/// The checks of places, compiled and never executed.
+fn check_places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
+    let places: TokenStream = pairs
+        .iter()
+        .filter_map(|pair| match pair.argument {
+            Argument::Place(place) | Argument::KeptPlace { place, .. } => Some(check::place(krate, pair, place)),
+            Argument::KeptValue { .. } => None,
+        })
+        .collect();
+    if places.is_empty() {
+        return places;
+    }
+    let readable: TokenStream = pairs.iter().map(|pair| check::safely_readable(pair.argument)).collect();
+    // The `unsafe` is for places behind raw pointers and in unions and mutable statics: nothing reads them here.
+    quote_spanned! { Span::mixed_site()=> if false { #readable unsafe { #places } } }
+}
+
+/// `inner` where every kept value is evaluated, checked and bound to a name, in the order of the arguments.
+fn bind_values(krate: &TokenTree, pairs: &[Pair<'_>], inner: TokenStream) -> TokenStream {
+    let values = pairs.iter().enumerate().rev().filter_map(|(index, pair)| match pair.argument {
+        Argument::KeptValue { value, .. } => Some((index, pair, value)),
+        Argument::Place(_) | Argument::KeptPlace { .. } => None,
+    });
+    values.fold(inner, |inner, (index, pair, value)| {
+        let binding = binding(krate, index);
+        let check = check::value(krate, pair, &binding);
+        quote_spanned! { Span::mixed_site()=> match #value { #binding => { if false { #check } #inner } } }
+    })
+}
+
+/// The name that the kept value of argument `index` is bound to.
+fn binding(krate: &TokenTree, index: usize) -> Ident {
+    format_ident!("kept{index}", span = krate.span())
+}
+
+/// The record of `__simple_marker.1`, at module level: it is there even where every copy of the code is gone.
+fn declaration(krate: &TokenTree, marker: &Marker) -> TokenStream {
+    let Text { name, format, args } = Text::new(marker);
+    let start = format!(".pushsection {DECLARATIONS},\"\",%progbits\n.asciz \"{name}\",\"");
+    let end = format!("\",\"{format}\",\"{args}\"\n.popsection");
+    quote_spanned! { Span::mixed_site()=>
+        mod declaration {
+            const _: () = #krate::__private::check_path(#krate::__private::file!());
+            #krate::__private::global_asm!(
+                #krate::__private::concat!(
+                    #start, #krate::__private::file!(), "\",\"", #krate::__private::line!(), #end
+                ),
+                options(raw)
+            );
+        }
+    }
+}
+
+/// The record of `.debug.simple_marker.2`, where the code is.
+fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) -> syn::Result<TokenStream> {
+    let Text { name, format, args } = Text::new(marker);
+    let Operands { entries, operands } = operands(krate, target, pairs)?;
+    let address_size = target.address_size();
+    let length = site::record_length(address_size);
+    let mut flags = if marker.anchored { site::ANCHORED } else { 0 };
+    let anchor = if marker.anchored { " nop" } else { "" };
+    if !operands.is_empty() {
+        flags |= site::HAS_OPERANDS;
+    }
+    let start = format!(
+        "2:{anchor}\n\
+         .pushsection {STRINGS},\"MS\",%progbits,1\n\
+         3: .asciz \"{name}\"\n\
+         4: .asciz \""
+    );
+    let strings = format!(
+        "\"\n\
+         5: .asciz \"{format}\"\n\
+         6: .asciz \"{args}\"\n\
+         7: .asciz \"{entries}\"\n\
+         .popsection\n\
+         .pushsection {SITES},\"\",%progbits\n\
+         .2byte {length}\n\
+         .byte {flags},{address_size}\n\
+         .{address_size}byte 2b\n\
+         .4byte "
+    );
+    let end = ",3b,4b,5b,6b,7b\n.popsection";
+    let options = match (operands.is_empty(), pairs.is_empty()) {
+        // With operands the template is no longer raw.
+        (false, _) => quote_spanned! { Span::mixed_site()=> readonly, nostack, preserves_flags },
+        // Whoever stops here reads the places of the arguments: what was stored to them has to be there.
+        (true, false) => quote_spanned! { Span::mixed_site()=> readonly, nostack, preserves_flags, raw },
+        (true, true) => quote_spanned! { Span::mixed_site()=> nomem, nostack, preserves_flags, raw },
+    };
+    Ok(quote_spanned! { Span::mixed_site()=>
+        // SAFETY: assembler directives, and at most a `nop`, which change nothing.
+        unsafe {
+            #krate::__private::asm!(
+                #krate::__private::concat!(
+                    #start, #krate::__private::file!(), #strings,
+                    #krate::__private::line!(), ",", #krate::__private::column!(), #end
+                ),
+                #(#operands,)*
+                options(#options)
+            );
+        }
+    })
+}
+
+/// The kept arguments of a marker, for the assembly.
+struct Operands {
+    /// The operands string: one entry for each argument; empty where none is kept.
+    entries: String,
+    /// `in(class) value`, one for each that is kept.
+    operands: Vec<TokenStream>,
+}
+
+fn operands(krate: &TokenTree, target: Target, pairs: &[Pair<'_>]) -> syn::Result<Operands> {
+    let mut entries = Vec::new();
+    let mut operands = Vec::new();
+    for (index, Pair { shown, argument }) in pairs.iter().enumerate() {
+        let expression = match argument {
+            Argument::Place(_) => {
+                entries.push("-".to_owned());
+                continue;
+            }
+            Argument::KeptPlace { place, .. } => place.expression.to_token_stream(),
+            Argument::KeptValue { .. } => {
+                let binding = binding(krate, index);
+                quote_spanned! { Span::mixed_site()=> #binding }
+            }
+        };
+        let operand = Operand::new(target, *shown, argument, operands.len())?;
+        operands.push(operand.tokens(&expression));
+        entries.push(operand.entry);
+    }
+    let entries = if operands.is_empty() { String::new() } else { entries.join(" ") };
+    Ok(Operands { entries, operands })
+}
+
+/// The strings of a marker as the assembler reads them.
+struct Text {
+    name: String,
+    format: String,
+    args: String,
+}
+
+impl Text {
+    fn new(marker: &Marker) -> Self {
+        let args: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
+        Self {
+            name: assembler::escape(marker.name.as_bytes()),
+            format: assembler::escape(marker.format.value().as_bytes()),
+            args: assembler::escape(args.join(", ").as_bytes()),
+        }
+    }
+}

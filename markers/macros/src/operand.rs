@@ -1,0 +1,172 @@
+//! What differs between targets: the size of an address, and how a register of a given width is written.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use simple_markers_record::printf::{Length, Specifier};
+
+use crate::pairing::Shown;
+use crate::syntax::Argument;
+
+/// A target that markers are emitted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    X86,
+    X86_64,
+    Aarch64,
+    Riscv32,
+    Riscv64,
+}
+
+impl Target {
+    /// The target of that name; `None` where nothing is emitted.
+    pub(crate) fn from_name(name: &Ident) -> syn::Result<Option<Self>> {
+        Ok(Some(match name.to_string().as_str() {
+            "x86" => Self::X86,
+            "x86_64" => Self::X86_64,
+            "aarch64" => Self::Aarch64,
+            "riscv32" => Self::Riscv32,
+            "riscv64" => Self::Riscv64,
+            "off" => return Ok(None),
+            _ => return Err(syn::Error::new(name.span(), "not called through `simple_mark!`")),
+        }))
+    }
+
+    /// Size of an address in bytes.
+    pub(crate) fn address_size(self) -> u8 {
+        match self {
+            Self::X86 | Self::Riscv32 => 4,
+            Self::X86_64 | Self::Aarch64 | Self::Riscv64 => 8,
+        }
+    }
+}
+
+/// A kept argument as an operand of the assembly.
+pub(crate) struct Operand {
+    /// Its entry in the operands string, with the placeholder `{index}` for the register.
+    pub(crate) entry: String,
+    /// The register class.
+    class: &'static str,
+    /// The type that the value is converted to.
+    conversion: Value,
+}
+
+/// How a kept value becomes what a register holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    /// `value as TYPE`.
+    As(&'static str),
+    /// `&raw const *value`: a reference or a pointer, as a raw pointer.
+    Pointer,
+    /// `&raw const place`: the address of a place.
+    Address,
+}
+
+impl Operand {
+    /// The operand of `argument`, the one numbered `index` in the template.
+    ///
+    /// Fails where the target's registers cannot hold it.
+    pub(crate) fn new(target: Target, shown: Shown, argument: &Argument, index: usize) -> syn::Result<Self> {
+        let (size, float, conversion) = value(target, shown, argument)?;
+        if size > target.address_size() && !float {
+            return Err(syn::Error::new(
+                argument.span(),
+                "a 64-bit value does not fit a register of this 32-bit target: mark the place without `keep`, or keep its halves",
+            ));
+        }
+        let signed = matches!(conversion, Value::As(name) if name.starts_with('i'));
+        let (class, modifier) = register(target, size, float);
+        let sign = if signed { "-" } else { "" };
+        let kind = if float { "f" } else { "" };
+        let entry = format!("{sign}{size}{kind}@{{{index}{modifier}}}");
+        Ok(Self { entry, class, conversion })
+    }
+
+    /// `in(class) value`, for the value that `expression` names.
+    pub(crate) fn tokens(&self, expression: &TokenStream) -> TokenStream {
+        let class = Ident::new(self.class, Span::call_site());
+        match self.conversion {
+            Value::As(name) => {
+                let name = Ident::new(name, Span::call_site());
+                quote! { in(#class) #expression as #name }
+            }
+            Value::Pointer => quote! { in(#class) &raw const *#expression as *const () },
+            Value::Address => quote! { in(#class) &raw const #expression as *const () },
+        }
+    }
+}
+
+/// Size in bytes, whether it is a float, and how the value is converted: C's promotions, unless the argument says its width.
+fn value(target: Target, shown: Shown, argument: &Argument) -> syn::Result<(u8, bool, Value)> {
+    let pointer = target.address_size();
+    let Shown::By(length, specifier) = shown else {
+        return Ok((4, false, Value::As("i32")));
+    };
+    if matches!(specifier.letter(), 'p' | 's') {
+        let value = if argument.is_address() { Value::Address } else { Value::Pointer };
+        return Ok((pointer, false, value));
+    }
+    let name = match argument.width() {
+        None => promoted(length, specifier),
+        Some(width) => {
+            let name = quote! { #width }.to_string();
+            known(&name).ok_or_else(|| {
+                syn::Error::new(
+                    syn::spanned::Spanned::span(width),
+                    "the width of a kept value is a type of the language: an integer, `f32`, `f64`, `bool` or `char`",
+                )
+            })?
+        }
+    };
+    let size = match name {
+        "i8" | "u8" => 1,
+        "i16" | "u16" => 2,
+        "i32" | "u32" | "f32" => 4,
+        "isize" | "usize" => pointer,
+        _ => 8,
+    };
+    Ok((size, name.starts_with('f'), Value::As(name)))
+}
+
+/// The type that C passes for a conversion.
+fn promoted(length: Length, specifier: Specifier) -> &'static str {
+    match (specifier.letter(), length) {
+        ('d' | 'i', Length::None) => "i32",
+        ('d' | 'i', Length::Hh) => "i8",
+        ('d' | 'i', Length::H) => "i16",
+        ('d' | 'i', Length::Z | Length::T) => "isize",
+        ('d' | 'i', _) => "i64",
+        ('c', _) | ('u' | 'o' | 'x' | 'X' | 'b' | 'B', Length::None) => "u32",
+        ('u' | 'o' | 'x' | 'X' | 'b' | 'B', Length::Hh) => "u8",
+        ('u' | 'o' | 'x' | 'X' | 'b' | 'B', Length::H) => "u16",
+        ('u' | 'o' | 'x' | 'X' | 'b' | 'B', Length::Z | Length::T) => "usize",
+        ('u' | 'o' | 'x' | 'X' | 'b' | 'B', _) => "u64",
+        _ => "f64",
+    }
+}
+
+/// The register's type for a value of the type `name`.
+fn known(name: &str) -> Option<&'static str> {
+    const SAME: [&str; 12] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
+    match name {
+        "bool" => Some("u8"),
+        "char" => Some("u32"),
+        _ => SAME.into_iter().find(|known| *known == name),
+    }
+}
+
+/// The register class for a value of `size` bytes, and the template modifier that names the register at that width.
+fn register(target: Target, size: u8, float: bool) -> (&'static str, &'static str) {
+    match (target, float) {
+        (Target::X86 | Target::X86_64, true) => ("xmm_reg", ""),
+        (Target::X86 | Target::X86_64, false) => match size {
+            1 => ("reg_byte", ""),
+            2 => ("reg", ":x"),
+            4 => ("reg", ":e"),
+            _ => ("reg", ":r"),
+        },
+        (Target::Aarch64, true) => ("vreg", if size == 4 { ":s" } else { ":d" }),
+        (Target::Aarch64, false) => ("reg", if size == 8 { ":x" } else { ":w" }),
+        (Target::Riscv32 | Target::Riscv64, true) => ("freg", ""),
+        (Target::Riscv32 | Target::Riscv64, false) => ("reg", ""),
+    }
+}

@@ -1,0 +1,225 @@
+//! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(anchor)]`.
+
+use proc_macro2::{Span, TokenTree};
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse, ParseStream};
+use syn::{Expr, Ident, LitStr, Token, Type, parenthesized};
+
+use crate::operand::Target;
+use crate::place::Place;
+
+/// A marker with what `simple_mark!` adds to what the user wrote.
+pub(crate) struct Invocation {
+    /// The path of the `simple-markers` crate: `$crate`.
+    pub(crate) krate: TokenTree,
+    /// What the crate was compiled for; `None` where nothing is emitted.
+    pub(crate) target: Option<Target>,
+    pub(crate) marker: Marker,
+}
+
+/// A marker as written.
+pub(crate) struct Marker {
+    pub(crate) name: String,
+    pub(crate) format: LitStr,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) anchored: bool,
+}
+
+/// One argument.
+pub(crate) enum Argument {
+    /// A place, recorded by name.
+    Place(Place),
+    /// `keep x`, `keep x: T`: a place whose value is an operand.
+    KeptPlace { place: Place, width: Option<Type> },
+    /// `keep name = value`: an expression whose value is an operand.
+    KeptValue { name: Ident, width: Option<Type>, value: Box<Expr> },
+}
+
+impl Argument {
+    /// The argument as the record has it.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Place(place) | Self::KeptPlace { place, .. } => place.text.clone(),
+            Self::KeptValue { name, .. } => name.unraw().to_string(),
+        }
+    }
+
+    /// Where an error about the argument points.
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            Self::Place(place) | Self::KeptPlace { place, .. } => place.span(),
+            Self::KeptValue { name, .. } => name.span(),
+        }
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        !matches!(self, Self::Place(_))
+    }
+
+    /// Whether the argument is `&x`.
+    pub(crate) fn is_address(&self) -> bool {
+        match self {
+            Self::Place(place) | Self::KeptPlace { place, .. } => place.is_address,
+            Self::KeptValue { .. } => false,
+        }
+    }
+
+    /// The type that a kept argument is said to have: `keep x: T`.
+    pub(crate) fn width(&self) -> Option<&Type> {
+        match self {
+            Self::Place(_) => None,
+            Self::KeptPlace { width, .. } | Self::KeptValue { width, .. } => width.as_ref(),
+        }
+    }
+}
+
+impl Parse for Invocation {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let krate = input.parse()?;
+        let target = Target::from_name(&input.parse::<Ident>()?)?;
+        Ok(Self { krate, target, marker: input.parse()? })
+    }
+}
+
+impl Parse for Marker {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.is_empty() {
+            return Err(syn::Error::new(
+                Span::call_site(),
+                "a marker has a name and a format: `simple_mark!(subsystem:component, \"format %d\", x)`",
+            ));
+        }
+        let name = name(input)?;
+        comma(input, "a marker has a format after its name: `, \"format\"`")?;
+        let format = format(input)?;
+        let mut marker = Self { name, format, arguments: Vec::new(), anchored: false };
+        while !input.is_empty() {
+            comma(input, "expected `,` before the next argument")?;
+            if input.is_empty() {
+                break;
+            }
+            if marker.anchored {
+                return Err(input.error("`options(...)` comes last"));
+            }
+            if is_options(input) {
+                options(input)?;
+                marker.anchored = true;
+            } else {
+                marker.arguments.push(argument(input)?);
+            }
+        }
+        Ok(marker)
+    }
+}
+
+fn comma(input: ParseStream<'_>, otherwise: &str) -> syn::Result<()> {
+    if input.is_empty() {
+        return Err(syn::Error::new(Span::call_site(), otherwise));
+    }
+    input.parse::<Token![,]>().map(drop).map_err(|error| syn::Error::new(error.span(), otherwise))
+}
+
+/// Identifiers joined by `:`, or a string.
+fn name(input: ParseStream<'_>) -> syn::Result<String> {
+    const WANTED: &str = "a marker's name is identifiers joined by `:` (`subsystem:component`) or a string literal";
+    if input.peek(LitStr) {
+        let literal: LitStr = input.parse()?;
+        let name = without_nul(&literal)?;
+        if name.is_empty() {
+            return Err(syn::Error::new(literal.span(), "a marker's name is not empty"));
+        }
+        return Ok(name);
+    }
+    let mut name = String::new();
+    loop {
+        let part = input.call(Ident::parse_any).map_err(|error| syn::Error::new(error.span(), WANTED))?;
+        name.push_str(&part.unraw().to_string());
+        if input.peek(Token![::]) || !input.peek(Token![:]) {
+            break;
+        }
+        input.parse::<Token![:]>()?;
+        name.push(':');
+    }
+    if input.peek(Token![,]) || input.is_empty() { Ok(name) } else { Err(input.error(WANTED)) }
+}
+
+fn format(input: ParseStream<'_>) -> syn::Result<LitStr> {
+    let format: LitStr = input.parse().map_err(|error| {
+        syn::Error::new(error.span(), "a marker's format is a string literal, for it is read at compile time")
+    })?;
+    without_nul(&format)?;
+    Ok(format)
+}
+
+fn without_nul(literal: &LitStr) -> syn::Result<String> {
+    let value = literal.value();
+    if value.contains('\0') {
+        return Err(syn::Error::new(literal.span(), "a NUL would end the string in the marker's record: remove it"));
+    }
+    Ok(value)
+}
+
+fn is_options(input: ParseStream<'_>) -> bool {
+    let fork = input.fork();
+    fork.parse::<Ident>().is_ok_and(|ident| ident == "options") && fork.peek(syn::token::Paren)
+}
+
+/// `options(anchor)`.
+fn options(input: ParseStream<'_>) -> syn::Result<()> {
+    const KNOWN: &str = "the only option of a marker is `anchor`";
+    let options: Ident = input.parse()?;
+    let content;
+    parenthesized!(content in input);
+    if content.is_empty() {
+        return Err(syn::Error::new(options.span(), KNOWN));
+    }
+    let option: Ident = content.parse().map_err(|error| syn::Error::new(error.span(), KNOWN))?;
+    if option != "anchor" {
+        return Err(syn::Error::new(option.span(), KNOWN));
+    }
+    if content.is_empty() { Ok(()) } else { Err(content.error(KNOWN)) }
+}
+
+fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
+    if is_keep(input) {
+        input.parse::<Ident>()?;
+        return kept(input);
+    }
+    let expression: Expr = input.parse()?;
+    Place::new(expression).map(Argument::Place)
+}
+
+/// Whether `keep` stands here as the keyword, not as a variable of that name: a place follows it.
+fn is_keep(input: ParseStream<'_>) -> bool {
+    let fork = input.fork();
+    fork.parse::<Ident>().is_ok_and(|ident| ident == "keep")
+        && (fork.peek(Ident::peek_any) || fork.peek(Token![*]) || fork.peek(Token![&]))
+        && !fork.peek(Token![as])
+}
+
+/// What follows `keep`.
+fn kept(input: ParseStream<'_>) -> syn::Result<Argument> {
+    let named = input.peek(Ident)
+        && ((input.peek2(Token![=]) && !input.peek2(Token![==]) && !input.peek2(Token![=>]))
+            || (input.peek2(Token![:]) && !input.peek2(Token![::])));
+    if !named {
+        let expression: Expr = input.parse()?;
+        let span = syn::spanned::Spanned::span(&expression);
+        return Place::new(expression)
+            .map(|place| Argument::KeptPlace { place, width: None })
+            .map_err(|_| syn::Error::new(span, "a kept value has a name: `keep name = ...`"));
+    }
+    let name: Ident = input.parse()?;
+    let width = if input.peek(Token![:]) {
+        input.parse::<Token![:]>()?;
+        Some(input.parse()?)
+    } else {
+        None
+    };
+    if !input.peek(Token![=]) {
+        let place = Place::new(syn::parse_quote!(#name))?;
+        return Ok(Argument::KeptPlace { place, width });
+    }
+    input.parse::<Token![=]>()?;
+    Ok(Argument::KeptValue { name, width, value: input.parse()? })
+}

@@ -1,0 +1,76 @@
+//! Kept arguments: what can be an operand of the assembly.
+
+use core::ffi::c_char;
+
+use super::shown::Fits;
+use crate::conversion::Conversion;
+
+/// The type is a number that a register holds; `As` is the conversion that would be right in place of `L`.
+#[diagnostic::on_unimplemented(
+    message = "`keep` with `%{L}` takes integers, bool, char and floats, given `{Self}`",
+    label = "keep a number of it: `keep name = ...`",
+    note = "of a 128-bit integer, keep the halves: `keep low = x as u64`"
+)]
+pub trait KeptScalar<L> {
+    type As;
+}
+
+/// Compiles where a `T` can be kept and conversion `L` shows it.
+pub const fn kept_scalar<L: Conversion, T: KeptScalar<L>>(_: *const T)
+where
+    T::As: Fits<L, T, L::Expected>,
+{
+}
+
+/// The type is a thin pointer.
+#[diagnostic::on_unimplemented(
+    message = "`keep` with `%p` takes thin references and pointers, given `{Self}`",
+    label = "keep a pointer of it: `keep p = x.as_ptr()`, `keep p = f as *const ()`"
+)]
+pub trait KeptPointer {}
+
+/// Compiles where a `T` can be kept and `%p` shows it.
+pub const fn kept_pointer<T: KeptPointer>(_: *const T) {}
+
+/// Compiles where the address of a `T` is thin.
+pub const fn kept_address<T>(_: *const T) {}
+
+/// The type is a pointer to C characters.
+#[diagnostic::on_unimplemented(
+    message = "`keep` with `%s` takes a `*const c_char`, which one register holds, given `{Self}`",
+    label = "mark the place itself without `keep`, or keep a pointer: `keep s = x.as_ptr()`"
+)]
+pub trait KeptText {}
+
+/// Compiles where a `T` can be kept and `%s` shows it.
+pub const fn kept_text<T: KeptText>(_: *const T) {}
+
+/// Implements [`KeptScalar`].
+macro_rules! scalars {
+    ($($type:ident $right:ident)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<L: Conversion> KeptScalar<L> for $type {
+            type As = L::$right;
+        }
+    )*};
+}
+
+scalars! {
+    i8 I8 i16 I16 i32 I32 i64 I64 isize Isize
+    u8 U8 u16 U16 u32 U32 u64 U64 usize Usize
+    bool Bool char Char f32 Float f64 Float
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> KeptPointer for &T {}
+#[diagnostic::do_not_recommend]
+impl<T> KeptPointer for &mut T {}
+#[diagnostic::do_not_recommend]
+impl<T> KeptPointer for *const T {}
+#[diagnostic::do_not_recommend]
+impl<T> KeptPointer for *mut T {}
+
+#[diagnostic::do_not_recommend]
+impl KeptText for *const c_char {}
+#[diagnostic::do_not_recommend]
+impl KeptText for *mut c_char {}

@@ -1,0 +1,31 @@
+//! Pointers: `%p`.
+
+use core::fmt;
+
+/// Compiles always: `%p` shows the address of anything.
+pub const fn address<T: ?Sized>(_: *const T) {}
+
+/// The type is a pointer, directly or in an `Option`; `Form` tells the two implementations apart.
+#[diagnostic::on_unimplemented(
+    message = "`%p` expects a reference, raw pointer, NonNull, Box, Rc, Arc, function pointer or an Option of one, given `{Self}`",
+    label = "not a pointer: put `&` before the place for its address, or use the conversion of its type"
+)]
+pub trait Pointer<Form> {}
+
+/// Compiles where `%p` shows a `T`.
+pub const fn pointer<T: Pointer<Form>, Form>(_: *const T) {}
+
+/// The type is a pointer.
+#[derive(Debug)]
+pub enum Direct {}
+
+/// The type is an `Option` of a pointer.
+#[derive(Debug)]
+pub enum Optional {}
+
+// What the standard library formats with `{:p}` is the list that `%p` needs; function pointers of every signature are in it.
+#[diagnostic::do_not_recommend]
+impl<T: fmt::Pointer> Pointer<Direct> for T {}
+
+#[diagnostic::do_not_recommend]
+impl<T: fmt::Pointer> Pointer<Optional> for Option<T> {}
