@@ -1,0 +1,110 @@
+//! Files and folders: which ones are meant, and their bytes.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use simple_markers_resolver::image::archive;
+
+/// A file to look at.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    pub(super) path: PathBuf,
+    /// Whether it was found in a folder, not named: then nothing is said where there is nothing in it for us.
+    pub(super) found: bool,
+}
+
+/// What cannot be opened, and why.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    pub(super) path: PathBuf,
+    pub(super) why: String,
+}
+
+/// The files that `named` stands for, in its order; of folders (where `recursive`) those inside, sorted by path. Symbolic links
+/// inside a folder are not followed: what they point at is either there too, or was not asked for.
+pub(super) fn expand(named: &[PathBuf], recursive: bool) -> Vec<Result<Input, Unreadable>> {
+    let mut files = Vec::new();
+    for path in named {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() && recursive => walk(path.clone(), &mut files),
+            Ok(metadata) if metadata.is_dir() => files.push(unreadable(path, "is a folder, -r looks into it")),
+            Ok(metadata) if metadata.is_file() => files.push(Ok(Input { path: path.clone(), found: false })),
+            Ok(_) => files.push(unreadable(path, "is not a regular file")),
+            Err(error) => files.push(unreadable(path, &reason(&error))),
+        }
+    }
+    files
+}
+
+fn walk(root: PathBuf, files: &mut Vec<Result<Input, Unreadable>>) {
+    // Depth first on a stack of our own, which no depth of folders overflows; last in is first out, so sorted backwards.
+    let mut stack = vec![(root, true)];
+    while let Some((path, is_folder)) = stack.pop() {
+        if !is_folder {
+            files.push(Ok(Input { path, found: true }));
+            continue;
+        }
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                files.push(unreadable(&path, &reason(&error)));
+                continue;
+            }
+        };
+        let mut inside = Vec::new();
+        for entry in entries {
+            match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))) {
+                Ok((entry, kind)) if kind.is_dir() || kind.is_file() => inside.push((entry, kind.is_dir())),
+                Ok(_) => {}
+                Err(error) => files.push(unreadable(&path, &reason(&error))),
+            }
+        }
+        inside.sort_unstable_by(|one, other| other.cmp(one));
+        stack.append(&mut inside);
+    }
+}
+
+fn unreadable(path: &Path, why: &str) -> Result<Input, Unreadable> {
+    Err(Unreadable { path: path.to_owned(), why: why.to_owned() })
+}
+
+/// An error as a sentence without the number that `io::Error` ends with.
+pub(super) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((text, _)) => text.to_lowercase(),
+        None => text,
+    }
+}
+
+/// The bytes of a file; `None` where it was found in a folder and is neither ELF nor an archive.
+pub(super) fn open(input: &Input) -> io::Result<Option<Bytes>> {
+    let mut file = File::open(&input.path)?;
+    if input.found {
+        let mut magic = Vec::with_capacity(8);
+        file.by_ref().take(8).read_to_end(&mut magic)?;
+        if !magic.starts_with(b"\x7fELF") && !archive::is_archive(&magic) {
+            return Ok(None);
+        }
+    }
+    if file.metadata()?.len() == 0 {
+        return Ok(Some(Bytes(None)));
+    }
+    // SAFETY: the map is read-only and private. What it leans on is that nobody truncates the file while we read it; somebody who
+    // does ends this process with SIGBUS, as with every tool that maps its input (ld, gdb, perf).
+    let map = unsafe { Mmap::map(&file)? };
+    Ok(Some(Bytes(Some(map))))
+}
+
+/// A file, mapped; an empty one cannot be.
+pub(super) struct Bytes(Option<Mmap>);
+
+impl std::ops::Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}

@@ -1,0 +1,128 @@
+//! The command line: what was asked for, and the exit status. The one place that opens files and prints errors.
+
+mod files;
+mod list;
+
+use std::io::{self, IsTerminal as _, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Finds simple markers in built programs: where each one ended up, and what can be read there.
+#[derive(Debug, Parser)]
+#[command(name = "smark", version, arg_required_else_help = true)]
+struct Smark {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    global: Global,
+}
+
+/// Head of the options that all commands have.
+const EVERYWHERE: &str = "Options of all commands";
+
+#[derive(Clone, Debug, clap::Args)]
+struct Global {
+    /// Say nothing on stderr but errors
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
+    quiet: bool,
+    /// When to colour; `auto` is on a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = EVERYWHERE)]
+    color: Colour,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::List),
+}
+
+/// How a command ended, worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Status {
+    /// Everything was done.
+    Done,
+    /// A pattern matches nothing.
+    NoMatch,
+    /// A file could not be read, or not all of it.
+    Unreadable,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Done => Self::SUCCESS,
+            Status::NoMatch => Self::from(1),
+            Status::Unreadable => Self::from(2),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn main() -> ExitCode {
+    let Smark { command, global } = Smark::parse();
+    let console = Console::new(&global);
+    let result = match command {
+        Command::List(list) => list.run(&console),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            console.error(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A reader that has seen enough (`smark list .. | head`) is no error.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let kind = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<io::Error>().map(io::Error::kind);
+    error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// Standard output and standard error, and what they take.
+#[derive(Clone, Copy, Debug)]
+struct Console {
+    quiet: bool,
+    colour: bool,
+    /// Columns of the terminal; `None` where standard output is none.
+    width: Option<usize>,
+}
+
+impl Console {
+    fn new(global: &Global) -> Self {
+        let is_terminal = io::stdout().is_terminal();
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let colour = match global.color {
+            Colour::Auto => is_terminal && !no_colour,
+            Colour::Always => true,
+            Colour::Never => false,
+        };
+        let width = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
+        Self { quiet: global.quiet, colour, width: is_terminal.then(width).flatten() }
+    }
+
+    /// Says what went wrong.
+    fn error(&self, what: &str) {
+        self.say(what);
+    }
+
+    /// Says what is worth knowing and not wrong.
+    fn note(&self, what: &str) {
+        if !self.quiet {
+            self.say(what);
+        }
+    }
+
+    fn say(&self, what: &str) {
+        // Nobody is left to tell when standard error is closed.
+        let _ = writeln!(io::stderr().lock(), "smark: {}", simple_markers_resolver::text::shown(what));
+    }
+}

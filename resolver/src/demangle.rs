@@ -1,0 +1,57 @@
+//! Symbol names as people write them: Rust's without their hash, C++'s without parameters; others as they are.
+
+use cpp_demangle::DemangleOptions;
+
+/// The longest demangled name, in bytes. A mangled C++ name can stand for one that is exponentially longer.
+const LONGEST: usize = 16 << 10;
+
+/// The demangled name of a function. A name that does not demangle, or to more than 16 KiB, is given as it is.
+#[must_use]
+pub fn demangle(symbol: &[u8]) -> String {
+    let name = crate::text::from_bytes(symbol);
+    if let Ok(rust) = rustc_demangle::try_demangle(&name) {
+        let mut out = Bounded(String::new());
+        return match std::fmt::write(&mut out, format_args!("{rust:#}")) {
+            Ok(()) => out.0,
+            Err(_) => name,
+        };
+    }
+    if name.starts_with("_Z") || name.starts_with("__Z") {
+        let mut out = Bounded(String::new());
+        let options = DemangleOptions::new().no_params().no_return_type();
+        if let Ok(symbol) = cpp_demangle::Symbol::new(symbol) {
+            if symbol.structured_demangle(&mut out, &options).is_ok() {
+                return out.0;
+            }
+        }
+    }
+    name
+}
+
+/// A string that refuses to grow above [`LONGEST`].
+struct Bounded(String);
+
+impl std::fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        if self.0.len().saturating_add(text.len()) > LONGEST {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_people_write_them() {
+        assert_eq!(demangle(b"scsi_dispatch_io"), "scsi_dispatch_io");
+        assert_eq!(demangle(b"_ZN1t1f17h0123456789abcdefE"), "t::f");
+        assert_eq!(demangle(b"_RNvC6_123foo3bar"), "123foo::bar");
+        assert_eq!(demangle(b"_ZN3foo3barEiPKc"), "foo::bar");
+        assert_eq!(demangle(b"_ZSt4moveIRiEONSt16remove_referenceIT_E4typeEOS2_"), "std::move<int&>");
+        assert_eq!(demangle(b"_Zgarbage\xff"), "_Zgarbage\\xff");
+    }
+}

@@ -1,0 +1,63 @@
+//! What a file holds: one image, or an archive of them (`ar`, as GNU and LLVM write it: `.a`, `.rlib`).
+
+use object::read::archive::{ArchiveFile, ArchiveMember};
+
+use crate::Error;
+
+/// A member of an archive.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'data> {
+    /// Its name, as the archive has it.
+    pub name: &'data [u8],
+    /// Its bytes.
+    pub data: &'data [u8],
+}
+
+/// Whether `data` is an archive, thin ones included.
+#[must_use]
+pub fn is_archive(data: &[u8]) -> bool {
+    data.starts_with(b"!<arch>\n") || data.starts_with(b"!<thin>\n")
+}
+
+/// The members of an archive that are ELF files, in its order. Others (symbol tables, a crate's metadata, LLVM bitcode) are passed over.
+///
+/// # Errors
+///
+/// The archive is thin or malformed. A malformed member ends the iteration after its error.
+pub fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<'_>, Error>>, Error> {
+    let malformed = |source| Error::Archive { source };
+    let archive = ArchiveFile::parse(data).map_err(malformed)?;
+    if archive.is_thin() {
+        return Err(Error::ThinArchive);
+    }
+
+    let is_elf = |member: &object::Result<Member<'_>>| {
+        member.as_ref().map_or(true, |member| member.data.starts_with(&object::elf::ELFMAG))
+    };
+    Ok(archive
+        .members()
+        .map(move |entry| member(data, entry))
+        .filter(is_elf)
+        .map(move |member| member.map_err(malformed)))
+}
+
+fn member<'data>(data: &'data [u8], entry: object::Result<ArchiveMember<'data>>) -> object::Result<Member<'data>> {
+    let entry = entry?;
+    Ok(Member { name: entry.name(), data: entry.data(data)? })
+}
+
+/// What bytes that are not ELF are instead, as the end of a sentence; empty where we do not know.
+pub(super) fn what_else(data: &[u8]) -> &'static str {
+    let starts = |magic: &[u8]| data.starts_with(magic);
+    match () {
+        () if data.is_empty() => ": it is empty",
+        () if starts(b"\xfd7zXZ\0") => ": it is compressed (xz), unpack it first",
+        () if starts(b"\x28\xb5\x2f\xfd") => ": it is compressed (zstd), unpack it first",
+        () if starts(b"\x1f\x8b") => ": it is compressed (gzip), unpack it first",
+        () if starts(b"BC\xc0\xde") => ": it is LLVM bitcode",
+        () if starts(b"MZ") => ": it is a PE image",
+        () if starts(b"\xcf\xfa\xed\xfe") || starts(b"\xce\xfa\xed\xfe") => ": it is a Mach-O image",
+        () if starts(b"#!") => ": it is a script",
+        () => "",
+    }
+}

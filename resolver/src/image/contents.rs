@@ -1,0 +1,53 @@
+//! The contents of a section: as they stand in the file, or decompressed (`SHF_COMPRESSED`, gABI "Section Compression").
+
+use std::borrow::Cow;
+
+use object::{CompressionFormat, Object as _, ObjectSection as _, SectionIndex};
+
+use super::Image;
+use crate::Error;
+use crate::address::FileOffset;
+
+/// The contents of one section.
+#[derive(Debug)]
+pub struct Contents<'data> {
+    /// The section's index in the section header table.
+    pub section: SectionIndex,
+    /// Its bytes, decompressed; relocations are not applied.
+    pub bytes: Cow<'data, [u8]>,
+}
+
+/// Deflate cannot make more than 1032 bytes of one (RFC 1951: a length of 258 in two bits); 64 KiB for what has hardly a byte.
+/// zstd could, but no section of text or records comes near it.
+const RATIO: u64 = 1032;
+const SMALL: u64 = 64 << 10;
+/// The largest section that is decompressed, in bytes.
+const LARGEST: u64 = 4 << 30;
+
+impl<'data> Image<'data> {
+    /// The contents of each section of that name, in the order of the section headers; there is more than one in objects with
+    /// section groups.
+    pub fn contents(&self, name: &str) -> impl Iterator<Item = Result<Contents<'data>, Error>> {
+        self.sections(name).map(move |section| {
+            let error = |source| Error::Section { section: crate::text::from_bytes(self.names.name(section)), source };
+            let header = self.elf.section_by_index(section).map_err(error)?;
+            if let Some((start, size)) = header.file_range() {
+                if start.checked_add(size).is_none_or(|end| end > self.size) {
+                    let section = self.section_name(section);
+                    return Err(Error::Outside { section, file_offset: FileOffset(start), size });
+                }
+            }
+            let data = header.compressed_data().map_err(error)?;
+            if data.format == CompressionFormat::None {
+                return Ok(Contents { section, bytes: Cow::Borrowed(data.data) });
+            }
+            let compressed = data.data.len() as u64;
+            let bound = compressed.saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST);
+            if data.uncompressed_size > bound {
+                let section = self.section_name(section);
+                return Err(Error::TooLarge { section, compressed, uncompressed: data.uncompressed_size, bound });
+            }
+            Ok(Contents { section, bytes: data.decompress().map_err(error)? })
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! A file as an image: what it is, its marker sections, its symbols, and where its addresses are in the file.
+//!
+//! Owns everything that is ELF (gABI) or `ar`; knows nothing of markers but the names of their sections. Nothing is copied but what
+//! is compressed or relocated, and nothing is read before it is asked for.
+
+pub mod archive;
+mod contents;
+mod kind;
+mod relocation;
+pub mod symbols;
+mod table;
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use object::{Architecture, Object as _, ObjectSection as _, ObjectSegment as _, SectionIndex};
+use simple_markers_record::ByteOrder;
+
+use crate::Error;
+use crate::address::{FileOffset, SectionOffset, Vaddr};
+use crate::ranges::RangeMap;
+pub use contents::Contents;
+pub use kind::Kind;
+pub use relocation::{Relocated, Target};
+use table::SectionNames;
+
+/// One ELF file.
+#[derive(Debug)]
+pub struct Image<'data> {
+    /// Bytes of the file.
+    size: u64,
+    elf: object::File<'data>,
+    kind: Kind,
+    names: SectionNames<'data>,
+    segments: RangeMap<Segment>,
+}
+
+/// Bytes of the file that are loaded.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    vaddr: Vaddr,
+    file_start: u64,
+    file_end: u64,
+}
+
+impl<'data> Image<'data> {
+    /// Reads the headers of the ELF file `data`.
+    ///
+    /// # Errors
+    ///
+    /// `data` is not ELF, or its headers are malformed.
+    pub fn parse(data: &'data [u8]) -> Result<Self, Error> {
+        if !data.starts_with(&object::elf::ELFMAG) {
+            return Err(Error::NotElf { hint: archive::what_else(data) });
+        }
+        let elf = object::File::parse(data).map_err(|source| Error::Elf { source })?;
+        let names = SectionNames::of(&elf);
+        let kind = Kind::of(&elf, &names);
+        let segments = RangeMap::new(&segments(&elf));
+        Ok(Self { size: data.len() as u64, elf, kind, names, segments })
+    }
+
+    /// What the file is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The byte order of the image (`EI_DATA`).
+    #[must_use]
+    pub fn byte_order(&self) -> ByteOrder {
+        if self.elf.is_little_endian() { ByteOrder::Little } else { ByteOrder::Big }
+    }
+
+    /// Whether addresses are offsets in sections, and relocations are still to be applied (`ET_REL`).
+    #[must_use]
+    pub fn is_relocatable(&self) -> bool {
+        self.elf.kind() == object::ObjectKind::Relocatable
+    }
+
+    /// The architecture as `uname -m` names it; `unknown` where `e_machine` is none that we know.
+    #[must_use]
+    pub fn architecture(&self) -> &'static str {
+        match self.elf.architecture() {
+            Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => "aarch64",
+            Architecture::Arm => "arm",
+            Architecture::I386 => "i386",
+            Architecture::X86_64 => "x86_64",
+            Architecture::X86_64_X32 => "x32",
+            Architecture::LoongArch32 => "loongarch32",
+            Architecture::LoongArch64 => "loongarch64",
+            Architecture::M68k => "m68k",
+            Architecture::Mips => "mips",
+            Architecture::Mips64 | Architecture::Mips64_N32 => "mips64",
+            Architecture::PowerPc => "ppc",
+            Architecture::PowerPc64 => "ppc64",
+            Architecture::Riscv32 => "riscv32",
+            Architecture::Riscv64 => "riscv64",
+            Architecture::S390x => "s390x",
+            Architecture::Sparc | Architecture::Sparc32Plus => "sparc",
+            Architecture::Sparc64 => "sparc64",
+            Architecture::Bpf => "bpf",
+            _ => "unknown",
+        }
+    }
+
+    /// Whether registers in operands are written with a `%` (AT&T syntax).
+    #[must_use]
+    pub fn is_x86(&self) -> bool {
+        matches!(self.elf.architecture(), Architecture::I386 | Architecture::X86_64 | Architecture::X86_64_X32)
+    }
+
+    /// The build id (`NT_GNU_BUILD_ID`) in hexadecimal; `None` where there is none.
+    #[must_use]
+    pub fn build_id(&self) -> Option<String> {
+        let id = self.elf.build_id().ok()??;
+        Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Whether the image has a section of that name, one of those in [`crate::record`] or a DWARF section.
+    #[must_use]
+    pub fn has_section(&self, name: &str) -> bool {
+        self.sections(name).next().is_some()
+    }
+
+    /// The sections of that name, in the order of the section headers.
+    fn sections(&self, name: &str) -> impl Iterator<Item = SectionIndex> {
+        self.names.find(name)
+    }
+
+    /// The name of a section, for reading; at most 255 bytes, empty where it has none.
+    #[must_use]
+    pub fn section_name(&self, section: SectionIndex) -> String {
+        crate::text::from_bytes(self.names.name(section))
+    }
+
+    /// Where in the file the byte is that is loaded at `address`; `None` where no segment loads it from the file.
+    #[must_use]
+    pub fn file_offset(&self, address: Vaddr) -> Option<FileOffset> {
+        // A debug companion has the segments of its program, but not their bytes: its sections say so (SHT_NOBITS).
+        if self.names.is_absent(address) {
+            return None;
+        }
+        let segment = self.segments.get(address.0)?;
+        address.to_file_offset(segment.vaddr, &(segment.file_start..segment.file_end))
+    }
+
+    /// Where in the file the byte at `offset` of a section is; `None` where the section has no such byte.
+    #[must_use]
+    pub fn section_file_offset(&self, section: SectionIndex, offset: SectionOffset) -> Option<FileOffset> {
+        let (start, size) = self.elf.section_by_index(section).ok()?.file_range()?;
+        offset.to_file_offset(&file_range(start, size)?)
+    }
+}
+
+/// The loaded segments (`PT_LOAD`), as far as the file has bytes for them; where two claim an address, the first counts.
+fn segments(elf: &object::File<'_>) -> Vec<(Range<u64>, Reverse<usize>, Segment)> {
+    let segment = |(index, segment): (usize, object::Segment<'_, '_>)| {
+        let (offset, size) = segment.file_range();
+        let file = file_range(offset, size)?;
+        let vaddr = segment.address();
+        let loaded = vaddr..vaddr.checked_add(size)?;
+        Some((loaded, Reverse(index), Segment { vaddr: Vaddr(vaddr), file_start: file.start, file_end: file.end }))
+    };
+    elf.segments().enumerate().filter_map(segment).collect()
+}
+
+fn file_range(offset: u64, size: u64) -> Option<Range<u64>> {
+    Some(offset..offset.checked_add(size)?)
+}

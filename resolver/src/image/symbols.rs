@@ -1,0 +1,126 @@
+//! The functions that symbols name (gABI "Symbol Table"): which one holds an address.
+//!
+//! Read only when a site has to be named. Of the symbols that hold an address the innermost counts, and of those that start at
+//! one address the one with a size, then global before weak before local, then the first in the table.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use object::read::elf::{ElfFile, FileHeader, Sym as _};
+use object::{Endianness, SectionIndex, SymbolIndex, elf};
+
+use super::Image;
+use crate::ranges::RangeMap;
+
+/// The longest symbol name that is read, in bytes. C++ and Rust reach a few thousand.
+const WINDOW: usize = 16 << 10;
+
+/// A function as a symbol has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// The symbol's index in its table: identity of the function in the image.
+    pub symbol: usize,
+    /// Where the function starts: a link-time address, or in a relocatable object an offset in its section.
+    pub start: u64,
+    /// The address after its last byte; `start` where the symbol has no size.
+    pub end: u64,
+    /// Where the name starts in the string table.
+    name: u32,
+}
+
+/// The functions of an image.
+#[derive(Debug)]
+pub struct Functions<'data> {
+    strings: &'data [u8],
+    /// By section in a relocatable object, else all under `None`.
+    by_section: HashMap<Option<SectionIndex>, RangeMap<Function>>,
+}
+
+impl<'data> Functions<'data> {
+    /// The functions of `.symtab`, or of `.dynsym` where the image was stripped.
+    #[must_use]
+    pub fn of(image: &Image<'data>) -> Self {
+        match &image.elf {
+            object::File::Elf32(elf) => Self::of_elf(elf),
+            object::File::Elf64(elf) => Self::of_elf(elf),
+            _ => Self { strings: &[], by_section: HashMap::new() },
+        }
+    }
+
+    /// The function that holds `address` (in `section`, which counts in relocatable objects only).
+    #[must_use]
+    pub fn at(&self, section: Option<SectionIndex>, address: u64) -> Option<Function> {
+        self.by_section.get(&section)?.get(address)
+    }
+
+    /// The function that ends at `address`: a marker after a call that does not return stands there.
+    #[must_use]
+    pub fn ending_at(&self, section: Option<SectionIndex>, address: u64) -> Option<Function> {
+        let before = self.by_section.get(&section)?.get(address.checked_sub(1)?)?;
+        (before.end == address).then_some(before)
+    }
+
+    /// The name of a function as the symbol has it, mangled.
+    #[must_use]
+    pub fn name(&self, function: &Function) -> &'data [u8] {
+        let rest = self.strings.get(function.name as usize..).unwrap_or_default();
+        let window = rest.get(..WINDOW).unwrap_or(rest);
+        window.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+
+    fn of_elf<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'data, Elf>) -> Self {
+        let endian = file.endian();
+        let header = file.elf_header();
+        let is_relocatable = header.e_type(endian) == elf::ET_REL;
+        // The low bit of a function's address says Thumb (AAELF32 5.5.3), the address is without it.
+        let mask = if header.e_machine(endian) == elf::EM_ARM { !1 } else { !0u64 };
+        let table = match file.elf_symbol_table() {
+            table if table.is_empty() => file.elf_dynamic_symbol_table(),
+            table => table,
+        };
+        let section_table = file.elf_section_table();
+        let strings = section_table
+            .section(table.string_section())
+            .and_then(|section| object::read::elf::SectionHeader::data(section, endian, file.data()))
+            .unwrap_or_default();
+        let mut sections: HashMap<Option<SectionIndex>, Vec<_>> = HashMap::new();
+        for (index, symbol) in table.enumerate() {
+            if !matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC) {
+                continue;
+            }
+            let Ok(Some(section)) = table.symbol_section(endian, symbol, index) else { continue };
+            let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
+            let end = start.saturating_add(symbol.st_size(endian).into());
+            let function = Function { symbol: index.0, start, end, name: symbol.st_name(endian) };
+            let rank = rank(symbol.st_bind(), index);
+            sections.entry(is_relocatable.then_some(section)).or_default().push((function, rank));
+        }
+        let by_section = sections.into_iter().map(|(section, functions)| (section, ranges(functions))).collect();
+        Self { strings, by_section }
+    }
+}
+
+/// Greater is better.
+type Rank = (u8, Reverse<usize>);
+
+fn rank(bind: u8, index: SymbolIndex) -> Rank {
+    let bind = match bind {
+        elf::STB_GLOBAL => 2,
+        elf::STB_WEAK => 1,
+        _ => 0,
+    };
+    (bind, Reverse(index.0))
+}
+
+/// The map of functions. One without a size (assembly without `.size`, crt's `frame_dummy`) holds its first byte: it may well go
+/// on, but so may a function whose symbol was stripped begin there.
+fn ranges(functions: Vec<(Function, Rank)>) -> RangeMap<Function> {
+    let range = |(mut function, rank): (Function, Rank)| {
+        let sized = function.end > function.start;
+        let end = if sized { function.end } else { function.start.saturating_add(1) };
+        // So that what follows its first byte is not taken for what follows its last.
+        function.end = if sized { end } else { function.start };
+        (function.start..end, (function.start, sized, rank), function)
+    };
+    RangeMap::new(&functions.into_iter().map(range).collect::<Vec<_>>())
+}

@@ -1,0 +1,60 @@
+//! Which of many overlapping ranges holds an address, in logarithmic time whatever the ranges are.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A map from addresses to values, made of ranges.
+#[derive(Debug)]
+pub(crate) struct RangeMap<T> {
+    /// Where the value changes, and to what; ascending.
+    changes: Vec<(u64, Option<T>)>,
+}
+
+impl<T: Copy> RangeMap<T> {
+    /// The map of `ranges`; where several hold an address, the one with the greatest key counts. Empty ranges hold nothing.
+    pub(crate) fn new<K: Ord + Copy>(ranges: &[(Range<u64>, K, T)]) -> Self {
+        let mut ends = Vec::with_capacity(ranges.len().saturating_mul(2));
+        for (index, (range, key, _)) in ranges.iter().enumerate().filter(|(_, (range, _, _))| !range.is_empty()) {
+            ends.push((range.start, true, *key, index));
+            ends.push((range.end, false, *key, index));
+        }
+        ends.sort_unstable();
+        let mut holding = BTreeSet::new();
+        let mut changes: Vec<(u64, Option<T>)> = Vec::new();
+        for (address, starts, key, index) in ends {
+            if starts {
+                holding.insert((key, index));
+            } else {
+                holding.remove(&(key, index));
+            }
+            let value = holding.last().and_then(|&(_, index)| ranges.get(index)).map(|&(_, _, value)| value);
+            match changes.last_mut() {
+                Some(last) if last.0 == address => last.1 = value,
+                _ => changes.push((address, value)),
+            }
+        }
+        Self { changes }
+    }
+
+    /// The value at `address`.
+    pub(crate) fn get(&self, address: u64) -> Option<T> {
+        let after = self.changes.partition_point(|&(start, _)| start <= address);
+        self.changes.get(after.checked_sub(1)?)?.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_key_that_holds_the_address_counts() {
+        let map =
+            RangeMap::new(&[(10..30, 1, 'a'), (15..20, 2, 'b'), (20..20, 9, 'x'), (28..40, 0, 'c'), (50..60, 0, 'd')]);
+        let at = |address| map.get(address);
+        assert_eq!([at(9), at(10), at(15), at(19)], [None, Some('a'), Some('b'), Some('b')]);
+        assert_eq!([at(20), at(29), at(30), at(39)], [Some('a'), Some('a'), Some('c'), Some('c')]);
+        assert_eq!([at(40), at(50), at(60), at(u64::MAX)], [None, Some('d'), None, None]);
+        assert_eq!(RangeMap::<()>::new::<u8>(&[]).get(0), None);
+    }
+}

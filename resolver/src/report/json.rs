@@ -1,0 +1,187 @@
+//! The whole resolution as JSON, schema 1 (`docs/`): the fields in a fixed order, absent values null, addresses hexadecimal strings.
+//!
+//! Written as it goes, not built up first: a million sites are written without a second copy of them.
+
+use std::fmt::LowerHex;
+use std::io::{self, Write};
+
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+
+use crate::resolve::{Argument, Diagnostic, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival, Verdict};
+
+/// Version of the fields. Fields may be added in one version, not changed.
+const SCHEMA: u32 = 1;
+
+/// Writes the images of `resolution` with the markers that `keep` chooses, indented, and a newline.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, resolution: &Resolution, keep: &dyn Fn(&Marker) -> bool) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Document { resolution, keep })?;
+    writeln!(out)
+}
+
+/// A value that has no `Serialize` of its own, so that the library's types do not depend on one report.
+struct View<'a, T: ?Sized>(&'a T);
+
+/// A list of such values.
+struct Views<'a, T>(&'a [T]);
+
+impl<'a, T> Serialize for Views<'a, T>
+where
+    View<'a, T>: Serialize,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(View))
+    }
+}
+
+/// A list of what is not resolved yet.
+const NONE_YET: [(); 0] = [];
+
+struct Document<'a> {
+    resolution: &'a Resolution,
+    keep: &'a dyn Fn(&Marker) -> bool,
+}
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut document = serializer.serialize_struct("Resolution", 3)?;
+        document.serialize_field("schema", &SCHEMA)?;
+        document.serialize_field("tool", &Tool)?;
+        document.serialize_field("images", &Images(self))?;
+        document.end()
+    }
+}
+
+struct Tool;
+
+impl Serialize for Tool {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut tool = serializer.serialize_struct("Tool", 2)?;
+        tool.serialize_field("name", "smark")?;
+        tool.serialize_field("version", env!("CARGO_PKG_VERSION"))?;
+        tool.end()
+    }
+}
+
+struct Images<'a>(&'a Document<'a>);
+
+impl Serialize for Images<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keep = self.0.keep;
+        serializer.collect_seq(self.0.resolution.images.iter().map(|image| Image { image, keep }))
+    }
+}
+
+struct Image<'a> {
+    image: &'a ResolvedImage,
+    keep: &'a dyn Fn(&Marker) -> bool,
+}
+
+impl Serialize for Image<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut image = serializer.serialize_struct("Image", 8)?;
+        image.serialize_field("path", &self.image.path)?;
+        image.serialize_field("module", &*self.image.module)?;
+        image.serialize_field("build_id", &self.image.build_id)?;
+        image.serialize_field("arch", self.image.arch)?;
+        image.serialize_field("kind", self.image.kind.as_str())?;
+        image.serialize_field("debug", &())?;
+        image.serialize_field("markers", &Markers(self))?;
+        image.serialize_field("diagnostics", &Views(&self.image.diagnostics))?;
+        image.end()
+    }
+}
+
+struct Markers<'a>(&'a Image<'a>);
+
+impl Serialize for Markers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let markers = self.0.image.markers.iter();
+        serializer.collect_seq(markers.filter(|marker| (self.0.keep)(marker)).map(View))
+    }
+}
+
+impl Serialize for View<'_, Marker> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let args = Texts(self.0);
+        let mut marker = serializer.serialize_struct("Marker", 11)?;
+        marker.serialize_field("id", &self.0.id)?;
+        marker.serialize_field("name", &*self.0.name)?;
+        marker.serialize_field("file", &*self.0.file)?;
+        marker.serialize_field("line", &self.0.line)?;
+        marker.serialize_field("column", &self.0.column)?;
+        marker.serialize_field("format", &*self.0.format)?;
+        marker.serialize_field("description", &*self.0.description)?;
+        marker.serialize_field("args", &args)?;
+        marker.serialize_field("declared", &self.0.declared)?;
+        marker.serialize_field("survival", &self.0.survival.map(Survival::as_str))?;
+        marker.serialize_field("sites", &Views(&self.0.sites))?;
+        marker.end()
+    }
+}
+
+/// The arguments of a marker as written.
+struct Texts<'a>(&'a Marker);
+
+impl Serialize for Texts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.args.iter().map(|arg| &*arg.text))
+    }
+}
+
+impl Serialize for View<'_, Site> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let address = self.0.place.as_ref().map(|place| match place {
+            Place::Address(address) => hex(address.0),
+            Place::Section { offset, .. } => hex(offset.0),
+        });
+        let mut site = serializer.serialize_struct("Site", 13)?;
+        site.serialize_field("address", &address)?;
+        site.serialize_field("file_offset", &self.0.file_offset.map(|offset| hex(offset.0)))?;
+        site.serialize_field("symbol", &self.0.symbol.as_deref())?;
+        site.serialize_field("symbol_offset", &self.0.symbol_offset.map(hex))?;
+        site.serialize_field("function", &self.0.function.as_deref())?;
+        site.serialize_field("inlined", &NONE_YET)?;
+        site.serialize_field("origin", Origin::as_str(self.0.origin))?;
+        site.serialize_field("anchored", &self.0.anchored)?;
+        site.serialize_field("exactness", &())?;
+        site.serialize_field("ways_in", &NONE_YET)?;
+        site.serialize_field("instruction", &())?;
+        site.serialize_field("probe", &())?;
+        site.serialize_field("args", &Views(&self.0.args))?;
+        site.end()
+    }
+}
+
+impl Serialize for View<'_, Argument> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut argument = serializer.serialize_struct("Argument", 9)?;
+        argument.serialize_field("text", &*self.0.text)?;
+        argument.serialize_field("name", &*self.0.text)?;
+        argument.serialize_field("type", &())?;
+        argument.serialize_field("size", &self.0.size)?;
+        argument.serialize_field("verdict", &self.0.verdict.map(Verdict::as_str))?;
+        argument.serialize_field("location", &self.0.location.as_deref())?;
+        argument.serialize_field("code", &())?;
+        argument.serialize_field("why", &())?;
+        argument.serialize_field("ranges", &NONE_YET)?;
+        argument.end()
+    }
+}
+
+impl Serialize for View<'_, Diagnostic> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut diagnostic = serializer.serialize_struct("Diagnostic", 3)?;
+        diagnostic.serialize_field("section", &self.0.section)?;
+        diagnostic.serialize_field("offset", &self.0.offset.map(|offset| hex(offset.0)))?;
+        diagnostic.serialize_field("message", &self.0.message)?;
+        diagnostic.end()
+    }
+}
+
+fn hex(value: impl LowerHex) -> String {
+    format!("{value:#x}")
+}

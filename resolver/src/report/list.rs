@@ -1,0 +1,103 @@
+//! `list`: a row for each marker and function, as `dtrace -l` has it.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::{Layout, style, verbose};
+use crate::resolve::{Row, Survival};
+use crate::text::shown;
+
+/// Columns of the ID, as in `dtrace -l`.
+const ID: usize = 5;
+/// The widest column: one long name must not push everything else to the right. A cell that is wider moves only its own row.
+const WIDEST: usize = 60;
+/// The least that a description is cut to, in columns.
+const LEAST: usize = 12;
+
+/// Writes `rows` as a table, with a head. Nothing is written where there is no row.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: Layout) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut widths = [6, 8, 4];
+    for row in rows {
+        for (column, cell) in widths.iter_mut().zip(cells(row)) {
+            *column = (*column).max(style::width(&cell).min(WIDEST));
+        }
+    }
+    let head = ["MODULE", "FUNCTION", "NAME"].map(Cow::Borrowed);
+    let table = Table { widths, layout };
+    table.row(out, "ID", &head, [style::HEAD; 3], style::HEAD, "DESCRIPTION")?;
+    for row in rows {
+        let description = shown(&row.marker.description);
+        let styles = [style::PLAIN, function_style(row), style::NAME];
+        table.row(out, &row.id.to_string(), &cells(row), styles, style::PLAIN, &description)?;
+        if layout.verbose {
+            verbose::write(out, row, layout.colour)?;
+        }
+    }
+    Ok(())
+}
+
+/// Module, function and name of a row.
+fn cells<'a>(row: &Row<'a>) -> [Cow<'a, str>; 3] {
+    let mut function = shown(row.function);
+    let copies = row.copies();
+    if copies > 1 {
+        function.to_mut().push_str(&format!(" (x{copies})"));
+    }
+    [shown(&row.image.module), function, shown(&row.marker.name)]
+}
+
+fn function_style(row: &Row<'_>) -> Style {
+    match row.marker.survival {
+        Some(Survival::Live) => style::PLAIN,
+        Some(Survival::Eliminated | Survival::Discarded) => style::GONE,
+        None => style::UNKNOWN,
+    }
+}
+
+struct Table {
+    widths: [usize; 3],
+    layout: Layout,
+}
+
+impl Table {
+    fn row(
+        &self,
+        out: &mut dyn Write,
+        id: &str,
+        cells: &[Cow<'_, str>; 3],
+        styles: [Style; 3],
+        description_style: Style,
+        description: &str,
+    ) -> io::Result<()> {
+        let colour = self.layout.colour;
+        write!(out, "{id:>ID$} ")?;
+        let mut used = id.len().max(ID) + 1;
+        let [module, function, name] = self.widths;
+        // The last column before the description is parted by one space, as dtrace and its followers have it.
+        let last = if description.is_empty() { 0 } else { name + 1 };
+        for ((cell, style), columns) in cells.iter().zip(styles).zip([module + 2, function + 2, last]) {
+            style::cell(out, colour, style, cell, columns)?;
+            // A cell as wide as its column or wider is still parted from the next one.
+            let wide = style::width(cell) >= columns && columns > 0;
+            if wide {
+                out.write_all(b" ")?;
+            }
+            used += style::width(cell).max(columns) + usize::from(wide);
+        }
+        let description = match self.layout.width {
+            Some(width) => style::cut(description, width.saturating_sub(used).max(LEAST)),
+            None => Cow::Borrowed(description),
+        };
+        style::cell(out, colour, description_style, &description, 0)?;
+        writeln!(out)
+    }
+}

@@ -1,0 +1,114 @@
+//! Names for sites: the function that holds each, from symbols, and from the debug information where symbols do not say.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use object::SectionIndex;
+use simple_markers_record::SITES;
+
+use super::diagnostics::Diagnostics;
+use super::join::{Joined, Pc};
+use super::texts::Texts;
+use crate::address::Vaddr;
+use crate::demangle::demangle;
+use crate::dwarf;
+use crate::image::Image;
+use crate::image::symbols::{Function, Functions};
+use crate::text;
+
+/// The function that holds a site.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) function: Arc<str>,
+    /// The symbol, mangled, and how far into it; `None` where the debug information names the function.
+    pub(super) symbol: Option<(Arc<str>, u64)>,
+}
+
+/// Names the functions of all live sites. Where there is no live site neither symbols nor debug information are read.
+pub(super) fn name(image: &Image<'_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) -> HashMap<Pc, Named> {
+    let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
+    // Of each place, whether all sites there have an instruction of their own.
+    let mut places: Vec<(Pc, bool)> = sites.filter_map(|site| Some((site.pc?, site.anchored))).collect();
+    places.sort_unstable();
+    places.dedup_by_key(|(pc, _)| *pc);
+    if places.is_empty() {
+        return HashMap::new();
+    }
+    let functions = Functions::of(image);
+    let mut names = Names { functions: &functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
+    let mut named = HashMap::with_capacity(places.len());
+    let mut nameless = Vec::new();
+    for (pc, anchored) in places {
+        let section = pc.section.map(SectionIndex);
+        let Some(function) = functions.at(section, pc.address) else {
+            nameless.push(pc);
+            continue;
+        };
+        if function.start == pc.address && !anchored {
+            if let Some(before) = functions.ending_at(section, pc.address) {
+                diagnostics.note(SITES, names.ambiguous(pc, &before, &function));
+            }
+        }
+        named.extend(names.named(pc, &function).map(|name| (pc, name)));
+    }
+    // In a relocatable object several functions have one address, and the debug information would have to be relocated too.
+    if !nameless.is_empty() && !image.is_relocatable() && image.has_section(".debug_info") {
+        from_dwarf(image, &nameless, &mut named, diagnostics);
+    }
+    // What begins right after a function and is in no other is what the function ends with: the rest of a call that does not return.
+    for pc in nameless {
+        if let (false, Some(function)) =
+            (named.contains_key(&pc), functions.ending_at(pc.section.map(SectionIndex), pc.address))
+        {
+            named.extend(names.named(pc, &function).map(|name| (pc, name)));
+        }
+    }
+    named
+}
+
+/// A symbol, and the name that it stands for.
+type SymbolName = (Arc<str>, Arc<str>);
+
+/// Names of functions, each demangled once.
+struct Names<'n, 'data, 'a> {
+    functions: &'n Functions<'data>,
+    texts: &'n mut Texts<'a>,
+    by_symbol: HashMap<usize, Option<SymbolName>>,
+}
+
+impl Names<'_, '_, '_> {
+    /// `None` where the symbol has no name, or there is no room for it.
+    fn named(&mut self, pc: Pc, function: &Function) -> Option<Named> {
+        let name = self.by_symbol.entry(function.symbol).or_insert_with(|| {
+            let symbol = self.functions.name(function);
+            let name = demangle(symbol);
+            let paid = self.texts.pay(symbol.len()) && self.texts.pay(name.len());
+            (paid && !symbol.is_empty()).then(|| (text::from_bytes(symbol).into(), name.into()))
+        });
+        let (symbol, name) = name.as_ref()?;
+        let offset = pc.address.saturating_sub(function.start);
+        Some(Named { function: Arc::clone(name), symbol: Some((Arc::clone(symbol), offset)) })
+    }
+
+    fn ambiguous(&self, pc: Pc, before: &Function, after: &Function) -> String {
+        let [before, after] = [before, after].map(|function| demangle(self.functions.name(function)));
+        format!(
+            "the site at {:#x} is at the end of `{before}` and the start of `{after}`, it is taken to be in the latter",
+            pc.address
+        )
+    }
+}
+
+fn from_dwarf(image: &Image<'_>, places: &[Pc], named: &mut HashMap<Pc, Named>, diagnostics: &mut Diagnostics) {
+    let addresses: Vec<Vaddr> = places.iter().map(|pc| Vaddr(pc.address)).collect();
+    match dwarf::function_names(image, &addresses) {
+        Ok(names) => {
+            for (pc, name) in places.iter().zip(names) {
+                if let Some(name) = name {
+                    named.insert(*pc, Named { function: demangle(&name).into(), symbol: None });
+                }
+            }
+        }
+        Err(error) => diagnostics.note(SITES, format!("functions without symbols are not named: {error}")),
+    }
+}

@@ -1,0 +1,228 @@
+//! The join: declarations and site records of one image become markers, by name, file and line.
+
+use std::collections::HashMap;
+
+use object::SectionIndex;
+use simple_markers_record::declaration::{Declaration, Declarations};
+use simple_markers_record::site::{Site, Sites};
+use simple_markers_record::strings::Strings;
+use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
+
+use super::diagnostics::Diagnostics;
+use super::texts::{TextId, Texts};
+use crate::Error;
+use crate::address::SectionOffset;
+use crate::image::{Contents, Image, Relocated, Target};
+
+/// Where a live site is, in the order in which sites are listed: by section (in a relocatable object only), then by address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Pc {
+    /// The section that `address` is an offset in; `None` for a link-time address.
+    pub(super) section: Option<usize>,
+    pub(super) address: u64,
+}
+
+/// A site record, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RawSite {
+    /// Offset of the record in its section.
+    pub(super) offset: usize,
+    /// `None` where the site is dead.
+    pub(super) pc: Option<Pc>,
+    pub(super) column: u32,
+    pub(super) anchored: bool,
+    pub(super) operands: Option<TextId>,
+}
+
+/// A marker, joined.
+#[derive(Debug)]
+pub(super) struct RawMarker {
+    pub(super) name: TextId,
+    pub(super) file: TextId,
+    pub(super) line: u32,
+    pub(super) format: TextId,
+    pub(super) args: TextId,
+    pub(super) declared: bool,
+    pub(super) sites: Vec<RawSite>,
+}
+
+/// The marker sections of an image, loaded.
+#[derive(Debug)]
+pub(super) struct Sections<'data> {
+    pub(super) declarations: Vec<Contents<'data>>,
+    pub(super) sites: Vec<Contents<'data>>,
+    pub(super) strings: Vec<Contents<'data>>,
+}
+
+impl<'data> Sections<'data> {
+    /// Loads the sections. Whatever cannot be read goes to `diagnostics` and is left out.
+    pub(super) fn load(image: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
+        let mut load = |name| {
+            let contents = image.contents(name);
+            contents.filter_map(|contents| contents.map_err(|error| diagnostics.error(&error)).ok()).collect()
+        };
+        Self { declarations: load(DECLARATIONS), sites: load(SITES), strings: load(STRINGS) }
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn size(&self) -> u64 {
+        let all = self.declarations.iter().chain(&self.sites).chain(&self.strings);
+        all.map(|contents| contents.bytes.len() as u64).fold(0, u64::saturating_add)
+    }
+}
+
+/// What the join made of the records.
+#[derive(Debug)]
+pub(super) struct Joined<'a> {
+    pub(super) texts: Texts<'a>,
+    /// In the order of first declarations, then of first sites.
+    pub(super) markers: Vec<RawMarker>,
+}
+
+/// Joins the records of `sections`.
+pub(super) fn join<'a>(image: &Image<'_>, sections: &'a Sections<'_>, diagnostics: &mut Diagnostics) -> Joined<'a> {
+    let mut join = Join {
+        order: image.byte_order(),
+        is_relocatable: image.is_relocatable(),
+        tables: sections.strings.iter().enumerate().map(|(index, contents)| (contents.section, index)).collect(),
+        strings: sections.strings.iter().map(|contents| terminated(&contents.bytes)).collect(),
+        texts: Texts::new(sections.size()),
+        by_offset: HashMap::new(),
+        by_identity: HashMap::new(),
+        markers: Vec::new(),
+    };
+    for contents in &sections.declarations {
+        for declaration in Declarations::new(&contents.bytes) {
+            let added = declaration.map_err(Error::from).and_then(|declaration| join.declare(&declaration));
+            if !carry_on(added, diagnostics) {
+                break;
+            }
+        }
+    }
+    for contents in &sections.sites {
+        let relocated = image.relocated(SITES, contents, |error| diagnostics.error(&error));
+        for site in Sites::new(&contents.bytes, join.order) {
+            let added = site.map_err(Error::from).and_then(|site| join.add_site(&site, &relocated));
+            if !carry_on(added, diagnostics) {
+                break;
+            }
+        }
+    }
+    Joined { texts: join.texts, markers: join.markers }
+}
+
+/// Reports an error; `false` where nothing more is to be read after it.
+fn carry_on(result: Result<(), Error>, diagnostics: &mut Diagnostics) -> bool {
+    let Err(error) = result else { return true };
+    diagnostics.error(&error);
+    !matches!(error, Error::TooMuchText { .. })
+}
+
+/// The strings of a table up to its last NUL. What follows has no end: were it left in, a million records could each look for it.
+fn terminated(table: &[u8]) -> Strings<'_> {
+    let end = table.iter().rposition(|&byte| byte == 0).map_or(0, |last| last + 1);
+    Strings::new(table.get(..end).unwrap_or_default())
+}
+
+struct Join<'a> {
+    order: ByteOrder,
+    is_relocatable: bool,
+    /// The string tables, and which of them a section is.
+    strings: Vec<Strings<'a>>,
+    tables: HashMap<SectionIndex, usize>,
+    texts: Texts<'a>,
+    /// Strings that were read already: index in `strings`, and offset there.
+    by_offset: HashMap<(usize, u32), TextId>,
+    /// Markers by name, file and line.
+    by_identity: HashMap<(TextId, TextId, u32), usize>,
+    markers: Vec<RawMarker>,
+}
+
+impl<'a> Join<'a> {
+    fn declare(&mut self, declaration: &Declaration<'a>) -> Result<(), Error> {
+        let mut intern = |bytes| {
+            let offset = SectionOffset(declaration.offset as u64);
+            let bound = self.texts.bound();
+            self.texts.intern(bytes).ok_or(Error::TooMuchText { section: DECLARATIONS, offset, bound })
+        };
+        let (name, file) = (intern(declaration.name)?, intern(declaration.file)?);
+        let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
+        let marker = RawMarker { name, file, line: declaration.line, format, args, declared: true, sites: Vec::new() };
+        self.marker(marker);
+        Ok(())
+    }
+
+    /// The marker of that identity, added where it is not there yet.
+    fn marker(&mut self, marker: RawMarker) -> Option<&mut RawMarker> {
+        let identity = (marker.name, marker.file, marker.line);
+        let index = *self.by_identity.entry(identity).or_insert(self.markers.len());
+        if index == self.markers.len() {
+            self.markers.push(marker);
+        }
+        self.markers.get_mut(index)
+    }
+
+    fn add_site(&mut self, site: &Site, relocated: &Relocated) -> Result<(), Error> {
+        let pc = self.pc(site, relocated)?;
+        // The strings' offsets stand after pc, line and column, four bytes each.
+        let after_pc = site.pc_offset().saturating_add(usize::from(site.address_size)) as u64;
+        let mut string = |value, index: u64| {
+            let field = after_pc.saturating_add(8).saturating_add(index.saturating_mul(4));
+            self.string(site, value, relocated.target(field))
+        };
+        let (name, file) = (string(site.name, 0)?, string(site.file, 1)?);
+        let (format, args) = (string(site.format, 2)?, string(site.args, 3)?);
+        let operands = if site.has_operands() { Some(string(site.operands, 4)?) } else { None };
+        let raw = RawSite { offset: site.offset, pc, column: site.column, anchored: site.is_anchored(), operands };
+        let marker = RawMarker { name, file, line: site.line, format, args, declared: false, sites: Vec::new() };
+        if let Some(marker) = self.marker(marker) {
+            marker.sites.push(raw);
+        }
+        Ok(())
+    }
+
+    /// Where a site is; `None` where it is dead.
+    fn pc(&self, site: &Site, relocated: &Relocated) -> Result<Option<Pc>, Error> {
+        if !self.is_relocatable {
+            return Ok((!site.is_dead()).then_some(Pc { section: None, address: site.pc }));
+        }
+        match relocated.target(site.pc_offset() as u64) {
+            Some(Target::Section(section, address)) => Ok(Some(Pc { section: Some(section.0), address })),
+            Some(Target::Nowhere) => Ok(None),
+            None if site.is_dead() => Ok(None),
+            None => {
+                let offset = SectionOffset(site.offset as u64);
+                Err(Error::NotRelocated { section: SITES, offset, pc: site.pc })
+            }
+        }
+    }
+
+    /// The string that a field of `site` points at: as its relocation says, or by the value that stands there.
+    fn string(&mut self, site: &Site, value: u32, target: Option<Target>) -> Result<TextId, Error> {
+        let section_error = |what: &str| {
+            let offset = SectionOffset(site.offset as u64);
+            Error::Relocation { section: SITES, offset, what: what.to_owned() }
+        };
+        let (table, offset) = match target {
+            Some(Target::Section(section, offset)) => {
+                let table = self.tables.get(&section).copied();
+                let table = table.ok_or_else(|| section_error("of a string points into a section that holds none"))?;
+                (table, u32::try_from(offset).map_err(|_| section_error("of a string points past 32 bits"))?)
+            }
+            Some(Target::Nowhere) => return Err(section_error("of a string points nowhere")),
+            None => (0, value),
+        };
+        if let Some(&text) = self.by_offset.get(&(table, offset)) {
+            return Ok(text);
+        }
+        let strings = self.strings.get(table).copied().unwrap_or(Strings::new(&[]));
+        let bytes = strings.get(offset)?;
+        let text = self.texts.intern(bytes).ok_or_else(|| Error::TooMuchText {
+            section: SITES,
+            offset: SectionOffset(site.offset as u64),
+            bound: self.texts.bound(),
+        })?;
+        self.by_offset.insert((table, offset), text);
+        Ok(text)
+    }
+}

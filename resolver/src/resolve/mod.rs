@@ -1,0 +1,145 @@
+//! From the bytes of a file to a [`Resolution`]: reads the records, joins them, and names what holds each site.
+//!
+//! `docs/design.md`. Knows nothing of printing, and does no I/O.
+
+mod across;
+mod description;
+mod diagnostics;
+mod finish;
+mod functions;
+mod join;
+mod kept;
+mod module;
+mod resolution;
+mod rows;
+mod texts;
+
+use std::sync::Arc;
+
+use simple_markers_record::SITES;
+
+use crate::Error;
+use crate::image::{Image, Kind, archive};
+use crate::text;
+pub use description::{Described, describe};
+use diagnostics::Diagnostics;
+use join::{Joined, Sections};
+pub use module::module_name;
+pub use resolution::*;
+pub use rows::{NO_FUNCTION, Row};
+
+/// The markers of a file: of the image that it is, or of each image in it where it is an archive.
+///
+/// `path` names the file in the answer, and its last component names the module. An image without markers is in the answer too,
+/// a member of an archive is not. What cannot be read is among the failures; rows are numbered.
+#[must_use]
+pub fn resolve(path: &str, data: &[u8]) -> Resolution {
+    let mut resolution = Resolution::default();
+    let module: Arc<str> = module_name(path).into();
+    if archive::is_archive(data) {
+        resolve_archive(path, &module, data, &mut resolution);
+    } else {
+        match Image::parse(data) {
+            Ok(image) => resolution.images.push(resolve_image(path, module, &image)),
+            Err(error) => resolution.fail(path, &error),
+        }
+    }
+    resolution.number();
+    resolution
+}
+
+fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], resolution: &mut Resolution) {
+    let members = match archive::members(data) {
+        Ok(members) => members,
+        Err(error) => return resolution.fail(path, &error),
+    };
+    let mut parts = Vec::new();
+    for member in members {
+        let member = match member {
+            Ok(member) => member,
+            Err(error) => return resolution.fail(path, &error),
+        };
+        let path = format!("{path}({})", text::from_bytes(member.name));
+        match Image::parse(member.data) {
+            Ok(image) => parts.push(resolve_part(&path, Arc::clone(module), &image)),
+            Err(error) => resolution.fail(&path, &error),
+        }
+    }
+    across::join(&mut parts);
+    let images = parts.into_iter().map(Part::finish);
+    resolution.images.extend(images.filter(|image| !image.markers.is_empty() || !image.diagnostics.is_empty()));
+}
+
+impl Resolution {
+    fn fail(&mut self, path: &str, error: &Error) {
+        self.failures.push(Failure { path: path.to_owned(), message: error.to_string() });
+    }
+}
+
+/// The markers of one image, not numbered. `path` and `module` are for the answer only.
+#[must_use]
+pub fn resolve_image(path: &str, module: Arc<str>, image: &Image<'_>) -> ResolvedImage {
+    resolve_part(path, module, image).finish()
+}
+
+/// An image that may be a part of something: what else is there may answer what it leaves open.
+struct Part {
+    image: ResolvedImage,
+    /// Why the survival of markers without a site is unknown, where it is.
+    why_unknown: Option<&'static str>,
+}
+
+impl Part {
+    /// The image, with a note on what is still unknown.
+    fn finish(self) -> ResolvedImage {
+        let Self { mut image, why_unknown } = self;
+        let is_unknown = image.markers.iter().any(|marker| marker.survival.is_none());
+        if let (Some(why), true) = (why_unknown, is_unknown) {
+            let (severity, section) = (Severity::Note, Some(SITES.to_owned()));
+            image.diagnostics.push(Diagnostic { severity, section, offset: None, message: why.to_owned() });
+        }
+        image
+    }
+}
+
+fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>) -> Part {
+    let mut diagnostics = Diagnostics::default();
+    let sections = Sections::load(image, &mut diagnostics);
+    let mut joined = join::join(image, &sections, &mut diagnostics);
+    let named = functions::name(image, &mut joined, &mut diagnostics);
+    let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
+    let markers = finish::markers(image, joined, named, why_unknown.is_none(), &mut diagnostics);
+    let image = ResolvedImage {
+        path: path.to_owned(),
+        module,
+        build_id: image.build_id(),
+        arch: image.architecture(),
+        kind: image.kind(),
+        markers,
+        diagnostics: diagnostics.finish(),
+    };
+    Part { image, why_unknown }
+}
+
+/// Why a marker that has no site may have survived all the same; `None` where it did not.
+fn why_unknown(
+    image: &Image<'_>,
+    sections: &Sections<'_>,
+    joined: &Joined<'_>,
+    diagnostics: &Diagnostics,
+) -> Option<&'static str> {
+    match () {
+        () if joined.markers.is_empty() => None,
+        () if diagnostics.errors() > 0 => {
+            Some("not all records could be read, whether markers without one survived is unknown")
+        }
+        () if sections.sites.is_empty() => Some(
+            "no such section, whether markers survived is unknown (removed by strip, or a macro that records no sites)",
+        ),
+        // rustc may put the declaration in one object of a crate and the code in another.
+        () if image.kind() == Kind::Relocatable => Some(
+            "markers without a site here may have one in another object of the program, whether they survived is unknown",
+        ),
+        () => None,
+    }
+}

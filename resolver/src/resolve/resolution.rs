@@ -1,0 +1,265 @@
+//! What resolution finds out: plain values, with public fields. Every command, and a user's own program, reads the same ones.
+//!
+//! Text is UTF-8; bytes of the image that were not are escaped (`\xNN`).
+
+use std::sync::Arc;
+
+use crate::Error;
+use crate::address::{FileOffset, SectionOffset, Vaddr};
+use crate::image::Kind;
+
+/// Everything that was found in the files that were looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Resolution {
+    /// The images, in the order in which the files were given, and of an archive in its own.
+    pub images: Vec<ResolvedImage>,
+    /// What could not be read at all.
+    pub failures: Vec<Failure>,
+}
+
+/// A file, or a member of an archive, that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The file, or `archive(member)`.
+    pub path: String,
+    /// Why.
+    pub message: String,
+}
+
+/// One image and its markers.
+#[derive(Clone, Debug)]
+pub struct ResolvedImage {
+    /// The file, or `archive(member)`.
+    pub path: String,
+    /// The file's name (of an archive: the archive's) without folder and extension.
+    pub module: Arc<str>,
+    /// The GNU build id in hexadecimal; `None` where the image has none.
+    pub build_id: Option<String>,
+    /// The architecture as `uname -m` names it, `unknown` where we do not know it.
+    pub arch: &'static str,
+    /// What the file is.
+    pub kind: Kind,
+    /// In the order of their first declarations in the image, then those that have none, in the order of their first sites.
+    pub markers: Vec<Marker>,
+    /// What is wrong with the image or its records, and what keeps us from an answer.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Whether a marker made it into the image (`docs/resolution.md`, 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Survival {
+    /// At least one site, in a function that is in the image.
+    Live,
+    /// Declared, no site: the compiler removed every copy, or never instantiated the generic.
+    Eliminated,
+    /// Sites, all of functions that the linker dropped.
+    Discarded,
+}
+
+impl Survival {
+    /// The word for the verdict in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Eliminated => "eliminated",
+            Self::Discarded => "discarded",
+        }
+    }
+}
+
+/// One marker: a name, a file and a line.
+#[derive(Clone, Debug)]
+pub struct Marker {
+    /// Number of the marker's first row in a list, from 1 over all images; 0 until [`Resolution::number`] ran.
+    pub id: u64,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The source file.
+    pub file: Arc<str>,
+    /// The source line, from 1.
+    pub line: u32,
+    /// The source column, from 1; `None` where no site says.
+    pub column: Option<u32>,
+    /// The printf format.
+    pub format: Arc<str>,
+    /// The format with each conversion replaced by its argument (`$name`).
+    pub description: Arc<str>,
+    /// The arguments as written, with their conversions.
+    pub args: Arc<[DeclaredArgument]>,
+    /// Whether there is a declaration; a site alone makes a marker too.
+    pub declared: bool,
+    /// The verdict; `None` where the image cannot say, and a diagnostic says why.
+    pub survival: Option<Survival>,
+    /// Live ones by address, then dead ones.
+    pub sites: Vec<Site>,
+}
+
+/// An argument as a marker declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredArgument {
+    /// The argument as written.
+    pub text: Arc<str>,
+    /// Its conversion (`%d`; `*` for a width or precision); `None` where the format has none for it.
+    pub conversion: Option<Arc<str>>,
+}
+
+/// Where in an image a site is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a link-time address.
+    Address(Vaddr),
+    /// In a section of a relocatable object.
+    Section {
+        /// The section's name.
+        section: Arc<str>,
+        /// Where in it.
+        offset: SectionOffset,
+    },
+}
+
+/// Where a site is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// A site record.
+    Record,
+}
+
+impl Origin {
+    /// The word in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+        }
+    }
+}
+
+/// One place in the machine code that stands for a marker.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Where it is; `None` for a dead site: its function was dropped.
+    pub place: Option<Place>,
+    /// Where that is in the file; `None` for a dead site, and where the file has no byte for it (a debug companion).
+    pub file_offset: Option<FileOffset>,
+    /// The symbol of the function that holds it, mangled; `None` where no symbol does.
+    pub symbol: Option<Arc<str>>,
+    /// How far into the symbol, in bytes; `None` where there is none.
+    pub symbol_offset: Option<u64>,
+    /// The function that holds it, demangled; `None` where neither a symbol nor the debug information names one.
+    pub function: Option<Arc<str>>,
+    /// The source column, from 1; `None` where unknown.
+    pub column: Option<u32>,
+    /// Where the site is known from.
+    pub origin: Origin,
+    /// Whether an instruction of the marker's own stands there.
+    pub anchored: bool,
+    /// What can be read there, one for each of [`Marker::args`].
+    pub args: Vec<Argument>,
+}
+
+/// Whether an argument can be read at a site (`docs/resolution.md`, 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Readable: the program keeps it.
+    Live,
+    /// Known without reading.
+    Constant,
+}
+
+impl Verdict {
+    /// The word in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Constant => "constant",
+        }
+    }
+}
+
+/// How the bytes of a kept argument are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the encodings")]
+pub enum Encoding {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+/// An argument at a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// The argument as written.
+    pub text: Arc<str>,
+    /// Its size in bytes; `None` where not resolved.
+    pub size: Option<u64>,
+    /// How its bytes are to be read; `None` where not resolved.
+    pub encoding: Option<Encoding>,
+    /// The verdict; `None` where not resolved.
+    pub verdict: Option<Verdict>,
+    /// Where it is, in words (`%rdi`, `-4(%rbp)`, `= 5`); `None` where not resolved.
+    pub location: Option<Arc<str>>,
+}
+
+/// How bad a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The image or a record is malformed: something could not be read.
+    Error,
+    /// Nothing is wrong, but an answer is missing.
+    Note,
+}
+
+/// Something to say about an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The section it is about; `None` for the image as a whole.
+    pub section: Option<String>,
+    /// The offset in the section; `None` for the section as a whole.
+    pub offset: Option<SectionOffset>,
+    /// What.
+    pub message: String,
+}
+
+impl std::fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.section, self.offset) {
+            (Some(section), Some(offset)) => write!(f, "{section} at {offset}: {}", self.message),
+            (Some(section), None) => write!(f, "{section}: {}", self.message),
+            (None, _) => f.write_str(&self.message),
+        }
+    }
+}
+
+impl From<&Error> for Diagnostic {
+    fn from(error: &Error) -> Self {
+        let section = error.section().map(str::to_owned);
+        let mut diagnostic =
+            Self { severity: Severity::Error, section, offset: error.offset(), message: String::new() };
+        let before = diagnostic.to_string();
+        let whole = error.to_string();
+        diagnostic.message = whole.strip_prefix(&before).map_or(whole.clone(), str::to_owned);
+        diagnostic
+    }
+}
+
+impl Resolution {
+    /// Appends what was found elsewhere. Numbers are to be given anew.
+    pub fn append(&mut self, mut other: Self) {
+        self.images.append(&mut other.images);
+        self.failures.append(&mut other.failures);
+    }
+
+    /// Numbers the rows of the markers, from 1: a marker's row for each function that holds it, at least one.
+    pub fn number(&mut self) {
+        let mut next = 1;
+        for marker in self.images.iter_mut().flat_map(|image| &mut image.markers) {
+            marker.id = next;
+            next += super::rows::count(marker) as u64;
+        }
+    }
+}

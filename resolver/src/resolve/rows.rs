@@ -1,0 +1,82 @@
+//! Markers by function: a row for each marker and each function that holds a copy of it. What a list shows, and what patterns choose.
+
+use std::collections::HashMap;
+
+use super::{Marker, Resolution, ResolvedImage, Site, Survival};
+
+/// What stands in a function's place where neither a symbol nor the debug information names one.
+pub const NO_FUNCTION: &str = "<no function>";
+
+/// One marker in one function.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// The row's number.
+    pub id: u64,
+    /// The image that holds the marker.
+    pub image: &'a ResolvedImage,
+    /// The marker.
+    pub marker: &'a Marker,
+    /// The function, or in its place why there is none: `<eliminated>`, `<discarded>`, `<unknown>`, [`NO_FUNCTION`].
+    pub function: &'a str,
+    /// The sites in that function, by address. The first row of a marker has its dead sites too, after those.
+    pub sites: Vec<&'a Site>,
+}
+
+impl Row<'_> {
+    /// How many copies of the marker the function holds.
+    #[must_use]
+    pub fn copies(&self) -> usize {
+        self.sites.iter().filter(|site| site.place.is_some()).count()
+    }
+}
+
+/// How many rows a marker has.
+pub(super) fn count(marker: &Marker) -> usize {
+    let functions: std::collections::HashSet<_> = live(marker).map(function).collect();
+    functions.len().max(1)
+}
+
+fn live(marker: &Marker) -> impl Iterator<Item = &Site> {
+    marker.sites.iter().filter(|site| site.place.is_some())
+}
+
+fn function(site: &Site) -> &str {
+    site.function.as_deref().unwrap_or(NO_FUNCTION)
+}
+
+impl Resolution {
+    /// The rows of all images: in the order of the images, of their markers, and of the address of the marker's first site in the function.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row<'_>> {
+        let markers = self.images.iter().flat_map(|image| image.markers.iter().map(move |marker| (image, marker)));
+        markers.flat_map(|(image, marker)| rows(image, marker)).collect()
+    }
+}
+
+fn rows<'a>(image: &'a ResolvedImage, marker: &'a Marker) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut by_function: HashMap<&str, usize> = HashMap::new();
+    let mut row = |function: &'a str, site: Option<&'a Site>| {
+        let index = *by_function.entry(function).or_insert(rows.len());
+        if index == rows.len() {
+            let id = marker.id.saturating_add(index as u64);
+            rows.push(Row { id, image, marker, function, sites: Vec::new() });
+        }
+        if let Some(row) = rows.get_mut(index) {
+            row.sites.extend(site);
+        }
+    };
+    for site in live(marker) {
+        row(function(site), Some(site));
+    }
+    match marker.survival {
+        Some(Survival::Live) => {}
+        Some(Survival::Eliminated) => row("<eliminated>", None),
+        Some(Survival::Discarded) => row("<discarded>", None),
+        None => row("<unknown>", None),
+    }
+    if let Some(first) = rows.first_mut() {
+        first.sites.extend(marker.sites.iter().filter(|site| site.place.is_none()));
+    }
+    rows
+}

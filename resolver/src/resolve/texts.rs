@@ -1,0 +1,63 @@
+//! The text that records point at: each string once, however many records have it, and no more of it than the image warrants.
+//!
+//! Records may point anywhere in the string table, linkers merge strings into the ends of others. So a small hostile section can
+//! point at one long string from a million places; all work that grows with the text is paid for out of a budget.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A string; equal strings have equal numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TextId(usize);
+
+/// The strings of an image.
+#[derive(Debug)]
+pub(super) struct Texts<'a> {
+    ids: HashMap<&'a [u8], TextId>,
+    texts: Vec<(&'a [u8], Arc<str>)>,
+    left: u64,
+    bound: u64,
+}
+
+impl<'a> Texts<'a> {
+    /// For an image whose marker sections have `size` bytes.
+    pub(super) fn new(size: u64) -> Self {
+        // Measured: programs need less than twice their sections. 64 leaves room and keeps a megabyte from becoming a gigabyte.
+        let bound = size.saturating_mul(64).saturating_add(1 << 20);
+        Self { ids: HashMap::new(), texts: Vec::new(), left: bound, bound }
+    }
+
+    /// The most that may be spent, in bytes.
+    pub(super) fn bound(&self) -> u64 {
+        self.bound
+    }
+
+    /// Pays for `bytes` of text; `false` where the budget is spent.
+    #[must_use]
+    pub(super) fn pay(&mut self, bytes: usize) -> bool {
+        let left = self.left.checked_sub(bytes as u64);
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// The number of `bytes`; `None` where the budget is spent.
+    pub(super) fn intern(&mut self, bytes: &'a [u8]) -> Option<TextId> {
+        if !self.pay(bytes.len()) {
+            return None;
+        }
+        Some(*self.ids.entry(bytes).or_insert_with(|| {
+            self.texts.push((bytes, crate::text::from_bytes(bytes).into()));
+            TextId(self.texts.len() - 1)
+        }))
+    }
+
+    /// The bytes of a string.
+    pub(super) fn bytes(&self, id: TextId) -> &'a [u8] {
+        self.texts.get(id.0).map_or(&[], |(bytes, _)| bytes)
+    }
+
+    /// A string as text.
+    pub(super) fn text(&self, id: TextId) -> Arc<str> {
+        self.texts.get(id.0).map_or_else(|| Arc::from(""), |(_, text)| Arc::clone(text))
+    }
+}

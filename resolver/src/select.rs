@@ -1,0 +1,110 @@
+//! Patterns: which rows of a resolution are meant, and what to say where a pattern means none.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::Error;
+use crate::resolve::Row;
+
+/// What a pattern is matched against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The module.
+    Module,
+    /// The function, or what stands in its place (`<eliminated>`).
+    Function,
+    /// The marker's name.
+    Name,
+}
+
+impl Field {
+    /// The word for the field.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Module => "module",
+            Self::Function => "function",
+            Self::Name => "marker",
+        }
+    }
+
+    fn of<'a>(self, row: &Row<'a>) -> &'a str {
+        match self {
+            Self::Module => &row.image.module,
+            Self::Function => row.function,
+            Self::Name => &row.marker.name,
+        }
+    }
+}
+
+/// Globs over the fields of a row. Those of one field are or-ed, the fields are and-ed; a field without a glob takes everything.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    globs: Vec<(Field, GlobMatcher)>,
+}
+
+/// A pattern that no row matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmatched {
+    /// What it was matched against.
+    pub field: Field,
+    /// The pattern.
+    pub pattern: String,
+    /// What is there instead and comes closest, best first; at most three.
+    pub closest: Vec<String>,
+}
+
+/// How many names a message suggests, and how long one may be that is compared, in bytes.
+const SUGGESTIONS: usize = 3;
+const LONGEST_COMPARED: usize = 256;
+
+impl Selection {
+    /// Adds a shell glob that a whole field must match: `*` and `?` match any character, `:` and `/` too, `[a-z]` one of a class.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is not a glob.
+    pub fn add(&mut self, field: Field, pattern: &str) -> Result<(), Error> {
+        let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
+        let error =
+            |error: globset::Error| Error::Pattern { pattern: pattern.to_owned(), what: error.kind().to_string() };
+        self.globs.push((field, glob.map_err(error)?.compile_matcher()));
+        Ok(())
+    }
+
+    /// Whether there is no pattern at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.globs.is_empty()
+    }
+
+    /// Whether a row is meant.
+    #[must_use]
+    pub fn matches(&self, row: &Row<'_>) -> bool {
+        [Field::Module, Field::Function, Field::Name].into_iter().all(|field| {
+            let mut globs = self.globs.iter().filter(|(of, _)| *of == field).peekable();
+            globs.peek().is_none() || globs.any(|(_, glob)| glob.is_match(field.of(row)))
+        })
+    }
+
+    /// The patterns that match none of `rows`, whatever the other patterns say.
+    #[must_use]
+    pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
+        let nothing = |(field, glob): &&(Field, GlobMatcher)| !rows.iter().any(|row| glob.is_match(field.of(row)));
+        let unmatched = |(field, glob): &(Field, GlobMatcher)| {
+            let pattern = glob.glob().glob().to_owned();
+            let closest = closest(&pattern, rows.iter().map(|row| field.of(row)));
+            Unmatched { field: *field, pattern, closest }
+        };
+        self.globs.iter().filter(nothing).map(unmatched).collect()
+    }
+}
+
+/// The names that the fewest edits turn into `pattern`, without what makes it a glob.
+fn closest<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let plain: String = pattern.chars().filter(|c| !"*?[]{}\\".contains(*c)).take(LONGEST_COMPARED).collect();
+    let mut names: Vec<&str> = names.filter(|name| name.len() <= LONGEST_COMPARED && !name.starts_with('<')).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.sort_by_cached_key(|name| strsim::osa_distance(&plain, name));
+    names.into_iter().take(SUGGESTIONS).map(str::to_owned).collect()
+}

@@ -1,0 +1,59 @@
+//! Bytes from a file as text: what is UTF-8 as it is, the rest escaped. What a terminal would obey is escaped by the reports.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// `bytes` as text; a byte that is not part of UTF-8 as `\xNN`.
+#[must_use]
+pub fn from_bytes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// `text` with what changes how a terminal shows the rest escaped: control characters, and the marks that reorder text
+/// (Unicode TR 36, "Bidirectional Text Spoofing").
+#[must_use]
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push_str("\\n"),
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            '\0'..='\x1f' | '\x7f' => {
+                let _ = write!(shown, "\\x{:02x}", u32::from(character));
+            }
+            '\u{80}'..='\u{9f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{61c}'
+            | '\u{feff}' => {
+                let _ = write!(shown, "\\u{{{:x}}}", u32::from(character));
+            }
+            _ => shown.push(character),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_text_is_escaped() {
+        assert_eq!(from_bytes(b"a\xff\xc3\xa9\xe2\x82"), "a\\xff\u{e9}\\xe2\\x82");
+        assert_eq!(shown("a\u{1b}[31m\n\u{e9}\u{202e}\u{9b}"), "a\\x1b[31m\\n\u{e9}\\u{202e}\\u{9b}");
+    }
+}

@@ -1,0 +1,326 @@
+//! Builds images in memory: linked ones by hand (object::write makes relocatable objects only), the rest with object::write.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
+use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
+use simple_markers_resolver::record::declaration::Declaration;
+use simple_markers_resolver::record::site::{self, Site};
+use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
+
+pub(crate) const PROGBITS: u32 = 1;
+pub(crate) const NOBITS: u32 = 8;
+pub(crate) const ALLOC_EXEC: u64 = 6;
+pub(crate) const COMPRESSED: u64 = 1 << 11;
+
+/// A declaration's bytes.
+pub(crate) fn declaration(name: &str, file: &str, line: u32, format: &str, args: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let [name, file, format, args] = [name, file, format, args].map(str::as_bytes);
+    Declaration { offset: 0, name, file, line, format, args }.write(&mut bytes);
+    bytes
+}
+
+/// A string table, and where each of its strings is.
+#[derive(Default)]
+pub(crate) struct Strings(pub(crate) Vec<u8>);
+
+impl Strings {
+    pub(crate) fn add(&mut self, text: &str) -> u32 {
+        let offset = self.0.len() as u32;
+        self.0.extend_from_slice(text.as_bytes());
+        self.0.push(0);
+        offset
+    }
+
+    /// A site of a marker: flags, pc, and what the marker is.
+    pub(crate) fn site(&mut self, pc: u64, line: u32, texts: [&str; 5]) -> Site {
+        let [name, file, format, args, operands] = texts.map(|text| self.add(text));
+        let flags = if texts[4].is_empty() { 0 } else { site::HAS_OPERANDS };
+        Site { offset: 0, flags, address_size: 8, pc, line, column: 5, name, file, format, args, operands }
+    }
+}
+
+/// The bytes of sites.
+pub(crate) fn sites(sites: &[Site], order: ByteOrder) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for site in sites {
+        site.write(&mut bytes, order);
+    }
+    bytes
+}
+
+pub(crate) struct Section {
+    pub(crate) name: &'static str,
+    pub(crate) kind: u32,
+    pub(crate) flags: u64,
+    pub(crate) address: u64,
+    pub(crate) data: Vec<u8>,
+    /// Written into the section header in place of the size of `data`.
+    pub(crate) size: Option<u64>,
+}
+
+impl Section {
+    pub(crate) fn new(name: &'static str, data: Vec<u8>) -> Self {
+        Self { name, kind: PROGBITS, flags: 0, address: 0, data, size: None }
+    }
+}
+
+/// A function symbol: name, address, size, and whether it is global.
+pub(crate) type Function = (&'static str, u64, u64, bool);
+
+/// A 64-bit linked image (`ET_EXEC` or, with `pie`, `ET_DYN` with an interpreter) whose `.text` of 0x100 bytes is loaded at 0x1000.
+pub(crate) struct Linked {
+    pub(crate) order: ByteOrder,
+    pub(crate) pie: bool,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) functions: Vec<Function>,
+}
+
+impl Linked {
+    pub(crate) fn new() -> Self {
+        let text = Section { flags: ALLOC_EXEC, address: 0x1000, ..Section::new(".text", vec![0x90; 0x100]) };
+        Self {
+            order: ByteOrder::Little,
+            pie: false,
+            sections: vec![text],
+            functions: vec![("main", 0x1000, 0x40, true)],
+        }
+    }
+
+    pub(crate) fn section(mut self, name: &'static str, data: Vec<u8>) -> Self {
+        self.sections.push(Section::new(name, data));
+        self
+    }
+
+    /// Adds the three marker sections.
+    pub(crate) fn markers(self, declarations: &[Vec<u8>], records: &[Site], strings: Strings) -> Self {
+        let order = self.order;
+        self.section(DECLARATIONS, declarations.concat())
+            .section(SITES, sites(records, order))
+            .section(STRINGS, strings.0)
+    }
+
+    /// The file: ELF header, two program headers, the sections' bytes, section headers.
+    pub(crate) fn build(&self) -> Vec<u8> {
+        let mut names = vec![0];
+        let mut strtab = vec![0];
+        let mut symtab = vec![0; 24];
+        for (name, address, size, global) in &self.functions {
+            self.put(&mut symtab, strtab.len() as u64, 4);
+            symtab.push(if *global { 0x12 } else { 0x02 });
+            symtab.push(0);
+            self.put(&mut symtab, 1, 2);
+            self.put(&mut symtab, *address, 8);
+            self.put(&mut symtab, *size, 8);
+            strtab.extend_from_slice(name.as_bytes());
+            strtab.push(0);
+        }
+        let mut file = vec![0; 64 + 2 * 56];
+        let mut headers = vec![0; 64];
+        let count = self.sections.len() as u64;
+        let own =
+            [(".symtab", 2, symtab, count + 2, 24), (".strtab", 3, strtab, 0, 0), (".shstrtab", 3, Vec::new(), 0, 0)];
+        let mut text_offset = 0;
+        for section in &self.sections {
+            let offset = file.len() as u64;
+            if section.name == ".text" {
+                text_offset = offset;
+            }
+            if section.kind != NOBITS {
+                file.extend_from_slice(&section.data);
+            }
+            let size = section.size.unwrap_or(section.data.len() as u64);
+            let fields = [section.flags, section.address, offset, size];
+            self.header(&mut headers, &mut names, section.name, section.kind, fields, 0, 0);
+        }
+        for (name, kind, data, link, entry) in own {
+            let offset = file.len() as u64;
+            let mut data = data;
+            if name == ".shstrtab" {
+                data = names.clone();
+                data.extend_from_slice(b".shstrtab\0");
+            }
+            file.extend_from_slice(&data);
+            self.header(&mut headers, &mut names, name, kind, [0, 0, offset, data.len() as u64], link, entry);
+        }
+        let table = file.len() as u64;
+        file.extend_from_slice(&headers);
+        let mut start = b"\x7fELF".to_vec();
+        start.extend_from_slice(&[
+            2,
+            if self.order == ByteOrder::Little { 1 } else { 2 },
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ]);
+        for (value, size) in
+            [(if self.pie { 3 } else { 2 }, 2), (62, 2), (1, 4), (0x1000, 8), (64, 8), (table, 8), (0, 4)]
+        {
+            self.put(&mut start, value, size);
+        }
+        for value in [64, 56, 2, 64, count + 4, count + 3] {
+            self.put(&mut start, value, 2);
+        }
+        // PT_LOAD of .text, then PT_INTERP or nothing.
+        for (kind, offset, address, size) in [(1, text_offset, 0x1000, 0x100), (if self.pie { 3 } else { 0 }, 0, 0, 0)]
+        {
+            for (value, size) in
+                [(kind, 4), (5, 4), (offset, 8), (address, 8), (address, 8), (size, 8), (size, 8), (1, 8)]
+            {
+                self.put(&mut start, value, size);
+            }
+        }
+        file[..start.len()].copy_from_slice(&start);
+        file
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the fields of a section header")]
+    fn header(
+        &self,
+        headers: &mut Vec<u8>,
+        names: &mut Vec<u8>,
+        name: &str,
+        kind: u32,
+        [flags, address, offset, size]: [u64; 4],
+        link: u64,
+        entry: u64,
+    ) {
+        self.put(headers, names.len() as u64, 4);
+        names.extend_from_slice(name.as_bytes());
+        names.push(0);
+        for (value, size) in
+            [(kind.into(), 4), (flags, 8), (address, 8), (offset, 8), (size, 8), (link, 4), (1, 4), (1, 8), (entry, 8)]
+        {
+            self.put(headers, value, size);
+        }
+    }
+
+    fn put(&self, out: &mut Vec<u8>, value: u64, size: usize) {
+        match self.order {
+            ByteOrder::Little => out.extend_from_slice(&value.to_le_bytes()[..size]),
+            ByteOrder::Big => out.extend_from_slice(&value.to_be_bytes()[8 - size..]),
+        }
+    }
+}
+
+/// The image that most tests look at: one marker of two copies in `f` and one in `g`, one that the linker dropped, one that the
+/// compiler did, one without a declaration.
+pub(crate) fn scsi() -> Linked {
+    let mut strings = Strings::default();
+    let queue = ["scsi:queue", "scsi.c", "Command %p for %d", "cmd, lun", "8@%rdi -4@esi"];
+    let dead = ["scsi:dead", "scsi.c", "", "", ""];
+    let records = [
+        strings.site(0x1060, 10, queue),
+        strings.site(0x1058, 10, queue),
+        strings.site(0x1010, 10, queue),
+        strings.site(0, 20, dead),
+        strings.site(0x1018, 40, ["scsi:alone", "scsi.c", "alone", "", ""]),
+    ];
+    let declarations = [
+        declaration("scsi:queue", "scsi.c", 10, "Command %p for %d", "cmd, lun"),
+        declaration("scsi:dead", "scsi.c", 20, "", ""),
+        declaration("scsi:queue", "scsi.c", 10, "Command %p for %d", "cmd, lun"),
+        declaration("scsi:gone", "scsi.c", 30, "100%% of %d", "n"),
+    ];
+    let mut image = Linked::new();
+    image.functions = vec![("f", 0x1050, 0x20, true), ("g", 0x1000, 0x40, false)];
+    image.markers(&declarations, &records, strings)
+}
+
+/// A relocatable object of one function `f` in `.text.f`, with a site at its offset 0 and one without a relocation.
+pub(crate) fn relocatable(architecture: Architecture) -> Vec<u8> {
+    let is_64 = architecture == Architecture::X86_64;
+    let bits = if is_64 { 64 } else { 32 };
+    let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+    let text = object.add_section(Vec::new(), b".text.f".to_vec(), SectionKind::Text);
+    object.append_section_data(text, &[0x90; 16], 1);
+    let function = symbol(&mut object, b"f", text, 16);
+    let mut strings = Strings::default();
+    // Not zero, so that an addend that is not applied shows.
+    strings.add("padding");
+    let mut live = strings.site(0, 3, ["a:b", "f.c", "x %d", "x", ""]);
+    live.address_size = bits / 8;
+    let dead = Site { line: 4, ..live };
+    let section = object.add_section(Vec::new(), DECLARATIONS.into(), SectionKind::Other);
+    let declarations = [3, 4].map(|line| declaration("a:b", "f.c", line, "x %d", "x"));
+    object.append_section_data(section, &declarations.concat(), 1);
+    let table = object.add_section(Vec::new(), STRINGS.into(), SectionKind::DebugString);
+    object.append_section_data(table, &strings.0, 1);
+    let table = object.section_symbol(table);
+    let blank = |site: Site| Site { name: 0, file: 0, format: 0, args: 0, operands: 0, ..site };
+    let section = object.add_section(Vec::new(), SITES.into(), SectionKind::Debug);
+    object.append_section_data(section, &sites(&[blank(live), blank(dead)], ByteOrder::Little), 1);
+    let length = 32 + u64::from(bits / 8);
+    for (index, site) in [live, dead].into_iter().enumerate() {
+        let start = index as u64 * length;
+        if index == 0 {
+            relocate(&mut object, section, start + 4, function, 0, bits);
+        }
+        let strings = [site.name, site.file, site.format, site.args, site.operands];
+        for (field, offset) in strings.into_iter().enumerate() {
+            let at = start + 4 + u64::from(bits / 8) + 8 + 4 * field as u64;
+            relocate(&mut object, section, at, table, offset.into(), 32);
+        }
+    }
+    object.write().unwrap()
+}
+
+fn symbol(object: &mut Object<'_>, name: &[u8], section: SectionId, size: u64) -> SymbolId {
+    object.add_symbol(Symbol {
+        name: name.to_vec(),
+        value: 0,
+        size,
+        kind: SymbolKind::Text,
+        scope: SymbolScope::Linkage,
+        weak: false,
+        section: SymbolSection::Section(section),
+        flags: SymbolFlags::None,
+    })
+}
+
+fn relocate(object: &mut Object<'_>, section: SectionId, offset: u64, symbol: SymbolId, addend: i64, size: u8) {
+    let flags = object::write::RelocationFlags::Generic {
+        kind: object::RelocationKind::Absolute,
+        encoding: object::RelocationEncoding::Generic,
+        size,
+    };
+    object.add_relocation(section, Relocation { offset, symbol, addend, flags }).unwrap();
+}
+
+/// An archive of `members` as `ar` writes it.
+pub(crate) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = b"!<arch>\n".to_vec();
+    for (name, data) in members {
+        let name = format!("{name}/");
+        archive.extend_from_slice(
+            format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, data.len()).as_bytes(),
+        );
+        archive.extend_from_slice(data);
+        if data.len() % 2 == 1 {
+            archive.push(b'\n');
+        }
+    }
+    archive
+}
+
+/// DWARF 4 of one unit with one function, `described`, from 0x1040 to 0x1060: `.debug_abbrev` and `.debug_info` (7.5).
+pub(crate) fn dwarf() -> (Vec<u8>, Vec<u8>) {
+    // 1: compile_unit with children, low_pc addr, high_pc data4; 2: subprogram, name string, low_pc addr, high_pc data4.
+    let abbrev = vec![1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0, 2, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 6, 0, 0, 0];
+    let mut unit = vec![4, 0, 0, 0, 0, 0, 8, 1];
+    unit.extend_from_slice(&0x1040u64.to_le_bytes());
+    unit.extend_from_slice(&0x20u32.to_le_bytes());
+    unit.push(2);
+    unit.extend_from_slice(b"described\0");
+    unit.extend_from_slice(&0x1040u64.to_le_bytes());
+    unit.extend_from_slice(&0x20u32.to_le_bytes());
+    unit.push(0);
+    (abbrev, [(unit.len() as u32).to_le_bytes().to_vec(), unit].concat())
+}
