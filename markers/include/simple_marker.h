@@ -25,7 +25,7 @@
  *                                               1 to 8 integers, enums, bools, pointers, floats and doubles.
  *      simple_mark_keep_anchor(name, fmt, ...)  Both.
  *
- * All are statements. They may stand wherever a statement with inline assembly may: in inline functions, templates, lambdas and
+ * All are expressions of type void. They may stand wherever inline assembly may: in inline functions, templates, lambdas and
  * constructors, not in a constexpr function and not at file scope.
  *
  *      name  Identifiers joined by colons, by convention subsystem:component, and unique in the program. Not expanded: unix:fork is
@@ -40,13 +40,15 @@
  *
  * What it costs
  *
- *   simple_mark          No instruction, at any level of optimisation. Any inline assembly keeps a compiler from vectorising the loop
- *                        that holds it and from turning the branch around it into a conditional move. A marker with arguments is a
- *                        compiler barrier for memory, so that what the debug information says is in memory is there; under gcc a
- *                        marker without arguments, and without any of % { | } in its strings, is none. Under clang every one is.
+ *   simple_mark          No instruction of its own, at any level of optimisation. At -O0 the code is the same to the byte; with
+ *                        optimisation a compiler may order what surrounds it otherwise, or choose other registers. Any inline assembly
+ *                        keeps it from vectorising the loop that holds it, and from turning a branch around it into a conditional
+ *                        move. A marker with arguments is a compiler barrier for memory, so that what the debug information says is in
+ *                        memory is there. Under gcc a marker without arguments, and without any of % { | } in its format and file name,
+ *                        is none; under clang every one is. Small functions stay inlined; one with eight markers was not at -Os.
  *   simple_mark_anchor   One nop more.
  *   simple_mark_keep     What the arguments take to evaluate, one move at most for each, and the registers that they occupy.
- *   file size            36 bytes for each copy after the first (64-bit), and what version 1 repeats: its five strings.
+ *   file size            40 bytes for each copy after the first (36 with 4-byte addresses), and what version 1 repeats: its five strings.
  *
  * What it counts on, measured with gcc 12.2, clang 14 and GNU binutils 2.40
  *
@@ -55,13 +57,13 @@
  *   - The format reaches the assembler as it was written. gas and LLVM read \b \f \n \r \t \\ \" \ooo \xhh as C does. gas also reads
  *     \v \? \' as C does, where LLVM stops with "invalid escape sequence". gas alone takes \a for a, \e for e, \u for u; LLVM stops.
  *     So under gcc those three and \U and \N are refused here (the latter three also where the backslash is itself escaped: write
- *     \134u for \\u). A NUL is refused everywhere. What is left: gas counts 8 and 9 among the octal digits, so "\128" is a byte and
+ *     \134u for \\u). A NUL is refused everywhere. What is left: gas counts 8 and 9 among the octal digits, so "\128" is one byte and
  *     not "\n8"; write "\0128" or "\n8". The same holds for clang -fno-integrated-as, and there for \a \e \u too.
  *   - A raw string literal, or one with a prefix (L"", u8""), stops the assembler.
  *   - Where the invocation spans lines, gcc counts it from its first line and clang from its last.
- *   - The two statements of simple_mark_keep find each other by a label that no other marker of the translation unit has. A compiler
- *     that copies or merges one of the two without the other can only join it with equal strings, or the assembler does not find the
- *     label and stops. See SIMPLE_MARKER_KEEP_RECORD_.
+ *   - The two statements of simple_mark_keep find each other by a label that no other marker of the translation unit has; see
+ *     SIMPLE_MARKER_EMIT_KEEP_. LLVM's machine outliner (on for AArch64 at -Oz) may move the first behind the second: then the
+ *     assembler stops with "directional label undefined", and -mno-outline is the mend.
  */
 #ifndef SIMPLE_MARKER_H
 #define SIMPLE_MARKER_H
@@ -133,27 +135,30 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 #define SIMPLE_MARKER_ASSERT_ __extension__ _Static_assert
 #endif
 
-/* `fmt " "`: only a literal can be continued so, and an empty format is no reason for -Wformat-zero-length. */
-#define SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)                                                                                  \
-    SIMPLE_MARKER_ASSERT_(sizeof(name) > 1, "simple marker: the name is empty");                                                 \
-    SIMPLE_MARKER_ASSERT_(__builtin_strlen(fmt " ") == sizeof(fmt " ") - 1, "simple marker: the format has a NUL in it");        \
+/*
+ * Only a literal can be continued as in `fmt " "`, and with it an empty format is no reason for -Wformat-zero-length. No empty statement
+ * between these and the declarations of simple_mark_keep: -Wdeclaration-after-statement would mind.
+ */
+#define SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)                                                                           \
+    SIMPLE_MARKER_ASSERT_(sizeof(name) > 1, "simple marker: the name is empty");                                          \
+    SIMPLE_MARKER_ASSERT_(__builtin_strlen(fmt " ") == sizeof(fmt " ") - 1, "simple marker: the format has a NUL in it"); \
     SIMPLE_MARKER_CHECK_SPELLING_(name, fmt, #fmt)
 
 #if defined __clang__
 /* clang does not fold these functions in C, and its assembler refuses the escapes itself. */
 #define SIMPLE_MARKER_CHECK_SPELLING_(name, fmt, spelling)
 #else
-#define SIMPLE_MARKER_CHECK_SPELLING_(name, fmt, spelling)                                                                       \
-    SIMPLE_MARKER_ASSERT_(                                                                                                       \
-        __builtin_strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:") == sizeof(name) - 1,          \
-        "simple marker: the name is not identifiers joined by colons");                                                          \
-    SIMPLE_MARKER_ASSERT_(!(__builtin_strchr(fmt, 7) && __builtin_strstr(spelling, "\\a")),                                      \
-                          "simple marker: the assembler does not know \\a: write \\007");                                        \
-    SIMPLE_MARKER_ASSERT_(!(__builtin_strchr(fmt, 27) && __builtin_strstr(spelling, "\\e")),                                     \
-                          "simple marker: the assembler does not know \\e: write \\033");                                        \
-    SIMPLE_MARKER_ASSERT_(                                                                                                       \
-        !__builtin_strstr(spelling, "\\u") && !__builtin_strstr(spelling, "\\U") && !__builtin_strstr(spelling, "\\N"),          \
-        "simple marker: the assembler does not know \\u, \\U, \\N: write the character itself (and \\134 for a backslash)")
+#define SIMPLE_MARKER_CHECK_SPELLING_(name, fmt, spelling)                                                              \
+    SIMPLE_MARKER_ASSERT_(                                                                                              \
+        __builtin_strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:") == sizeof(name) - 1, \
+        "simple marker: the name is not identifiers joined by colons");                                                 \
+    SIMPLE_MARKER_ASSERT_(!(__builtin_strchr(fmt, 7) && __builtin_strstr(spelling, "\\a")),                             \
+                          "simple marker: the assembler does not know \\a: write \\007");                               \
+    SIMPLE_MARKER_ASSERT_(!(__builtin_strchr(fmt, 27) && __builtin_strstr(spelling, "\\e")),                            \
+                          "simple marker: the assembler does not know \\e: write \\033");                               \
+    SIMPLE_MARKER_ASSERT_(                                                                                              \
+        !__builtin_strstr(spelling, "\\u") && !__builtin_strstr(spelling, "\\U") && !__builtin_strstr(spelling, "\\N"), \
+        "simple marker: the assembler does not know \\u, \\U, \\N: write the character itself (and \\134 for a backslash)");
 #endif
 
 /*
@@ -211,13 +216,13 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     "\t.popsection\n"
 
 /* The record of label 2, with the strings at 3 to 6, each followed by `id`, and the operands at 8. */
-#define SIMPLE_MARKER_SITE_(per, id, flags, line)                              \
-    "\t.pushsection .debug.simple_marker.2,\"\"," per "progbits\n"             \
-    "\t.2byte " SIMPLE_MARKER_LENGTH_ "\n"                                     \
-    "\t.byte " #flags ", " SIMPLE_MARKER_STRING_(__SIZEOF_POINTER__) "\n"      \
-    "\t" SIMPLE_MARKER_ADDRESS_ " 2b\n"                                        \
-    "\t.4byte " #line ", 0\n"                                                  \
-    "\t.4byte 3" id "b, 4" id "b, 5" id "b, 6" id "b, 8b\n"                    \
+#define SIMPLE_MARKER_SITE_(per, id, flags, line)                         \
+    "\t.pushsection .debug.simple_marker.2,\"\"," per "progbits\n"        \
+    "\t.2byte " SIMPLE_MARKER_LENGTH_ "\n"                                \
+    "\t.byte " #flags ", " SIMPLE_MARKER_STRING_(__SIZEOF_POINTER__) "\n" \
+    "\t" SIMPLE_MARKER_ADDRESS_ " 2b\n"                                   \
+    "\t.4byte " #line ", 0\n"                                             \
+    "\t.4byte 3" id "b, 4" id "b, 5" id "b, 6" id "b, 8b\n"               \
     "\t.popsection\n"
 
 /* A marker without operands. `anchor` is its own instruction, or nothing. */
@@ -231,32 +236,32 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     SIMPLE_MARKER_SITE_(per, "", flags, line)
 
 /*
- * simple_mark and simple_mark_anchor.
+ * simple_mark and simple_mark_anchor. A statement expression and not do .. while (0): for the latter clang emits a jump at -O0.
  */
-#define SIMPLE_MARKER_MARK_0(anchor, flags, name, fmt)    \
-    do {                                                  \
-        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt);          \
-        if (0)                                            \
-            simple_marker_check_format(fmt " ");          \
-        SIMPLE_MARKER_EMIT_0_(anchor, flags, name, fmt);  \
-    } while (0)
+#define SIMPLE_MARKER_MARK_0(anchor, flags, name, fmt)   \
+    __extension__({                                      \
+        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)          \
+        if (0)                                           \
+            simple_marker_check_format(fmt " ");         \
+        SIMPLE_MARKER_EMIT_0_(anchor, flags, name, fmt); \
+    })
 
-#define SIMPLE_MARKER_MARK_SOME(anchor, flags, name, fmt, ...)             \
-    do {                                                                   \
-        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt);                           \
-        if (0)                                                             \
-            simple_marker_check_format(fmt " ", __VA_ARGS__);              \
-        SIMPLE_MARKER_EMIT_SOME_(anchor, flags, name, fmt, #__VA_ARGS__);  \
-    } while (0)
+#define SIMPLE_MARKER_MARK_SOME(anchor, flags, name, fmt, ...)            \
+    __extension__({                                                       \
+        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)                           \
+        if (0)                                                            \
+            simple_marker_check_format(fmt " ", __VA_ARGS__);             \
+        SIMPLE_MARKER_EMIT_SOME_(anchor, flags, name, fmt, #__VA_ARGS__); \
+    })
 
 #if defined SIMPLE_MARKER_OFF
 #define SIMPLE_MARKER_EMIT_0_(anchor, flags, name, fmt)
 #define SIMPLE_MARKER_EMIT_SOME_(anchor, flags, name, fmt, args)
 #else
 
-#define SIMPLE_MARKER_EMIT_SOME_(anchor, flags, name, fmt, args)                                       \
-    SIMPLE_MARKER_BARRIER_                                                                             \
-    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%", anchor, flags, name, __FILE__, __LINE__, fmt, args));  \
+#define SIMPLE_MARKER_EMIT_SOME_(anchor, flags, name, fmt, args)                                      \
+    SIMPLE_MARKER_BARRIER_                                                                            \
+    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%", anchor, flags, name, __FILE__, __LINE__, fmt, args)); \
     SIMPLE_MARKER_BARRIER_
 
 #if defined __clang__
@@ -264,10 +269,10 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%", anchor, flags, name, __FILE__, __LINE__, fmt, ""))
 #else
 /* With colons the statement is no barrier, and % { | } have a meaning. gcc drops the other arm at -O0 too. */
-#define SIMPLE_MARKER_EMIT_0_(anchor, flags, name, fmt)                                                          \
-    if (__builtin_strcspn(__FILE__ fmt, "%{|}") == sizeof(__FILE__ fmt) - 1)                                     \
-        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%%", anchor, flags, name, __FILE__, __LINE__, fmt, "") : :);     \
-    else                                                                                                         \
+#define SIMPLE_MARKER_EMIT_0_(anchor, flags, name, fmt)                                                      \
+    if (__builtin_strcspn(__FILE__ fmt, "%{|}") == sizeof(__FILE__ fmt) - 1)                                 \
+        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%%", anchor, flags, name, __FILE__, __LINE__, fmt, "") : :); \
+    else                                                                                                     \
         SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%", anchor, flags, name, __FILE__, __LINE__, fmt, ""))
 #endif
 
@@ -283,8 +288,8 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
  *
  * Constraints. `n` is a number; `i` would also be the name of a symbol, which tells a reader nothing. clang takes memory wherever
  * memory will do, so it is not offered any where there are registers enough. AArch64 gets none at all: [sp, 8] has a space in it,
- * and a space ends an operand. There registers are written whole, x0 and v0, whatever the size. i386 gets nothing but memory: a pair of registers
- * and the x87 stack cannot be described, and eight general registers do not hold eight arguments.
+ * and a space ends an operand. There registers are written whole, x0 and v0, whatever the size. i386 gets nothing but memory: a pair
+ * of registers and the x87 stack cannot be described, and eight general registers do not hold eight arguments.
  */
 #if defined __i386__
 #define SIMPLE_MARKER_MEMORY_CONSTRAINT_ "m"
@@ -349,18 +354,30 @@ template <class T> struct is_core {
     static constexpr bool integer = type_class >= 1 && type_class <= 4;
 };
 
+/* What says whether a T is signed. An enum compares as what it promotes to, which may be int where it is unsigned itself. */
+template <class T, bool Enum = __is_enum(T)> struct arithmetic {
+    typedef T type;
+};
+template <class T> struct arithmetic<T, true> {
+    typedef __underlying_type(T) type;
+};
+
 template <class T, bool Integer = is_core<T>::integer> struct is_signed {
-    static constexpr bool yes = static_cast<T>(-1) < static_cast<T>(1);
+    typedef typename arithmetic<T>::type type;
+    static constexpr bool yes = static_cast<type>(-1) < static_cast<type>(1);
 };
 template <class T> struct is_signed<T, false> {
     static constexpr bool yes = false;
 };
 
-/* T where the view is the argument's, otherwise any type that has a 0. */
+/* The type of a view: T, but for a float that is not chosen one whose 0 is a number to the assembler. */
 template <class T, bool Chosen> struct view {
     typedef T as;
 };
-template <class T> struct view<T, false> {
+template <> struct view<float, false> {
+    typedef char as;
+};
+template <> struct view<double, false> {
     typedef char as;
 };
 } // namespace simple_marker
@@ -370,8 +387,8 @@ template <class T> struct view<T, false> {
 #define SIMPLE_MARKER_IS_CORE_(type) simple_marker::is_core<type>::yes
 #define SIMPLE_MARKER_IS_FLOAT_(type) simple_marker::is_float<type>::yes
 #define SIMPLE_MARKER_IS_SIGNED_(type) simple_marker::is_signed<type>::yes
-#define SIMPLE_MARKER_VIEW_(type, chosen, variable)                                             \
-    (chosen ? reinterpret_cast<typename simple_marker::view<type, chosen>::as &>(variable)    \
+#define SIMPLE_MARKER_VIEW_(type, chosen, variable)                                        \
+    (chosen ? reinterpret_cast<typename simple_marker::view<type, chosen>::as &>(variable) \
             : typename simple_marker::view<type, chosen>::as())
 #else
 /* A comma makes a value: it decays, and has no qualifiers. */
@@ -390,13 +407,13 @@ template <class T> struct view<T, false> {
 #define SIMPLE_MARKER_VIEW_(type, chosen, variable) __builtin_choose_expr(chosen, variable, 0)
 #endif
 
-#define SIMPLE_MARKER_CHECK_ARGUMENT_(n, argument)                                                                          \
-    SIMPLE_MARKER_ASSERT_(n <= 8, "simple marker: no more than 8 arguments can be kept");                                   \
-    SIMPLE_MARKER_ASSERT_(                                                                                                  \
-        (SIMPLE_MARKER_IS_CORE_(SIMPLE_MARKER_TYPE_(argument)) &&                                                           \
-         sizeof(SIMPLE_MARKER_TYPE_(argument)) <= SIMPLE_MARKER_CORE_BYTES_) ||                                             \
-            (SIMPLE_MARKER_IS_FLOAT_(SIMPLE_MARKER_TYPE_(argument)) &&                                                      \
-             sizeof(SIMPLE_MARKER_TYPE_(argument)) <= SIMPLE_MARKER_FLOAT_BYTES_),                                          \
+#define SIMPLE_MARKER_CHECK_ARGUMENT_(n, argument)                                        \
+    SIMPLE_MARKER_ASSERT_(n <= 8, "simple marker: no more than 8 arguments can be kept"); \
+    SIMPLE_MARKER_ASSERT_(                                                                \
+        (SIMPLE_MARKER_IS_CORE_(SIMPLE_MARKER_TYPE_(argument)) &&                         \
+         sizeof(SIMPLE_MARKER_TYPE_(argument)) <= SIMPLE_MARKER_CORE_BYTES_) ||           \
+            (SIMPLE_MARKER_IS_FLOAT_(SIMPLE_MARKER_TYPE_(argument)) &&                    \
+             sizeof(SIMPLE_MARKER_TYPE_(argument)) <= SIMPLE_MARKER_FLOAT_BYTES_),        \
         "simple marker: argument " #n " cannot be kept: no integer, pointer, float or double that a register takes");
 
 #define SIMPLE_MARKER_VARIABLE_(n, argument) SIMPLE_MARKER_TYPE_(argument) simple_marker_##n = (argument);
@@ -405,39 +422,39 @@ template <class T> struct view<T, false> {
     (sizeof(type) | (SIMPLE_MARKER_IS_SIGNED_(type) ? 16U : 0U) | (SIMPLE_MARKER_IS_FLOAT_(type) ? 32U : 0U))
 
 #if defined SIMPLE_MARKER_MEMORY_CONSTRAINT_
-#define SIMPLE_MARKER_INPUT_(n, argument)                                                   \
-    , [simple_marker_shape_##n] "i"(SIMPLE_MARKER_SHAPE_(__typeof__(simple_marker_##n))),   \
+#define SIMPLE_MARKER_INPUT_(n, argument)                                                 \
+    , [simple_marker_shape_##n] "i"(SIMPLE_MARKER_SHAPE_(__typeof__(simple_marker_##n))), \
         [simple_marker_core_##n] SIMPLE_MARKER_MEMORY_CONSTRAINT_(simple_marker_##n)
 #define SIMPLE_MARKER_FLOAT_VIEW_ "core"
 #else
-#define SIMPLE_MARKER_INPUT_(n, argument)                                                                                    \
-    , [simple_marker_shape_##n] "i"(SIMPLE_MARKER_SHAPE_(__typeof__(simple_marker_##n))),                                    \
-        [simple_marker_core_##n] SIMPLE_MARKER_CORE_CONSTRAINT_(SIMPLE_MARKER_VIEW_(                                         \
-            __typeof__(simple_marker_##n), SIMPLE_MARKER_IS_CORE_(__typeof__(simple_marker_##n)), simple_marker_##n)),       \
-        [simple_marker_float_##n] SIMPLE_MARKER_FLOAT_CONSTRAINT_(SIMPLE_MARKER_VIEW_(                                       \
+#define SIMPLE_MARKER_INPUT_(n, argument)                                                                              \
+    , [simple_marker_shape_##n] "i"(SIMPLE_MARKER_SHAPE_(__typeof__(simple_marker_##n))),                              \
+        [simple_marker_core_##n] SIMPLE_MARKER_CORE_CONSTRAINT_(SIMPLE_MARKER_VIEW_(                                   \
+            __typeof__(simple_marker_##n), SIMPLE_MARKER_IS_CORE_(__typeof__(simple_marker_##n)), simple_marker_##n)), \
+        [simple_marker_float_##n] SIMPLE_MARKER_FLOAT_CONSTRAINT_(SIMPLE_MARKER_VIEW_(                                 \
             __typeof__(simple_marker_##n), SIMPLE_MARKER_IS_FLOAT_(__typeof__(simple_marker_##n)), simple_marker_##n))
 #define SIMPLE_MARKER_FLOAT_VIEW_ "float"
 #endif
 
-#define SIMPLE_MARKER_OPERAND_(n, argument)                                   \
-    "\t.if " #n " > 1\n\t.ascii \" \"\n\t.endif\n"                            \
-    "\t.if %c[simple_marker_shape_" #n "] & 16\n\t.ascii \"-\"\n\t.endif\n"   \
-    "\t.byte 48 + (%c[simple_marker_shape_" #n "] & 15)\n"                    \
-    "\t.if %c[simple_marker_shape_" #n "] & 32\n"                             \
-    "\t.ascii \"f@%[simple_marker_" SIMPLE_MARKER_FLOAT_VIEW_ "_" #n "]\"\n"  \
-    "\t.else\n"                                                               \
-    "\t.ascii \"@%[simple_marker_core_" #n "]\"\n"                            \
+#define SIMPLE_MARKER_OPERAND_(n, argument)                                  \
+    "\t.if " #n " > 1\n\t.ascii \" \"\n\t.endif\n"                           \
+    "\t.if %c[simple_marker_shape_" #n "] & 16\n\t.ascii \"-\"\n\t.endif\n"  \
+    "\t.byte 48 + (%c[simple_marker_shape_" #n "] & 15)\n"                   \
+    "\t.if %c[simple_marker_shape_" #n "] & 32\n"                            \
+    "\t.ascii \"f@%[simple_marker_" SIMPLE_MARKER_FLOAT_VIEW_ "_" #n "]\"\n" \
+    "\t.else\n"                                                              \
+    "\t.ascii \"@%[simple_marker_core_" #n "]\"\n"                           \
     "\t.endif\n"
 
 #define SIMPLE_MARKER_EACH_(what, ...) \
     SIMPLE_MARKER_JOIN_(SIMPLE_MARKER_EACH_, SIMPLE_MARKER_COUNT_(__VA_ARGS__))(what, __VA_ARGS__)
-#define SIMPLE_MARKER_COUNT_(...)                                                                                                \
-    SIMPLE_MARKER_34TH_(__VA_ARGS__, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS,                        \
-                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS,              \
-                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS,              \
-                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS,              \
-                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS,              \
-                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS,              \
+#define SIMPLE_MARKER_COUNT_(...)                                                                                   \
+    SIMPLE_MARKER_34TH_(__VA_ARGS__, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS,           \
+                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, \
+                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, \
+                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, \
+                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, \
+                        MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, \
                         MORE_THAN_8_ARGUMENTS, MORE_THAN_8_ARGUMENTS, 8, 7, 6, 5, 4, 3, 2, 1, ~)
 #define SIMPLE_MARKER_EACH_MORE_THAN_8_ARGUMENTS(m, a, ...) m(9, a)
 #define SIMPLE_MARKER_EACH_1(m, a) m(1, a)
@@ -454,14 +471,14 @@ template <class T> struct view<T, false> {
 #define SIMPLE_MARKER_KEEP_0_2(name, fmt) SIMPLE_MARKER_MARK_0("", 0, name, fmt)
 #define SIMPLE_MARKER_KEEP_0_3(name, fmt) SIMPLE_MARKER_MARK_0("nop", 1, name, fmt)
 
-#define SIMPLE_MARKER_KEEP_SOME(anchor, flags, name, fmt, ...)                                        \
-    do {                                                                                              \
-        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt);                                                      \
-        SIMPLE_MARKER_EACH_(SIMPLE_MARKER_CHECK_ARGUMENT_, __VA_ARGS__)                               \
-        SIMPLE_MARKER_EMIT_KEEP_(anchor, flags, name, fmt, #__VA_ARGS__, __COUNTER__, __VA_ARGS__)    \
-        if (0)                                                                                        \
-            simple_marker_check_format(fmt " ", __VA_ARGS__);                                         \
-    } while (0)
+#define SIMPLE_MARKER_KEEP_SOME(anchor, flags, name, fmt, ...)                                     \
+    __extension__({                                                                                \
+        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)                                                    \
+        SIMPLE_MARKER_EACH_(SIMPLE_MARKER_CHECK_ARGUMENT_, __VA_ARGS__)                            \
+        SIMPLE_MARKER_EMIT_KEEP_(anchor, flags, name, fmt, #__VA_ARGS__, __COUNTER__, __VA_ARGS__) \
+        if (0)                                                                                     \
+            simple_marker_check_format(fmt " ", __VA_ARGS__);                                      \
+    })
 
 #if defined SIMPLE_MARKER_OFF
 #define SIMPLE_MARKER_EMIT_KEEP_(anchor, flags, name, fmt, args, counter, ...)
@@ -472,23 +489,23 @@ template <class T> struct view<T, false> {
  * of this use of the macro is written: 93, 94, .. and the count in the first, `93..b` in the second.
  *
  * What may a compiler do to the pair? It may copy both (inlining, unrolling): each second statement finds the first one above it.
- * It may copy or merge one alone, say where two copies of the same marker end in the same instructions, or move the rest of a block
- * away from its beginning: then the nearest first statement is that of another copy, and has the same strings. With none above it
- * the label is unknown, and the assembler stops. The second statement of another marker has another text and cannot be merged with
- * this one. Under -flto, two files may have the same count; the nearest label is then still this marker's own unless the pair was
- * torn apart as well; what remains of that case is caught where the formats differ in length.
+ * It may copy, merge or move one alone, say where two copies of a marker end in the same instructions: then the nearest label is that
+ * of another copy of the same marker, and has the same strings. With none above it the label is unknown, and the assembler stops.
+ * The second statement of another marker has another text and cannot be merged with this one. Under -flto, two files may have the same
+ * count; the nearest label is then still the marker's own, unless both were inlined into one function and a pair was torn apart
+ * there. gas compares the lengths of the formats for that case too.
  */
-#define SIMPLE_MARKER_EMIT_KEEP_(anchor, flags, name, fmt, args, counter, ...)                                            \
-    SIMPLE_MARKER_EACH_(SIMPLE_MARKER_VARIABLE_, __VA_ARGS__)                                                             \
-    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_KEEP_STRINGS_("9" SIMPLE_MARKER_STRING_(counter), name, __FILE__, __LINE__, fmt, args));                   \
-    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_KEEP_RECORD_(anchor, flags, "9" SIMPLE_MARKER_STRING_(counter), __LINE__, __VA_ARGS__)                     \
-                       :                                                                                                  \
-                       : [simple_marker_format_size] "i"(sizeof(fmt))                                                     \
-                             SIMPLE_MARKER_EACH_(SIMPLE_MARKER_INPUT_, __VA_ARGS__)                                       \
+#define SIMPLE_MARKER_EMIT_KEEP_(anchor, flags, name, fmt, args, counter, ...)                                                \
+    SIMPLE_MARKER_EACH_(SIMPLE_MARKER_VARIABLE_, __VA_ARGS__)                                                                 \
+    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_KEEP_STRINGS_("9" SIMPLE_MARKER_STRING_(counter), name, __FILE__, __LINE__, fmt, args)); \
+    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_KEEP_RECORD_(anchor, flags, "9" SIMPLE_MARKER_STRING_(counter), __LINE__, __VA_ARGS__)   \
+                       :                                                                                                      \
+                       : [simple_marker_format_size] "i"(sizeof(fmt))                                                         \
+                             SIMPLE_MARKER_EACH_(SIMPLE_MARKER_INPUT_, __VA_ARGS__)                                           \
                        : "memory");
 
-#define SIMPLE_MARKER_KEEP_STRINGS_(id, name, file, line, fmt, args)    \
-    SIMPLE_MARKER_DECLARATION_("%", name, file, line, fmt, args)        \
+#define SIMPLE_MARKER_KEEP_STRINGS_(id, name, file, line, fmt, args) \
+    SIMPLE_MARKER_DECLARATION_("%", name, file, line, fmt, args)     \
     SIMPLE_MARKER_STRINGS_("%", id, name, file, fmt, args)
 
 #if defined __clang__
@@ -501,13 +518,13 @@ template <class T> struct view<T, false> {
     "\t.endif\n"
 #endif
 
-#define SIMPLE_MARKER_KEEP_RECORD_(anchor, flags, id, line, ...)                                                    \
-    "2:\t" anchor "\n"                                                                                              \
-    SIMPLE_MARKER_KEEP_CHECK_(id)                                                                                   \
-    SIMPLE_MARKER_STRINGS_SECTION_("%%")                                                                            \
-    "8:\n" SIMPLE_MARKER_EACH_(SIMPLE_MARKER_OPERAND_, __VA_ARGS__)                                                 \
-    "\t.byte 0\n"                                                                                                   \
-    "\t.popsection\n"                                                                                               \
+#define SIMPLE_MARKER_KEEP_RECORD_(anchor, flags, id, line, ...)    \
+    "2:\t" anchor "\n"                                              \
+    SIMPLE_MARKER_KEEP_CHECK_(id)                                   \
+    SIMPLE_MARKER_STRINGS_SECTION_("%%")                            \
+    "8:\n" SIMPLE_MARKER_EACH_(SIMPLE_MARKER_OPERAND_, __VA_ARGS__) \
+    "\t.byte 0\n"                                                   \
+    "\t.popsection\n"                                               \
     SIMPLE_MARKER_SITE_("%%", id, flags, line)
 #endif
 

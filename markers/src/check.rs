@@ -10,7 +10,7 @@ mod pointer;
 mod shown;
 mod text;
 
-pub use kept::{kept_address, kept_pointer, kept_scalar, kept_text};
+pub use kept::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
 pub use pointer::{address, pointer};
 pub use shown::{shown, star};
 pub use text::text;
@@ -24,6 +24,20 @@ pub const fn check_path(path: &str) {
             !matches!(byte, b'"' | b'\\' | 0..0x20 | 0x7f),
             "simple_mark!: the path of this source file has a quote, a backslash or a control character: rename it, or remap \
              it with `--remap-path-prefix`"
+        );
+        rest = tail;
+    }
+}
+
+/// Refuses a source path with braces or `$`, for a marker with kept arguments: its path stands in a template where braces are the
+/// placeholders of registers, and LLVM takes `$` out of one in Intel syntax.
+pub const fn check_template_path(path: &str) {
+    let mut rest = path.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        assert!(
+            !matches!(byte, b'{' | b'}' | b'$'),
+            "simple_mark!: the path of this source file has a brace or a `$`, which a marker with `keep` cannot record: rename it, \
+             remap it with `--remap-path-prefix`, or mark places without `keep`"
         );
         rest = tail;
     }

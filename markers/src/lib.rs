@@ -58,9 +58,9 @@ pub const fn include_dir() -> &'static str {
 /// What the expansion of [`simple_mark!`] names. Not an interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::check::{address, check_path, pointer, shown, star, text};
-    pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_text};
+    pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};
+    pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
     pub use core::arch::{asm, global_asm};
-    pub use core::{column, concat, file, line};
+    pub use core::{column, concat, file, line, primitive};
     pub use simple_markers_macros::marker;
 }

@@ -2,6 +2,8 @@
 //! for, and tells the procedural macro, which runs on the host, what that is.
 
 /// Defines the macro for a target. `$d` is a dollar sign, which a macro cannot write otherwise.
+// rustfmt indents the macro inside further each time.
+#[rustfmt::skip]
 macro_rules! define {
     ($d:tt $target:tt) => {
         /// A marker: a named place in the code with a printf format and the variables that are of interest there.
@@ -24,7 +26,7 @@ macro_rules! define {
         ///   types when the program is compiled, whether the marker is emitted or not.
         /// - **ARGUMENT**: a place: `x`, `self.queue.depth`, `t.0`, `*p`, `a[3]` (a literal index), or `&x` for its address. A place is
         ///   recorded by name, for a debugger to look up. It is never evaluated, read, moved or copied; for the compiler's
-        ///   lints and for the borrow checker the marker is one shared use of it.
+        ///   lints the marker is one shared use of it. It must have a value, not moved out; it may be mutably borrowed.
         /// - **`keep x`**, **`keep len = v.len()`**: the value is evaluated and is guaranteed to be readable at the marker, without any
         ///   debug information: it is an operand of the assembly, and the register stands in the site record.
         /// - **`options(anchor)`**: one `nop` of the marker's own, so that its address is passed when, and only when, the
@@ -54,6 +56,7 @@ macro_rules! define {
         /// where it is in one anyway, else one move or load; and the optimiser can no longer remove what computes it. The
         /// register holds as many bytes as the conversion says (`%hhu` 1, `%d` 4, `%lu` 8), so a smaller integer is
         /// extended, and an `f32` becomes the `f64` that printf takes. `keep x: i16` and `keep x: f32` keep the type's own width.
+        /// The path of the source file must be without `{`, `}` and `$`.
         ///
         /// The expression is evaluated once, where the marker stands, and not at all where markers are off: as with
         /// `debug_assert!`, the program must not depend on its effects.
@@ -62,17 +65,18 @@ macro_rules! define {
         ///
         /// No instruction and no loaded byte. Yet the compiler sees a place that it may not move or duplicate at will: a loop
         /// with a marker in its body is not vectorised, and a branch with one is not turned into a conditional move.
-        /// A marker with arguments also has the memory that its places stand for written back before it.
+        /// At a marker with arguments, memory that code outside of the function could read is up to date. What is behind an
+        /// exclusive reference (`&mut self`) may still be held back in a register: `keep` what has to be exact.
         ///
         /// # Where it can stand
         ///
         /// Wherever an expression of type `()` can, but for `const fn`, which cannot hold assembly.
         #[macro_export]
         macro_rules! simple_mark {
-                                    ($d($d marker:tt)*) => {
-                                        $d crate::__private::marker! { $d crate $target $d($d marker)* }
-                                    };
-                                }
+            ($d($d marker:tt)*) => {
+                $d crate::__private::marker! { $d crate $target $d($d marker)* }
+            };
+        }
     };
 }
 

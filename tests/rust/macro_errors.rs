@@ -1,6 +1,10 @@
 //! Every error of `simple_mark!`, as the compiler prints it.
 
+use simple_markers_tests::tools;
+
 #[test]
 fn errors() {
-    trybuild::TestCases::new().compile_fail("ui/*.rs");
+    if tools::is_recorded_compiler() {
+        trybuild::TestCases::new().compile_fail("ui/*.rs");
+    }
 }

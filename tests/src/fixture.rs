@@ -1,7 +1,14 @@
-//! Small crates that tests write to a temporary folder and build there.
+//! Small crates that tests write and build, with cargo as a user would, and what tools that we did not write read in the result.
+//!
+//! Nothing here has a network: a fixture gets the workspace's `Cargo.lock`, so that every version is one that is at hand. Fixtures
+//! share one target folder, so that what they depend on is built once, and each has a folder of its own name in it, so that a
+//! second run does not fill the disk.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::{env, fs};
+
+use crate::tools;
 
 /// The root of the workspace.
 #[must_use]
@@ -12,11 +19,291 @@ pub fn workspace() -> &'static Path {
 /// The folder that fixtures share for what cargo builds of the crates that they depend on.
 #[must_use]
 pub fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from).join("fixtures")
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from).join("fixtures")
 }
 
 /// The cargo that runs this test.
 #[must_use]
 pub fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A crate, or a workspace of several, in a folder of its own.
+pub struct Fixture {
+    name: String,
+    folder: PathBuf,
+}
+
+impl Fixture {
+    /// An empty folder with a `Cargo.lock`. `name` is the only one of its kind among all tests.
+    ///
+    /// # Panics
+    ///
+    /// The folder cannot be written.
+    #[must_use]
+    pub fn empty(name: &str) -> Self {
+        let folder = target().join("sources").join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        }
+        let fixture = Self { name: name.to_owned(), folder };
+        let lock = fs::read_to_string(workspace().join("Cargo.lock")).expect("the workspace has a Cargo.lock");
+        fixture.file("Cargo.lock", &lock)
+    }
+
+    /// A crate of edition 2024 that depends on `simple-markers`.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        let dependency = markers("");
+        Self::empty(name).manifest("2024", &format!("[dependencies]\nsimple-markers = {dependency}\n"))
+    }
+
+    /// Writes the `Cargo.toml`: the package, and `rest`. The profile keeps `.debug.simple_marker.*`, which cargo strips with the debug
+    /// information of the standard library where the crate itself has none.
+    #[must_use]
+    pub fn manifest(self, edition: &str, rest: &str) -> Self {
+        let package = package(&self.name, edition);
+        self.file(
+            "Cargo.toml",
+            &format!("{package}\n{rest}\n[workspace]\n[profile.dev]\ndebug = false\nstrip = false\n"),
+        )
+    }
+
+    /// Writes a file. `path` is in the crate's folder.
+    ///
+    /// # Panics
+    ///
+    /// The file cannot be written.
+    #[must_use]
+    pub fn file(self, path: &str, text: &str) -> Self {
+        let path = self.folder.join(path);
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            fs::write(&path, text)
+        };
+        write().unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        self
+    }
+
+    /// The crate's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// `cargo SUBCOMMAND` in the crate's folder, without what the environment of this test would add to it.
+    #[must_use]
+    pub fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = cargo();
+        command.current_dir(&self.folder).args([subcommand, "--offline", "--quiet"]);
+        command.env("CARGO_TARGET_DIR", target()).env("CARGO_INCREMENTAL", "0").env("CARGO_TERM_COLOR", "never");
+        for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER", "CLIPPY_ARGS"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// `cargo rustc`, for the flags that it hands to the compiler of this crate alone.
+    #[must_use]
+    pub fn rustc(&self, flags: &[&str]) -> Command {
+        let mut command = self.cargo("rustc");
+        command.arg("--").args(flags);
+        command
+    }
+
+    /// What `cargo build` leaves at `path` in the folder of the `dev` profile.
+    #[must_use]
+    pub fn built(&self, path: &str) -> PathBuf {
+        target().join("debug").join(path)
+    }
+
+    /// Builds the crate, which must work without a warning, and gives the path of its binary of the crate's name.
+    #[must_use]
+    pub fn binary(&self) -> PathBuf {
+        succeeds_silently(&mut self.cargo("build"));
+        self.built(&self.name)
+    }
+}
+
+/// The start of a `Cargo.toml`.
+#[must_use]
+pub fn package(name: &str, edition: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"{edition}\"\n")
+}
+
+/// The dependency on the crate that is tested, with more fields where `rest` has them: `, default-features = false`.
+#[must_use]
+pub fn markers(rest: &str) -> String {
+    format!("{{ path = {:?}{rest} }}", workspace().join("markers"))
+}
+
+/// Runs a command that must succeed and print nothing to standard error: no warning either.
+///
+/// # Panics
+///
+/// It fails, or warns.
+pub fn succeeds_silently(command: &mut Command) {
+    let Output { status, stderr, .. } = output(command);
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert!(status.success() && stderr.is_empty(), "{command:?}: {status}\n{stderr}");
+}
+
+/// Runs a command that must fail and gives what it printed to standard error.
+///
+/// # Panics
+///
+/// It succeeds.
+pub fn fails(command: &mut Command) -> String {
+    let Output { status, stderr, .. } = output(command);
+    assert!(!status.success(), "{command:?} succeeded");
+    String::from_utf8_lossy(&stderr).into_owned()
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// The bytes of a section as `readelf --hex-dump` prints them, relocations not applied; `None` where there is no such section.
+///
+/// # Panics
+///
+/// `readelf` is missing or fails.
+#[must_use]
+pub fn section(image: &Path, name: &str) -> Option<Vec<u8>> {
+    dump(image, name, "--hex-dump")
+}
+
+/// The bytes of a section by one of `readelf`'s dumps, decompressed.
+fn dump(image: &Path, name: &str, option: &str) -> Option<Vec<u8>> {
+    if !section_headers(image).lines().any(|line| line.split_whitespace().any(|word| word == name)) {
+        return None;
+    }
+    let dump = tools::run(Command::new("readelf").arg("--decompress").arg(format!("{option}={name}")).arg(image));
+    let rows = dump.lines().filter(|line| line.starts_with("  0x"));
+    // Two spaces, the address, a space, then four groups of eight digits with a space behind each, then the text.
+    let digits = rows.flat_map(|row| row.bytes().skip(13).take(36)).filter(|byte| *byte != b' ');
+    let digits: Vec<_> = digits.collect();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    Some(digits.chunks(2).map(|pair| byte(pair).unwrap_or_else(|| panic!("readelf printed {dump}"))).collect())
+}
+
+/// The section headers as `readelf` prints them.
+#[must_use]
+pub fn section_headers(image: &Path) -> String {
+    tools::run(Command::new("readelf").args(["--section-headers", "--wide"]).arg(image))
+}
+
+/// The records of `__simple_marker.1`, sorted: name, file, line, format, args. Empty where there is no such section.
+///
+/// # Panics
+///
+/// A record is incomplete, or not UTF-8.
+#[must_use]
+pub fn declarations(image: &Path) -> Vec<[String; 5]> {
+    declaration_bytes(image).into_iter().map(|record| record.map(text)).collect()
+}
+
+/// [`declarations`], in whatever encoding they are.
+///
+/// # Panics
+///
+/// A record is incomplete.
+#[must_use]
+pub fn declaration_bytes(image: &Path) -> Vec<[Vec<u8>; 5]> {
+    let section = section(image, "__simple_marker.1").unwrap_or_default();
+    let strings: Vec<_> = section.split_inclusive(|byte| *byte == 0).map(without_nul).collect();
+    let records = strings.chunks(5).map(|record| record.to_vec().try_into());
+    let mut records: Vec<_> = records.map(|record| record.expect("five strings in each record")).collect();
+    records.sort();
+    records
+}
+
+fn without_nul(string: &[u8]) -> Vec<u8> {
+    string.strip_suffix(&[0]).expect("a NUL at the end").to_vec()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+/// A record of `.debug.simple_marker.2`, written out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the fields of the format")]
+pub struct Site<S = String> {
+    pub name: S,
+    pub file: S,
+    pub line: u32,
+    pub column: u32,
+    pub format: S,
+    pub args: S,
+    pub operands: S,
+    pub flags: u8,
+    pub address_size: u8,
+    /// In a relocatable object: in its section.
+    pub pc: u64,
+}
+
+/// The records of `.debug.simple_marker.2` of a little-endian image, sorted. Empty where there is no such section.
+///
+/// # Panics
+///
+/// A record has not the length that its size of addresses makes, or is not UTF-8.
+#[must_use]
+pub fn sites(image: &Path) -> Vec<Site> {
+    let sites = site_bytes(image).into_iter().map(|site| Site {
+        name: text(site.name),
+        file: text(site.file),
+        line: site.line,
+        column: site.column,
+        format: text(site.format),
+        args: text(site.args),
+        operands: text(site.operands),
+        flags: site.flags,
+        address_size: site.address_size,
+        pc: site.pc,
+    });
+    sites.collect()
+}
+
+/// [`sites`], in whatever encoding they are.
+///
+/// # Panics
+///
+/// A record has not the length that its size of addresses makes.
+#[must_use]
+pub fn site_bytes(image: &Path) -> Vec<Site<Vec<u8>>> {
+    // In a relocatable object as its relocations have it; `readelf` leaves others alone, also where --emit-relocs kept some.
+    let strings = dump(image, ".debug.simple_marker.str", "--relocated-dump").unwrap_or_default();
+    let records = dump(image, ".debug.simple_marker.2", "--relocated-dump").unwrap_or_default();
+    let mut rest = &records[..];
+    let mut sites = Vec::new();
+    while let [length, 0, flags, size, ..] = *rest {
+        let address = usize::from(size);
+        assert!(matches!(size, 4 | 8) && length == size + 30, "{rest:x?}");
+        let (record, behind) = rest.split_at(32 + address);
+        let number = |at: usize, size: usize| {
+            record[at..at + size].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+        };
+        let word = |index: usize| number(4 + address + 4 * index, 4) as u32;
+        let string = |index| {
+            let bytes = &strings[word(index) as usize..];
+            without_nul(bytes.split_inclusive(|byte| *byte == 0).next().expect("a string"))
+        };
+        sites.push(Site {
+            name: string(2),
+            file: string(3),
+            line: word(0),
+            column: word(1),
+            format: string(4),
+            args: string(5),
+            operands: string(6),
+            flags,
+            address_size: size,
+            pc: number(4, address),
+        });
+        rest = behind;
+    }
+    assert!(rest.is_empty(), "{rest:x?}");
+    sites.sort();
+    sites
 }

@@ -1,6 +1,15 @@
-//! What the tests of simple markers share: [`tools`] that they run, and [`fixture`] crates that they build.
+//! What the tests of simple markers share: [`tools`] that they run, and [`fixture`] crates that they build; the markers of Rust
+//! [`source`], the code of an [`image`] and the compiler's [`listing`] of it, each read without the reader that is tested.
 //!
-//! The tests themselves are beside this folder: `rust/` for the macro, `c/` for the header, `list/` for the command.
+//! The tests themselves are in `rust/`; `ui/` has what the macro refuses, `c/` the sources for the header.
 
 pub mod fixture;
+pub mod image;
+pub mod listing;
+pub mod source;
 pub mod tools;
+
+/// The Rust code of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -2,6 +2,7 @@
 //!
 //! A tool that is missing is a visible skip at a desk, and a failure in CI (where the variable `CI` is set).
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -15,10 +16,38 @@ pub fn find(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&path).map(|folder| folder.join(tool)).find(|file| file.is_file());
     if found.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "{tool} is not installed, and CI skips nothing");
-        eprintln!("SKIPPED: {tool} is not installed");
+        skipped(&format!("{tool} is not installed"));
     }
     found
+}
+
+/// Says that something is not tested here, past the capture of the test harness.
+///
+/// # Panics
+///
+/// This is CI.
+pub fn skipped(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{why}, and CI skips nothing");
+    // Nobody is left to tell where standard error is closed.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
+/// The compiler whose words and whose optimiser's choices are written down in `tests/ui` and in the README.
+const RECORDED_COMPILER: &str = "rustc 1.95.";
+
+/// Whether the compiler is the one whose words are written down; skips where it is not.
+///
+/// # Panics
+///
+/// It is not, and this is CI.
+#[must_use]
+pub fn is_recorded_compiler() -> bool {
+    let version = run(Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("--version"));
+    let recorded = version.starts_with(RECORDED_COMPILER);
+    if !recorded {
+        skipped(&format!("what is written down is of {RECORDED_COMPILER}x, this is {}", version.trim_end()));
+    }
+    recorded
 }
 
 /// Runs a command that must succeed and gives what it printed to standard output.

@@ -12,6 +12,9 @@ fn main() {
     simple_mark!(name, "%d", late);
     let mut changing = 1i32;
     let exclusive = &mut changing;
+    // Not read, so no error: a debugger may look at what is mutably borrowed.
     simple_mark!(name, "%d", changing);
+    // Read.
+    simple_mark!(name, "%d", keep changing);
     *exclusive = 2;
 }

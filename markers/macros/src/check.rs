@@ -27,11 +27,23 @@ pub(crate) fn safely_readable(argument: &Argument) -> TokenStream {
     }
 }
 
+/// What an operand of the assembly would read of a kept place, for the borrow checker to refuse the same where nothing is emitted;
+/// empty for one that is not kept.
+pub(crate) fn read(pair: &Pair<'_>) -> TokenStream {
+    let Argument::KeptPlace { place, .. } = pair.argument else { return TokenStream::new() };
+    let expression = &place.expression;
+    match pair.shown {
+        _ if place.is_address => TokenStream::new(),
+        Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's') => {
+            quote_spanned! { Span::mixed_site()=> let _ = &raw const *#expression; }
+        }
+        _ => quote_spanned! { Span::mixed_site()=> let _kept = #expression; },
+    }
+}
+
 /// The check of a kept value that is bound to `binding`.
 pub(crate) fn value(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) -> TokenStream {
-    let span = binding.span().located_at(pair.argument.span());
-    let binding = Ident::new(&binding.to_string(), span);
-    call(krate, pair, &quote_spanned! { span=> &raw const #binding })
+    call(krate, pair, &quote_spanned! { binding.span()=> &raw const #binding })
 }
 
 /// The call that compiles where the conversion of the argument shows what `pointer` points at. Errors point at the argument.
@@ -48,12 +60,16 @@ fn call(krate: &TokenTree, pair: &Pair<'_>, pointer: &TokenStream) -> TokenStrea
 ///
 /// For `&x` that is a pointer to `x`: every conversion but `%p` shows a reference as what it refers to.
 fn function(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
-    let Shown::By(length, specifier) = pair.shown else {
-        return quote_spanned! { span=> #krate::__private::star };
-    };
     let kept = pair.argument.is_kept();
     let width =
         pair.argument.width().map_or_else(|| quote_spanned! { span=> _ }, |width| quote_spanned! { span=> #width });
+    let Shown::By(length, specifier) = pair.shown else {
+        return if kept {
+            quote_spanned! { span=> #krate::__private::kept_star::<#width> }
+        } else {
+            quote_spanned! { span=> #krate::__private::star }
+        };
+    };
     match specifier.letter() {
         'p' if pair.argument.is_address() && kept => quote_spanned! { span=> #krate::__private::kept_address },
         'p' if pair.argument.is_address() => quote_spanned! { span=> #krate::__private::address },

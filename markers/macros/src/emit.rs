@@ -1,7 +1,7 @@
 //! The expansion of a marker: its checks, its declaration and its site.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, format_ident, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use simple_markers_record::{DECLARATIONS, SITES, STRINGS, assembler, site};
 
 use crate::check;
@@ -21,8 +21,9 @@ pub(crate) fn marker(invocation: &Invocation, pairs: &[Pair<'_>]) -> syn::Result
             quote_spanned! { Span::mixed_site()=> #declaration #site }
         }
         None => {
+            let reads: TokenStream = pairs.iter().map(check::read).collect();
             let values = bind_values(krate, pairs, TokenStream::new());
-            quote_spanned! { Span::mixed_site()=> if false { #values } }
+            quote_spanned! { Span::mixed_site()=> if false { #reads #values } }
         }
     };
     Ok(quote_spanned! { Span::mixed_site()=> { #checks #body } })
@@ -42,7 +43,9 @@ fn check_places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
     }
     let readable: TokenStream = pairs.iter().map(|pair| check::safely_readable(pair.argument)).collect();
     // The `unsafe` is for places behind raw pointers and in unions and mutable statics: nothing reads them here.
-    quote_spanned! { Span::mixed_site()=> if false { #readable unsafe { #places } } }
+    // The `loop` keeps the borrows from reaching the code behind the marker: an `async` block would hold what is borrowed across
+    // its next `await`, and no longer be `Send` where that is not. For the same reason a place may be mutably borrowed.
+    quote_spanned! { Span::mixed_site()=> if false { #readable unsafe { #places } loop {} } }
 }
 
 /// `inner` where every kept value is evaluated, checked and bound to a name, in the order of the arguments.
@@ -52,15 +55,15 @@ fn bind_values(krate: &TokenTree, pairs: &[Pair<'_>], inner: TokenStream) -> Tok
         Argument::Place(_) | Argument::KeptPlace { .. } => None,
     });
     values.fold(inner, |inner, (index, pair, value)| {
-        let binding = binding(krate, index);
+        let binding = binding(krate, index, pair.argument);
         let check = check::value(krate, pair, &binding);
         quote_spanned! { Span::mixed_site()=> match #value { #binding => { if false { #check } #inner } } }
     })
 }
 
-/// The name that the kept value of argument `index` is bound to.
-fn binding(krate: &TokenTree, index: usize) -> Ident {
-    format_ident!("kept{index}", span = krate.span())
+/// The name that the kept value of `argument`, the one numbered `index`, is bound to.
+fn binding(krate: &TokenTree, index: usize, argument: &Argument) -> Ident {
+    format_ident!("kept{index}", span = krate.span().located_at(argument.span()))
 }
 
 /// The record of `__simple_marker.1`, at module level: it is there even where every copy of the code is gone.
@@ -68,15 +71,24 @@ fn declaration(krate: &TokenTree, marker: &Marker) -> TokenStream {
     let Text { name, format, args } = Text::new(marker);
     let start = format!(".pushsection {DECLARATIONS},\"\",%progbits\n.asciz \"{name}\",\"");
     let end = format!("\",\"{format}\",\"{args}\"\n.popsection");
+    let check_template = marker.arguments.iter().any(Argument::is_kept).then(|| {
+        quote_spanned! { Span::mixed_site()=>
+            const _: () = #krate::__private::check_template_path(#krate::__private::file!());
+        }
+    });
+    // The block is for what the user's arguments name: a `declaration` in them is not this module.
     quote_spanned! { Span::mixed_site()=>
-        mod declaration {
-            const _: () = #krate::__private::check_path(#krate::__private::file!());
-            #krate::__private::global_asm!(
-                #krate::__private::concat!(
-                    #start, #krate::__private::file!(), "\",\"", #krate::__private::line!(), #end
-                ),
-                options(raw)
-            );
+        {
+            mod declaration {
+                const _: () = #krate::__private::check_path(#krate::__private::file!());
+                #check_template
+                #krate::__private::global_asm!(
+                    #krate::__private::concat!(
+                        #start, #krate::__private::file!(), "\",\"", #krate::__private::line!(), #end
+                    ),
+                    options(raw)
+                );
+            }
         }
     }
 }
@@ -111,12 +123,17 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
          .4byte "
     );
     let end = ",3b,4b,5b,6b,7b\n.popsection";
-    let options = match (operands.is_empty(), pairs.is_empty()) {
-        // With operands the template is no longer raw.
-        (false, _) => quote_spanned! { Span::mixed_site()=> readonly, nostack, preserves_flags },
-        // Whoever stops here reads the places of the arguments: what was stored to them has to be there.
-        (true, false) => quote_spanned! { Span::mixed_site()=> readonly, nostack, preserves_flags, raw },
-        (true, true) => quote_spanned! { Span::mixed_site()=> nomem, nostack, preserves_flags, raw },
+    // Whoever stops here reads the places of the arguments: what was stored to them has to be there.
+    let memory = if pairs.is_empty() {
+        quote! { nomem }
+    } else {
+        quote! { readonly }
+    };
+    // With operands the template is not raw; on x86 without them it is AT&T's, for LLVM takes `$` out of Intel's.
+    let syntax = match (operands.is_empty(), target.is_x86()) {
+        (true, true) => quote! { , raw, att_syntax },
+        (true, false) => quote! { , raw },
+        (false, _) => TokenStream::new(),
     };
     Ok(quote_spanned! { Span::mixed_site()=>
         // SAFETY: assembler directives, and at most a `nop`, which change nothing.
@@ -127,7 +144,7 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
                     #krate::__private::line!(), ",", #krate::__private::column!(), #end
                 ),
                 #(#operands,)*
-                options(#options)
+                options(#memory, nostack, preserves_flags #syntax)
             );
         }
     })
@@ -152,12 +169,12 @@ fn operands(krate: &TokenTree, target: Target, pairs: &[Pair<'_>]) -> syn::Resul
             }
             Argument::KeptPlace { place, .. } => place.expression.to_token_stream(),
             Argument::KeptValue { .. } => {
-                let binding = binding(krate, index);
+                let binding = binding(krate, index, argument);
                 quote_spanned! { Span::mixed_site()=> #binding }
             }
         };
         let operand = Operand::new(target, *shown, argument, operands.len())?;
-        operands.push(operand.tokens(&expression));
+        operands.push(operand.tokens(krate, argument.span(), &expression));
         entries.push(operand.entry);
     }
     let entries = if operands.is_empty() { String::new() } else { entries.join(" ") };

@@ -1,8 +1,8 @@
 //! The procedural macro behind `simple_markers::simple_mark!`.
 //!
 //! `marker!` is given the path of the `simple-markers` crate, the target, and what the user wrote. In the order in which a marker
-//! passes through: [`syntax`] reads it, [`place`] its arguments, [`pairing`] puts conversions and arguments together, [`check`] writes the
-//! type checks, [`emit`] the assembly, of which [`operand`] knows what differs between targets.
+//! passes through: `syntax` reads it, `place` its arguments, `pairing` puts conversions and arguments together, `check` writes the
+//! type checks, `emit` the assembly, of which `operand` knows what differs between targets.
 
 mod check;
 mod emit;

@@ -1,8 +1,9 @@
 //! What differs between targets: the size of an address, and how a register of a given width is written.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
-use simple_markers_record::printf::{Length, Specifier};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::quote_spanned;
+use simple_markers_record::printf::Length;
+use syn::Type;
 
 use crate::pairing::Shown;
 use crate::syntax::Argument;
@@ -29,6 +30,11 @@ impl Target {
             "off" => return Ok(None),
             _ => return Err(syn::Error::new(name.span(), "not called through `simple_mark!`")),
         }))
+    }
+
+    /// Whether the assembler has two syntaxes.
+    pub(crate) fn is_x86(self) -> bool {
+        matches!(self, Self::X86 | Self::X86_64)
     }
 
     /// Size of an address in bytes.
@@ -81,16 +87,19 @@ impl Operand {
         Ok(Self { entry, class, conversion })
     }
 
-    /// `in(class) value`, for the value that `expression` names.
-    pub(crate) fn tokens(&self, expression: &TokenStream) -> TokenStream {
+    /// `in(class) value`, for the value that `expression` names. Errors of the compiler point at the argument, which is at `span`.
+    pub(crate) fn tokens(&self, krate: &TokenTree, span: Span, expression: &TokenStream) -> TokenStream {
+        let span = krate.span().located_at(span);
+        let mut krate = krate.clone();
+        krate.set_span(span);
         let class = Ident::new(self.class, Span::call_site());
         match self.conversion {
             Value::As(name) => {
-                let name = Ident::new(name, Span::call_site());
-                quote! { in(#class) #expression as #name }
+                let name = Ident::new(name, span);
+                quote_spanned! { span=> in(#class) #expression as #krate::__private::primitive::#name }
             }
-            Value::Pointer => quote! { in(#class) &raw const *#expression as *const () },
-            Value::Address => quote! { in(#class) &raw const #expression as *const () },
+            Value::Pointer => quote_spanned! { span=> in(#class) &raw const *#expression as *const () },
+            Value::Address => quote_spanned! { span=> in(#class) &raw const #expression as *const () },
         }
     }
 }
@@ -98,24 +107,18 @@ impl Operand {
 /// Size in bytes, whether it is a float, and how the value is converted: C's promotions, unless the argument says its width.
 fn value(target: Target, shown: Shown, argument: &Argument) -> syn::Result<(u8, bool, Value)> {
     let pointer = target.address_size();
-    let Shown::By(length, specifier) = shown else {
-        return Ok((4, false, Value::As("i32")));
-    };
-    if matches!(specifier.letter(), 'p' | 's') {
+    if matches!(shown, Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's')) {
         let value = if argument.is_address() { Value::Address } else { Value::Pointer };
         return Ok((pointer, false, value));
     }
     let name = match argument.width() {
-        None => promoted(length, specifier),
-        Some(width) => {
-            let name = quote! { #width }.to_string();
-            known(&name).ok_or_else(|| {
-                syn::Error::new(
-                    syn::spanned::Spanned::span(width),
-                    "the width of a kept value is a type of the language: an integer, `f32`, `f64`, `bool` or `char`",
-                )
-            })?
-        }
+        None => promoted(shown),
+        Some(width) => known(width).ok_or_else(|| {
+            syn::Error::new(
+                syn::spanned::Spanned::span(width),
+                "the width of a kept value is a type of the language: an integer, `f32`, `f64`, `bool` or `char`",
+            )
+        })?,
     };
     let size = match name {
         "i8" | "u8" => 1,
@@ -127,8 +130,9 @@ fn value(target: Target, shown: Shown, argument: &Argument) -> syn::Result<(u8, 
     Ok((size, name.starts_with('f'), Value::As(name)))
 }
 
-/// The type that C passes for a conversion.
-fn promoted(length: Length, specifier: Specifier) -> &'static str {
+/// The type that C passes for what shows an argument.
+fn promoted(shown: Shown) -> &'static str {
+    let Shown::By(length, specifier) = shown else { return "i32" };
     match (specifier.letter(), length) {
         ('d' | 'i', Length::None) => "i32",
         ('d' | 'i', Length::Hh) => "i8",
@@ -144,13 +148,16 @@ fn promoted(length: Length, specifier: Specifier) -> &'static str {
     }
 }
 
-/// The register's type for a value of the type `name`.
-fn known(name: &str) -> Option<&'static str> {
+/// The register's type for a value of the type `width`.
+fn known(width: &Type) -> Option<&'static str> {
     const SAME: [&str; 12] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
-    match name {
-        "bool" => Some("u8"),
-        "char" => Some("u32"),
-        _ => SAME.into_iter().find(|known| *known == name),
+    match width {
+        // What another macro passed on as `$t:ty`.
+        Type::Group(group) => known(&group.elem),
+        Type::Path(path) if path.path.is_ident("bool") => Some("u8"),
+        Type::Path(path) if path.path.is_ident("char") => Some("u32"),
+        Type::Path(path) => SAME.into_iter().find(|name| path.path.is_ident(name)),
+        _ => None,
     }
 }
 

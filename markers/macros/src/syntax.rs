@@ -189,11 +189,12 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     Place::new(expression).map(Argument::Place)
 }
 
-/// Whether `keep` stands here as the keyword, not as a variable of that name: a place follows it.
+/// Whether `keep` stands here as the keyword, not as a variable of that name: a place follows it. A call of a function of that
+/// name would be no place.
 fn is_keep(input: ParseStream<'_>) -> bool {
     let fork = input.fork();
     fork.parse::<Ident>().is_ok_and(|ident| ident == "keep")
-        && (fork.peek(Ident::peek_any) || fork.peek(Token![*]) || fork.peek(Token![&]))
+        && (fork.peek(Ident::peek_any) || fork.peek(Token![*]) || fork.peek(Token![&]) || fork.peek(syn::token::Paren))
         && !fork.peek(Token![as])
 }
 

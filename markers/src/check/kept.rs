@@ -45,6 +45,16 @@ pub trait KeptText {}
 /// Compiles where a `T` can be kept and `%s` shows it.
 pub const fn kept_text<T: KeptText>(_: *const T) {}
 
+/// The type may be the width or precision of a `*`, and a register holds it.
+#[diagnostic::on_unimplemented(
+    message = "`keep` for a `*` of the format takes an i32 (i8, i16), given `{Self}`",
+    label = "make it an `i32`"
+)]
+pub trait KeptStar {}
+
+/// Compiles where a `T` can be kept and a `*` takes it.
+pub const fn kept_star<T: KeptStar>(_: *const T) {}
+
 /// Implements [`KeptScalar`].
 macro_rules! scalars {
     ($($type:ident $right:ident)*) => {$(
@@ -74,3 +84,10 @@ impl<T> KeptPointer for *mut T {}
 impl KeptText for *const c_char {}
 #[diagnostic::do_not_recommend]
 impl KeptText for *mut c_char {}
+
+#[diagnostic::do_not_recommend]
+impl KeptStar for i8 {}
+#[diagnostic::do_not_recommend]
+impl KeptStar for i16 {}
+#[diagnostic::do_not_recommend]
+impl KeptStar for i32 {}

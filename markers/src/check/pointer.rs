@@ -13,7 +13,7 @@ pub const fn address<T: ?Sized>(_: *const T) {}
 pub trait Pointer<Form> {}
 
 /// Compiles where `%p` shows a `T`.
-pub const fn pointer<T: Pointer<Form>, Form>(_: *const T) {}
+pub const fn pointer<T: ?Sized + Pointer<Form>, Form>(_: *const T) {}
 
 /// The type is a pointer.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub enum Optional {}
 
 // What the standard library formats with `{:p}` is the list that `%p` needs; function pointers of every signature are in it.
 #[diagnostic::do_not_recommend]
-impl<T: fmt::Pointer> Pointer<Direct> for T {}
+impl<T: ?Sized + fmt::Pointer> Pointer<Direct> for T {}
 
 #[diagnostic::do_not_recommend]
 impl<T: fmt::Pointer> Pointer<Optional> for Option<T> {}

@@ -10,7 +10,7 @@ use crate::conversion::{Conversion, p, s};
 
 /// The type can be shown by some conversion; `As` is the one that would be right in place of `L`.
 #[diagnostic::on_unimplemented(
-    message = "no conversion of a marker's format shows a `{Self}`",
+    message = "no conversion of a number or of text shows a `{Self}`",
     label = "mark one of its fields, or its address with `%p` and `&` before the place",
     note = "of a 128-bit integer, keep the halves: `keep low = x as u64`"
 )]
@@ -118,6 +118,21 @@ shown_as! { L:
     [T: ?Sized] alloc::rc::Rc<T> => p;
     #[cfg(feature = "alloc")]
     [T: ?Sized] alloc::sync::Arc<T> => p;
+    #[cfg(feature = "alloc")]
+    [] alloc::borrow::Cow<'_, str> => s;
+    #[cfg(feature = "alloc")]
+    [] alloc::borrow::Cow<'_, CStr> => s;
+    #[cfg(feature = "alloc")]
+    [] alloc::borrow::Cow<'_, [u8]> => s;
+    [T: ?Sized] Option<&T> => p;
+    [T: ?Sized] Option<&mut T> => p;
+    [T: ?Sized] Option<NonNull<T>> => p;
+    #[cfg(feature = "alloc")]
+    [T: ?Sized] Option<alloc::boxed::Box<T>> => p;
+    #[cfg(feature = "alloc")]
+    [T: ?Sized] Option<alloc::rc::Rc<T>> => p;
+    #[cfg(feature = "alloc")]
+    [T: ?Sized] Option<alloc::sync::Arc<T>> => p;
 }
 
 /// Implements [`Star`].

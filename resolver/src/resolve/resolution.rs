@@ -45,7 +45,7 @@ pub struct ResolvedImage {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Whether a marker made it into the image (`docs/resolution.md`, 1).
+/// Whether a marker made it into the image (`docs/design.md`, "Survival").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Survival {
     /// At least one site, in a function that is in the image.
@@ -158,7 +158,7 @@ pub struct Site {
     pub args: Vec<Argument>,
 }
 
-/// Whether an argument can be read at a site (`docs/resolution.md`, 5).
+/// Whether an argument can be read at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {

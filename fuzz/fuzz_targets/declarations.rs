@@ -1,0 +1,20 @@
+//! `__simple_marker.1` from any bytes: what is read is read again from what is written.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use simple_markers_record::declaration::{Declaration, Declarations};
+
+fuzz_target!(|section: &[u8]| {
+    let mut last = 0;
+    for record in Declarations::new(section) {
+        let offset = record.as_ref().map_or_else(|error| error.offset, |declaration| declaration.offset);
+        assert!(offset >= last && offset < section.len(), "records go forward and stay inside");
+        last = offset;
+        let Ok(declaration) = record else { continue };
+        assert!(!declaration.name.is_empty());
+        let mut written = Vec::new();
+        declaration.write(&mut written);
+        let again: Vec<_> = Declarations::new(&written).collect();
+        assert_eq!(again, [Ok(Declaration { offset: 0, ..declaration })]);
+    }
+});

@@ -1,0 +1,5 @@
+// only: gcc
+// error: the name is not identifiers joined by colons
+#include "simple_marker.h"
+void f(void);
+void f(void) { simple_mark(fail : spaces, "x"); }

@@ -1,0 +1,4 @@
+// error: format .*%s.*expects|format specifies type 'char \*'
+#include "simple_marker.h"
+void f(int a);
+void f(int a) { simple_mark(fail:conversion, "%s", a); }

@@ -1,0 +1,149 @@
+//! `smark list` over real programs, against binutils: what it says of addresses, offsets and functions is what they say.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use simple_markers_tests::{fixture, tools};
+
+/// The programs that are listed, built once for each test that asks: cargo knows what is fresh.
+fn program(package: &str, file: &str) -> PathBuf {
+    let target = fixture::target();
+    let build = ["build", "--quiet", "--profile", "demo", "--package", package];
+    tools::run(fixture::cargo().args(build).current_dir(fixture::workspace()).env("CARGO_TARGET_DIR", &target));
+    target.join("demo").join(file)
+}
+
+fn smark() -> Command {
+    let target = fixture::target();
+    let build = ["build", "--quiet", "--package", "simple-markers-resolver", "--bin", "smark"];
+    tools::run(fixture::cargo().args(build).current_dir(fixture::workspace()).env("CARGO_TARGET_DIR", &target));
+    Command::new(target.join("debug/smark"))
+}
+
+fn json(file: &Path) -> Value {
+    let printed = tools::run(smark().args(["list", "--json"]).arg(file));
+    serde_json::from_str(&printed).expect("smark prints JSON")
+}
+
+fn number(value: &Value) -> u64 {
+    let text = value.as_str().expect("a hexadecimal string");
+    u64::from_str_radix(text.strip_prefix("0x").expect("with 0x"), 16).expect("with digits")
+}
+
+/// The markers of the one image of a resolution.
+fn markers(resolution: &Value) -> &[Value] {
+    resolution["images"][0]["markers"].as_array().expect("markers")
+}
+
+/// The live sites of an image, each with its marker's name.
+fn sites(resolution: &Value) -> Vec<(&str, &Value)> {
+    let sites = markers(resolution).iter().flat_map(|marker| {
+        let name = marker["name"].as_str().expect("a name");
+        marker["sites"].as_array().expect("sites").iter().map(move |site| (name, site))
+    });
+    sites.filter(|(_, site)| !site["address"].is_null()).collect()
+}
+
+/// A function as `nm` has it.
+struct Symbol {
+    start: u64,
+    size: u64,
+    name: String,
+}
+
+fn symbols(file: &Path) -> Vec<Symbol> {
+    let printed = tools::run(Command::new("nm").args(["--defined-only", "--print-size"]).arg(file));
+    let hexadecimal = |digits: &str| u64::from_str_radix(digits, 16).expect("nm prints hexadecimal numbers");
+    let functions = printed.lines().filter_map(|line| {
+        let [start, size, kind, name] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        "tTwW".contains(kind).then(|| Symbol {
+            start: hexadecimal(start),
+            size: hexadecimal(size),
+            name: name.to_owned(),
+        })
+    });
+    functions.collect()
+}
+
+/// The file offset of an address, by the program headers that `readelf` prints.
+fn file_offset(file: &Path, address: u64) -> u64 {
+    let printed = tools::run(Command::new("readelf").args(["--segments", "--wide"]).arg(file));
+    let hexadecimal = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("an address");
+    let found = printed.lines().map(str::trim).filter(|line| line.starts_with("LOAD")).find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [offset, start, size] = [fields[1], fields[2], fields[4]].map(hexadecimal);
+        (start <= address && address < start + size).then(|| address - start + offset)
+    });
+    found.expect("the address is in a segment")
+}
+
+fn check_against_binutils(file: &Path, least: usize) {
+    if tools::find("nm").is_none() || tools::find("readelf").is_none() {
+        return;
+    }
+    let resolution = json(file);
+    let symbols = symbols(file);
+    let sites = sites(&resolution);
+    assert!(sites.len() >= least, "{} sites in {}", sites.len(), file.display());
+    for (name, site) in sites {
+        let address = number(&site["address"]);
+        assert_eq!(number(&site["file_offset"]), file_offset(file, address), "{name}");
+        let symbol = site["symbol"].as_str().expect("a symbol");
+        let offset = number(&site["symbol_offset"]);
+        let holds = |known: &&Symbol| known.name == symbol && known.start + offset == address && offset < known.size;
+        assert!(symbols.iter().any(|known| holds(&known)), "{name}: {symbol}+{offset:#x} at {address:#x}");
+    }
+}
+
+#[test]
+fn addresses_of_a_rust_program_agree_with_binutils() {
+    check_against_binutils(&program("io-queue", "io-queue"), 20);
+}
+
+#[test]
+fn addresses_of_a_shared_library_agree_with_binutils() {
+    check_against_binutils(&program("ringlog", "libringlog.so"), 7);
+}
+
+/// What `objcopy` and `strip` do to a program changes nothing that is still there to be known.
+#[test]
+fn transformed_images_are_listed_the_same() {
+    if tools::find("objcopy").is_none() || tools::find("strip").is_none() {
+        return;
+    }
+    let original = program("io-queue", "io-queue");
+    let folder = tempfile::tempdir().expect("a folder");
+    let listed = |file: &Path| tools::run(smark().args(["list", "--quiet"]).arg(file));
+    let expected = listed(&original);
+    for option in ["--compress-debug-sections=zlib", "--only-keep-debug", "--compress-debug-sections=none"] {
+        let copy = folder.path().join(option.trim_start_matches('-')).join("io-queue");
+        std::fs::create_dir(copy.parent().expect("a folder")).expect("a new folder");
+        tools::run(Command::new("objcopy").arg(option).arg(&original).arg(&copy));
+        assert_eq!(listed(&copy), expected, "{option}");
+    }
+    let stripped = folder.path().join("io-queue");
+    tools::run(Command::new("strip").args(["--strip-debug", "-o"]).arg(&stripped).arg(&original));
+    let resolution = json(&stripped);
+    assert_eq!(markers(&resolution).len(), 17);
+    for marker in markers(&resolution) {
+        assert_eq!(
+            (&marker["declared"], &marker["survival"]),
+            (&Value::Bool(true), &Value::Null),
+            "{}",
+            marker["name"]
+        );
+    }
+    let table = listed(&stripped);
+    assert_eq!(table.matches("<unknown>").count(), 17, "{table}");
+}
+
+/// The survival of each marker of the example.
+#[test]
+fn the_dead_branch_of_the_example_is_eliminated_and_the_rest_is_live() {
+    let resolution = json(&program("io-queue", "io-queue"));
+    for marker in markers(&resolution) {
+        let expected = if marker["name"] == "device:verify" { "eliminated" } else { "live" };
+        assert_eq!(marker["survival"], expected, "{}", marker["name"]);
+    }
+}

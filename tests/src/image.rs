@@ -1,0 +1,202 @@
+//! The code of a linked image, as `readelf` and `objdump` print it.
+//!
+//! What is tested is that a marker's address is where the code of its place is. A test that asked the reader of this project
+//! would find that it agrees with itself; so nothing here or in the test is shared with it, down to the parsing of the records.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use crate::tools;
+
+/// The functions and instructions of an image.
+pub struct Code {
+    functions: Vec<Function>,
+    instructions: BTreeMap<u64, Instruction>,
+    /// What the loader writes, by the address that it writes to.
+    pointers: BTreeMap<u64, u64>,
+}
+
+/// A symbol of type FUNC.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Function {
+    /// Address of the first byte.
+    pub start: u64,
+    /// Address behind the last byte.
+    pub end: u64,
+    /// The name, mangled.
+    pub name: String,
+}
+
+/// An instruction in AT&T syntax.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its address.
+    pub address: u64,
+    /// Its name, prefixes before it.
+    pub mnemonic: String,
+    /// Its operands, with the symbol that an address stands for, as `objdump` writes them.
+    pub operands: String,
+    /// The address that an operand relative to the instruction pointer leads to.
+    pub leads_to: Option<u64>,
+}
+
+impl Instruction {
+    /// Where a direct jump or call goes: its address, and the symbol there.
+    #[must_use]
+    pub fn target(&self) -> Option<(u64, &str)> {
+        let (address, symbol) = self.operands.split_once(" <")?;
+        Some((u64::from_str_radix(address, 16).ok()?, symbol.strip_suffix('>')?))
+    }
+
+    /// Whether control does not go to the next instruction, or not only.
+    #[must_use]
+    pub fn branches(&self) -> bool {
+        self.mnemonic.starts_with('j') || self.mnemonic == "ret" || self.mnemonic == "ud2"
+    }
+
+    /// The constant that the instruction puts in `register`.
+    #[must_use]
+    pub fn constant_in(&self, register: &str) -> Option<u32> {
+        let (constant, written) = self.operands.split_once(',')?;
+        let constant = constant.strip_prefix("$0x").filter(|_| self.mnemonic == "mov" && written == register)?;
+        u32::from_str_radix(constant, 16).ok()
+    }
+}
+
+impl Code {
+    /// Reads the code of `image`.
+    ///
+    /// # Panics
+    ///
+    /// `readelf` or `objdump` is missing or fails.
+    #[must_use]
+    pub fn of(image: &Path) -> Self {
+        let symbols = tools::run(Command::new("readelf").args(["--symbols", "--wide"]).arg(image));
+        let mut functions: Vec<_> = symbols.lines().filter_map(function).collect();
+        functions.sort();
+        functions.dedup();
+        let listing = tools::run(Command::new("objdump").args(["-d", "--no-show-raw-insn", "--wide"]).arg(image));
+        let instructions = listing.lines().filter_map(instruction).map(|found| (found.address, found)).collect();
+        let relocations = tools::run(Command::new("readelf").args(["--relocs", "--wide"]).arg(image));
+        let pointers = relocations.lines().filter_map(pointer).collect();
+        Self { functions, instructions, pointers }
+    }
+
+    /// The functions, by address.
+    #[must_use]
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The functions that `address` is in, or at the end of.
+    pub fn functions_at(&self, address: u64) -> impl Iterator<Item = &Function> {
+        self.functions.iter().filter(move |function| (function.start..=function.end).contains(&address))
+    }
+
+    /// The instructions of `function`, in the order of their addresses.
+    #[must_use]
+    pub fn instructions(&self, function: &Function) -> Vec<&Instruction> {
+        self.instructions.range(function.start..function.end).map(|(_, instruction)| instruction).collect()
+    }
+
+    /// The instruction that starts at `address`.
+    #[must_use]
+    pub fn at(&self, address: u64) -> Option<&Instruction> {
+        self.instructions.get(&address)
+    }
+
+    /// The instruction behind the one at `address`.
+    #[must_use]
+    pub fn after(&self, address: u64) -> Option<&Instruction> {
+        self.instructions.range(address + 1..).next().map(|(_, instruction)| instruction)
+    }
+
+    /// The instructions before `address`, the nearest first.
+    pub fn before(&self, address: u64) -> impl Iterator<Item = &Instruction> {
+        self.instructions.range(..address).rev().map(|(_, instruction)| instruction)
+    }
+
+    /// The name of the function that `call` calls or jumps to: directly, through a pointer that the loader writes, or through a
+    /// register that either was put in before.
+    #[must_use]
+    pub fn callee(&self, call: &Instruction) -> Option<&str> {
+        let address = match call.operands.strip_prefix('*') {
+            None => call.target()?.0,
+            Some(_) if call.leads_to.is_some() => *self.pointers.get(&call.leads_to?)?,
+            Some(register) => self.pointer_in(register, call.address)?,
+        };
+        self.functions.iter().find(|function| function.start == address).map(|function| function.name.as_str())
+    }
+
+    /// The address that the code before `address` puts in `register`, moves between registers followed.
+    fn pointer_in<'a>(&'a self, mut register: &'a str, address: u64) -> Option<u64> {
+        let start = self.function_of(address)?.start;
+        for before in self.before(address).take_while(|before| before.address >= start) {
+            let Some((source, _)) = before.operands.rsplit_once(',').filter(|(_, written)| *written == register) else {
+                continue;
+            };
+            match (before.mnemonic.as_str(), before.leads_to) {
+                ("lea", Some(address)) => return Some(address),
+                ("mov", Some(pointer)) => return self.pointers.get(&pointer).copied(),
+                ("mov", None) if source.starts_with('%') => register = source,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn function_of(&self, address: u64) -> Option<&Function> {
+        self.functions.iter().find(|function| (function.start..function.end).contains(&address))
+    }
+
+    /// The instructions that are executed one after the other from `address`, unconditional jumps followed, up to the first that
+    /// can go two ways, to another function, or back.
+    #[must_use]
+    pub fn straight_line(&self, address: u64) -> Vec<&Instruction> {
+        let mut path: Vec<&Instruction> = Vec::new();
+        let mut next = self.at(address);
+        while let Some(instruction) = next.filter(|next| !path.contains(next)) {
+            path.push(instruction);
+            next = match instruction.mnemonic.as_str() {
+                "jmp" => instruction.target().and_then(|(address, _)| self.at(address)),
+                "call" => None,
+                _ if instruction.branches() => None,
+                _ => self.after(instruction.address),
+            };
+        }
+        path
+    }
+}
+
+/// `Num: Value Size Type Bind Vis Ndx Name`.
+fn function(line: &str) -> Option<Function> {
+    let words: Vec<_> = line.split_whitespace().collect();
+    let &[_, value, size, "FUNC", _, _, section, name] = words.as_slice() else { return None };
+    let start = u64::from_str_radix(value, 16).ok()?;
+    let size = match size.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok()?,
+        None => size.parse().ok()?,
+    };
+    (section != "UND" && size > 0).then(|| Function { start, end: start + size, name: name.to_owned() })
+}
+
+/// `ADDRESS:<tab>MNEMONIC OPERANDS`.
+fn instruction(line: &str) -> Option<Instruction> {
+    let (address, text) = line.split_once(":\t")?;
+    let address = u64::from_str_radix(address.trim(), 16).ok()?;
+    // `# ADDRESS <SYMBOL>`
+    let (text, comment) = text.split_once('#').unwrap_or((text, ""));
+    let leads_to = comment.split_whitespace().next().and_then(|address| u64::from_str_radix(address, 16).ok());
+    // A linker writes it before the call that it made of one through a pointer.
+    let text = text.trim().trim_start_matches("addr32 ");
+    let (mnemonic, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    Some(Instruction { address, mnemonic: mnemonic.to_owned(), operands: operands.trim().to_owned(), leads_to })
+}
+
+/// `OFFSET INFO R_X86_64_RELATIVE ADDEND`.
+fn pointer(line: &str) -> Option<(u64, u64)> {
+    let words: Vec<_> = line.split_whitespace().collect();
+    let &[offset, _, "R_X86_64_RELATIVE", addend] = words.as_slice() else { return None };
+    Some((u64::from_str_radix(offset, 16).ok()?, u64::from_str_radix(addend, 16).ok()?))
+}

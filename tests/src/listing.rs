@@ -1,0 +1,205 @@
+//! The assembly that the compiler wrote, with the markers among the instructions: where each marker has to end up.
+
+use crate::image::{Code, Instruction};
+
+/// A function of an assembler listing.
+#[derive(Debug)]
+pub struct Function {
+    /// The name, mangled.
+    pub name: String,
+    items: Vec<Item>,
+}
+
+/// What stands in a function.
+#[derive(Debug)]
+enum Item {
+    /// An instruction, by its name.
+    Instruction(String),
+    /// Here the assembler may fill up with instructions that do nothing.
+    Alignment,
+    /// The assembly of a marker.
+    Marker(Marker),
+}
+
+/// The assembly of a marker.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Marker {
+    /// The marker's name, as the assembler is given it.
+    pub name: String,
+    /// Line and column of the marker.
+    pub place: (u32, u32),
+}
+
+/// The functions of `listing`, in the syntax that rustc writes: AT&T, between `.type NAME,@function` and `.size NAME`.
+#[must_use]
+pub fn functions(listing: &str) -> Vec<Function> {
+    let mut functions = Vec::new();
+    let mut current: Option<Function> = None;
+    let mut in_code = true;
+    let mut lines = listing.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() == "#APP" {
+            // To its end, with the directives that it changes the section and back with.
+            let assembly: Vec<_> = lines.by_ref().take_while(|line| line.trim() != "#NO_APP").collect();
+            if let Some(function) = &mut current {
+                inline_assembly(&assembly, &mut function.items);
+            }
+            continue;
+        }
+        let (first, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        match first {
+            ".text" => in_code = true,
+            ".section" => in_code = rest.trim_start_matches('"').starts_with(".text"),
+            ".type" => {
+                if let Some(name) = rest.strip_suffix(",@function") {
+                    current = Some(Function { name: name.to_owned(), items: Vec::new() });
+                }
+            }
+            ".size" => functions.extend(current.take()),
+            _ => {
+                if let Some(function) = current.as_mut().filter(|_| in_code) {
+                    function.items.extend(item(line));
+                }
+            }
+        }
+    }
+    functions
+}
+
+fn item(line: &str) -> Option<Item> {
+    let first = line.strip_prefix('\t')?.split_whitespace().next()?;
+    match first {
+        ".p2align" => Some(Item::Alignment),
+        _ if first.starts_with(['.', '#']) || first.ends_with(':') => None,
+        _ => Some(Item::Instruction(first.to_owned())),
+    }
+}
+
+/// Inline assembly: of a marker, which is told by the section that it writes to, or of someone else.
+fn inline_assembly(lines: &[&str], items: &mut Vec<Item>) {
+    let record = lines.iter().position(|line| line.contains("\t.debug.simple_marker.2,"));
+    if let Some(record) = record {
+        let name = lines.iter().find_map(|line| line.trim().strip_prefix(".ascii\t\"")?.strip_suffix('"'));
+        let mut numbers = lines[record..].iter().filter_map(|line| line.trim().strip_prefix(".long\t")?.parse().ok());
+        let place = (numbers.next().expect("a line"), numbers.next().expect("a column"));
+        let name = decode(name.expect("a marker has a name"));
+        items.push(Item::Marker(Marker { name, place }));
+    }
+    items.extend(lines.iter().filter_map(|line| item(line)));
+}
+
+/// A string of the assembler: octal escapes, and a letter for a few.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        bytes.push(match (byte, tail) {
+            (b'\\', [a @ b'0'..=b'7', b, c, tail @ ..]) => {
+                rest = tail;
+                [a, b, c].iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(**digit - b'0'))
+            }
+            (b'\\', [letter, tail @ ..]) => {
+                rest = tail;
+                match letter {
+                    b'n' => b'\n',
+                    b't' => b'\t',
+                    b'r' => b'\r',
+                    b'b' => 8,
+                    b'f' => 12,
+                    other => *other,
+                }
+            }
+            (byte, _) => *byte,
+        });
+    }
+    String::from_utf8(bytes).expect("names are UTF-8")
+}
+
+impl Function {
+    /// The markers that stand in the function.
+    pub fn markers(&self) -> impl Iterator<Item = &Marker> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Marker(marker) => Some(marker),
+            _ => None,
+        })
+    }
+
+    /// The address of each marker of the function, given the instructions that it became, of which the last ends at `end`.
+    ///
+    /// `Err` says at which instruction the two are not the same code.
+    pub fn place(&self, instructions: &[&Instruction], end: u64) -> Result<Vec<(Marker, u64)>, String> {
+        let mut placed = Vec::new();
+        let mut rest = instructions;
+        for (index, item) in self.items.iter().enumerate() {
+            match item {
+                // What the assembler fills up with before a marker stands before it.
+                Item::Marker(marker) => placed.push((marker.clone(), rest.first().map_or(end, |next| next.address))),
+                Item::Alignment => {
+                    let filling = rest.iter().take_while(|instruction| is_filling(instruction)).count();
+                    rest = &rest[filling.saturating_sub(self.listed_nops(index))..];
+                }
+                Item::Instruction(listed) => {
+                    let (next, behind) =
+                        rest.split_first().ok_or_else(|| format!("{}: {listed} is missing", self.name))?;
+                    if !same(listed, &next.mnemonic) {
+                        return Err(format!("{}: {listed} became {next:?}", self.name));
+                    }
+                    rest = behind;
+                }
+            }
+        }
+        match rest.first() {
+            Some(next) => Err(format!("{}: {next:?} comes from nowhere", self.name)),
+            None => Ok(placed),
+        }
+    }
+
+    /// How many instructions that do nothing the function itself has behind the item `index`.
+    fn listed_nops(&self, index: usize) -> usize {
+        let behind = self.items[index..].iter().filter_map(|item| match item {
+            Item::Instruction(name) => Some(name),
+            _ => None,
+        });
+        behind.take_while(|name| *name == "nop").count()
+    }
+}
+
+/// An instruction that does nothing, as an assembler fills up with: `nopw 0x0(%rax,%rax,1)`, `data16 cs nopw`, `xchg %ax,%ax`.
+fn is_filling(instruction: &Instruction) -> bool {
+    let text = format!("{} {}", instruction.mnemonic, instruction.operands);
+    text.contains("nop") || text == "xchg %ax,%ax"
+}
+
+/// Whether a compiler's name of an instruction and a disassembler's are the same: one of the two writes the operands' size.
+fn same(listed: &str, shown: &str) -> bool {
+    let bare = |name: &str| match name {
+        "movabsq" => "movabs".to_owned(),
+        _ => name.strip_suffix(['b', 'w', 'l', 'q']).unwrap_or(name).to_owned(),
+    };
+    listed == shown || bare(listed) == shown || listed == bare(shown)
+}
+
+/// The address that each marker of `listing` has in `code`, and the markers of functions that are not there; both sorted.
+///
+/// # Panics
+///
+/// A function of the listing is not the code that the image has under its name.
+#[must_use]
+pub fn addresses(listing: &[Function], code: &Code) -> (Vec<(Marker, u64)>, Vec<Marker>) {
+    let (mut placed, mut gone) = (Vec::new(), Vec::new());
+    for function in listing.iter().filter(|function| function.markers().next().is_some()) {
+        let mut linked = code.functions().iter().filter(|linked| linked.name == function.name);
+        match (linked.next(), linked.next()) {
+            (None, _) => gone.extend(function.markers().cloned()),
+            (Some(linked), None) => {
+                let markers = function.place(&code.instructions(linked), linked.end);
+                placed.extend(markers.unwrap_or_else(|difference| panic!("{difference}")));
+            }
+            (Some(_), Some(_)) => panic!("{} is there twice", function.name),
+        }
+    }
+    placed.sort();
+    gone.sort();
+    (placed, gone)
+}
