@@ -85,7 +85,13 @@ impl<'data> Functions<'data> {
             .unwrap_or_default();
         let mut sections: HashMap<Option<SectionIndex>, Vec<_>> = HashMap::new();
         for (index, symbol) in table.enumerate() {
-            if !matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC) {
+            // What the kernel writes in assembly and is entered otherwise than by a call (SYM_CODE_START) has a size and no type.
+            let is_function = match symbol.st_type() {
+                elf::STT_FUNC | elf::STT_GNU_IFUNC => true,
+                elf::STT_NOTYPE => Into::<u64>::into(symbol.st_size(endian)) != 0,
+                _ => false,
+            };
+            if !is_function {
                 continue;
             }
             let Ok(Some(section)) = table.symbol_section(endian, symbol, index) else { continue };

@@ -38,6 +38,7 @@ pub(super) fn name(image: &Image<'_>, joined: &mut Joined<'_>, diagnostics: &mut
     let mut names = Names { functions: &functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
     let mut named = HashMap::with_capacity(places.len());
     let mut nameless = Vec::new();
+    let mut ambiguous = Vec::new();
     for (pc, anchored) in places {
         let section = pc.section.map(SectionIndex);
         let Some(function) = functions.at(section, pc.address) else {
@@ -45,11 +46,12 @@ pub(super) fn name(image: &Image<'_>, joined: &mut Joined<'_>, diagnostics: &mut
             continue;
         };
         if function.start == pc.address && !anchored {
-            if let Some(before) = functions.ending_at(section, pc.address) {
-                diagnostics.note(SITES, names.ambiguous(pc, &before, &function));
-            }
+            ambiguous.extend(functions.ending_at(section, pc.address).map(|before| (pc, before, function)));
         }
         named.extend(names.named(pc, &function).map(|name| (pc, name)));
+    }
+    if let [(pc, before, after), rest @ ..] = ambiguous.as_slice() {
+        diagnostics.note(SITES, names.ambiguous(*pc, before, after, rest.len()));
     }
     // In a relocatable object several functions have one address, and the debug information would have to be relocated too.
     if !nameless.is_empty() && !image.is_relocatable() && image.has_section(".debug_info") {
@@ -90,10 +92,12 @@ impl Names<'_, '_, '_> {
         Some(Named { function: Arc::clone(name), symbol: Some((Arc::clone(symbol), offset)) })
     }
 
-    fn ambiguous(&self, pc: Pc, before: &Function, after: &Function) -> String {
+    /// What to say of sites where one function ends and the next begins.
+    fn ambiguous(&self, pc: Pc, before: &Function, after: &Function, more: usize) -> String {
         let [before, after] = [before, after].map(|function| demangle(self.functions.name(function)));
+        let more = if more == 0 { String::new() } else { format!(", and {more} more like it") };
         format!(
-            "the site at {:#x} is at the end of `{before}` and the start of `{after}`, it is taken to be in the latter",
+            "the site at {:#x} is at the end of `{before}` and the start of `{after}`, it is taken to be in the latter{more}",
             pc.address
         )
     }
