@@ -4,6 +4,7 @@
 //! The tests themselves are in `rust/`; `ui/` has what the macro refuses, `c/` the sources for the header.
 
 pub mod fixture;
+pub mod header;
 pub mod image;
 pub mod listing;
 pub mod source;

@@ -1,0 +1,719 @@
+//! `simple_marker.h` across tool chains: what is recorded of two programs, of one file after another that compilers, linkers and
+//! other tools make of them, against the compiler's own assembly, `readelf` and `objdump`.
+//!
+//! How an address is checked. The compiler writes assembly; in front of the text of each marker a label is put into it, and that is
+//! assembled and linked. So the linker's symbol table says where the marker is, and the record has to say the same. A link-time
+//! optimiser writes no assembly that could be labelled: there the address has to be an instruction of a function that the marker's
+//! own can have been inlined into.
+//!
+//! What is left out, and why: `gcc -flto` with lld, which cannot read gcc's intermediate code; `-flto` at -O3 and -Os, which is the same
+//! optimiser after the same linker; `-flto=thin`, likewise; gold, which Debian no longer maintains. Transformations start from one
+//! image for each linker, because they do not know who compiled it. Other targets are linked once each with gcc: there is one code
+//! path for them in the header, and tests/rust/targets.rs has their object files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use regex::Regex;
+use simple_markers_tests::fixture::{self, Site};
+use simple_markers_tests::header::{self, Compiler, LEVELS, Marker, Source};
+use simple_markers_tests::tools;
+use tempfile::TempDir;
+
+/// A program of several files.
+struct Program {
+    name: &'static str,
+    /// The folder of the sources, from the root of the workspace.
+    folder: &'static str,
+    /// Markers in code that C never emits: behind `if (0)`, in an inline function that is not called.
+    never: &'static [&'static str],
+    /// Markers of functions that --gc-sections drops.
+    dead: &'static [&'static str],
+}
+
+const QUEUE: Program =
+    Program { name: "c-queue", folder: "examples/c-queue", never: &["cqueue:trace"], dead: &["cqueue:dump"] };
+const PARTS: Program = Program {
+    name: "parts",
+    folder: "tests/c/parts",
+    never: &["parts:never"],
+    dead: &["parts:dropped", "parts:dropped_too"],
+};
+
+impl Program {
+    /// The sources and the headers, absolute.
+    fn files(&self, extensions: &[&str]) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(fixture::workspace().join(self.folder)).expect("the sources");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        let of_kind =
+            |path: &PathBuf| extensions.iter().any(|kind| path.extension().is_some_and(|found| found == *kind));
+        let mut files: Vec<_> = paths.filter(of_kind).collect();
+        files.sort();
+        files
+    }
+
+    fn sources(&self) -> Vec<PathBuf> {
+        self.files(&["c", "cc"])
+    }
+
+    /// The markers, each with its file.
+    fn markers(&self) -> Vec<(String, Marker)> {
+        let files = self.files(&["c", "cc", "h"]);
+        let sources = files.iter().map(|path| path.to_str().expect("UTF-8"));
+        sources
+            .flat_map(|path| Source::new(path).markers().into_iter().map(move |marker| (path.to_owned(), marker)))
+            .collect()
+    }
+
+    /// For each function, those that it can be inlined into.
+    fn inlined_into(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let files = self.files(&["c", "cc", "h"]);
+        let texts: Vec<_> = files.iter().map(|path| std::fs::read_to_string(path).expect("a source")).collect();
+        header::inlined_into(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// A compiler with its options, and where it puts what it makes.
+struct Tools {
+    compiler: Vec<String>,
+    objdump: &'static str,
+    folder: TempDir,
+}
+
+impl Tools {
+    fn new(compiler: &[&str], objdump: &'static str) -> Self {
+        let compiler = compiler.iter().map(|word| (*word).to_owned()).collect();
+        Self { compiler, objdump, folder: TempDir::new().expect("a folder") }
+    }
+
+    fn command(&self, folder: &str) -> Command {
+        let folder = self.folder.path().join(folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let mut command = Command::new(&self.compiler[0]);
+        command.current_dir(folder).args(&self.compiler[1..]).env("LC_ALL", "C");
+        command
+    }
+
+    fn compilation(&self, folder: &str) -> Command {
+        let mut command = self.command(folder);
+        command.args(["-g", "-Wall", "-Wextra", "-Werror", "-ffunction-sections", "-I"]);
+        command.arg(fixture::workspace().join("markers/include"));
+        command
+    }
+
+    /// The object files of a program.
+    fn compile(&self, program: &Program, folder: &str, options: &[&str]) -> Vec<PathBuf> {
+        let sources = program.sources();
+        fixture::succeeds_silently(self.compilation(folder).args(options).arg("-c").args(&sources));
+        self.products(&sources, folder, "o")
+    }
+
+    fn products(&self, sources: &[PathBuf], folder: &str, extension: &str) -> Vec<PathBuf> {
+        let name = |source: &PathBuf| Path::new(source.file_name().expect("a name")).with_extension(extension);
+        sources.iter().map(|source| self.folder.path().join(folder).join(name(source))).collect()
+    }
+
+    /// The object files of a program with a label at each marker, and the labels.
+    fn compile_labelled(&self, program: &Program, folder: &str, options: &[&str]) -> (Vec<PathBuf>, Vec<Label>) {
+        let sources = program.sources();
+        fixture::succeeds_silently(self.compilation(folder).args(options).arg("-S").args(&sources));
+        let listings = self.products(&sources, folder, "s");
+        let mut labels = Vec::new();
+        for listing in &listings {
+            let text = std::fs::read_to_string(listing).expect("the compiler's assembly");
+            std::fs::write(
+                listing,
+                labelled(&text, &listing.file_stem().unwrap_or_default().to_string_lossy(), &mut labels),
+            )
+            .expect("the same with labels");
+        }
+        fixture::succeeds_silently(self.command(folder).arg("-c").args(&listings));
+        (self.products(&sources, folder, "o"), labels)
+    }
+
+    fn link(&self, objects: &[PathBuf], name: &str, options: &[&str]) -> PathBuf {
+        let image = self.folder.path().join(name);
+        let mut command = self.command("");
+        command.args(objects).args(["-Wl,--gc-sections", "-pthread"]).args(options).arg("-o").arg(&image);
+        fixture::succeeds_silently(&mut command);
+        image
+    }
+}
+
+/// A label at a marker in the compiler's assembly.
+struct Label {
+    /// The same in each copy of a function of C++: GNU ld compares the symbols of the copies that it drops.
+    symbol: String,
+    line: u32,
+    function: String,
+    /// Whether the function is in a group of which the linker takes one.
+    in_group: bool,
+}
+
+/// The assembly with a label in front of each statement that writes a record.
+fn labelled(text: &str, file: &str, labels: &mut Vec<Label>) -> String {
+    // gcc says where each statement starts, within one #APP; clang has an #APP for each.
+    let lines: Vec<_> = text.lines().collect();
+    let is_start = |line: &str| line.trim() == "#APP" || line.starts_with("# ") && line.ends_with("\" 1");
+    let is_end = |line: &str| line.trim() == "#NO_APP" || line == "# 0 \"\" 2";
+    let mut functions = BTreeSet::new();
+    let mut function = "";
+    let (mut in_group, mut number) = (false, 0);
+    let mut result = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        if let Some(name) = line.trim().strip_prefix(".type").and_then(|rest| rest.split_once(',')) {
+            if name.1.trim().starts_with(['@', '%']) && name.1.contains("function") {
+                functions.insert(name.0.trim());
+            }
+        }
+        if let Some(name) = line.split(':').next().filter(|name| line.contains(':') && functions.contains(name)) {
+            (function, number) = (name, 0);
+        }
+        if line.trim_start().starts_with(".section\t.text") {
+            in_group = line.contains(",comdat");
+        }
+        result += line;
+        result.push('\n');
+        if !is_start(line) {
+            continue;
+        }
+        let statement: Vec<_> =
+            lines[index + 1..].iter().take_while(|line| !is_start(line) && !is_end(line)).copied().collect();
+        if let Some(line) = recorded_line(&statement) {
+            let symbol = format!("{function}.marker{number}{}", if in_group { "" } else { file });
+            result += &format!("{symbol}:\n");
+            number += 1;
+            labels.push(Label { symbol, line, function: function.to_owned(), in_group });
+        }
+    }
+    result
+}
+
+/// The line in the record that a statement writes: the first number of four bytes behind the address.
+fn recorded_line(statement: &[&str]) -> Option<u32> {
+    let record = statement.iter().position(|line| line.contains(".debug.simple_marker.2"))?;
+    let number = |line: &&str| {
+        let line = line.trim();
+        let number = [".4byte", ".long", ".word"].iter().find_map(|directive| line.strip_prefix(directive))?;
+        number.split(',').next()?.trim().parse().ok()
+    };
+    Some(statement[record..].iter().find_map(number).expect("a record has a line"))
+}
+
+/// What stands in one image, as binutils have it.
+struct Image<'a> {
+    program: &'a Program,
+    what: String,
+    path: PathBuf,
+    declarations: Vec<[String; 5]>,
+    sites: Vec<Site>,
+    symbols: BTreeSet<header::Symbol>,
+    instructions: BTreeMap<u64, String>,
+}
+
+impl<'a> Image<'a> {
+    fn of(program: &'a Program, what: String, path: PathBuf, objdump: &str) -> Self {
+        let declarations = fixture::declarations(&path);
+        let sites = fixture::sites(&path);
+        let symbols = header::symbols(&path);
+        let instructions = header::instructions(objdump, &path);
+        Self { program, what, path, declarations, sites, symbols, instructions }
+    }
+
+    /// The functions that `pc` is in, or at the end of.
+    fn functions_at(&self, pc: u64) -> impl Iterator<Item = &header::Symbol> {
+        let functions = self.symbols.iter().filter(|symbol| symbol.kind == "FUNC" && symbol.size > 0);
+        functions.filter(move |symbol| (symbol.start..=symbol.start + symbol.size).contains(&pc))
+    }
+
+    /// Every record is one of a marker of the sources, and every marker that is emitted is declared.
+    fn check_records(&self, link_time: bool) {
+        let Self { what, declarations, sites, program, .. } = self;
+        let markers = program.markers();
+        let is_of = |(file, marker): &(String, Marker), record: &[String; 5]| {
+            let [name, recorded, line, format, args] = record;
+            *name == marker.name
+                && recorded == file
+                && line.parse().is_ok_and(|line| marker.lines.contains(&line))
+                && *format == value(&marker.format, sites[0].address_size)
+                && *args == marker.args
+        };
+        let of_site =
+            |site: &Site| [&site.name, &site.file, &site.line.to_string(), &site.format, &site.args].map(String::clone);
+        for record in declarations.iter().cloned().chain(sites.iter().map(of_site)) {
+            assert!(markers.iter().any(|marker| is_of(marker, &record)), "{what}: {record:?} is of no marker");
+        }
+        let mut of_sites: Vec<_> = sites.iter().map(of_site).collect();
+        of_sites.sort();
+        assert_eq!(&of_sites, declarations, "{what}: a declaration for each site");
+        for (_, marker) in &markers {
+            let declared = declarations.iter().any(|record| record[0] == marker.name);
+            let live = sites.iter().any(|site| site.name == marker.name && site.pc != 0);
+            let is_dead = program.dead.contains(&marker.name.as_str());
+            let is_never = program.never.contains(&marker.name.as_str());
+            if is_dead && link_time {
+                // The optimiser may have dropped the function itself, and its text with it.
+                assert!(!live, "{what}: {} is live", marker.name);
+            } else {
+                assert_eq!((declared, live), (!is_never, !is_never && !is_dead), "{what}: {}", marker.name);
+            }
+        }
+        let sizes: BTreeSet<_> = sites.iter().map(|site| (site.address_size, site.column)).collect();
+        assert_eq!(sizes.len(), 1, "{what}: {sizes:?}");
+    }
+
+    /// Every live address is that of an instruction, in a function that the marker's own may be inlined into.
+    fn check_functions(&self) {
+        let markers = self.program.markers();
+        let inlined_into = self.program.inlined_into();
+        for site in self.sites.iter().filter(|site| site.pc != 0) {
+            let what = format!("{}: {} at {:#x}", self.what, site.name, site.pc);
+            let of_site = |(file, marker): &&(String, Marker)| *file == site.file && marker.name == site.name;
+            let function = markers.iter().find(of_site).and_then(|(_, marker)| marker.function.as_ref());
+            let possible = &inlined_into[function.expect("the function of a marker")];
+            let mut found = self.functions_at(site.pc).peekable();
+            assert!(found.peek().is_some(), "{what}: in no function");
+            let mut inside = found.filter(|symbol| possible.contains(source_name(&symbol.name)));
+            let at_instruction = |symbol: &header::Symbol| {
+                symbol.start + symbol.size == site.pc || self.instructions.contains_key(&site.pc)
+            };
+            assert!(inside.any(at_instruction), "{what}: not at an instruction of {possible:?}");
+            if site.flags & 1 != 0 {
+                assert!(self.instructions[&site.pc].starts_with("nop"), "{what}: no nop");
+            }
+        }
+    }
+
+    /// The live records are at the labels, and there are as many dead ones as labels that the linker dropped. GNU ld lets the record of a
+    /// function that it dropped from a group point at the one that it took.
+    fn check_labels(&self, labels: &[Label], linker: &str) {
+        let Self { what, .. } = self;
+        assert!(!labels.is_empty(), "{what}: no labels");
+        let mut expected = Vec::new();
+        let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for label in labels {
+            groups.entry(label.symbol.as_str()).or_default().push(label);
+        }
+        for (name, labels) in groups {
+            let addresses = self.symbols.iter().filter(|symbol| symbol.name == name).map(|symbol| symbol.start);
+            let addresses: Vec<_> = addresses.collect();
+            let Label { line, function, in_group, .. } = labels[0];
+            assert!(labels.len() == 1 || *in_group, "{what}: {name} is there {} times", labels.len());
+            for address in &addresses {
+                assert!(self.functions_at(*address).any(|found| found.name == *function), "{what}: {name}");
+            }
+            let of_dropped = if *in_group && linker == "bfd" { addresses.first().copied() } else { None };
+            let addresses = addresses.into_iter().chain(std::iter::repeat(of_dropped.unwrap_or_default()));
+            expected.extend(addresses.take(labels.len()).map(|address| (*line, address)));
+        }
+        let mut found: Vec<_> = self.sites.iter().map(|site| (site.line, site.pc)).collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{what}: the records, and the labels");
+    }
+
+    /// The functions of the program, by their names in the source.
+    fn functions(&self) -> BTreeSet<&str> {
+        let functions = self.symbols.iter().filter(|symbol| symbol.kind == "FUNC");
+        functions.map(|symbol| source_name(&symbol.name)).collect()
+    }
+
+    fn runs(&self, runner: &[&str]) {
+        let mut words = runner.iter().map(std::ffi::OsStr::new).chain([self.path.as_os_str()]);
+        tools::run(Command::new(words.next().expect("a program")).args(words));
+    }
+
+    /// Bytes of each section that is loaded.
+    fn loaded(&self) -> BTreeMap<String, u64> {
+        let row =
+            Regex::new(r"\] (\S+) +\S+ +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) [0-9a-f]+ +(\S*A\S*) ").expect("a pattern");
+        let headers = fixture::section_headers(&self.path);
+        let size = |row: regex::Captures<'_>| (row[1].to_owned(), u64::from_str_radix(&row[2], 16).expect("a size"));
+        let loaded: BTreeMap<_, _> = headers.lines().filter_map(|line| row.captures(line)).map(size).collect();
+        assert!(loaded.contains_key(".text"), "{headers}");
+        loaded
+    }
+}
+
+/// A function's name in the source: of a clone the original's, of C++ without its parameters.
+fn source_name(symbol: &str) -> &str {
+    // .cold, .part.0, .isra.0, .constprop.0, .lto_priv.0, .llvm.123
+    let name = symbol.split('.').next().filter(|name| !name.is_empty()).unwrap_or(symbol);
+    let Some(mangled) = name.strip_prefix("_Z") else { return name };
+    let digits = mangled.bytes().take_while(u8::is_ascii_digit).count();
+    mangled[..digits].parse::<usize>().map_or(name, |length| &mangled[digits..digits + length])
+}
+
+/// The value of a format as it is written: literals, and macros of <inttypes.h>.
+fn value(format: &str, address_size: u8) -> String {
+    let mut value = Vec::new();
+    for (index, part) in format.split('"').enumerate() {
+        if index % 2 == 1 {
+            value.extend(header::unescape(part).expect("a literal without quotes in it"));
+            continue;
+        }
+        value.extend(match (part.trim(), address_size) {
+            ("", _) => &b""[..],
+            ("PRIu32", _) => b"u",
+            ("PRIu64", 8) => b"lu",
+            ("PRIu64", _) => b"llu",
+            (other, _) => panic!("{other}?"),
+        });
+    }
+    String::from_utf8(value).expect("UTF-8")
+}
+
+const LINKERS: [(&str, &str); 3] = [("bfd", "-fuse-ld=bfd"), ("lld", "-fuse-ld=lld"), ("mold", "-fuse-ld=mold")];
+
+fn linkers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    LINKERS.into_iter().filter(|(name, _)| tools::find(&format!("ld.{name}")).is_some())
+}
+
+/// Compares an image with the same one built with SIMPLE_MARKER_OFF: nothing is there that would not be without markers, and the loaded
+/// sections are the same but for the code.
+fn compare_with_off(with: &Image<'_>, off: &Image<'_>, link_time: bool) {
+    let Image { what, program, .. } = with;
+    assert!(off.declarations.is_empty() && off.sites.is_empty(), "{what}: off");
+    let different: Vec<_> = with.functions().symmetric_difference(&off.functions()).copied().collect();
+    // A marker is part of its function, and may decide whether that is worth inlining into a live one.
+    let inlined_into = program.inlined_into();
+    let is_called = |function: &&str| inlined_into.get(*function).is_some_and(|callers| callers.contains("main"));
+    assert!(different.is_empty() || link_time && different.iter().all(is_called), "{what}: functions: {different:?}");
+    let (with, off) = (with.loaded(), off.loaded());
+    let names = |sections: &BTreeMap<String, u64>| sections.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&with), names(&off), "{what}: loaded sections");
+    // The code may be arranged otherwise, and then its unwind information; mold pads behind what is before it. Nothing else differs.
+    let is_code = |name: &str| matches!(name, ".text" | ".eh_frame" | ".eh_frame_hdr" | ".relro_padding");
+    for (name, size) in with.iter().filter(|(name, _)| !is_code(name)) {
+        assert_eq!(*size, off[name], "{what}: {name}");
+    }
+    let (code, difference) = (off[".text"], with[".text"] as i64 - off[".text"] as i64);
+    println!("{what}: {code} bytes of code, {difference:+} with markers, inlined otherwise: {different:?}");
+    let costs = program.markers().iter().any(|(_, marker)| marker.costs);
+    assert!(difference == 0 || !what.contains("-O0") || costs, "{what}: {difference:+} bytes of code");
+}
+
+fn prove(program: &Program, compiler: Compiler) {
+    if tools::find(compiler.name()).is_none() {
+        return;
+    }
+    let tools = Tools::new(&[compiler.name()], "objdump");
+    let mut images = 0;
+    for level in LEVELS {
+        let (objects, labels) = tools.compile_labelled(program, &format!("with{level}"), &[level]);
+        let (off, none) = tools.compile_labelled(program, &format!("off{level}"), &[level, "-DSIMPLE_MARKER_OFF"]);
+        assert!(none.is_empty());
+        for (linker, option) in linkers() {
+            let what = format!("{} {} {level} {linker}", program.name, compiler.name());
+            let image = |objects: &[PathBuf], name: &str| {
+                let path = tools.link(objects, &format!("{name}{level}-{linker}"), &[option]);
+                Image::of(program, what.clone(), path, tools.objdump)
+            };
+            let with = image(&objects, "with");
+            with.check_records(false);
+            with.check_functions();
+            with.check_labels(&labels, linker);
+            with.runs(&[]);
+            if level == "-O2" {
+                // The labels, and the way by assembly, change nothing.
+                let direct = image(&tools.compile(program, "direct", &[level]), "direct");
+                assert_eq!(records(&direct.path), records(&with.path), "{what}");
+                assert_eq!(direct.loaded(), with.loaded(), "{what}");
+            }
+            compare_with_off(&with, &image(&off, "off"), false);
+            images += 1;
+        }
+    }
+    for level in ["-O0", "-O2"] {
+        let objects = tools.compile(program, &format!("lto{level}"), &[level, "-flto"]);
+        let off = tools.compile(program, &format!("lto-off{level}"), &[level, "-flto", "-DSIMPLE_MARKER_OFF"]);
+        for (linker, option) in linkers().filter(|(linker, _)| compiler == Compiler::Clang || *linker != "lld") {
+            let what = format!("{} {} {level} -flto {linker}", program.name, compiler.name());
+            let image = |objects: &[PathBuf], name: &str| {
+                let path = tools.link(
+                    objects,
+                    &format!("{name}{level}-{linker}"),
+                    &[option, level, "-flto", "-ffunction-sections"],
+                );
+                Image::of(program, what.clone(), path, tools.objdump)
+            };
+            let with = image(&objects, "lto");
+            with.check_records(true);
+            with.check_functions();
+            with.runs(&[]);
+            compare_with_off(&with, &image(&off, "lto-off"), true);
+            images += 1;
+        }
+    }
+    // 18 with clang and 16 with gcc where every linker is there.
+    let lld = usize::from(compiler == Compiler::Gcc && tools::find("ld.lld").is_some());
+    assert_eq!(images, 6 * linkers().count() - 2 * lld, "the images that were made");
+}
+
+#[test]
+fn the_queue_with_gcc() {
+    prove(&QUEUE, Compiler::Gcc);
+}
+
+#[test]
+fn the_queue_with_clang() {
+    prove(&QUEUE, Compiler::Clang);
+}
+
+#[test]
+fn parts_with_gcc() {
+    prove(&PARTS, Compiler::Gcc);
+}
+
+#[test]
+fn parts_with_clang() {
+    prove(&PARTS, Compiler::Clang);
+}
+
+/// What is recorded in an image.
+fn records(image: &Path) -> (Vec<[String; 5]>, Vec<Site>) {
+    (fixture::declarations(image), fixture::sites(image))
+}
+
+/// Whether a section of an image is compressed, by its flags.
+fn is_compressed(image: &Path, section: &str) -> bool {
+    let headers = fixture::section_headers(image);
+    let row = headers.lines().find(|line| line.split_whitespace().any(|word| word == section)).expect("a section");
+    // Flags, link, info, alignment.
+    row.split_whitespace().rev().nth(3).is_some_and(|flags| flags.contains('C'))
+}
+
+/// What is done to an image after it was linked leaves the records as they were, or takes the sites along with the debug information.
+#[test]
+fn linked_images_are_transformed() {
+    const NEEDED: [&str; 8] =
+        ["gcc", "objcopy", "strip", "llvm-objcopy", "llvm-strip", "eu-strip", "eu-elfcompress", "dwz"];
+    if NEEDED.iter().any(|tool| tools::find(tool).is_none()) {
+        return;
+    }
+    let tools = Tools::new(&["gcc"], "objdump");
+    let (objects, labels) = tools.compile_labelled(&QUEUE, "queue", &["-O2"]);
+    let mut transformed = 0;
+    for (linker, option) in linkers() {
+        let image = tools.link(&objects, linker, &[option]);
+        let expected = records(&image);
+        Image::of(&QUEUE, linker.to_owned(), image.clone(), "objdump").check_labels(&labels, linker);
+        let copy = tools.folder.path().join("copy");
+        let keeps = [
+            &["objcopy"][..],
+            &["objcopy", "--only-keep-debug"],
+            &["llvm-objcopy", "--only-keep-debug"],
+            &["objcopy", "--compress-debug-sections=zlib"],
+            &["objcopy", "--compress-debug-sections=zstd"],
+            &["llvm-objcopy", "--compress-debug-sections=zlib"],
+            &["eu-elfcompress", "--type=zlib", "--force", "-o"],
+            // It takes the sections of DWARF, by their names.
+            &["eu-strip", "-g", "-o"],
+            &["dwz", "-o"],
+        ];
+        for command in keeps {
+            let what = format!("{linker}: {command:?}");
+            let mut process = Command::new(command[0]);
+            process.args(&command[1..]);
+            // Some take the output first.
+            if command.ends_with(&["-o"]) {
+                process.arg(&copy).arg(&image)
+            } else {
+                process.arg(&image).arg(&copy)
+            };
+            tools::run(&mut process);
+            assert_eq!(records(&copy), expected, "{what}");
+            let compresses = command.iter().any(|word| word.ends_with("zlib") || word.ends_with("zstd"));
+            assert_eq!(is_compressed(&copy, ".debug.simple_marker.2"), compresses, "{what}");
+            std::fs::remove_file(&copy).expect("the copy");
+            transformed += 1;
+        }
+        for strip in ["strip", "llvm-strip"] {
+            tools::run(Command::new(strip).arg("-g").arg(&image).arg("-o").arg(&copy));
+            assert_eq!(records(&copy), (expected.0.clone(), Vec::new()), "{linker}: {strip} -g");
+            transformed += 1;
+        }
+        // When linking.
+        let formats: &[&str] = if linker == "lld" { &["zlib"] } else { &["zlib", "zstd"] };
+        for format in formats {
+            let compress = format!("-Wl,--compress-debug-sections={format}");
+            let compressed = tools.link(&objects, "compressed", &[option, &compress]);
+            assert!(is_compressed(&compressed, ".debug_info"), "{linker} {format}");
+            assert_eq!(records(&compressed), expected, "{linker} {format}");
+            transformed += 1;
+        }
+        // A reader must not apply these.
+        let emitted = tools.link(&objects, "emitted", &[option, "-Wl,--emit-relocs"]);
+        assert!(fixture::section_headers(&emitted).contains(".rela.debug.simple_marker.2"), "{linker}");
+        Image::of(&QUEUE, format!("{linker} --emit-relocs"), emitted, "objdump").check_labels(&labels, linker);
+        transformed += 1;
+    }
+    let lld = usize::from(tools::find("ld.lld").is_some());
+    assert_eq!(transformed, 14 * linkers().count() - lld, "the images that were made");
+}
+
+/// `ld -r` leaves relocations that make the records of the program, when it is linked, what they would have been. Not `mold -r` 1.10: it
+/// merges strings and adds the old offsets to the new ones, in `.debug_str` just as in ours.
+#[test]
+fn relocatable_objects() {
+    if tools::find("gcc").is_none() {
+        return;
+    }
+    let tools = Tools::new(&["gcc"], "objdump");
+    for program in [&QUEUE, &PARTS] {
+        let (objects, labels) = tools.compile_labelled(program, program.name, &["-O2"]);
+        for (linker, _) in linkers().filter(|(linker, _)| *linker != "mold") {
+            let what = format!("{}: ld.{linker} -r", program.name);
+            let object = tools.folder.path().join(format!("{}-{linker}.o", program.name));
+            let mut link = Command::new(format!("ld.{linker}"));
+            fixture::succeeds_silently(link.arg("-r").args(&objects).arg("-o").arg(&object));
+            relocations(&object, linker);
+            Image::of(program, what.clone(), object.clone(), "objdump").check_labels(&labels, linker);
+            let linked = Image::of(program, what, tools.link(&[object], "linked", &[]), "objdump");
+            linked.check_records(false);
+            linked.check_functions();
+            linked.check_labels(&labels, linker);
+            linked.runs(&[]);
+        }
+    }
+}
+
+/// The relocations of an object's records: of the address one that is absolute, of each string one of four bytes.
+fn relocations(object: &Path, linker: &str) {
+    let printed = tools::run(Command::new("readelf").args(["--relocs", "--wide"]).arg(object));
+    let ours = printed.split("Relocation section '").find(|part| part.starts_with(".rela.debug.simple_marker.2'"));
+    let rows = ours.expect("relocations").lines().filter_map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let offset = u64::from_str_radix(words.first()?, 16).ok()?;
+        Some((offset % 40, words.get(2)?.to_string())).filter(|(_, kind)| kind.starts_with("R_"))
+    });
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for row in rows {
+        *counts.entry(row).or_default() += 1;
+    }
+    let sites = fixture::sites(object).len();
+    let none = counts.remove(&(4, "R_X86_64_NONE".to_owned())).unwrap_or_default();
+    assert!(none == 0 || linker == "lld", "ld.{linker} -r: {none} are gone");
+    let strings = [20, 24, 28, 32, 36].map(|offset| ((offset, "R_X86_64_32".to_owned()), sites));
+    let expected: BTreeMap<_, _> = [((4, "R_X86_64_64".to_owned()), sites - none)].into_iter().chain(strings).collect();
+    assert_eq!(counts, expected, "ld.{linker} -r");
+}
+
+/// Functions that are the same code become one. The records of all but one of them are then as those of a dropped function: lld and mold
+/// write no address of a folded function into a section named `.debug*`.
+#[test]
+fn identical_code_is_folded() {
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if tools::find(compiler.name()).is_none() {
+            continue;
+        }
+        let tools = Tools::new(&[compiler.name()], "objdump");
+        let objects = tools.compile(&PARTS, "parts", &["-O2"]);
+        for (linker, option) in linkers().filter(|(linker, _)| *linker != "bfd") {
+            let what = format!("{} {linker} --icf=all", compiler.name());
+            let path = tools.link(&objects, "folded", &[option, "-Wl,--icf=all"]);
+            let folded = Image::of(&PARTS, what.clone(), path, "objdump");
+            folded.check_functions();
+            folded.runs(&[]);
+            let plain = tools.link(&objects, "plain", &[option]);
+            let (declarations, sites) = records(&plain);
+            assert_eq!(folded.declarations, declarations, "{what}");
+            let live = |sites: &[Site]| -> Vec<_> {
+                let live = sites.iter().filter(|site| site.pc != 0);
+                live.map(|site| (site.name.clone(), site.line)).collect()
+            };
+            let (folded, mut expected) = (live(&folded.sites), live(&sites));
+            expected.retain(|(name, _)| name != "parts:same_two" || folded.iter().any(|(live, _)| live == name));
+            expected.retain(|(name, _)| name != "parts:same_one" || folded.iter().any(|(live, _)| live == name));
+            assert_eq!(folded, expected, "{what}");
+            assert_eq!(folded.iter().filter(|(name, _)| name.starts_with("parts:same_")).count(), 1, "{what}");
+        }
+    }
+}
+
+/// Builds the command of this project.
+fn smark() -> Command {
+    let target = fixture::target();
+    let build = ["build", "--quiet", "--package", "simple-markers-resolver", "--bin", "smark"];
+    tools::run(fixture::cargo().args(build).current_dir(fixture::workspace()).env("CARGO_TARGET_DIR", &target));
+    Command::new(target.join("debug/smark"))
+}
+
+/// A program on another target: its records, what it does, and what `smark list` says of it.
+fn on_target(program: &Program, compiler: &[&str], objdump: &'static str, runner: &[&str], address_size: u8) {
+    let needed = [compiler[0], objdump].into_iter().chain(runner.first().copied());
+    if needed.filter(|tool| tools::find(tool).is_none()).count() > 0 || !header::links(compiler) {
+        return;
+    }
+    let tools = Tools::new(compiler, objdump);
+    for level in ["-O0", "-O2"] {
+        let (objects, labels) = tools.compile_labelled(program, level, &[level]);
+        let what = format!("{} {compiler:?} {level}", program.name);
+        let image = Image::of(program, what.clone(), tools.link(&objects, "linked", &[]), objdump);
+        image.check_records(false);
+        image.check_functions();
+        // Debian's compilers link with GNU ld.
+        image.check_labels(&labels, "bfd");
+        image.runs(runner);
+        assert!(image.sites.iter().all(|site| site.address_size == address_size), "{what}");
+        assert_eq!(listed(&image), named(&image), "{what}: smark list, and readelf");
+    }
+}
+
+/// The name, address and symbol of each live site as `smark list` has them.
+fn listed(image: &Image<'_>) -> BTreeSet<(String, String, String)> {
+    let printed = tools::run(smark().args(["list", "--json"]).arg(&image.path));
+    let resolution: serde_json::Value = serde_json::from_str(&printed).expect("smark prints JSON");
+    let text = |value: &serde_json::Value| value.as_str().expect("a string").to_owned();
+    let markers = resolution["images"][0]["markers"].as_array().expect("markers");
+    let names: BTreeSet<_> = markers.iter().map(|marker| text(&marker["name"])).collect();
+    let declared: BTreeSet<_> = image.declarations.iter().map(|[name, ..]| name.clone()).collect();
+    assert_eq!(names, declared, "{}", image.what);
+    let sites = markers.iter().flat_map(|marker| {
+        let sites = marker["sites"].as_array().expect("sites").iter().filter(|site| !site["address"].is_null());
+        sites.map(move |site| (text(&marker["name"]), text(&site["address"]), text(&site["symbol"])))
+    });
+    sites.collect()
+}
+
+/// The same by the records and the symbol table.
+fn named(image: &Image<'_>) -> BTreeSet<(String, String, String)> {
+    let live = image.sites.iter().filter(|site| site.pc != 0);
+    let named = live.map(|site| {
+        let inside = |symbol: &&header::Symbol| site.pc < symbol.start + symbol.size;
+        let function = image.functions_at(site.pc).find(inside).expect("a function");
+        (site.name.clone(), format!("{:#x}", site.pc), function.name.clone())
+    });
+    named.collect()
+}
+
+// What the 64-bit headers of Debian share with the 32-bit ones is in a folder that -m32 does not look into.
+const I686: [&str; 3] = ["gcc", "-m32", "-idirafter/usr/include/x86_64-linux-gnu"];
+
+#[test]
+fn the_queue_on_i686() {
+    on_target(&QUEUE, &I686, "objdump", &[], 4);
+}
+
+#[test]
+fn parts_on_i686() {
+    on_target(&PARTS, &I686, "objdump", &[], 4);
+}
+
+#[test]
+fn the_queue_on_aarch64() {
+    let qemu = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"];
+    on_target(&QUEUE, &["aarch64-linux-gnu-gcc"], "aarch64-linux-gnu-objdump", &qemu, 8);
+}
+
+#[test]
+fn the_queue_on_riscv64() {
+    let qemu = ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"];
+    on_target(&QUEUE, &["riscv64-linux-gnu-gcc"], "riscv64-linux-gnu-objdump", &qemu, 8);
+}
+
+#[test]
+fn the_queue_on_x86_64_is_listed() {
+    on_target(&QUEUE, &["gcc"], "objdump", &[], 8);
+}
