@@ -87,7 +87,7 @@ fn compare(program: &Program) {
         let without = build(program, opt_level, false);
         assert!(fixture::sites(&without).is_empty() && fixture::declarations(&without).is_empty());
         let anchors = fixture::sites(&with).iter().filter(|site| site.flags & 1 != 0).count();
-        let listing = listing(program, opt_level, true);
+        let listing = built(program, opt_level, true, "s");
         let listing =
             std::fs::read_to_string(&listing).unwrap_or_else(|error| panic!("{}: {error}", listing.display()));
         let written = instructions_of_markers(&listing);
@@ -105,28 +105,37 @@ fn compare(program: &Program) {
     }
 }
 
-/// The folder of a program's builds, with markers or without.
-fn target(program: &Program, markers: bool) -> PathBuf {
-    fixture::target().join("zero").join(program.package).join(if markers { "with" } else { "without" })
+/// The folder of a program's builds.
+fn target(program: &Program) -> PathBuf {
+    fixture::target().join("zero").join(program.package)
+}
+
+/// A file of one build.
+fn built(program: &Program, opt_level: &str, markers: bool, extension: &str) -> PathBuf {
+    let markers = if markers { "with" } else { "without" };
+    target(program).join(format!("opt-level-{}-{markers}.{extension}", opt_level.trim_matches('"')))
 }
 
 fn build(program: &Program, opt_level: &str, markers: bool) -> PathBuf {
-    let target = target(program, markers);
+    let listing = built(program, opt_level, markers, "s");
     let mut command = fixture::cargo();
     command.current_dir(fixture::workspace()).args(["rustc", "--offline", "--quiet", "--profile", "demo"]);
     command.args(["--package", program.package]).args(program.target);
+    // With a target named, the flags are not for the procedural macros, which both builds then share. And it is a flag and not the
+    // feature `off`, because that gives the crates another identity, by which the compiler orders what it puts on the stack.
+    let host = tools::host();
+    command.args(["--target", &host]);
     command.arg("--config").arg(format!("profile.demo.opt-level={opt_level}"));
     command.args(["--config", "profile.demo.codegen-units=1"]);
-    command.arg("--").arg(format!("--emit=link,asm={}", listing(program, opt_level, markers).display()));
-    let flags = if markers { "" } else { "--cfg simple_marker_off" };
-    command.env("CARGO_TARGET_DIR", &target).env("CARGO_INCREMENTAL", "0").env("RUSTFLAGS", flags);
+    command.arg("--").arg(format!("--emit=link,asm={}", listing.display()));
+    command.env("CARGO_TARGET_DIR", target(program)).env("CARGO_INCREMENTAL", "0");
+    command.env("RUSTFLAGS", if markers { "" } else { "--cfg simple_marker_off" });
     tools::run(&mut command);
-    target.join("demo").join(program.file)
-}
-
-/// Where rustc writes the assembly of a program.
-fn listing(program: &Program, opt_level: &str, markers: bool) -> PathBuf {
-    target(program, markers).join(format!("opt-level-{}.s", opt_level.trim_matches('"')))
+    // The next build has the same name.
+    let image = built(program, opt_level, markers, "elf");
+    let copy = std::fs::copy(target(program).join(host).join("demo").join(program.file), &image);
+    copy.unwrap_or_else(|error| panic!("{}: {error}", image.display()));
+    image
 }
 
 /// Looks at the text of all markers, between `#APP` and `#NO_APP`: directives, labels, and a `nop` for each anchor. Gives the number of

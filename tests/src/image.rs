@@ -13,7 +13,7 @@ use crate::tools;
 pub struct Code {
     functions: Vec<Function>,
     instructions: BTreeMap<u64, Instruction>,
-    /// What the loader writes, by the address that it writes to.
+    /// What the loader writes, or the linker has written, by the address that it writes to.
     pointers: BTreeMap<u64, u64>,
 }
 
@@ -79,7 +79,8 @@ impl Code {
         let listing = tools::run(Command::new("objdump").args(["-d", "--no-show-raw-insn", "--wide"]).arg(image));
         let instructions = listing.lines().filter_map(instruction).map(|found| (found.address, found)).collect();
         let relocations = tools::run(Command::new("readelf").args(["--relocs", "--wide"]).arg(image));
-        let pointers = relocations.lines().filter_map(pointer).collect();
+        let table = tools::run(Command::new("readelf").args(["--hex-dump=.got", "--wide"]).arg(image));
+        let pointers = table.lines().flat_map(words).chain(relocations.lines().filter_map(pointer)).collect();
         Self { functions, instructions, pointers }
     }
 
@@ -199,4 +200,18 @@ fn pointer(line: &str) -> Option<(u64, u64)> {
     let words: Vec<_> = line.split_whitespace().collect();
     let &[offset, _, "R_X86_64_RELATIVE", addend] = words.as_slice() else { return None };
     Some((u64::from_str_radix(offset, 16).ok()?, u64::from_str_radix(addend, 16).ok()?))
+}
+
+/// `  0xADDRESS WORD WORD WORD WORD TEXT`: the two pointers in a row of the table of a program that no loader relocates.
+fn words(row: &str) -> Vec<(u64, u64)> {
+    let Some((address, rest)) = row.strip_prefix("  0x").and_then(|row| row.split_at_checked(8)) else {
+        return Vec::new();
+    };
+    let address = u64::from_str_radix(address.trim(), 16).unwrap_or_default();
+    let digits: String = rest.chars().skip(1).take(36).filter(|digit| *digit != ' ').collect();
+    let pointers = digits.as_bytes().chunks(16).filter_map(|digits| {
+        let number = u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+        (digits.len() == 16).then(|| number.swap_bytes())
+    });
+    (address..).step_by(8).zip(pointers).collect()
 }

@@ -7,6 +7,7 @@ pub mod fixture;
 pub mod header;
 pub mod image;
 pub mod listing;
+pub mod matrix;
 pub mod source;
 pub mod tools;
 

@@ -1,5 +1,8 @@
 //! The assembly that the compiler wrote, with the markers among the instructions: where each marker has to end up.
 
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+
 use crate::image::{Code, Instruction};
 
 /// A function of an assembler listing.
@@ -172,32 +175,41 @@ fn is_filling(instruction: &Instruction) -> bool {
 }
 
 /// Whether a compiler's name of an instruction and a disassembler's are the same: one of the two writes the operands' size.
+/// What the linker may have made of the instruction is the same too.
 fn same(listed: &str, shown: &str) -> bool {
     let bare = |name: &str| match name {
         "movabsq" => "movabs".to_owned(),
         _ => name.strip_suffix(['b', 'w', 'l', 'q']).unwrap_or(name).to_owned(),
     };
-    listed == shown || bare(listed) == shown || listed == bare(shown)
+    // Linkers make an address of what the compiler loads from a table of addresses.
+    listed == shown || bare(listed) == shown || listed == bare(shown) || (listed, shown) == ("movq", "lea")
 }
 
 /// The address that each marker of `listing` has in `code`, and the markers of functions that are not there; both sorted.
 ///
+/// Several functions may have one name, for a crate compiled in several units has a copy of some in each: then each that the image
+/// has is the first of the listing, not taken by another, that is its code.
+///
 /// # Panics
 ///
-/// A function of the listing is not the code that the image has under its name.
+/// A function of the image is none that the listing has under its name.
 #[must_use]
-pub fn addresses(listing: &[Function], code: &Code) -> (Vec<(Marker, u64)>, Vec<Marker>) {
+pub fn addresses<F: Borrow<Function>>(listing: &[F], code: &Code) -> (Vec<(Marker, u64)>, Vec<Marker>) {
     let (mut placed, mut gone) = (Vec::new(), Vec::new());
-    for function in listing.iter().filter(|function| function.markers().next().is_some()) {
-        let mut linked = code.functions().iter().filter(|linked| linked.name == function.name);
-        match (linked.next(), linked.next()) {
-            (None, _) => gone.extend(function.markers().cloned()),
-            (Some(linked), None) => {
-                let markers = function.place(&code.instructions(linked), linked.end);
-                placed.extend(markers.unwrap_or_else(|difference| panic!("{difference}")));
-            }
-            (Some(_), Some(_)) => panic!("{} is there twice", function.name),
+    let mut marked: BTreeMap<&str, Vec<&Function>> = BTreeMap::new();
+    for function in listing.iter().map(Borrow::borrow) {
+        marked.entry(&function.name).or_default().push(function);
+    }
+    marked.retain(|_, copies| copies.iter().any(|copy| copy.markers().next().is_some()));
+    for (name, mut copies) in marked {
+        for linked in code.functions().iter().filter(|linked| linked.name == name) {
+            let instructions = code.instructions(linked);
+            let attempts: Vec<_> = copies.iter().map(|copy| copy.place(&instructions, linked.end)).collect();
+            let taken = attempts.iter().position(Result::is_ok).unwrap_or_else(|| panic!("{attempts:?}"));
+            placed.extend(attempts.into_iter().nth(taken).and_then(Result::ok).unwrap_or_default());
+            copies.remove(taken);
         }
+        gone.extend(copies.iter().flat_map(|copy| copy.markers().cloned()));
     }
     placed.sort();
     gone.sort();

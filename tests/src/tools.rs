@@ -35,6 +35,18 @@ pub fn skipped(why: &str) {
 /// The compiler whose words and whose optimiser's choices are written down in `tests/ui` and in the README.
 const RECORDED_COMPILER: &str = "rustc 1.95.";
 
+/// What the compiler calls this machine: `x86_64-unknown-linux-gnu`.
+///
+/// # Panics
+///
+/// The compiler cannot be started, or does not say.
+#[must_use]
+pub fn host() -> String {
+    let version = run(Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV"));
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("rustc -vV names the host").to_owned()
+}
+
 /// Whether the compiler is the one whose words are written down; skips where it is not.
 ///
 /// # Panics

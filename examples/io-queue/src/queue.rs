@@ -110,9 +110,9 @@ impl Queue {
         self.outcome.bytes += request.bytes();
         simple_mark!(
             queue:complete,
-            "request %lu after %lu ns",
+            "request %lu after %zu us",
             request.tag,
-            keep elapsed = self.started.elapsed().as_nanos() as u64
+            keep elapsed = self.started.elapsed().as_micros() as usize
         );
     }
 

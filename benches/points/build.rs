@@ -1,0 +1,24 @@
+//! Compiles `c/points.c` once for each compiler and way to write a point.
+
+/// The modules of `src/lib.rs` that stand for C are these, with the compiler before the name.
+const CONTENDERS: [&str; 7] = ["none", "asm", "bare", "mark", "keep", "anchor", "sdt"];
+
+fn main() {
+    println!("cargo::rerun-if-changed=../c");
+    println!("cargo::rerun-if-changed=../../markers/include/simple_marker.h");
+    for compiler in ["gcc", "clang"] {
+        for contender in CONTENDERS {
+            cc::Build::new()
+                .compiler(compiler)
+                .file("../c/points.c")
+                .include("../../markers/include")
+                .define(&format!("POINT_{}", contender.to_uppercase()), None)
+                .define("CONTENDER", &*format!("{compiler}_{contender}"))
+                .opt_level(3)
+                .flag("-std=gnu11")
+                .warnings_into_errors(true)
+                .extra_warnings(true)
+                .compile(&format!("points_{compiler}_{contender}"));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Prints the tables of `docs/cost.md`, each as Markdown on the standard output. `benches/run` calls it.
+//!
+//! - `report machine`: where the figures were measured.
+//! - `report functions BENCHMARK FOLDER`: the functions of the crate `points`, from the benchmark's executable and from the folder that
+//!   gungraun wrote its callgrind files to.
+//! - `report inlining FOLDER`, `report file-size FOLDER`, `report build-time FOLDER ROUNDS`: crates and C files that are generated in the
+//!   folder and compiled there.
+//! - `report paste FILE NAME`: puts the standard input in the place of the table NAME in a Markdown file.
+
+mod build_time;
+mod code;
+mod contender;
+mod file_size;
+mod functions;
+mod generate;
+mod inlining;
+mod machine;
+mod markdown;
+
+use std::env;
+use std::io::{Read as _, stdin};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let table = match arguments[..] {
+        ["machine"] => machine::list()?,
+        ["functions", benchmark, folder] => functions::table(Path::new(benchmark), Path::new(folder))?,
+        ["inlining", folder] => inlining::table(Path::new(folder))?,
+        ["file-size", folder] => file_size::table(Path::new(folder))?,
+        ["build-time", folder, rounds] => {
+            build_time::table(Path::new(folder), rounds.parse().context(rounds.to_owned())?)?
+        }
+        ["paste", file, name] => {
+            let mut table = String::new();
+            stdin().read_to_string(&mut table)?;
+            return markdown::paste(Path::new(file), name, &table);
+        }
+        _ => bail!(
+            "report machine | functions | inlining | file-size | build-time | paste: see the head of report/src/main.rs"
+        ),
+    };
+    print!("{table}");
+    Ok(())
+}
