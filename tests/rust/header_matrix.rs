@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use regex::Regex;
 use simple_markers_tests::fixture::{self, Site};
 use simple_markers_tests::header::{self, Compiler, LEVELS, Marker, Source};
 use simple_markers_tests::tools;
@@ -326,12 +325,8 @@ impl<'a> Image<'a> {
 
     /// Bytes of each section that is loaded.
     fn loaded(&self) -> BTreeMap<String, u64> {
-        let row =
-            Regex::new(r"\] (\S+) +\S+ +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) [0-9a-f]+ +(\S*A\S*) ").expect("a pattern");
-        let headers = fixture::section_headers(&self.path);
-        let size = |row: regex::Captures<'_>| (row[1].to_owned(), u64::from_str_radix(&row[2], 16).expect("a size"));
-        let loaded: BTreeMap<_, _> = headers.lines().filter_map(|line| row.captures(line)).map(size).collect();
-        assert!(loaded.contains_key(".text"), "{headers}");
+        let loaded = fixture::loaded_sections(&self.path);
+        assert!(loaded.contains_key(".text"), "{loaded:?}");
         loaded
     }
 }

@@ -267,7 +267,7 @@ impl Image {
     fn check_without(&self, without: &PathBuf) {
         assert!(fixture::sites(without).is_empty() && fixture::declarations(without).is_empty(), "{}", self.what);
         assert_eq!(names(&self.code), names(&Code::of(without)), "{}", self.what);
-        let [mut with, mut without] = [&self.path, without].map(|image| matrix::loaded_sections(image));
+        let [mut with, mut without] = [&self.path, without].map(|image| fixture::loaded_sections(image));
         // The compiler orders its units by their size, and counts the markers: the constants of some stand in another order, and what
         // is filled up between them is another.
         let [constants, without_markers] = [&mut with, &mut without].map(|sections| sections.remove(".rodata"));

@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -287,7 +286,12 @@ fn regex(pattern: &str) -> Regex {
 
 /// What is loaded is as large with markers as without.
 fn check_loaded_size(with: &Path, without: &Path, program: &Program, opt_level: &str) {
-    let [with, without] = [with, without].map(loaded_sections);
+    let [with, without] = [with, without].map(|image| {
+        let mut sections = fixture::loaded_sections(image);
+        // It only fills a page.
+        sections.remove(".relro_padding");
+        sections
+    });
     for name in with.keys().chain(without.keys()) {
         assert!(!name.contains("simple_marker"), "{name} is loaded");
     }
@@ -300,17 +304,4 @@ fn check_loaded_size(with: &Path, without: &Path, program: &Program, opt_level: 
         "{} at {opt_level}: {size} loaded, {plain} without markers",
         program.package
     );
-}
-
-/// The sizes of the sections that are loaded, from the section headers. `.relro_padding` only fills a page.
-fn loaded_sections(image: &Path) -> BTreeMap<String, u64> {
-    let headers = tools::run(Command::new("readelf").args(["--section-headers", "--wide"]).arg(image));
-    let section = |line: &str| {
-        let (_, fields) = line.split_once(']')?;
-        let fields: Vec<_> = fields.split_whitespace().collect();
-        let [name, _, _, _, size, _, flags, ..] = fields.as_slice() else { return None };
-        let size = u64::from_str_radix(size, 16).ok()?;
-        (flags.contains('A') && *name != ".relro_padding").then(|| ((*name).to_owned(), size))
-    };
-    headers.lines().filter_map(section).collect()
 }

@@ -4,6 +4,7 @@
 //! share one target folder, so that what they depend on is built once, and each has a folder of its own name in it, so that a
 //! second run does not fill the disk.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
@@ -191,6 +192,20 @@ fn dump(image: &Path, name: &str, option: &str) -> Option<Vec<u8>> {
 #[must_use]
 pub fn section_headers(image: &Path) -> String {
     tools::run(Command::new("readelf").args(["--section-headers", "--wide"]).arg(image))
+}
+
+/// The sections of an image that are loaded, each with its size.
+#[must_use]
+pub fn loaded_sections(image: &Path) -> BTreeMap<String, u64> {
+    let headers = section_headers(image);
+    let section = |line: &str| {
+        let (_, fields) = line.split_once(']')?;
+        let fields: Vec<_> = fields.split_whitespace().collect();
+        let [name, _, _, _, size, _, flags, ..] = fields.as_slice() else { return None };
+        let size = u64::from_str_radix(size, 16).ok()?;
+        flags.contains('A').then(|| ((*name).to_owned(), size))
+    };
+    headers.lines().filter_map(section).collect()
 }
 
 /// The records of `__simple_marker.1`, sorted: name, file, line, format, args. Empty where there is no such section.

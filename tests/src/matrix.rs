@@ -3,7 +3,6 @@
 //! What the compiler hands to its linker does not depend on which one that is. So the linker of these builds is a script, which
 //! links the same files in each of the ways that it is told, and a further linker costs a link and no compilation.
 
-use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -281,18 +280,4 @@ pub fn witness(code: &Code, address: u64, symbol: &str) -> Option<u32> {
         before.operands.ends_with(",%edi") || before.operands.ends_with(",%rdi") || before.operands == "%rdi"
     });
     writes.next()?.constant_in("%edi")
-}
-
-/// The sections of an image that are loaded, each with its size.
-#[must_use]
-pub fn loaded_sections(image: &Path) -> BTreeMap<String, u64> {
-    let headers = fixture::section_headers(image);
-    let section = |line: &str| {
-        let (_, fields) = line.split_once(']')?;
-        let fields: Vec<_> = fields.split_whitespace().collect();
-        let [name, _, _, _, size, _, flags, ..] = fields.as_slice() else { return None };
-        let size = u64::from_str_radix(size, 16).ok()?;
-        flags.contains('A').then(|| ((*name).to_owned(), size))
-    };
-    headers.lines().filter_map(section).collect()
 }
