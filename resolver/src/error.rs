@@ -18,6 +18,16 @@ pub enum Error {
         /// What the ELF parser says.
         source: object::Error,
     },
+    /// The file ends before its section headers do (gABI "ELF Header", `e_shoff`): it is cut off.
+    #[error("truncated ELF file: its section headers, {size:#x} bytes at {offset}, lie outside of its {file:#x} bytes")]
+    Truncated {
+        /// Where in the file the section headers start.
+        offset: FileOffset,
+        /// How many bytes they are.
+        size: u64,
+        /// Bytes of the file.
+        file: u64,
+    },
     /// The archive is malformed.
     #[error("malformed archive: {}", lower(source))]
     Archive {

@@ -269,6 +269,20 @@ fn files_that_are_not_elf_say_what_they_are() {
 }
 
 #[test]
+fn a_truncated_file_says_what_is_missing() {
+    let image = scsi().build();
+    let headers = u64::from_le_bytes(image[0x28..0x30].try_into().unwrap()) as usize;
+    let resolution = resolve("a", &image[..headers + 64]);
+    let [failure] = resolution.failures.as_slice() else { panic!("{resolution:#?}") };
+    let size = image.len() - headers;
+    let expected = format!(
+        "truncated ELF file: its section headers, {size:#x} bytes at {headers:#x}, lie outside of its {:#x} bytes",
+        headers + 64
+    );
+    assert_eq!(failure.message, expected);
+}
+
+#[test]
 fn a_section_outside_of_the_file_is_told() {
     let mut image = scsi();
     image.sections[2].size = Some(1 << 40);

@@ -13,7 +13,9 @@ mod table;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use object::{Architecture, Object as _, ObjectSection as _, ObjectSegment as _, SectionIndex};
+use object::elf::{FileHeader32, FileHeader64};
+use object::read::elf::FileHeader;
+use object::{Architecture, Endianness, Object as _, ObjectSection as _, ObjectSegment as _, SectionIndex};
 use simple_markers_record::ByteOrder;
 
 use crate::Error;
@@ -35,6 +37,19 @@ pub struct Image<'data> {
     segments: RangeMap<Segment>,
 }
 
+/// What is wrong with an ELF file of which the section headers are not all there; `None` where something else is.
+fn truncated(data: &[u8]) -> Option<Error> {
+    fn of<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Error> {
+        let header = Elf::parse(data).ok()?;
+        let endian = header.endian().ok()?;
+        let offset: u64 = header.e_shoff(endian).into();
+        let size = u64::from(header.e_shnum(endian)).saturating_mul(header.e_shentsize(endian).into());
+        let file = data.len() as u64;
+        (offset.saturating_add(size) > file).then_some(Error::Truncated { offset: FileOffset(offset), size, file })
+    }
+    of::<FileHeader64<Endianness>>(data).or_else(|| of::<FileHeader32<Endianness>>(data))
+}
+
 /// Bytes of the file that are loaded.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -53,7 +68,7 @@ impl<'data> Image<'data> {
         if !data.starts_with(&object::elf::ELFMAG) {
             return Err(Error::NotElf { hint: archive::what_else(data) });
         }
-        let elf = object::File::parse(data).map_err(|source| Error::Elf { source })?;
+        let elf = object::File::parse(data).map_err(|source| truncated(data).unwrap_or(Error::Elf { source }))?;
         let names = SectionNames::of(&elf);
         let kind = Kind::of(&elf, &names);
         let segments = RangeMap::new(&segments(&elf));
