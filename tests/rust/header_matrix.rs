@@ -627,14 +627,6 @@ fn identical_code_is_folded() {
     }
 }
 
-/// Builds the command of this project.
-fn smark() -> Command {
-    let target = fixture::target();
-    let build = ["build", "--quiet", "--package", "simple-markers-resolver", "--bin", "smark"];
-    tools::run(fixture::cargo().args(build).current_dir(fixture::workspace()).env("CARGO_TARGET_DIR", &target));
-    Command::new(target.join("debug/smark"))
-}
-
 /// A program on another target: its records, what it does, and what `smark list` says of it.
 fn on_target(program: &Program, compiler: &[&str], objdump: &'static str, runner: &[&str], address_size: u8) {
     let needed = [compiler[0], objdump].into_iter().chain(runner.first().copied());
@@ -658,7 +650,7 @@ fn on_target(program: &Program, compiler: &[&str], objdump: &'static str, runner
 
 /// The name, address and symbol of each live site as `smark list` has them.
 fn listed(image: &Image<'_>) -> BTreeSet<(String, String, String)> {
-    let printed = tools::run(smark().args(["list", "--json"]).arg(&image.path));
+    let printed = tools::run(Command::new(fixture::smark()).args(["list", "--json"]).arg(&image.path));
     let resolution: serde_json::Value = serde_json::from_str(&printed).expect("smark prints JSON");
     let text = |value: &serde_json::Value| value.as_str().expect("a string").to_owned();
     let markers = resolution["images"][0]["markers"].as_array().expect("markers");

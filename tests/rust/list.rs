@@ -8,17 +8,11 @@ use simple_markers_tests::{fixture, tools};
 
 /// The programs that are listed, built once for each test that asks: cargo knows what is fresh.
 fn program(package: &str, file: &str) -> PathBuf {
-    let target = fixture::target();
-    let build = ["build", "--quiet", "--profile", "demo", "--package", package];
-    tools::run(fixture::cargo().args(build).current_dir(fixture::workspace()).env("CARGO_TARGET_DIR", &target));
-    target.join("demo").join(file)
+    fixture::build(&["--profile", "demo", "--package", package]).join("demo").join(file)
 }
 
 fn smark() -> Command {
-    let target = fixture::target();
-    let build = ["build", "--quiet", "--package", "simple-markers-resolver", "--bin", "smark"];
-    tools::run(fixture::cargo().args(build).current_dir(fixture::workspace()).env("CARGO_TARGET_DIR", &target));
-    Command::new(target.join("debug/smark"))
+    Command::new(fixture::smark())
 }
 
 fn json(file: &Path) -> Value {

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use simple_markers_tests::fixture::{cargo, workspace};
+use simple_markers_tests::fixture::{self, cargo, workspace};
 use simple_markers_tests::tools;
 
 /// `cargo demo`, as the README has it. Addresses are compared as digits: they change with every compiler.
@@ -37,9 +37,9 @@ fn without_addresses(text: &str) -> String {
 /// The commands that the README names answer as it says.
 #[test]
 fn the_exit_status_is_the_one_of_the_readme() {
-    let smark = smark();
+    let smark = fixture::smark();
     let status = |arguments: &[&str]| {
-        let output = Command::new(&smark).arg("list").args(arguments).output().expect("smark starts");
+        let output = Command::new(smark).arg("list").args(arguments).output().expect("smark starts");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let itself = smark.to_str().expect("a path in UTF-8");
@@ -49,11 +49,4 @@ fn the_exit_status_is_the_one_of_the_readme() {
     assert_eq!((code, message.as_str()), (Some(2), "smark: /no/such/file: no such file or directory\n"));
     let manifest = workspace().join("Cargo.toml");
     assert_eq!(status(&[manifest.to_str().expect("a path in UTF-8")]).0, Some(2));
-}
-
-fn smark() -> std::path::PathBuf {
-    let target = workspace().join("target");
-    let build = ["build", "--package", "simple-markers-resolver", "--bin", "smark"];
-    tools::run(cargo().args(build).current_dir(workspace()).env("CARGO_TARGET_DIR", &target));
-    target.join("debug/smark")
 }

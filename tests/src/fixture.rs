@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 use std::{env, fs};
 
 use crate::tools;
@@ -27,6 +28,32 @@ pub fn target() -> PathBuf {
 #[must_use]
 pub fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Builds packages of this workspace in the folder that fixtures share, and gives that folder.
+///
+/// # Panics
+///
+/// The build fails.
+#[must_use]
+pub fn build(arguments: &[&str]) -> PathBuf {
+    let target = target();
+    let mut build = cargo();
+    build.args(["build", "--quiet"]).args(arguments).current_dir(workspace()).env("CARGO_TARGET_DIR", &target);
+    tools::run(&mut build);
+    target
+}
+
+/// The command `smark` of this workspace, built once for each test binary.
+///
+/// # Panics
+///
+/// The build fails.
+#[must_use]
+pub fn smark() -> &'static Path {
+    static SMARK: LazyLock<PathBuf> =
+        LazyLock::new(|| build(&["--package", "simple-markers-resolver", "--bin", "smark"]).join("debug/smark"));
+    &SMARK
 }
 
 /// A crate, or a workspace of several, in a folder of its own.
