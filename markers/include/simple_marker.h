@@ -48,7 +48,7 @@
  *                        is none; under clang every one is. Small functions stay inlined; one with eight markers was not at -Os.
  *   simple_mark_anchor   One nop more.
  *   simple_mark_keep     What the arguments take to evaluate, one move at most for each, and the registers that they occupy.
- *   file size            40 bytes for each copy after the first (36 with 4-byte addresses), and what version 1 repeats: its five strings.
+ *   file size            40 bytes for each copy after the first (36 with 4-byte addresses).
  *
  * What it counts on, measured with gcc 12.2, clang 14 and GNU binutils 2.40
  *
@@ -59,6 +59,8 @@
  *     So under gcc those three and \U and \N are refused here (the latter three also where the backslash is itself escaped: write
  *     \134u for \\u). A NUL is refused everywhere. What is left: gas counts 8 and 9 among the octal digits, so "\128" is one byte and
  *     not "\n8"; write "\0128" or "\n8". The same holds for clang -fno-integrated-as, and there for \a \e \u too.
+ *   - The assembler takes symbols with quoted names and macros: see SIMPLE_MARKER_REMEMBER_. What it reads as one has one declaration of a
+ *     marker; files that are compiled by themselves have one each. gas warns where the name of the source file has a newline in it.
  *   - A raw string literal, or one with a prefix (L"", u8""), stops the assembler.
  *   - Where the invocation spans lines, gcc counts it from its first line and clang from its last.
  *   - The two statements of simple_mark_keep find each other by a label that no other marker of the translation unit has; see
@@ -196,14 +198,37 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 
 #define SIMPLE_MARKER_STRINGS_SECTION_(per) "\t.pushsection .debug.simple_marker.str,\"MS\"," per "progbits,1\n"
 
+/*
+ * Whether the marker is declared already, by another copy of the code in what the assembler reads: `.Lsimple_marker_new` is 1 where it
+ * is not. A symbol remembers it, named by the marker's identity: its name, line and file. So no two markers share one, also where a
+ * link-time optimiser puts files together; and what starts with .L is in no symbol table.
+ *
+ * The macro of the assembler takes the quotes off the file, which may have any character in its name. What is left of escapes is the same
+ * wherever the marker is named. It is gone behind its use: skipped, its second line would be read as it stands, and gas warns of `\n`.
+ */
+#define SIMPLE_MARKER_REMEMBER_(name, file, line)                \
+    "\t.macro simple_marker_remember name, line, file\n"         \
+    "\t.ifndef \".Lsimple_marker:\\name:\\line:\\file\"\n"       \
+    "\t.set \".Lsimple_marker:\\name:\\line:\\file\", 0\n"       \
+    "\t.set .Lsimple_marker_new, 1\n"                            \
+    "\t.else\n"                                                  \
+    "\t.set .Lsimple_marker_new, 0\n"                            \
+    "\t.endif\n"                                                 \
+    "\t.endm\n"                                                  \
+    "\tsimple_marker_remember " #name ", " #line ", " #file "\n" \
+    "\t.purgem simple_marker_remember\n"
+
 #define SIMPLE_MARKER_DECLARATION_(per, name, file, line, fmt, args) \
+    SIMPLE_MARKER_REMEMBER_(name, file, line)                        \
+    "\t.if .Lsimple_marker_new\n"                                    \
     "\t.pushsection __simple_marker.1,\"\"," per "progbits\n"        \
     "\t.ascii " #name "\n\t.byte 0\n"                                \
     "\t.ascii " #file "\n\t.byte 0\n"                                \
     "\t.ascii \"" #line "\"\n\t.byte 0\n"                            \
     "\t.ascii " #fmt "\n\t.byte 0\n"                                 \
     "\t.ascii " #args "\n\t.byte 0\n"                                \
-    "\t.popsection\n"
+    "\t.popsection\n"                                                \
+    "\t.endif\n"
 
 /* The strings of version 2, with the labels 3, 4, 5 and 6, each followed by `id`. */
 #define SIMPLE_MARKER_STRINGS_(per, id, name, file, fmt, args) \

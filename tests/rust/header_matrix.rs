@@ -226,8 +226,10 @@ impl<'a> Image<'a> {
         functions.filter(move |symbol| (symbol.start..=symbol.start + symbol.size).contains(&pc))
     }
 
-    /// Every record is one of a marker of the sources, and every marker that is emitted is declared.
-    fn check_records(&self, link_time: bool) {
+    /// Every record is one of a marker of the sources, and every marker that is emitted is declared: once in each of the `objects`, of
+    /// which a link-time optimiser made one.
+    fn check_records(&self, objects: Option<&[PathBuf]>) {
+        let link_time = objects.is_none();
         let Self { what, declarations, sites, program, .. } = self;
         let markers = program.markers();
         let is_of = |(file, marker): &(String, Marker), record: &[String; 5]| {
@@ -243,9 +245,13 @@ impl<'a> Image<'a> {
         for record in declarations.iter().cloned().chain(sites.iter().map(of_site)) {
             assert!(markers.iter().any(|marker| is_of(marker, &record)), "{what}: {record:?} is of no marker");
         }
-        let mut of_sites: Vec<_> = sites.iter().map(of_site).collect();
-        of_sites.sort();
-        assert_eq!(&of_sites, declarations, "{what}: a declaration for each site");
+        let once = |sites: &[Site]| sites.iter().map(of_site).collect::<BTreeSet<_>>();
+        let mut expected: Vec<_> = match objects {
+            Some(objects) => objects.iter().flat_map(|object| once(&fixture::sites(object))).collect(),
+            None => once(sites).into_iter().collect(),
+        };
+        expected.sort();
+        assert_eq!(&expected, declarations, "{what}: a declaration for each marker and object");
         for (_, marker) in &markers {
             let declared = declarations.iter().any(|record| record[0] == marker.name);
             let live = sites.iter().any(|site| site.name == marker.name && site.pc != 0);
@@ -406,7 +412,7 @@ fn prove(program: &Program, compiler: Compiler) {
                 Image::of(program, what.clone(), path, tools.objdump)
             };
             let with = image(&objects, "with");
-            with.check_records(false);
+            with.check_records(Some(&objects));
             with.check_functions();
             with.check_labels(&labels, linker);
             with.runs(&[]);
@@ -434,7 +440,7 @@ fn prove(program: &Program, compiler: Compiler) {
                 Image::of(program, what.clone(), path, tools.objdump)
             };
             let with = image(&objects, "lto");
-            with.check_records(true);
+            with.check_records(None);
             with.check_functions();
             with.runs(&[]);
             compare_with_off(&with, &image(&off, "lto-off"), true);
@@ -566,7 +572,7 @@ fn relocatable_objects() {
             relocations(&object, linker);
             Image::of(program, what.clone(), object.clone(), "objdump").check_labels(&labels, linker);
             let linked = Image::of(program, what, tools.link(&[object], "linked", &[]), "objdump");
-            linked.check_records(false);
+            linked.check_records(Some(&objects));
             linked.check_functions();
             linked.check_labels(&labels, linker);
             linked.runs(&[]);
@@ -638,7 +644,7 @@ fn on_target(program: &Program, compiler: &[&str], objdump: &'static str, runner
         let (objects, labels) = tools.compile_labelled(program, level, &[level]);
         let what = format!("{} {compiler:?} {level}", program.name);
         let image = Image::of(program, what.clone(), tools.link(&objects, "linked", &[]), objdump);
-        image.check_records(false);
+        image.check_records(Some(&objects));
         image.check_functions();
         // Debian's compilers link with GNU ld.
         image.check_labels(&labels, "bfd");
