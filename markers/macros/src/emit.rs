@@ -7,6 +7,7 @@ use simple_markers_record::{DECLARATIONS, SITES, STRINGS, assembler, site};
 use crate::check;
 use crate::operand::{Operand, Target};
 use crate::pairing::Pair;
+use crate::path;
 use crate::syntax::{Argument, Invocation, Marker};
 
 /// The expansion of a marker: a block of type `()`.
@@ -71,17 +72,12 @@ fn declaration(krate: &TokenTree, marker: &Marker) -> TokenStream {
     let Text { name, format, args } = Text::new(marker);
     let start = format!(".pushsection {DECLARATIONS},\"\",%progbits\n.asciz \"{name}\",\"");
     let end = format!("\",\"{format}\",\"{args}\"\n.popsection");
-    let check_template = marker.arguments.iter().any(Argument::is_kept).then(|| {
-        quote_spanned! { Span::mixed_site()=>
-            const _: () = #krate::__private::check_template_path(#krate::__private::file!());
-        }
-    });
+    let check_path = path::check(krate, marker);
     // The block is for what the user's arguments name: a `declaration` in them is not this module.
     quote_spanned! { Span::mixed_site()=>
         {
             mod declaration {
-                const _: () = #krate::__private::check_path(#krate::__private::file!());
-                #check_template
+                #check_path
                 #krate::__private::global_asm!(
                     #krate::__private::concat!(
                         #start, #krate::__private::file!(), "\",\"", #krate::__private::line!(), #end

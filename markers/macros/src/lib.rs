@@ -2,12 +2,13 @@
 //!
 //! `marker!` is given the path of the `simple-markers` crate, the target, and what the user wrote. In the order in which a marker
 //! passes through: `syntax` reads it, `place` its arguments, `pairing` puts conversions and arguments together, `check` writes the
-//! type checks, `emit` the assembly, of which `operand` knows what differs between targets.
+//! type checks, `emit` the assembly, of which `operand` knows what differs between targets and `path` what the file's path may have in it.
 
 mod check;
 mod emit;
 mod operand;
 mod pairing;
+mod path;
 mod place;
 mod syntax;
 
