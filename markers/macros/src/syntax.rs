@@ -26,6 +26,7 @@ pub(crate) struct Marker {
 }
 
 /// One argument.
+#[allow(clippy::large_enum_variant, reason = "there are few of them, and none is moved often")]
 pub(crate) enum Argument {
     /// A place, recorded by name.
     Place(Place),
