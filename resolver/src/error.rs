@@ -116,9 +116,11 @@ pub enum Error {
         bound: u64,
     },
     /// The debug information cannot be read.
-    #[error("debug information: {what}")]
+    #[error("{}{what}", at_entry(*.offset))]
     Dwarf {
-        /// What the DWARF parser says.
+        /// Offset in `.debug_info` of the entry or unit that it is about; `None` where it is about no one of them.
+        offset: Option<SectionOffset>,
+        /// What the DWARF parser says, or what is wrong.
         what: String,
     },
     /// A pattern is not a glob.
@@ -131,7 +133,17 @@ pub enum Error {
     },
 }
 
+/// The start of a message about debug information.
+fn at_entry(offset: Option<SectionOffset>) -> String {
+    offset.map_or_else(|| "debug information: ".to_owned(), |offset| format!(".debug_info at {offset}: "))
+}
+
 impl Error {
+    /// An error in the debug information at an offset in `.debug_info`.
+    pub(crate) fn dwarf(offset: Option<u64>, what: &str) -> Self {
+        Self::Dwarf { offset: offset.map(SectionOffset), what: what.to_owned() }
+    }
+
     /// The section that the error is in; `None` where it is of the file as a whole.
     #[must_use]
     pub fn section(&self) -> Option<&str> {
@@ -144,6 +156,7 @@ impl Error {
             | Self::Operand { section, .. }
             | Self::TooMuchText { section, .. } => Some(section),
             Self::Record(error) => Some(error.section),
+            Self::Dwarf { offset: Some(_), .. } => Some(".debug_info"),
             _ => None,
         }
     }
@@ -157,6 +170,7 @@ impl Error {
             | Self::Operand { offset, .. }
             | Self::TooMuchText { offset, .. } => Some(*offset),
             Self::Record(error) => Some(SectionOffset(error.offset as u64)),
+            Self::Dwarf { offset, .. } => *offset,
             _ => None,
         }
     }

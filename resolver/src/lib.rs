@@ -10,6 +10,7 @@
 //! | resolution | [`resolve`] | all of these | a [`resolve::Resolution`], a plain value with public fields |
 //! | choice | [`select`] | patterns | rows of a resolution |
 //! | report | [`report`] | a resolution | text or JSON |
+//! | explanation | [`verdicts`] | a code | what it means, an example, the mend |
 //!
 //! The library takes bytes and does no I/O, and it never panics, whatever the bytes: images are untrusted. The command `smark` is
 //! a thin shell over it.
@@ -50,11 +51,14 @@ pub mod demangle;
 pub mod dwarf;
 mod error;
 pub mod image;
+pub mod location;
 mod ranges;
 pub mod report;
 pub mod resolve;
 pub mod select;
 pub mod text;
+pub mod types;
+pub mod verdicts;
 
 pub use error::Error;
 pub use simple_markers_record as record;

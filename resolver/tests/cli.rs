@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use simple_markers_resolver::record::DECLARATIONS;
-use support::{Linked, scsi};
+use support::{Linked, declaration, scsi};
 
 /// A folder of files that goes away at the end.
 struct Folder(PathBuf);
@@ -25,12 +25,20 @@ impl Folder {
         Self(path)
     }
 
-    /// Exit status, standard output and standard error of `smark list` in the folder.
-    fn list(&self, arguments: &[&str]) -> (i32, String, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_smark"));
-        let output = command.arg("list").args(arguments).current_dir(&self.0).output().unwrap();
+    /// Exit status, standard output and standard error of `smark` in the folder.
+    fn smark(&self, command: &str, arguments: &[&str]) -> (i32, String, String) {
+        let mut smark = Command::new(env!("CARGO_BIN_EXE_smark"));
+        let output = smark.arg(command).args(arguments).current_dir(&self.0).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    fn list(&self, arguments: &[&str]) -> (i32, String, String) {
+        self.smark("list", arguments)
+    }
+
+    fn show(&self, arguments: &[&str]) -> (i32, String, String) {
+        self.smark("show", arguments)
     }
 }
 
@@ -124,21 +132,132 @@ fn colour_is_asked_for() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     let folder = Folder::new("pipe");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_smark"));
-    // Enough rows that they do not all fit a pipe.
-    let files = vec!["scsi_mod.ko"; 2000];
-    let command = command.arg("list").args(files).current_dir(&folder.0).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    for arguments in [&["list"][..], &["list", "--json"], &["show", "*"], &["show", "--json", "*"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_smark"));
+        // Enough rows that they do not all fit a pipe.
+        let files = vec!["scsi_mod.ko"; 2000];
+        let command = command.args(arguments).args(files).current_dir(&folder.0);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let printed = (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned());
+        assert_eq!(printed, (Some(0), String::new()), "{arguments:?}");
+    }
+}
+
+#[test]
+fn show_ends_as_list_does() {
+    let folder = Folder::new("show");
+    let (status, out, err) = folder.show(&["scsi:alone", "scsi_mod.ko", "sub/other"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let ids: Vec<_> = out.lines().filter_map(|line| line.strip_prefix("  id")).map(str::trim).collect();
+    assert_eq!(ids, ["5", "10"]);
+
+    let (status, out, err) = folder.show(&["scsi:qeue", "scsi:alone", "scsi_mod.ko"]);
+    assert_eq!((status, out.lines().next()), (1, Some("scsi:alone")));
+    assert_eq!(
+        err,
+        "smark: no marker matches `scsi:qeue` (and no file is called so); closest: scsi:queue, scsi:dead, scsi:gone\n"
+    );
+    let (status, out, err) = folder.show(&["scsi:dead", "-f", "g", "scsi_mod.ko"]);
+    assert_eq!((status, out.as_str(), err.as_str()), (1, "", "smark: no marker matches all the patterns\n"));
+
+    let (status, out, err) = folder.show(&["scsi:alone", "scsi_mod.ko", "./nothing", "text", "bad"]);
+    assert_eq!((status, out.lines().next()), (2, Some("scsi:alone")));
+    assert_eq!(
+        err,
+        "smark: ./nothing: no such file or directory\nsmark: text: not an ELF file\n\
+         smark: bad: __simple_marker.1 at 0x0: line is not a number\n"
+    );
+    // A file that cannot be read is worse than a pattern that matches nothing.
+    assert_eq!(folder.show(&["scsi:qeue", "bad"]).0, 2);
+
+    let (status, out, err) = folder.show(&["nothing"]);
+    assert_eq!((status, out.as_str()), (2, ""));
+    assert_eq!(err, "smark: no FILE to look at: no file is called `nothing`, so it is taken for a PATTERN\n");
+    let (status, out, err) = folder.show(&["scsi_mod.ko"]);
+    assert_eq!((status, out.as_str()), (2, ""));
+    assert_eq!(err, "smark: no NAME to show; `smark show '*' FILE` shows all markers, `smark list FILE` lists them\n");
+    assert_eq!(folder.show(&[]).0, 2);
+    assert_eq!(folder.show(&["a[", "scsi_mod.ko"]).0, 2);
+    assert_eq!(folder.show(&["-v", "a", "scsi_mod.ko"]).0, 2);
+}
+
+#[test]
+fn show_chooses_by_options_and_shows_markers_whole() {
+    let folder = Folder::new("choose");
+    for arguments in
+        [&["-f", "f", "scsi_mod.ko"][..], &["-n", "scsi:queue", "scsi_mod.ko"], &["-r", "scsi:q*", "-m", "other", "."]]
+    {
+        let (_, out, _) = folder.show(arguments);
+        let sites: Vec<_> = out.lines().filter(|line| line.starts_with("  site ")).collect();
+        assert_eq!(sites, ["  site 1 of 3  g+0x10", "  site 2 of 3  f+0x8", "  site 3 of 3  f+0x10"], "{arguments:?}");
+    }
+    let all = folder.show(&["*", "scsi_mod.ko"]).1;
+    assert_eq!(all.lines().filter(|line| line.starts_with("scsi:")).count(), 4);
+    assert!(!all.contains('\u{1b}'));
+    assert!(folder.show(&["--color", "always", "*", "scsi_mod.ko"]).1.contains("\u{1b}[31mdiscarded SM002: "));
+    // The same document as that of a list.
+    let (status, json, _) = folder.show(&["--json", "scsi:dead", "scsi_mod.ko"]);
+    assert_eq!((status, json), (0, folder.list(&["--json", "scsi:dead", "scsi_mod.ko"]).1));
+}
+
+#[test]
+fn the_source_line_is_shown_where_it_is_at_hand() {
+    let folder = Folder::new("source");
+    let shown = |name: &str| {
+        let (status, out, err) = folder.show(&[name, "scsi_mod.ko"]);
+        assert_eq!((status, err.as_str()), (0, ""));
+        out.lines().skip(2).take_while(|line| !line.starts_with("  format")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(shown("scsi:queue"), [""; 0]);
+    let source = folder.0.join("scsi.c");
+    // The marker of line 10 is in column 5, that of line 40 is past the end of the file.
+    fs::write(&source, format!("{}\t\t\t\tsimple_mark(scsi:queue);\r\n\n", "\n".repeat(9))).unwrap();
+    let image = fs::File::open(folder.0.join("scsi_mod.ko")).unwrap();
+    let built = image.metadata().unwrap().modified().unwrap();
+    let set = |time| fs::File::options().append(true).open(&source).unwrap().set_modified(time).unwrap();
+    set(built);
+    let (line, caret) = ("               10 | simple_mark(scsi:queue);", "                  | ^");
+    assert_eq!(shown("scsi:queue"), [line, caret]);
+    assert_eq!(shown("scsi:alone"), [""; 0]);
+    set(built + std::time::Duration::from_secs(1));
+    let note = "               (the file was changed after the image was built, this may be another line)";
+    assert_eq!(shown("scsi:queue"), [line, caret, note]);
+    // What is too large, and what is no file, is not read.
+    fs::File::options().append(true).open(&source).unwrap().set_len((4 << 20) + 1).unwrap();
+    assert_eq!(shown("scsi:queue"), [""; 0]);
+    fs::remove_file(&source).unwrap();
+    fs::create_dir(&source).unwrap();
+    assert_eq!(shown("scsi:queue"), [""; 0]);
+}
+
+#[test]
+fn a_hostile_image_moves_no_cursor() {
+    let folder = Folder::new("hostile");
+    let text = "a\u{1b}[2J\u{7}\u{9b}\u{202e}b\rc";
+    let record = declaration(text, text, 1, text, text);
+    fs::write(folder.0.join("evil"), Linked::new().section(DECLARATIONS, record).build()).unwrap();
+    for (command, arguments) in
+        [("list", &["evil"][..]), ("list", &["-v", "evil"]), ("show", &["*", "evil"]), ("show", &["x", "evil"])]
+    {
+        let (_, out, err) = folder.smark(command, arguments);
+        assert!(
+            (out.clone() + &err).contains("a\\x1b[2J\\x07\\u{9b}\\u{202e}b\\rc"),
+            "{command} {arguments:?}: {out}{err}"
+        );
+        let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!out.contains(obeyed) && !err.contains(obeyed), "{command} {arguments:?}: {out:?}{err:?}");
+    }
 }
 
 #[test]
 fn help_has_examples() {
-    let help = Command::new(env!("CARGO_BIN_EXE_smark")).args(["list", "--help"]).output().unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
-    assert!(help.contains("EXAMPLES\n") && help.contains("EXIT STATUS\n"), "{help}");
+    for command in ["list", "show"] {
+        let help = Command::new(env!("CARGO_BIN_EXE_smark")).args([command, "--help"]).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        assert!(help.contains("EXAMPLES\n") && help.contains("EXIT STATUS\n"), "{help}");
+    }
     let version = Command::new(env!("CARGO_BIN_EXE_smark")).arg("--version").output().unwrap();
     assert_eq!(String::from_utf8(version.stdout).unwrap(), format!("smark {}\n", env!("CARGO_PKG_VERSION")));
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use simple_markers_resolver::report::{Layout, json, list};
-use simple_markers_resolver::resolve::{Resolution, resolve};
+use simple_markers_resolver::resolve::{Detail, Resolution, resolve, resolve_with};
 use simple_markers_resolver::select::{Field, Selection};
 use support::{Linked, declaration, scsi};
 
@@ -27,6 +27,14 @@ fn a_list_is_a_table() {
 "
     );
     assert_eq!(text(&Resolution::default(), Layout::default()), "");
+}
+
+#[test]
+fn a_list_is_the_same_in_less_detail() {
+    let image = scsi().build();
+    let names = resolve_with("scsi_mod.ko", &image, Detail::Names);
+    assert_eq!(text(&names, Layout::default()), text(&resolve("scsi_mod.ko", &image), Layout::default()));
+    assert!(names.images[0].debug.is_none());
 }
 
 #[test]
@@ -105,7 +113,7 @@ fn json_has_all_fields() {
                 "sites": [{
                     "address": "0x1018", "file_offset": "0xc8", "symbol": "g", "symbol_offset": "0x18", "function": "g",
                     "inlined": [], "origin": "record", "anchored": false, "exactness": null, "ways_in": [],
-                    "instruction": null, "probe": null, "args": [],
+                    "instruction": null, "probe": null, "args": [], "line": 40, "section": null, "scope_ended": false,
                 }],
             },
         ])

@@ -3,7 +3,9 @@
 //!
 //! The tests themselves are in `rust/`; `ui/` has what the macro refuses, `c/` the sources for the header.
 
+pub mod dwarfdump;
 pub mod fixture;
+pub mod gdb;
 pub mod header;
 pub mod image;
 pub mod listing;

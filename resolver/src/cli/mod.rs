@@ -2,6 +2,9 @@
 
 mod files;
 mod list;
+mod selecting;
+mod show;
+mod sources;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -41,6 +44,7 @@ enum Colour {
 #[derive(Debug, Subcommand)]
 enum Command {
     List(list::List),
+    Show(show::Show),
 }
 
 /// How a command ended, worst last.
@@ -70,6 +74,7 @@ pub(crate) fn main() -> ExitCode {
     let console = Console::new(&global);
     let result = match command {
         Command::List(list) => list.run(&console),
+        Command::Show(show) => show.run(&console),
     };
     match result {
         Ok(status) => status.into(),

@@ -6,6 +6,7 @@
 pub mod archive;
 mod contents;
 mod kind;
+mod layout;
 mod relocation;
 pub mod symbols;
 mod table;
@@ -20,9 +21,11 @@ use simple_markers_record::ByteOrder;
 
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
+use crate::location::Processor;
 use crate::ranges::RangeMap;
 pub use contents::Contents;
 pub use kind::Kind;
+pub use layout::Layout;
 pub use relocation::{Relocated, Target};
 use table::SectionNames;
 
@@ -119,10 +122,15 @@ impl<'data> Image<'data> {
         }
     }
 
-    /// Whether registers in operands are written with a `%` (AT&T syntax).
+    /// The processor, as far as registers and operands are concerned.
     #[must_use]
-    pub fn is_x86(&self) -> bool {
-        matches!(self.elf.architecture(), Architecture::I386 | Architecture::X86_64 | Architecture::X86_64_X32)
+    pub fn processor(&self) -> Processor {
+        match self.elf.architecture() {
+            Architecture::X86_64 | Architecture::X86_64_X32 => Processor::X86_64,
+            Architecture::I386 => Processor::I386,
+            Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => Processor::Aarch64,
+            _ => Processor::Other,
+        }
     }
 
     /// The build id (`NT_GNU_BUILD_ID`) in hexadecimal; `None` where there is none.
@@ -147,6 +155,22 @@ impl<'data> Image<'data> {
     #[must_use]
     pub fn section_name(&self, section: SectionIndex) -> String {
         crate::text::from_bytes(self.names.name(section))
+    }
+
+    /// Bytes of an address (`EI_CLASS`).
+    #[must_use]
+    pub fn address_size(&self) -> u8 {
+        if self.elf.is_64() { 8 } else { 4 }
+    }
+
+    /// Where the first section of that name is loaded, of a relocatable object in its `layout`; `None` where there is none.
+    #[must_use]
+    pub fn section_address(&self, name: &str, layout: Option<&Layout>) -> Option<Vaddr> {
+        let section = self.sections(name).next()?;
+        match layout {
+            Some(layout) => layout.address(section, SectionOffset(0)),
+            None => Some(Vaddr(self.elf.section_by_index(section).ok()?.address())),
+        }
     }
 
     /// Where in the file the byte is that is loaded at `address`; `None` where no segment loads it from the file.

@@ -1,4 +1,4 @@
-//! The functions that symbols name (gABI "Symbol Table"): which one holds an address.
+//! The functions and variables that symbols name (gABI "Symbol Table"): which one holds an address.
 //!
 //! Read only when a site has to be named. Of the symbols that hold an address the innermost counts, and of those that start at
 //! one address the one with a size, then global before weak before local, then the first in the table.
@@ -15,12 +15,12 @@ use crate::ranges::RangeMap;
 /// The longest symbol name that is read, in bytes. C++ and Rust reach a few thousand.
 const WINDOW: usize = 16 << 10;
 
-/// A function as a symbol has it.
+/// A function or variable as a symbol has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Function {
-    /// The symbol's index in its table: identity of the function in the image.
+pub struct Symbol {
+    /// The symbol's index in its table: its identity in the image.
     pub symbol: usize,
-    /// Where the function starts: a link-time address, or in a relocatable object an offset in its section.
+    /// Where it starts: a link-time address, or in a relocatable object an offset in its section.
     pub start: u64,
     /// The address after its last byte; `start` where the symbol has no size.
     pub end: u64,
@@ -28,47 +28,65 @@ pub struct Function {
     name: u32,
 }
 
-/// The functions of an image.
+/// The functions of an image, or its variables.
 #[derive(Debug)]
-pub struct Functions<'data> {
+pub struct Symbols<'data> {
     strings: &'data [u8],
     /// By section in a relocatable object, else all under `None`.
-    by_section: HashMap<Option<SectionIndex>, RangeMap<Function>>,
+    by_section: HashMap<Option<SectionIndex>, RangeMap<Symbol>>,
 }
 
-impl<'data> Functions<'data> {
+impl<'data> Symbols<'data> {
     /// The functions of `.symtab`, or of `.dynsym` where the image was stripped.
     #[must_use]
-    pub fn of(image: &Image<'data>) -> Self {
+    pub fn functions(image: &Image<'data>) -> Self {
+        // What the kernel writes in assembly and is entered otherwise than by a call (SYM_CODE_START) has a size and no type.
+        Self::of(image, |kind, has_size| match kind {
+            elf::STT_FUNC | elf::STT_GNU_IFUNC => true,
+            elf::STT_NOTYPE => has_size,
+            _ => false,
+        })
+    }
+
+    /// The variables of `.symtab`, or of `.dynsym` where the image was stripped.
+    #[must_use]
+    pub fn variables(image: &Image<'data>) -> Self {
+        Self::of(image, |kind, _| kind == elf::STT_OBJECT)
+    }
+
+    fn of(image: &Image<'data>, is_meant: impl Fn(u8, bool) -> bool) -> Self {
         match &image.elf {
-            object::File::Elf32(elf) => Self::of_elf(elf),
-            object::File::Elf64(elf) => Self::of_elf(elf),
+            object::File::Elf32(elf) => Self::of_elf(elf, is_meant),
+            object::File::Elf64(elf) => Self::of_elf(elf, is_meant),
             _ => Self { strings: &[], by_section: HashMap::new() },
         }
     }
 
-    /// The function that holds `address` (in `section`, which counts in relocatable objects only).
+    /// The one that holds `address` (in `section`, which counts in relocatable objects only).
     #[must_use]
-    pub fn at(&self, section: Option<SectionIndex>, address: u64) -> Option<Function> {
+    pub fn at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
         self.by_section.get(&section)?.get(address)
     }
 
-    /// The function that ends at `address`: a marker after a call that does not return stands there.
+    /// The one that ends at `address`: a marker after a call that does not return stands there.
     #[must_use]
-    pub fn ending_at(&self, section: Option<SectionIndex>, address: u64) -> Option<Function> {
+    pub fn ending_at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
         let before = self.by_section.get(&section)?.get(address.checked_sub(1)?)?;
         (before.end == address).then_some(before)
     }
 
-    /// The name of a function as the symbol has it, mangled.
+    /// The name as the symbol has it, mangled.
     #[must_use]
-    pub fn name(&self, function: &Function) -> &'data [u8] {
+    pub fn name(&self, function: &Symbol) -> &'data [u8] {
         let rest = self.strings.get(function.name as usize..).unwrap_or_default();
         let window = rest.get(..WINDOW).unwrap_or(rest);
         window.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    fn of_elf<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'data, Elf>) -> Self {
+    fn of_elf<Elf: FileHeader<Endian = Endianness>>(
+        file: &ElfFile<'data, Elf>,
+        is_meant: impl Fn(u8, bool) -> bool,
+    ) -> Self {
         let endian = file.endian();
         let header = file.elf_header();
         let is_relocatable = header.e_type(endian) == elf::ET_REL;
@@ -85,19 +103,13 @@ impl<'data> Functions<'data> {
             .unwrap_or_default();
         let mut sections: HashMap<Option<SectionIndex>, Vec<_>> = HashMap::new();
         for (index, symbol) in table.enumerate() {
-            // What the kernel writes in assembly and is entered otherwise than by a call (SYM_CODE_START) has a size and no type.
-            let is_function = match symbol.st_type() {
-                elf::STT_FUNC | elf::STT_GNU_IFUNC => true,
-                elf::STT_NOTYPE => Into::<u64>::into(symbol.st_size(endian)) != 0,
-                _ => false,
-            };
-            if !is_function {
+            if !is_meant(symbol.st_type(), Into::<u64>::into(symbol.st_size(endian)) != 0) {
                 continue;
             }
             let Ok(Some(section)) = table.symbol_section(endian, symbol, index) else { continue };
             let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
             let end = start.saturating_add(symbol.st_size(endian).into());
-            let function = Function { symbol: index.0, start, end, name: symbol.st_name(endian) };
+            let function = Symbol { symbol: index.0, start, end, name: symbol.st_name(endian) };
             let rank = rank(symbol.st_bind(), index);
             sections.entry(is_relocatable.then_some(section)).or_default().push((function, rank));
         }
@@ -120,8 +132,8 @@ fn rank(bind: u8, index: SymbolIndex) -> Rank {
 
 /// The map of functions. One without a size (assembly without `.size`, crt's `frame_dummy`) holds its first byte: it may well go
 /// on, but so may a function whose symbol was stripped begin there.
-fn ranges(functions: Vec<(Function, Rank)>) -> RangeMap<Function> {
-    let range = |(mut function, rank): (Function, Rank)| {
+fn ranges(functions: Vec<(Symbol, Rank)>) -> RangeMap<Symbol> {
+    let range = |(mut function, rank): (Symbol, Rank)| {
         let sized = function.end > function.start;
         let end = if sized { function.end } else { function.start.saturating_add(1) };
         // So that what follows its first byte is not taken for what follows its last.

@@ -1,13 +1,18 @@
-//! The whole resolution as JSON, schema 1 (`docs/`): the fields in a fixed order, absent values null, addresses hexadecimal strings.
+//! The whole resolution as JSON, schema 1 (`docs/schema.json`, `docs/json.md`): the fields in a fixed order, absent values null,
+//! addresses hexadecimal strings.
 //!
 //! Written as it goes, not built up first: a million sites are written without a second copy of them.
 
 use std::fmt::LowerHex;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
-use crate::resolve::{Argument, Diagnostic, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival, Verdict};
+use crate::resolve::{
+    Argument, DebugSource, Diagnostic, Inlined, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival,
+    Verdict,
+};
 
 /// Version of the fields. Fields may be added in one version, not changed.
 const SCHEMA: u32 = 1;
@@ -88,10 +93,19 @@ impl Serialize for Image<'_> {
         image.serialize_field("build_id", &self.image.build_id)?;
         image.serialize_field("arch", self.image.arch)?;
         image.serialize_field("kind", self.image.kind.as_str())?;
-        image.serialize_field("debug", &())?;
+        image.serialize_field("debug", &self.image.debug.as_ref().map(View))?;
         image.serialize_field("markers", &Markers(self))?;
         image.serialize_field("diagnostics", &Views(&self.image.diagnostics))?;
         image.end()
+    }
+}
+
+impl Serialize for View<'_, DebugSource> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut debug = serializer.serialize_struct("Debug", 2)?;
+        debug.serialize_field("source", self.0.source)?;
+        debug.serialize_field("path", &self.0.path)?;
+        debug.end()
     }
 }
 
@@ -118,7 +132,7 @@ impl Serialize for View<'_, Marker> {
         marker.serialize_field("args", &args)?;
         marker.serialize_field("declared", &self.0.declared)?;
         marker.serialize_field("survival", &self.0.survival.map(Survival::as_str))?;
-        marker.serialize_field("sites", &Views(&self.0.sites))?;
+        marker.serialize_field("sites", &Sites(self.0))?;
         marker.end()
     }
 }
@@ -132,43 +146,85 @@ impl Serialize for Texts<'_> {
     }
 }
 
-impl Serialize for View<'_, Site> {
+struct Sites<'a>(&'a Marker);
+
+impl Serialize for Sites<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let address = self.0.place.as_ref().map(|place| match place {
-            Place::Address(address) => hex(address.0),
-            Place::Section { offset, .. } => hex(offset.0),
-        });
-        let mut site = serializer.serialize_struct("Site", 13)?;
+        serializer.collect_seq(self.0.sites.iter().map(|site| MarkerSite { marker: self.0, site }))
+    }
+}
+
+/// A site, and the marker that it is of.
+struct MarkerSite<'a> {
+    marker: &'a Marker,
+    site: &'a Site,
+}
+
+impl Serialize for MarkerSite<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { marker, site: of } = self;
+        let (section, address) = match &of.place {
+            Some(Place::Address(address)) => (None, Some(hex(address.0))),
+            Some(Place::Section { section, offset }) => (Some(&**section), Some(hex(offset.0))),
+            None => (None, None),
+        };
+        let line = match of.origin {
+            Origin::Record | Origin::Line => marker.line,
+            Origin::Nearest { line } => line,
+        };
+        let mut site = serializer.serialize_struct("Site", 16)?;
         site.serialize_field("address", &address)?;
-        site.serialize_field("file_offset", &self.0.file_offset.map(|offset| hex(offset.0)))?;
-        site.serialize_field("symbol", &self.0.symbol.as_deref())?;
-        site.serialize_field("symbol_offset", &self.0.symbol_offset.map(hex))?;
-        site.serialize_field("function", &self.0.function.as_deref())?;
-        site.serialize_field("inlined", &NONE_YET)?;
-        site.serialize_field("origin", Origin::as_str(self.0.origin))?;
-        site.serialize_field("anchored", &self.0.anchored)?;
+        site.serialize_field("file_offset", &of.file_offset.map(|offset| hex(offset.0)))?;
+        site.serialize_field("symbol", &of.symbol.as_deref())?;
+        site.serialize_field("symbol_offset", &of.symbol_offset.map(hex))?;
+        site.serialize_field("function", &of.function.as_deref())?;
+        site.serialize_field("inlined", &Views(&of.inlined))?;
+        site.serialize_field("origin", of.origin.as_str())?;
+        site.serialize_field("anchored", &of.anchored)?;
         site.serialize_field("exactness", &())?;
         site.serialize_field("ways_in", &NONE_YET)?;
         site.serialize_field("instruction", &())?;
         site.serialize_field("probe", &())?;
-        site.serialize_field("args", &Views(&self.0.args))?;
+        site.serialize_field("args", &Views(&of.args))?;
+        site.serialize_field("line", &line)?;
+        site.serialize_field("section", &section)?;
+        site.serialize_field("scope_ended", &of.scope_ended)?;
         site.end()
+    }
+}
+
+impl Serialize for View<'_, Inlined> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut inlined = serializer.serialize_struct("Inlined", 3)?;
+        inlined.serialize_field("function", &*self.0.function)?;
+        inlined.serialize_field("call_file", &self.0.call_file.as_deref())?;
+        inlined.serialize_field("call_line", &self.0.call_line)?;
+        inlined.end()
     }
 }
 
 impl Serialize for View<'_, Argument> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut argument = serializer.serialize_struct("Argument", 9)?;
+        let mut argument = serializer.serialize_struct("Argument", 10)?;
         argument.serialize_field("text", &*self.0.text)?;
-        argument.serialize_field("name", &*self.0.text)?;
-        argument.serialize_field("type", &())?;
+        argument.serialize_field("name", &*self.0.name)?;
+        argument.serialize_field("type", &self.0.type_name.as_deref())?;
         argument.serialize_field("size", &self.0.size)?;
         argument.serialize_field("verdict", &self.0.verdict.map(Verdict::as_str))?;
         argument.serialize_field("location", &self.0.location.as_deref())?;
-        argument.serialize_field("code", &())?;
-        argument.serialize_field("why", &())?;
-        argument.serialize_field("ranges", &NONE_YET)?;
+        argument.serialize_field("code", &self.0.verdict.map(Verdict::code))?;
+        argument.serialize_field("why", &self.0.why.as_deref())?;
+        argument.serialize_field("ranges", &Ranges(&self.0.ranges))?;
+        argument.serialize_field("format_mismatch", &self.0.mismatch.as_deref())?;
         argument.end()
+    }
+}
+
+struct Ranges<'a>(&'a [Range<u64>]);
+
+impl Serialize for Ranges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|range| [hex(range.start), hex(range.end)]))
     }
 }
 

@@ -2,16 +2,18 @@
 
 pub mod json;
 pub mod list;
+pub mod show;
 mod style;
 mod verbose;
+mod words;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Whether to colour (ANSI escapes).
     pub colour: bool,
-    /// Columns of the terminal; `None` where the output is none, and nothing is cut.
+    /// Columns of the terminal; `None` where the output is none, and nothing is cut or wrapped.
     pub width: Option<usize>,
-    /// Whether to add the variables and sites of each marker.
+    /// Whether a list adds the variables and sites of each marker.
     pub verbose: bool,
 }

@@ -14,6 +14,8 @@ pub(super) const NAME: Style = Style::new().bold();
 pub(super) const GONE: Style = AnsiColor::Red.on_default();
 /// What says that we do not know.
 pub(super) const UNKNOWN: Style = AnsiColor::Yellow.on_default();
+/// What says that something can be read.
+pub(super) const READABLE: Style = AnsiColor::Green.on_default();
 /// What is there to be looked up, not read.
 pub(super) const QUIET: Style = Style::new().dimmed();
 /// Arguments.
@@ -55,9 +57,52 @@ pub(super) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// `text` in lines of at most `columns`, parted at spaces; a word that is wider stands alone. `None`: one line.
+pub(super) fn wrap(text: &str, columns: Option<usize>) -> Vec<&str> {
+    let Some(columns) = columns.filter(|columns| width(text) > *columns) else { return vec![text] };
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while width(rest) > columns {
+        let mut used = 0;
+        let mut best = None;
+        for (index, character) in rest.char_indices() {
+            if character == ' ' && index > 0 {
+                if used > columns && best.is_some() {
+                    break;
+                }
+                best = Some(index);
+            }
+            used += character.width().unwrap_or(0);
+            if used > columns && best.is_some() {
+                break;
+            }
+        }
+        let Some((line, after)) = best.and_then(|index| rest.split_at_checked(index)) else { break };
+        lines.push(line);
+        rest = after.trim_start_matches(' ');
+    }
+    if !rest.is_empty() {
+        lines.push(rest);
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_wrapped_at_spaces() {
+        assert_eq!(wrap("one two three", None), ["one two three"]);
+        assert_eq!(wrap("one two three", Some(13)), ["one two three"]);
+        assert_eq!(wrap("one two three", Some(12)), ["one two", "three"]);
+        assert_eq!(wrap("one two three", Some(7)), ["one two", "three"]);
+        assert_eq!(wrap("one two three", Some(3)), ["one", "two", "three"]);
+        assert_eq!(wrap("wholeword and", Some(3)), ["wholeword", "and"]);
+        assert_eq!(wrap("", Some(0)), [""]);
+        assert_eq!(wrap("  ", Some(1)), [" "]);
+        assert_eq!(wrap("\u{6f22}\u{5b57} \u{6f22}", Some(4)), ["\u{6f22}\u{5b57}", "\u{6f22}"]);
+    }
 
     #[test]
     fn cells_are_cut_by_columns() {

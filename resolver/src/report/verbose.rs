@@ -2,102 +2,106 @@
 
 use std::io::{self, Write};
 
-use super::style;
-use crate::resolve::{Argument, Encoding, Place, Row, Site, Verdict};
+use super::{style, words};
+use crate::resolve::{Row, Site, Verdict};
 use crate::text::shown;
+
+/// What is said of a variable that is not at each site the same; the sites say where.
+const DIFFERS: &str = "differs, see the sites";
 
 /// Writes the variables and sites of a row, indented.
 pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Result<()> {
     let live: Vec<&Site> = row.sites.iter().filter(|site| site.place.is_some()).copied().collect();
-    let agree = live.windows(2).all(|pair| matches!(pair, [one, other] if one.args == other.args));
+    let short = |site: &Site, index: usize| site.args.get(index).and_then(words::short);
+    // Of each argument, whether it is the same at all sites.
+    let agree: Vec<bool> = (0..row.marker.args.len())
+        .map(|index| {
+            let first = live.first().map(|site| short(site, index));
+            live.iter().skip(1).all(|site| first == Some(short(site, index)))
+        })
+        .collect();
+    let texts = row.marker.args.iter().map(|arg| style::width(&shown(&arg.text)));
+    let text_width = texts.max().unwrap_or(0);
     if !row.marker.args.is_empty() {
         writeln!(out, "      variables:")?;
-        variables(out, row, live.first().copied(), agree, colour)?;
+        variables(out, row, text_width, live.first().copied(), &agree, colour)?;
     }
     if !row.sites.is_empty() {
         writeln!(out, "      sites:")?;
         let lines: Vec<[String; 4]> = row.sites.iter().map(|site| columns(row, site)).collect();
-        let widths = lines.iter().fold([0; 4], widest_of);
+        // A dead one has no columns.
+        let live_lines = row.sites.iter().zip(&lines).filter(|(site, _)| site.place.is_some());
+        let widths = live_lines.fold([0; 4], |widest, (_, line)| widest_of(widest, line));
         for (site, line) in row.sites.iter().zip(&lines) {
             write_site(out, line, widths, site.place.is_none(), colour)?;
-            if !agree && site.place.is_some() {
-                let kept = site.args.iter().filter_map(|arg| Some((arg, location(arg)?)));
-                for (argument, location) in kept {
-                    writeln!(out, "          {} {location}", shown(&argument.text))?;
-                }
+            let inlined = words::inlined(site);
+            if !inlined.is_empty() {
+                writeln!(out, "          inlined {}", inlined.join(", "))?;
+            }
+            let differing = site.args.iter().zip(&agree).filter(|(_, agree)| !**agree && site.place.is_some());
+            for (argument, _) in differing {
+                write!(out, "          ")?;
+                style::cell(out, colour, style::ARGUMENT, &shown(&argument.text), text_width + 2)?;
+                let words = words::short(argument).unwrap_or_else(|| "not resolved".to_owned());
+                style::cell(out, colour, verdict_style(argument.verdict), &words, 0)?;
+                writeln!(out)?;
             }
         }
     }
     Ok(())
 }
 
-/// A line for each argument: as written, its conversion, and where it is kept, where that is the same at each site.
-fn variables(out: &mut dyn Write, row: &Row<'_>, site: Option<&Site>, agree: bool, colour: bool) -> io::Result<()> {
+/// A line for each argument: as written, its conversion, and where it is or why not, where that is the same at each site.
+fn variables(
+    out: &mut dyn Write,
+    row: &Row<'_>,
+    text_width: usize,
+    site: Option<&Site>,
+    agree: &[bool],
+    colour: bool,
+) -> io::Result<()> {
     let args = &row.marker.args;
-    let text_width = args.iter().map(|arg| style::width(&shown(&arg.text))).max().unwrap_or(0);
     let conversion = |index: usize| args.get(index).and_then(|arg| arg.conversion.as_deref()).unwrap_or("");
     let conversion_width = (0..args.len()).map(|index| style::width(&shown(conversion(index)))).max().unwrap_or(0);
     for (index, argument) in args.iter().enumerate() {
-        let location = match site.and_then(|site| site.args.get(index)).and_then(location) {
-            Some(_) if !agree => "kept, see the sites".to_owned(),
-            location => location.unwrap_or_default(),
+        let found = site.and_then(|site| site.args.get(index));
+        let (words, verdict) = match agree.get(index) {
+            Some(false) => (DIFFERS.to_owned(), None),
+            _ => (found.and_then(words::short).unwrap_or_default(), found.and_then(|argument| argument.verdict)),
         };
         let conversion = shown(conversion(index));
-        let last = usize::from(!location.is_empty());
+        let last = usize::from(!words.is_empty());
         let after = if !conversion.is_empty() || last > 0 { text_width + 2 } else { 0 };
         write!(out, "        ")?;
         style::cell(out, colour, style::ARGUMENT, &shown(&argument.text), after)?;
         style::cell(out, colour, style::QUIET, &conversion, last * (conversion_width + 2))?;
-        writeln!(out, "{location}")?;
+        style::cell(out, colour, verdict_style(verdict), &words, 0)?;
+        writeln!(out)?;
     }
     Ok(())
 }
 
-/// Where an argument is, in words; `None` where not resolved.
-fn location(argument: &Argument) -> Option<String> {
-    let location = shown(argument.location.as_deref()?);
-    let mut words = match argument.verdict? {
-        Verdict::Constant => format!("constant {location}"),
-        Verdict::Live => format!("kept in {location}"),
-    };
-    if let Some(size) = argument.size {
-        let encoding = match argument.encoding {
-            Some(Encoding::Signed) => ", signed",
-            Some(Encoding::Unsigned) => ", unsigned",
-            Some(Encoding::Float) => ", float",
-            None => "",
-        };
-        let plural = if size == 1 { "" } else { "s" };
-        words.push_str(&format!(" ({size} byte{plural}{encoding})"));
-    }
-    Some(words)
+/// What can be read is plain here, so that the rest stands out.
+fn verdict_style(verdict: Option<Verdict>) -> anstyle::Style {
+    let style = words::style(verdict);
+    if style == style::READABLE { style::PLAIN } else { style }
 }
 
 /// Address, file offset, symbol, and source with what else there is to say.
 fn columns(row: &Row<'_>, site: &Site) -> [String; 4] {
-    let address = match &site.place {
-        Some(Place::Address(address)) => address.to_string(),
-        Some(Place::Section { section, offset }) => format!("{}+{offset}", shown(section)),
-        None => "discarded by the linker".to_owned(),
-    };
     let file_offset = match (&site.place, site.file_offset) {
         (Some(_), Some(offset)) => format!("file {offset}"),
         (Some(_), None) => "not in the file".to_owned(),
         (None, _) => String::new(),
     };
-    let symbol = match (site.function.as_deref(), site.symbol_offset) {
-        (Some(function), Some(offset)) => format!("{}+{offset:#x}", shown(function)),
-        (Some(function), None) => shown(function).into_owned(),
-        (None, _) => String::new(),
-    };
-    let mut source = format!("{}:{}", shown(&row.marker.file), row.marker.line);
-    if let Some(column) = site.column {
-        source.push_str(&format!(":{column}"));
+    let mut source = words::source(row.marker, site.column);
+    if site.place.is_some() {
+        for remark in words::remarks(site) {
+            source.push_str("  ");
+            source.push_str(&remark);
+        }
     }
-    if site.anchored && site.place.is_some() {
-        source.push_str("  anchored");
-    }
-    [address, file_offset, symbol, source]
+    [words::address(site), file_offset, words::symbol(site), source]
 }
 
 /// The widths of the columns when `line` is among them.

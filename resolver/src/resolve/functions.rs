@@ -6,14 +6,13 @@ use std::sync::Arc;
 use object::SectionIndex;
 use simple_markers_record::SITES;
 
+use super::debugged::Debugged;
 use super::diagnostics::Diagnostics;
 use super::join::{Joined, Pc};
 use super::texts::Texts;
-use crate::address::Vaddr;
 use crate::demangle::demangle;
-use crate::dwarf;
 use crate::image::Image;
-use crate::image::symbols::{Function, Functions};
+use crate::image::symbols::{Symbol, Symbols};
 use crate::text;
 
 /// The function that holds a site.
@@ -25,7 +24,13 @@ pub(super) struct Named {
 }
 
 /// Names the functions of all live sites. Where there is no live site neither symbols nor debug information are read.
-pub(super) fn name(image: &Image<'_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) -> HashMap<Pc, Named> {
+/// `debug` is asked for only where a symbol does not say.
+pub(super) fn name<'d, 's: 'd>(
+    image: &Image<'_>,
+    joined: &mut Joined<'_>,
+    debug: impl FnOnce() -> Option<&'d Debugged<'d, 's>>,
+    diagnostics: &mut Diagnostics,
+) -> HashMap<Pc, Named> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
     // Of each place, whether all sites there have an instruction of their own.
     let mut places: Vec<(Pc, bool)> = sites.filter_map(|site| Some((site.pc?, site.anchored))).collect();
@@ -34,7 +39,7 @@ pub(super) fn name(image: &Image<'_>, joined: &mut Joined<'_>, diagnostics: &mut
     if places.is_empty() {
         return HashMap::new();
     }
-    let functions = Functions::of(image);
+    let functions = Symbols::functions(image);
     let mut names = Names { functions: &functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
     let mut named = HashMap::with_capacity(places.len());
     let mut nameless = Vec::new();
@@ -53,9 +58,8 @@ pub(super) fn name(image: &Image<'_>, joined: &mut Joined<'_>, diagnostics: &mut
     if let [(pc, before, after), rest @ ..] = ambiguous.as_slice() {
         diagnostics.note(SITES, names.ambiguous(*pc, before, after, rest.len()));
     }
-    // In a relocatable object several functions have one address, and the debug information would have to be relocated too.
-    if !nameless.is_empty() && !image.is_relocatable() && image.has_section(".debug_info") {
-        from_dwarf(image, &nameless, &mut named, diagnostics);
+    if let Some(debug) = (!nameless.is_empty()).then(debug).flatten() {
+        from_debug_information(debug, &nameless, &mut named, diagnostics);
     }
     // What begins right after a function and is in no other is what the function ends with: the rest of a call that does not return.
     for pc in nameless {
@@ -73,14 +77,14 @@ type SymbolName = (Arc<str>, Arc<str>);
 
 /// Names of functions, each demangled once.
 struct Names<'n, 'data, 'a> {
-    functions: &'n Functions<'data>,
+    functions: &'n Symbols<'data>,
     texts: &'n mut Texts<'a>,
     by_symbol: HashMap<usize, Option<SymbolName>>,
 }
 
 impl Names<'_, '_, '_> {
     /// `None` where the symbol has no name, or there is no room for it.
-    fn named(&mut self, pc: Pc, function: &Function) -> Option<Named> {
+    fn named(&mut self, pc: Pc, function: &Symbol) -> Option<Named> {
         let name = self.by_symbol.entry(function.symbol).or_insert_with(|| {
             let symbol = self.functions.name(function);
             let name = demangle(symbol);
@@ -93,7 +97,7 @@ impl Names<'_, '_, '_> {
     }
 
     /// What to say of sites where one function ends and the next begins.
-    fn ambiguous(&self, pc: Pc, before: &Function, after: &Function, more: usize) -> String {
+    fn ambiguous(&self, pc: Pc, before: &Symbol, after: &Symbol, more: usize) -> String {
         let [before, after] = [before, after].map(|function| demangle(self.functions.name(function)));
         let more = if more == 0 { String::new() } else { format!(", and {more} more like it") };
         format!(
@@ -103,16 +107,19 @@ impl Names<'_, '_, '_> {
     }
 }
 
-fn from_dwarf(image: &Image<'_>, places: &[Pc], named: &mut HashMap<Pc, Named>, diagnostics: &mut Diagnostics) {
-    let addresses: Vec<Vaddr> = places.iter().map(|pc| Vaddr(pc.address)).collect();
-    match dwarf::function_names(image, &addresses) {
-        Ok(names) => {
-            for (pc, name) in places.iter().zip(names) {
-                if let Some(name) = name {
-                    named.insert(*pc, Named { function: demangle(&name).into(), symbol: None });
-                }
+fn from_debug_information(
+    debug: &Debugged<'_, '_>,
+    places: &[Pc],
+    named: &mut HashMap<Pc, Named>,
+    diagnostics: &mut Diagnostics,
+) {
+    for pc in places {
+        match debug.function(*pc) {
+            Ok(Some(function)) => {
+                named.insert(*pc, Named { function, symbol: None });
             }
+            Ok(None) => {}
+            Err(error) => return diagnostics.note(SITES, format!("functions without symbols are not named: {error}")),
         }
-        Err(error) => diagnostics.note(SITES, format!("functions without symbols are not named: {error}")),
     }
 }

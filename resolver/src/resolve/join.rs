@@ -8,6 +8,7 @@ use simple_markers_record::site::{Site, Sites};
 use simple_markers_record::strings::Strings;
 use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
+use super::Origin;
 use super::diagnostics::Diagnostics;
 use super::texts::{TextId, Texts};
 use crate::Error;
@@ -32,6 +33,7 @@ pub(super) struct RawSite {
     pub(super) column: u32,
     pub(super) anchored: bool,
     pub(super) operands: Option<TextId>,
+    pub(super) origin: Origin,
 }
 
 /// A marker, joined.
@@ -173,7 +175,14 @@ impl<'a> Join<'a> {
         let (name, file) = (string(site.name, 0)?, string(site.file, 1)?);
         let (format, args) = (string(site.format, 2)?, string(site.args, 3)?);
         let operands = if site.has_operands() { Some(string(site.operands, 4)?) } else { None };
-        let raw = RawSite { offset: site.offset, pc, column: site.column, anchored: site.is_anchored(), operands };
+        let raw = RawSite {
+            offset: site.offset,
+            pc,
+            column: site.column,
+            anchored: site.is_anchored(),
+            operands,
+            origin: Origin::Record,
+        };
         let marker = RawMarker { name, file, line: site.line, format, args, declared: false, sites: Vec::new() };
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);

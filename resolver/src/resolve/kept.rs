@@ -1,25 +1,23 @@
 //! Arguments that the program keeps at hand: an operands string as [`Argument`]s.
 
-use std::sync::Arc;
-
-use simple_markers_record::operand::{self, Kept, Operand};
+use simple_markers_record::operand::{Kept, Operand, parse};
 
 use super::{Argument, DeclaredArgument, Encoding, Verdict};
+use crate::location::{Processor, operand};
 use crate::text;
 
 /// The arguments `declared` at a site, as far as its operands say. An entry that is no operand goes to `bad`.
 pub(super) fn arguments(
     declared: &[DeclaredArgument],
     operands: &[u8],
-    is_x86: bool,
+    processor: Processor,
     mut bad: impl FnMut(&[u8]),
 ) -> Vec<Argument> {
-    let mut entries = operand::parse(operands);
+    let mut entries = parse(operands);
     let argument = |declared: &DeclaredArgument| {
-        let unresolved =
-            Argument { text: Arc::clone(&declared.text), size: None, encoding: None, verdict: None, location: None };
+        let unresolved = Argument::unresolved(&declared.text);
         match entries.next() {
-            Some(Ok(Operand::Kept(kept))) => resolve(unresolved, &kept, is_x86),
+            Some(Ok(Operand::Kept(kept))) => resolve(unresolved, &kept, processor),
             Some(Err(entry)) => {
                 bad(entry);
                 unresolved
@@ -30,17 +28,20 @@ pub(super) fn arguments(
     declared.iter().map(argument).collect()
 }
 
-fn resolve(argument: Argument, kept: &Kept<'_>, is_x86: bool) -> Argument {
+fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argument {
     let encoding = match kept {
         Kept { float: true, .. } => Encoding::Float,
         Kept { signed: true, .. } => Encoding::Signed,
         _ => Encoding::Unsigned,
     };
     let place = text::from_bytes(kept.place);
-    let (verdict, location) = match immediate(&place) {
-        Some(value) => (Verdict::Constant, format!("= {value}")),
+    let value = operand::location(&place, kept.size, processor);
+    let (verdict, location) = match operand::immediate(&place) {
+        Some(_) => (Verdict::Constant, format!("= {}", place.trim_start_matches(['$', '#']))),
         // The assembler takes a register with or without `%`, people and gdb's `info registers` expect it.
-        None if is_x86 && place.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+        None if matches!(processor, Processor::X86_64 | Processor::I386)
+            && place.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+        {
             (Verdict::Live, format!("%{place}"))
         }
         None => (Verdict::Live, place),
@@ -49,20 +50,11 @@ fn resolve(argument: Argument, kept: &Kept<'_>, is_x86: bool) -> Argument {
         size: Some(kept.size.into()),
         encoding: Some(encoding),
         verdict: Some(verdict),
+        is_kept: true,
         location: Some(location.into()),
+        value,
         ..argument
     }
-}
-
-/// The value of an immediate operand: `$5` on x86, `5` or `#5` elsewhere; `None` for a register or memory.
-fn immediate(place: &str) -> Option<&str> {
-    let value = place.strip_prefix(['$', '#']).unwrap_or(place);
-    let digits = value.strip_prefix('-').unwrap_or(value);
-    let is_number = match digits.strip_prefix("0x") {
-        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()),
-    };
-    is_number.then_some(value)
 }
 
 #[cfg(test)]
@@ -74,7 +66,9 @@ mod tests {
         let declared: Vec<_> =
             ["a", "b", "c", "d", "e"].map(|text| DeclaredArgument { text: text.into(), conversion: None }).into();
         let mut bad = Vec::new();
-        let args = arguments(&declared, b"-4@edi - 8f@-8(%rbp) 3@x 8@$-5", true, |entry| bad.push(entry.to_vec()));
+        let args = arguments(&declared, b"-4@edi - 8f@-8(%rbp) 3@x 8@$-5", Processor::X86_64, |entry| {
+            bad.push(entry.to_vec());
+        });
         let found: Vec<_> =
             args.iter().map(|arg| (arg.size, arg.encoding, arg.verdict, arg.location.as_deref())).collect();
         assert_eq!(
@@ -88,7 +82,7 @@ mod tests {
             ]
         );
         assert_eq!(bad, [b"3@x".to_vec()]);
-        let on_arm = arguments(&declared, b"8@x0 4@[sp,8]", false, |_| ());
+        let on_arm = arguments(&declared, b"8@x0 4@[sp,8]", Processor::Aarch64, |_| ());
         assert_eq!(on_arm.first().and_then(|arg| arg.location.as_deref()), Some("x0"));
         assert_eq!(on_arm.get(1).and_then(|arg| arg.location.as_deref()), Some("[sp,8]"));
     }

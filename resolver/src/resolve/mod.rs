@@ -3,44 +3,74 @@
 //! `docs/design.md`. Knows nothing of printing, and does no I/O.
 
 mod across;
+mod arguments;
+mod by_line;
+mod debugged;
 mod description;
 mod diagnostics;
 mod finish;
+mod format_check;
 mod functions;
 mod join;
 mod kept;
 mod module;
+mod names;
+mod place;
 mod resolution;
 mod rows;
 mod texts;
+mod unrecorded;
+mod value;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use simple_markers_record::SITES;
 
 use crate::Error;
+use crate::dwarf::{self, DebugInfo};
 use crate::image::{Image, Kind, archive};
 use crate::text;
+pub use by_line::{LineProblem, LineSite, LineSites};
+use debugged::Debugged;
 pub use description::{Described, describe};
 use diagnostics::Diagnostics;
+pub use format_check::{Target, mismatch, star_mismatch};
 use join::{Joined, Sections};
 pub use module::module_name;
+use names::AddressNames;
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
+pub use value::Bytes;
+
+/// How much is to be found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Detail {
+    /// Where each site is and which function holds it: debug information is read only for what no symbol names.
+    Names,
+    /// That, and inlined functions and what can be read at each site, from debug information.
+    Everything,
+}
+
+/// Everything about the markers of a file: [`resolve_with`] in all detail.
+#[must_use]
+pub fn resolve(path: &str, data: &[u8]) -> Resolution {
+    resolve_with(path, data, Detail::Everything)
+}
 
 /// The markers of a file: of the image that it is, or of each image in it where it is an archive.
 ///
 /// `path` names the file in the answer, and its last component names the module. An image without markers is in the answer too,
 /// a member of an archive is not. What cannot be read is among the failures; rows are numbered.
 #[must_use]
-pub fn resolve(path: &str, data: &[u8]) -> Resolution {
+pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
     let mut resolution = Resolution::default();
     let module: Arc<str> = module_name(path).into();
     if archive::is_archive(data) {
-        resolve_archive(path, &module, data, &mut resolution);
+        resolve_archive(path, &module, data, detail, &mut resolution);
     } else {
         match Image::parse(data) {
-            Ok(image) => resolution.images.push(resolve_image(path, module, &image)),
+            Ok(image) => resolution.images.push(resolve_part(path, module, &image, detail).finish()),
             Err(error) => resolution.fail(path, &error),
         }
     }
@@ -48,7 +78,7 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
     resolution
 }
 
-fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], resolution: &mut Resolution) {
+fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], detail: Detail, resolution: &mut Resolution) {
     let members = match archive::members(data) {
         Ok(members) => members,
         Err(error) => return resolution.fail(path, &error),
@@ -61,7 +91,7 @@ fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], resolution: &mut 
         };
         let path = format!("{path}({})", text::from_bytes(member.name));
         match Image::parse(member.data) {
-            Ok(image) => parts.push(resolve_part(&path, Arc::clone(module), &image)),
+            Ok(image) => parts.push(resolve_part(&path, Arc::clone(module), &image, detail)),
             Err(error) => resolution.fail(&path, &error),
         }
     }
@@ -76,10 +106,10 @@ impl Resolution {
     }
 }
 
-/// The markers of one image, not numbered. `path` and `module` are for the answer only.
+/// Everything about the markers of one image, not numbered. `path` and `module` are for the answer only.
 #[must_use]
 pub fn resolve_image(path: &str, module: Arc<str>, image: &Image<'_>) -> ResolvedImage {
-    resolve_part(path, module, image).finish()
+    resolve_part(path, module, image, Detail::Everything).finish()
 }
 
 /// An image that may be a part of something: what else is there may answer what it leaves open.
@@ -102,23 +132,60 @@ impl Part {
     }
 }
 
-fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>) -> Part {
+fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail) -> Part {
     let mut diagnostics = Diagnostics::default();
     let sections = Sections::load(image, &mut diagnostics);
     let mut joined = join::join(image, &sections, &mut diagnostics);
-    let named = functions::name(image, &mut joined, &mut diagnostics);
+    // Debug information is read when it is first asked for: a list of what symbols name does without it.
+    let (source, info) = (OnceCell::new(), OnceCell::new());
+    let layout = image.layout();
+    let (names, debugged) = (OnceCell::new(), OnceCell::new());
+    let debug = || {
+        let source: &Loaded<'_> = source.get_or_init(|| Loaded::of(image));
+        let info = info.get_or_init(|| source.sections.as_ref().map(DebugInfo::new)).as_ref()?;
+        let names = names.get_or_init(|| AddressNames::new(image, layout.as_ref(), info.processor()));
+        Some(debugged.get_or_init(|| Debugged::new(image, info, layout.as_ref(), names)))
+    };
+    let in_full = if detail == Detail::Everything && !joined.markers.is_empty() { debug() } else { None };
+    if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
+        unrecorded::find(debug, &mut joined, &mut diagnostics);
+    }
+    let named = functions::name(image, &mut joined, debug, &mut diagnostics);
     let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
-    let markers = finish::markers(image, joined, named, why_unknown.is_none(), &mut diagnostics);
+    let markers = finish::markers(image, joined, named, in_full, why_unknown.is_none(), &mut diagnostics);
+    if let Some(loaded) = source.get() {
+        loaded.errors.iter().for_each(|error| diagnostics.error(error));
+    }
+    if let Some(damage) = info.get().and_then(|info| info.as_ref()?.damage()) {
+        diagnostics.error(&Error::dwarf(None, damage));
+    }
     let image = ResolvedImage {
         path: path.to_owned(),
         module,
         build_id: image.build_id(),
         arch: image.architecture(),
         kind: image.kind(),
+        debug: info.get().filter(|info| info.is_some()).map(|_| DebugSource { source: "file", path: path.to_owned() }),
         markers,
         diagnostics: diagnostics.finish(),
     };
     Part { image, why_unknown }
+}
+
+/// The sections of debug information of an image.
+struct Loaded<'data> {
+    /// `None` where there are none, or they cannot be read.
+    sections: Option<dwarf::Sections<'data>>,
+    errors: Vec<Error>,
+}
+
+impl<'data> Loaded<'data> {
+    fn of(image: &Image<'data>) -> Self {
+        let mut errors = Vec::new();
+        let sections = dwarf::Sections::load(image, |error| errors.push(error));
+        let sections = sections.map_err(|error| errors.push(error)).ok();
+        Self { sections: sections.filter(|sections| !sections.is_empty()), errors }
+    }
 }
 
 /// Why a marker that has no site may have survived all the same; `None` where it did not.

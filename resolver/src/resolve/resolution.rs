@@ -2,13 +2,38 @@
 //!
 //! Text is UTF-8; bytes of the image that were not are escaped (`\xNN`).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::image::Kind;
+use crate::location::Location;
+use crate::types::{Language, Type};
 
 /// Everything that was found in the files that were looked at.
+///
+/// The probe addresses of some markers, and what can be read there (`examples/probe_addresses.rs` is the whole program):
+///
+/// ```no_run
+/// use simple_markers_resolver::resolve::{Place, resolve};
+/// use simple_markers_resolver::select::{Field, Selection};
+///
+/// let path = "drivers/scsi/scsi_mod.ko";
+/// let resolution = resolve(path, &std::fs::read(path)?);
+/// let mut wanted = Selection::default();
+/// wanted.add(Field::Name, "scsi:*")?;
+/// for row in resolution.rows().iter().filter(|row| wanted.matches(row)) {
+///     for site in &row.sites {
+///         let Some(Place::Section { section, offset }) = &site.place else { continue };
+///         println!("{} {section}+{offset} in {}", row.marker.name, row.function);
+///         for argument in &site.args {
+///             println!("  {}: {:?} {:?}", argument.text, argument.verdict, argument.location);
+///         }
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
     /// The images, in the order in which the files were given, and of an archive in its own.
@@ -39,10 +64,21 @@ pub struct ResolvedImage {
     pub arch: &'static str,
     /// What the file is.
     pub kind: Kind,
+    /// Where debug information was read from; `None` where there is none, or none was needed.
+    pub debug: Option<DebugSource>,
     /// In the order of their first declarations in the image, then those that have none, in the order of their first sites.
     pub markers: Vec<Marker>,
     /// What is wrong with the image or its records, and what keeps us from an answer.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Where the debug information of an image was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DebugSource {
+    /// How it was found: `file`, in the image itself.
+    pub source: &'static str,
+    /// The file that it is in.
+    pub path: String,
 }
 
 /// Whether a marker made it into the image (`docs/design.md`, "Survival").
@@ -64,6 +100,16 @@ impl Survival {
             Self::Live => "live",
             Self::Eliminated => "eliminated",
             Self::Discarded => "discarded",
+        }
+    }
+
+    /// The code of the verdict, stable over versions (`docs/verdicts.md`); `None` where nothing is to be found fault with.
+    #[must_use]
+    pub fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Live => None,
+            Self::Eliminated => Some("SM001"),
+            Self::Discarded => Some("SM002"),
         }
     }
 }
@@ -123,6 +169,13 @@ pub enum Place {
 pub enum Origin {
     /// A site record.
     Record,
+    /// The line table: a row of the marker's own line.
+    Line,
+    /// The line table: the marker's line has no row, and this is the next line of its function that has one.
+    Nearest {
+        /// That line.
+        line: u32,
+    },
 }
 
 impl Origin {
@@ -131,8 +184,21 @@ impl Origin {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Record => "record",
+            Self::Line => "line",
+            Self::Nearest { .. } => "nearest",
         }
     }
+}
+
+/// A function that was inlined into another one (DWARF 5, 3.3.8.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inlined {
+    /// The function that was inlined.
+    pub function: Arc<str>,
+    /// The file of the call that it replaces; `None` where the debug information does not say.
+    pub call_file: Option<Arc<str>>,
+    /// The line of that call, from 1.
+    pub call_line: Option<u32>,
 }
 
 /// One place in the machine code that stands for a marker.
@@ -146,8 +212,13 @@ pub struct Site {
     pub symbol: Option<Arc<str>>,
     /// How far into the symbol, in bytes; `None` where there is none.
     pub symbol_offset: Option<u64>,
-    /// The function that holds it, demangled; `None` where neither a symbol nor the debug information names one.
+    /// The function that holds it, demangled, not an inlined one; `None` where neither a symbol nor the debug information names one.
     pub function: Option<Arc<str>>,
+    /// The inlined functions that the marker is in, innermost first: the first is the marker's own, and the last one's call stands in
+    /// [`Site::function`]. Empty where the marker's function was not inlined, or the debug information does not say.
+    pub inlined: Vec<Inlined>,
+    /// Whether the marker's function ends at the site's address: the marker is the last thing in it, and what stands there is of another one.
+    pub scope_ended: bool,
     /// The source column, from 1; `None` where unknown.
     pub column: Option<u32>,
     /// Where the site is known from.
@@ -159,27 +230,55 @@ pub struct Site {
 }
 
 /// Whether an argument can be read at a site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Readable: the program keeps it.
+    /// Readable: in a register, in memory, computed from those, or kept by the program.
     Live,
     /// Known without reading.
     Constant,
+    /// Some pieces of it are gone.
+    Partial,
+    /// Only known as what a register held when the function was entered, and not recoverable here.
+    Entry,
+    /// The variable exists, and the debug information describes no location here: optimised out.
+    Lost,
+    /// No such variable is in scope.
+    Absent,
+    /// The debug information says it in a way that we cannot stand for.
+    Unsupported,
 }
 
 impl Verdict {
-    /// The word in reports.
+    /// The word for the verdict in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",
             Self::Constant => "constant",
+            Self::Partial => "partial",
+            Self::Entry => "entry",
+            Self::Lost => "lost",
+            Self::Absent => "absent",
+            Self::Unsupported => "unsupported",
+        }
+    }
+
+    /// The code of the verdict, stable over versions (`docs/verdicts.md`).
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Live => "SM030",
+            Self::Constant => "SM031",
+            Self::Partial => "SM032",
+            Self::Entry => "SM033",
+            Self::Lost => "SM034",
+            Self::Absent => "SM035",
+            Self::Unsupported => "SM036",
         }
     }
 }
 
-/// How the bytes of a kept argument are to be read.
+/// How the bytes of an argument are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the encodings")]
 pub enum Encoding {
@@ -189,18 +288,60 @@ pub enum Encoding {
 }
 
 /// An argument at a site.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
     /// The argument as written.
     pub text: Arc<str>,
-    /// Its size in bytes; `None` where not resolved.
+    /// The variable that it starts from (`self` of `self.queue.depth`); the text where it is kept by the program, or is no place.
+    pub name: Arc<str>,
+    /// Its type's name, as the language writes it; `None` where not resolved.
+    pub type_name: Option<Arc<str>>,
+    /// Its size in bytes; `None` where not resolved, or its type has none.
     pub size: Option<u64>,
-    /// How its bytes are to be read; `None` where not resolved.
+    /// How its bytes are to be read, where it is a number; `None` where not resolved.
     pub encoding: Option<Encoding>,
-    /// The verdict; `None` where not resolved.
+    /// The verdict; `None` where nothing was asked: there is no debug information, or it was not read.
     pub verdict: Option<Verdict>,
-    /// Where it is, in words (`%rdi`, `-4(%rbp)`, `= 5`); `None` where not resolved.
+    /// Whether the program keeps it at hand (an operand of the marker).
+    pub is_kept: bool,
+    /// Where it is, in words (`%rdi`, `-4(%rbp)`, `= 5`); `None` where it cannot be read.
     pub location: Option<Arc<str>>,
+    /// Where it is, to be evaluated; `None` where it cannot be read.
+    pub value: Option<Location>,
+    /// Its type, to read its bytes by; `None` where not resolved.
+    pub of: Option<Arc<Type>>,
+    /// The language that its value is written in.
+    pub language: Language,
+    /// Why the verdict is not better; `None` where there is nothing to say.
+    pub why: Option<Arc<str>>,
+    /// Where its variable is described, ascending: link-time addresses, in a relocatable object offsets in the site's section. Empty where
+    /// it has one location for all of its scope, or none.
+    pub ranges: Vec<Range<u64>>,
+    /// What is wrong with its conversion for a value of that type; `None` where nothing is.
+    pub mismatch: Option<Arc<str>>,
+}
+
+impl Argument {
+    /// An argument of which nothing is known but what was written.
+    #[must_use]
+    pub fn unresolved(text: &Arc<str>) -> Self {
+        Self {
+            text: Arc::clone(text),
+            name: Arc::clone(text),
+            type_name: None,
+            size: None,
+            encoding: None,
+            verdict: None,
+            is_kept: false,
+            location: None,
+            value: None,
+            of: None,
+            language: Language::default(),
+            why: None,
+            ranges: Vec::new(),
+            mismatch: None,
+        }
+    }
 }
 
 /// How bad a diagnostic is.

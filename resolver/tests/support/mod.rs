@@ -1,11 +1,20 @@
 //! Builds images in memory: linked ones by hand (object::write makes relocatable objects only), the rest with object::write.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use std::sync::Arc;
+
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
+use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
+use simple_markers_resolver::image::Kind;
+use simple_markers_resolver::location::{Expr, Location, Source};
 use simple_markers_resolver::record::declaration::Declaration;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
+use simple_markers_resolver::resolve::{
+    Argument, DebugSource, DeclaredArgument, Diagnostic, Encoding, Inlined, Marker, Origin, Place, Resolution,
+    ResolvedImage, Severity, Survival, Verdict,
+};
 
 pub(crate) const PROGBITS: u32 = 1;
 pub(crate) const NOBITS: u32 = 8;
@@ -323,4 +332,155 @@ pub(crate) fn dwarf() -> (Vec<u8>, Vec<u8>) {
     unit.extend_from_slice(&0x20u32.to_le_bytes());
     unit.push(0);
     (abbrev, [(unit.len() as u32).to_le_bytes().to_vec(), unit].concat())
+}
+
+/// An argument that was resolved: text, verdict, location or why not.
+fn argument(text: &str, verdict: Verdict, location: Option<&str>, why: Option<&str>) -> Argument {
+    let text: Arc<str> = text.into();
+    Argument {
+        verdict: Some(verdict),
+        location: location.map(Into::into),
+        why: why.map(Into::into),
+        ..Argument::unresolved(&text)
+    }
+}
+
+/// A value that holds a case of everything that a report can say: each verdict, inlined functions, several sites, the nearest line, an
+/// offset in a section, dead and eliminated and unknown markers. By hand, for no one image has it all.
+pub(crate) fn everything() -> Resolution {
+    use simple_markers_resolver::resolve::Site;
+    let site = |address, origin| Site {
+        place: Some(Place::Address(Vaddr(address))),
+        file_offset: Some(FileOffset(address - 0x1000)),
+        symbol: Some("_Z3runv".into()),
+        symbol_offset: Some(address - 0x1000),
+        function: Some("run()".into()),
+        inlined: Vec::new(),
+        scope_ended: false,
+        column: Some(5),
+        origin,
+        anchored: false,
+        args: Vec::new(),
+    };
+    let computed = Location::whole(Source::Value(Expr::constant(0)));
+    let args = vec![
+        Argument {
+            name: "self".into(),
+            type_name: Some("usize".into()),
+            size: Some(8),
+            encoding: Some(Encoding::Unsigned),
+            ..argument("self.queue.depth", Verdict::Live, Some("*(%rdi+0x18)"), None)
+        },
+        Argument {
+            is_kept: true,
+            size: Some(4),
+            encoding: Some(Encoding::Signed),
+            ..argument("tag", Verdict::Live, Some("%esi"), None)
+        },
+        Argument {
+            type_name: Some("int".into()),
+            size: Some(4),
+            encoding: Some(Encoding::Signed),
+            mismatch: Some("`%s` expects a string, given `int`".into()),
+            ..argument("limit", Verdict::Constant, Some("= 64"), None)
+        },
+        Argument {
+            type_name: Some("struct span".into()),
+            size: Some(16),
+            ..argument("span", Verdict::Partial, Some("%rax, 8 bytes gone"), Some("bytes 8 to 15 are gone"))
+        },
+        argument("request", Verdict::Entry, None, None),
+        Argument {
+            type_name: Some("struct device *".into()),
+            size: Some(8),
+            ranges: vec![0x1000..0x100c, 0x1020..0x1030],
+            ..argument("device", Verdict::Lost, None, Some("no location covers this address (optimised out)"))
+        },
+        argument("CURRENT", Verdict::Absent, None, None),
+        argument("total", Verdict::Unsupported, None, Some("DW_OP_xderef")),
+        Argument::unresolved(&"rest".into()),
+    ];
+    let conversions = ["%zu", "%d", "%s", "%p", "%p", "%p", "%p", "%d"];
+    let declared = |index: usize, argument: &Argument| DeclaredArgument {
+        text: Arc::clone(&argument.text),
+        conversion: conversions.get(index).map(|conversion| Arc::from(*conversion)),
+    };
+    let marker = |name: &str, line| Marker {
+        id: 0,
+        name: name.into(),
+        file: "queue.c".into(),
+        line,
+        column: Some(5),
+        format: "".into(),
+        description: "".into(),
+        args: [].into(),
+        declared: true,
+        survival: Some(Survival::Live),
+        sites: Vec::new(),
+    };
+    let inlined = vec![
+        Inlined { function: "submit".into(), call_file: Some("queue.c".into()), call_line: Some(40) },
+        Inlined { function: "drain".into(), call_file: None, call_line: None },
+    ];
+    let mut second = args.clone();
+    second[0].location = Some("(%rsi & 0xffffffff) * 2".into());
+    second[0].value = Some(computed);
+    second[1] = argument("tag", Verdict::Lost, None, None);
+    let whole = Marker {
+        format: "depth %zu".into(),
+        description: "depth $self.queue.depth".into(),
+        args: args.iter().enumerate().map(|(index, argument)| declared(index, argument)).collect(),
+        sites: vec![
+            Site { inlined, scope_ended: true, args, ..site(0x1010, Origin::Record) },
+            Site { args: second, ..site(0x1040, Origin::Nearest { line: 14 }) },
+            Site {
+                place: None,
+                file_offset: None,
+                symbol: None,
+                symbol_offset: None,
+                function: None,
+                ..site(0x1000, Origin::Record)
+            },
+        ],
+        ..marker("queue:all", 12)
+    };
+    let nameless =
+        Site { symbol: None, symbol_offset: None, function: None, file_offset: None, ..site(0x2000, Origin::Record) };
+    let markers = vec![
+        whole,
+        Marker { survival: Some(Survival::Eliminated), column: None, ..marker("queue:gone", 20) },
+        Marker {
+            survival: Some(Survival::Discarded),
+            sites: vec![Site { place: None, ..nameless.clone() }],
+            ..marker("queue:dropped", 30)
+        },
+        Marker { survival: None, ..marker("queue:unknown", 40) },
+        Marker { declared: false, sites: vec![nameless], ..marker("queue:nameless", 50) },
+    ];
+    let section = Place::Section { section: ".text.f".into(), offset: SectionOffset(8) };
+    let in_section = Site {
+        anchored: true,
+        place: Some(section),
+        symbol: Some("f".into()),
+        function: Some("f".into()),
+        symbol_offset: Some(8),
+        ..site(0x1048, Origin::Line)
+    };
+    let diagnostic = Diagnostic { severity: Severity::Note, section: None, offset: None, message: "a note".to_owned() };
+    let image = |path: &str, kind, markers| ResolvedImage {
+        path: path.to_owned(),
+        module: "queue".into(),
+        build_id: Some("0123456789abcdef".to_owned()),
+        arch: "x86_64",
+        kind,
+        debug: Some(DebugSource { source: "file", path: path.to_owned() }),
+        markers,
+        diagnostics: vec![diagnostic.clone()],
+    };
+    let object = vec![Marker { sites: vec![in_section], ..marker("queue:object", 60) }];
+    let object = ResolvedImage { build_id: None, debug: None, ..image("queue.o", Kind::Relocatable, object) };
+    let mut resolution =
+        Resolution { images: vec![image("build/queue", Kind::Pie, markers), object], failures: Vec::new() };
+    resolution.number();
+    resolution
 }

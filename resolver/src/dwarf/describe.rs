@@ -1,0 +1,301 @@
+//! A picture of a type as plain data, [`Type`]: followed behind pointers to some depth, and no further than some
+//! hundred types.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use gimli::{AttributeValue, constants as dw};
+
+use super::members::{Place, RawMember};
+use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
+use super::units::{DebugInfo, Die};
+use crate::Error;
+use crate::location::Processor;
+use crate::text;
+use crate::types::{Language, Member, Sequence, Shape, Type, Variant, Variants};
+
+/// The most types of one picture.
+const MOST: usize = 512;
+
+/// How deep types are nested, pointers or not.
+const NESTING: u32 = 48;
+
+/// The most enumerators of one type. The largest enumerations of the kernel have some thousand.
+const ENUMERATORS: usize = 4096;
+
+impl DebugInfo<'_> {
+    /// A picture of a type, with what pointers lead to followed `depth` times; numbers and characters behind a pointer
+    /// always are.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of the type itself cannot be read; what is wrong deeper in it is said there, as
+    /// [`Shape::Opaque`].
+    pub fn describe_type(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
+        let mut describer = Describer { info: self, known: HashMap::new(), left: MOST };
+        describer.describe(of, depth, 0)
+    }
+
+    /// Whether a number has a sign.
+    pub(super) fn is_signed(&self, of: TypeRef) -> Result<bool, Error> {
+        let mut of = of;
+        for _ in 0..4 {
+            let Some(stripped) = self.strip(of)? else { return Ok(false) };
+            if let Some(AttributeValue::Encoding(encoding)) = self.own_attribute(stripped.die, dw::DW_AT_encoding)? {
+                return Ok(matches!(encoding, dw::DW_ATE_signed | dw::DW_ATE_signed_char));
+            }
+            match self.type_of(stripped.die)? {
+                Some(inner) if self.type_tag(stripped)? == dw::DW_TAG_enumeration_type => of = inner,
+                _ => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+}
+
+struct Describer<'a, 's> {
+    info: &'a DebugInfo<'s>,
+    known: HashMap<(TypeRef, u32), Arc<Type>>,
+    left: usize,
+}
+
+impl Describer<'_, '_> {
+    fn describe(&mut self, of: Option<TypeRef>, depth: u32, nesting: u32) -> Result<Arc<Type>, Error> {
+        let Some(of) = of else {
+            return Ok(Arc::new(Type { name: "void".into(), size: None, shape: Shape::Void }));
+        };
+        if let Some(known) = self.known.get(&(of, depth)) {
+            return Ok(Arc::clone(known));
+        }
+        let name: Arc<str> = self.info.type_name(Some(of))?.into();
+        let Some(left) = self.left.checked_sub(1) else { return Ok(opaque(name, None, "too many types")) };
+        if nesting > NESTING {
+            return Ok(opaque(name, None, "nested too deep"));
+        }
+        self.left = left;
+        let size = self.info.type_size(of)?;
+        let shape = match self.info.strip(of)? {
+            Some(stripped) => self.shape(stripped, size, depth, nesting)?,
+            None => Shape::Void,
+        };
+        let described = Arc::new(Type { name, size, shape });
+        self.known.insert((of, depth), Arc::clone(&described));
+        Ok(described)
+    }
+
+    /// The type of something in another one, in which an error does not spoil the rest.
+    fn inner(&mut self, of: Option<TypeRef>, depth: u32, nesting: u32) -> Arc<Type> {
+        self.describe(of, depth, nesting + 1).unwrap_or_else(|error| opaque("?".into(), None, &error.to_string()))
+    }
+
+    fn shape(&mut self, of: TypeRef, size: Option<u64>, depth: u32, nesting: u32) -> Result<Shape, Error> {
+        let TypeRef { die, .. } = of;
+        let tag = self.info.type_tag(of)?;
+        if is_pointer(tag) {
+            return self.pointer(die, depth, nesting);
+        }
+        match tag {
+            dw::DW_TAG_base_type => self.base(die, size),
+            dw::DW_TAG_array_type => self.array(of, depth, nesting),
+            dw::DW_TAG_enumeration_type => self.enumeration(die, size),
+            dw::DW_TAG_subroutine_type => Ok(Shape::Function),
+            dw::DW_TAG_unspecified_type => Ok(match &*self.info.text_name(die)? {
+                "decltype(nullptr)" | "nullptr_t" => Shape::Opaque("nullptr".into()),
+                _ => Shape::Void,
+            }),
+            dw::DW_TAG_ptr_to_member_type => Ok(Shape::Opaque("a pointer to a member".into())),
+            _ if is_aggregate(tag) => self.aggregate(die, tag == dw::DW_TAG_union_type, depth, nesting),
+            _ => Ok(Shape::Opaque(tag.to_string().into())),
+        }
+    }
+
+    fn base(&self, die: Die, size: Option<u64>) -> Result<Shape, Error> {
+        let name = self.info.text_name(die)?;
+        let unknown = |what: &str| Ok(Shape::Opaque(what.into()));
+        match self.info.own_attribute(die, dw::DW_AT_endianity)? {
+            None | Some(AttributeValue::Endianity(dw::DW_END_default)) => {}
+            Some(_) => return unknown("a number of a byte order of its own"),
+        }
+        let Some(size) = size else { return unknown("a number of no known size") };
+        if size == 0 {
+            return Ok(Shape::Void);
+        }
+        match self.info.unsigned(die, dw::DW_AT_bit_size)? {
+            Some(bits) if Some(bits) != size.checked_mul(8) => return unknown("a number of some bits"),
+            _ if name.contains("_BitInt(") => return unknown("a number of some bits"),
+            _ => {}
+        }
+        let Some(AttributeValue::Encoding(encoding)) = self.info.own_attribute(die, dw::DW_AT_encoding)? else {
+            return unknown("a number of no known encoding");
+        };
+        Ok(match encoding {
+            dw::DW_ATE_boolean => Shape::Boolean,
+            dw::DW_ATE_UTF => Shape::Character { signed: false },
+            // `signed char` and `unsigned char` are the numbers of C, `char` its character.
+            dw::DW_ATE_signed_char | dw::DW_ATE_unsigned_char if name == "char" => {
+                Shape::Character { signed: encoding == dw::DW_ATE_signed_char }
+            }
+            dw::DW_ATE_signed | dw::DW_ATE_signed_char if size <= 16 => Shape::Integer { signed: true },
+            dw::DW_ATE_unsigned | dw::DW_ATE_unsigned_char if size <= 16 => Shape::Integer { signed: false },
+            dw::DW_ATE_address if size <= 8 => Shape::Pointer { to: None },
+            dw::DW_ATE_float => self.float(&name, size),
+            other => Shape::Opaque(other.to_string().into()),
+        })
+    }
+
+    /// Floats whose bits are those of IEEE 754, and x86's `long double`.
+    fn float(&self, name: &str, size: u64) -> Shape {
+        let x86 = matches!(self.info.processor(), Processor::X86_64 | Processor::I386);
+        let arm = self.info.processor() == Processor::Aarch64;
+        match (size, name) {
+            (2, "_Float16" | "__fp16" | "f16" | "half") | (4 | 8, _) => Shape::Float,
+            (12 | 16, "long double") if x86 => Shape::Float,
+            (16, "long double" | "_Float128" | "__float128" | "f128") if arm => Shape::Float,
+            _ => Shape::Opaque("a float of another format".into()),
+        }
+    }
+
+    fn pointer(&mut self, die: Die, depth: u32, nesting: u32) -> Result<Shape, Error> {
+        if self.info.unsigned(die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
+            return Ok(Shape::Opaque("a pointer into an address space of its own".into()));
+        }
+        let target = self.info.type_of(die)?;
+        let stripped = target.map(|target| self.info.strip(target)).transpose()?.flatten();
+        let Some(stripped) = stripped else {
+            return Ok(Shape::Pointer { to: Some(self.inner(target, 0, nesting)) });
+        };
+        Ok(match self.info.type_tag(stripped)? {
+            dw::DW_TAG_subroutine_type => Shape::Function,
+            dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type | dw::DW_TAG_unspecified_type => {
+                Shape::Pointer { to: Some(self.inner(target, 0, nesting)) }
+            }
+            _ => match depth.checked_sub(1) {
+                Some(depth) => Shape::Pointer { to: Some(self.inner(target, depth, nesting)) },
+                None => Shape::Pointer { to: None },
+            },
+        })
+    }
+
+    fn array(&mut self, of: TypeRef, depth: u32, nesting: u32) -> Result<Shape, Error> {
+        if let Some(what) = self.info.odd_array(of.die)? {
+            return Ok(Shape::Opaque(what.into()));
+        }
+        let dimensions = self.info.dimensions(of.die)?;
+        let count = dimensions.get(of.dimension).and_then(|dimension| dimension.count);
+        let element = self.info.element(of)?;
+        let element = self.inner(element, depth, nesting);
+        let stride = element.size;
+        Ok(Shape::Array { element, count, stride })
+    }
+
+    fn enumeration(&self, die: Die, size: Option<u64>) -> Result<Shape, Error> {
+        let mut raw = Vec::new();
+        let mut is_negative = false;
+        for (child, tag) in self.info.children(die)? {
+            if tag != dw::DW_TAG_enumerator || raw.len() >= ENUMERATORS {
+                continue;
+            }
+            let Some(value) = self.info.own_attribute(child, dw::DW_AT_const_value)? else { continue };
+            let Some(value) = constant(&value) else { continue };
+            is_negative |= value < 0;
+            raw.push((child, value));
+        }
+        // gcc says the underlying type since version 5, and the encoding under -gdwarf-2 and -gdwarf-4
+        // -gno-strict-dwarf.
+        let signed = is_negative || self.info.is_signed(die.into())?;
+        let mut enumerators = Vec::with_capacity(raw.len());
+        for (child, value) in raw {
+            let name = self.info.name(child)?.map_or_else(String::new, |name| text::from_bytes(&name));
+            enumerators.push((Arc::from(name), wrap(value, size.unwrap_or(16), signed)));
+        }
+        match size {
+            Some(1..=16) => Ok(Shape::Enumeration { signed, enumerators: enumerators.into() }),
+            _ => Ok(Shape::Opaque("an enumeration of no known size".into())),
+        }
+    }
+
+    fn aggregate(&mut self, die: Die, is_union: bool, depth: u32, nesting: u32) -> Result<Shape, Error> {
+        if self.info.is_declaration(die)? {
+            return Ok(Shape::Opaque("declared only".into()));
+        }
+        let rust = self.info.language(die) == Language::Rust;
+        if rust {
+            if let Some(sequence) = self.info.sequence(die.into())? {
+                let (data, length) = (self.part(sequence.data, nesting), self.part(sequence.length, nesting));
+                let element = self.behind_pointer(sequence.element, depth, nesting)?;
+                let (kind, offset) = (sequence.kind, sequence.offset);
+                return Ok(Shape::Sequence(Arc::new(Sequence { kind, data, offset, length, element })));
+            }
+            if let Some(variants) = self.info.variants(die)? {
+                let discriminant = match &variants.discriminant {
+                    Some(raw) => match self.member(raw, depth, nesting) {
+                        Some(member) => Some(member),
+                        None => return Ok(Shape::Opaque("a discriminant at no known place".into())),
+                    },
+                    None if variants.variants.len() > 1 => {
+                        return Ok(Shape::Opaque("several variants and nothing that tells them apart".into()));
+                    }
+                    None => None,
+                };
+                let mut described = Vec::with_capacity(variants.variants.len());
+                for raw in &variants.variants {
+                    let name = raw.name().into();
+                    let members = self.all(&raw.members, depth, nesting);
+                    described.push(Variant { values: raw.values.clone(), name, members });
+                }
+                let common = self.info.members(die)?;
+                let common = self.all(&common, depth, nesting);
+                return Ok(Shape::Variants(Arc::new(Variants { discriminant, variants: described, common })));
+            }
+        }
+        let members = self.info.members(die)?;
+        let members = self.all(&members, depth, nesting).into();
+        Ok(if is_union { Shape::Union { members } } else { Shape::Struct { members } })
+    }
+
+    /// What stands behind a pointer that is part of a type of the library.
+    fn behind_pointer(&mut self, of: TypeRef, depth: u32, nesting: u32) -> Result<Option<Arc<Type>>, Error> {
+        let is_base = match self.info.strip(of)? {
+            Some(of) => self.info.type_tag(of)? == dw::DW_TAG_base_type,
+            None => true,
+        };
+        Ok(match (is_base, depth.checked_sub(1)) {
+            (true, _) => Some(self.inner(Some(of), 0, nesting)),
+            (false, Some(depth)) => Some(self.inner(Some(of), depth, nesting)),
+            (false, None) => None,
+        })
+    }
+
+    fn part(&mut self, (bit_offset, of): (u64, TypeRef), nesting: u32) -> Member {
+        Member { name: "".into(), bit_offset, bit_size: None, of: self.inner(Some(of), 0, nesting) }
+    }
+
+    fn all(&mut self, members: &[RawMember], depth: u32, nesting: u32) -> Vec<Member> {
+        let place = |raw: &RawMember| match raw.place {
+            Ok(_) => None,
+            Err(ref why) => Some(why.clone()),
+        };
+        let mut described = Vec::with_capacity(members.len());
+        for raw in members {
+            match self.member(raw, depth, nesting) {
+                Some(member) => described.push(member),
+                None => {
+                    let why = place(raw).unwrap_or_default();
+                    let of = opaque("?".into(), None, &why);
+                    described.push(Member { name: raw.name.as_str().into(), bit_offset: 0, bit_size: None, of });
+                }
+            }
+        }
+        described
+    }
+
+    fn member(&mut self, raw: &RawMember, depth: u32, nesting: u32) -> Option<Member> {
+        let Ok(Place { bit_offset, bit_size }) = raw.place else { return None };
+        let of = self.inner(raw.of, depth, nesting);
+        Some(Member { name: raw.name.as_str().into(), bit_offset, bit_size, of })
+    }
+}
+
+fn opaque(name: Arc<str>, size: Option<u64>, why: &str) -> Arc<Type> {
+    Arc::new(Type { name, size, shape: Shape::Opaque(why.into()) })
+}

@@ -1,0 +1,51 @@
+//! Values that registers had on entry to the function (`DW_OP_entry_value`; DWARF 5, 2.5.1.7).
+//!
+//! Compilers write one where the register holds something else by now. It is recovered only where that is proved wrong:
+//! at the entry itself, or where call frame information says that the function keeps it. Asking the caller is left out.
+
+use gimli::{Encoding, Expression};
+
+use super::expression::{Around, Reading, Refusal};
+use super::sections::Reader;
+use crate::location::{Expr, Names, Node, Processor, ValueType};
+
+/// Names of registers and of nothing else.
+struct Registers {
+    processor: Processor,
+    address_size: u8,
+}
+
+impl Names for Registers {
+    fn processor(&self) -> Processor {
+        self.processor
+    }
+
+    fn address_size(&self) -> u8 {
+        self.address_size
+    }
+}
+
+impl<'s> Reading<'_, 's> {
+    /// The value that an expression had on entry, where it can be read at the place.
+    pub(super) fn entry_value(
+        &self,
+        unit: Option<usize>,
+        encoding: Encoding,
+        expression: Expression<Reader<'s>>,
+    ) -> Result<Expr, Refusal> {
+        let value = self.value(unit, encoding, expression)?;
+        let info = self.info;
+        if let Around::Frame(frame) | Around::Nowhere(frame) = self.around {
+            if frame.at_entry {
+                return Ok(value);
+            }
+            if let Node::Register(register, ValueType::Generic) = value.node() {
+                if let Some(saved) = info.saved(frame, *register, self.depth.saturating_add(1))? {
+                    return Ok(saved);
+                }
+            }
+        }
+        let names = Registers { processor: info.processor(), address_size: info.sections.address_size() };
+        Err(Refusal::Entry(format!("{} on entry", value.words(&names))))
+    }
+}

@@ -1,0 +1,582 @@
+//! DWARF's expressions as data: the stack machine run over computations instead of numbers (DWARF 5, 2.5 and 2.6.1).
+//!
+//! An expression is taken whole or refused with a reason that names the operation. Nothing is read: registers and
+//! memory are steps of the computation. What the stack machine leaves to its surroundings is in [`super::frame`] and
+//! [`super::entry_value`].
+
+use gimli::{DieReference, Encoding, Expression, Operation, Reader as _, UnitOffset, constants as dw};
+
+use super::frame::Frame;
+use super::sections::Reader;
+use super::units::{DebugInfo, Die};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::location::{
+    Binary, Expr, HEAVIEST, InfoOffset, Location, Node, Piece, Register, Source, Unary, Unbuildable, Value, ValueType,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Why an expression is not taken.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It asks for a value from the time of entry to the function: which one.
+    Entry(String),
+    /// It asks for what we cannot stand for: names the operation or form.
+    Unsupported(String),
+    /// The debug information cannot be read there.
+    Broken(Error),
+}
+
+impl Refusal {
+    pub(super) fn too_large() -> Self {
+        Self::Unsupported(format!("a location of more than {HEAVIEST} steps"))
+    }
+
+    fn malformed(what: impl std::fmt::Display) -> Self {
+        Self::Unsupported(format!("a malformed location: {what}"))
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<gimli::Error> for Refusal {
+    fn from(error: gimli::Error) -> Self {
+        Self::malformed(error)
+    }
+}
+
+/// What surrounds an expression.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Around<'a> {
+    /// A place in a function.
+    Frame(&'a Frame),
+    /// The same, for an expression that cannot count from the frame base, for it makes it.
+    Nowhere(&'a Frame),
+    /// No place: only whether the expression is one that can be read is of interest.
+    Anywhere,
+}
+
+impl Around<'_> {
+    pub(super) fn pc(&self) -> Option<Vaddr> {
+        match self {
+            Self::Frame(frame) | Self::Nowhere(frame) => Some(frame.pc),
+            Self::Anywhere => None,
+        }
+    }
+}
+
+/// How expressions are read.
+#[derive(Clone, Debug)]
+pub(super) struct Reading<'i, 's> {
+    pub(super) info: &'i DebugInfo<'s>,
+    pub(super) around: Around<'i>,
+    /// How many expressions this one stands in: calls, frame bases, entry values.
+    pub(super) depth: u8,
+}
+
+/// The most expressions that stand in one another. Compilers make three (`DW_OP_fbreg` in `DW_OP_call4`, its CFA an
+/// expression).
+const NESTED: u8 = 16;
+
+/// The most values on the stack, and the most pieces: far above what compilers write.
+const STACK: usize = 256;
+const PIECES: usize = 4096;
+
+impl<'s> Reading<'_, 's> {
+    /// The location that an expression of `from` describes; `None` where it says that the value is nowhere.
+    pub(super) fn location(&self, from: Die, expression: Expression<Reader<'s>>) -> Result<Option<Location>, Refusal> {
+        let encoding = self.info.unit(from.unit)?.encoding();
+        let mut run = self.run()?;
+        run.operations(Some(from.unit), encoding, expression.0, self.depth)?;
+        run.location()
+    }
+
+    /// The value that an expression leaves on top of the stack.
+    pub(super) fn value(
+        &self,
+        unit: Option<usize>,
+        encoding: Encoding,
+        expression: Expression<Reader<'s>>,
+    ) -> Result<Expr, Refusal> {
+        let mut run = self.run()?;
+        run.operations(unit, encoding, expression.0, self.depth)?;
+        match run {
+            Run { complete: None | Some(Source::Value(_)), pieces, .. } if !pieces.is_empty() => {
+                Err(Refusal::malformed("pieces where a value is expected"))
+            }
+            Run { complete: Some(Source::Value(value)), .. } => Ok(value),
+            Run { complete: Some(Source::Register(register)), pieces, .. } if pieces.is_empty() => {
+                Expr::new(Node::Register(register, ValueType::Generic)).ok_or_else(Refusal::too_large)
+            }
+            Run { complete: None, mut stack, .. } => stack.pop().ok_or_else(|| Refusal::malformed("an empty stack")),
+            _ => Err(Refusal::malformed("a location where a value is expected")),
+        }
+    }
+
+    fn run(&self) -> Result<Run<'_, '_, 's>, Refusal> {
+        let address_size = self.info.sections.address_size();
+        Ok(Run { reading: self, address_size, stack: Vec::new(), pieces: Vec::new(), complete: None, weight: 0 })
+    }
+}
+
+/// An expression that is being read.
+struct Run<'r, 'i, 's> {
+    reading: &'r Reading<'i, 's>,
+    address_size: u8,
+    stack: Vec<Expr>,
+    pieces: Vec<Piece>,
+    /// A location that only a piece may follow, or the end.
+    complete: Option<Source>,
+    /// Of all pieces.
+    weight: u32,
+}
+
+/// An operation, as far as gimli is not to read it.
+enum Read<'s> {
+    Piece { bits: u64, offset: u64 },
+    Other(Operation<Reader<'s>>, gimli::DwOp),
+}
+
+impl<'s> Run<'_, '_, 's> {
+    fn operations(
+        &mut self,
+        unit: Option<usize>,
+        encoding: Encoding,
+        mut bytes: Reader<'s>,
+        depth: u8,
+    ) -> Result<(), Refusal> {
+        if depth > NESTED {
+            return Err(Refusal::malformed("expressions that stand in one another too often"));
+        }
+        while !bytes.is_empty() {
+            self.reading.info.pay(1)?;
+            match read(&mut bytes, encoding)? {
+                Read::Other(Operation::Nop, _) => {}
+                Read::Piece { bits, offset } => self.piece(bits, offset)?,
+                Read::Other(..) if self.complete.is_some() => {
+                    return Err(Refusal::malformed("operations after the end of a location"));
+                }
+                Read::Other(Operation::Skip { target }, _) => {
+                    let forward = usize::try_from(target).map_err(|_| {
+                        Refusal::Unsupported("DW_OP_skip: a location that branches backwards".to_owned())
+                    })?;
+                    bytes.skip(forward)?;
+                }
+                Read::Other(operation, name) => self.operation(unit, encoding, operation, name, depth)?,
+            }
+            if self.stack.len() > STACK {
+                return Err(Refusal::too_large());
+            }
+        }
+        Ok(())
+    }
+
+    /// The location that came out.
+    fn location(mut self) -> Result<Option<Location>, Refusal> {
+        if !self.pieces.is_empty() {
+            if self.complete.is_some() || !self.stack.is_empty() {
+                return Err(Refusal::malformed("something after the last piece"));
+            }
+            let is_gone = self.pieces.iter().all(|piece| piece.source == Source::Gone);
+            return Ok((!is_gone).then(|| Location { pieces: self.pieces.into() }));
+        }
+        let source = match self.complete.take() {
+            Some(source) => source,
+            None if self.stack.is_empty() => return Ok(None),
+            None => Source::Memory(self.pop_address()?),
+        };
+        Ok(Some(Location::whole(source)))
+    }
+
+    /// `DW_OP_piece`, `DW_OP_bit_piece`: what came since the last one is the location of the bits, nothing where
+    /// nothing came.
+    fn piece(&mut self, bits: u64, offset: u64) -> Result<(), Refusal> {
+        let source = match self.complete.take() {
+            Some(source) => source,
+            None if self.stack.is_empty() => Source::Gone,
+            None => Source::Memory(self.pop_address()?),
+        };
+        if !self.stack.is_empty() {
+            return Err(Refusal::malformed("values left on the stack at a piece"));
+        }
+        if let Source::Memory(expr) | Source::Value(expr) = &source {
+            self.weight = self.weight.saturating_add(expr.weight());
+        }
+        if self.weight > HEAVIEST || self.pieces.len() >= PIECES {
+            return Err(Refusal::too_large());
+        }
+        if bits != 0 {
+            self.pieces.push(Piece { bits: Some(bits), source, offset });
+        }
+        Ok(())
+    }
+
+    fn operation(
+        &mut self,
+        unit: Option<usize>,
+        encoding: Encoding,
+        operation: Operation<Reader<'s>>,
+        name: gimli::DwOp,
+        depth: u8,
+    ) -> Result<(), Refusal> {
+        if let Some(operation) = unary(&operation) {
+            let of = self.pop()?;
+            return self.push(Expr::unary(operation, &of, self.address_size));
+        }
+        if let Some(operation) = binary(&operation) {
+            let (b, a) = (self.pop()?, self.pop()?);
+            return self.push(Expr::binary(operation, &a, &b, self.address_size));
+        }
+        match operation {
+            Operation::UnsignedConstant { value } => self.constant(value),
+            Operation::SignedConstant { value } => self.constant(value as u64),
+            Operation::Address { address } => self.push_node(Node::Address(Vaddr(address))),
+            Operation::AddressIndex { index } => {
+                let address = self.indexed(unit, index)?;
+                self.push_node(Node::Address(Vaddr(address)))
+            }
+            Operation::ConstantIndex { index } => {
+                let value = self.indexed(unit, index)?;
+                self.constant(value)
+            }
+            Operation::TypedLiteral { base_type, value } => {
+                let of = self.base_type(unit, base_type, name)?;
+                let bits = literal(of, value, self.address_size, name)?;
+                self.stack.push(Expr::of(Value::new(of, bits, self.address_size)));
+                Ok(())
+            }
+            Operation::Drop => self.pop().map(|_| ()),
+            Operation::Pick { index } => {
+                let at = self.stack.len().checked_sub(usize::from(index).saturating_add(1));
+                let value = at.and_then(|at| self.stack.get(at)).cloned();
+                self.stack.push(value.ok_or_else(empty)?);
+                Ok(())
+            }
+            Operation::Swap => {
+                let (b, a) = (self.pop()?, self.pop()?);
+                self.stack.extend([b, a]);
+                Ok(())
+            }
+            Operation::Rot => {
+                let (c, b, a) = (self.pop()?, self.pop()?, self.pop()?);
+                self.stack.extend([c, a, b]);
+                Ok(())
+            }
+            Operation::PlusConstant { value } => {
+                let a = self.pop()?;
+                let of = a.value_type();
+                if matches!(of, ValueType::Float(_)) {
+                    return Err(types(name));
+                }
+                let b = Expr::of(Value::new(of, value, self.address_size));
+                self.push(Expr::binary(Binary::Plus, &a, &b, self.address_size))
+            }
+            Operation::Deref { space: true, .. } => {
+                Err(Refusal::Unsupported(format!("{name}: more than one address space")))
+            }
+            Operation::Deref { base_type, size, .. } => self.memory(unit, base_type, size, name),
+            Operation::Register { register } => {
+                let register = self.register(register, name)?;
+                self.complete = Some(Source::Register(register));
+                Ok(())
+            }
+            Operation::RegisterOffset { register, offset, base_type } => {
+                let register = self.register(register, name)?;
+                let of = self.base_type(unit, base_type, name)?;
+                let value = Expr::new(Node::Register(register, of)).ok_or_else(Refusal::too_large)?;
+                self.push_sum(&value, offset)
+            }
+            Operation::FrameOffset { offset } => {
+                let base = match self.reading.around {
+                    Around::Frame(frame) => self.reading.info.frame_base(frame, depth.saturating_add(1))?,
+                    Around::Nowhere(_) => return Err(Refusal::malformed("a frame base that counts from itself")),
+                    Around::Anywhere => placeholder(),
+                };
+                self.push_sum(&base, offset)
+            }
+            Operation::CallFrameCFA => {
+                let cfa = match self.reading.around {
+                    Around::Frame(frame) | Around::Nowhere(frame) => {
+                        self.reading.info.cfa(frame, depth.saturating_add(1))?
+                    }
+                    Around::Anywhere => placeholder(),
+                };
+                self.stack.push(cfa);
+                Ok(())
+            }
+            Operation::PushObjectAddress => {
+                Err(Refusal::Unsupported("DW_OP_push_object_address: there is no object".to_owned()))
+            }
+            Operation::TLS => {
+                let offset = self.pop()?;
+                // gcc writes the offset as an address on some targets; it is none.
+                let offset = match offset.node() {
+                    Node::Address(offset) => Expr::constant(offset.0),
+                    _ => self.address(&offset)?,
+                };
+                self.push_node(Node::ThreadLocal(offset))
+            }
+            Operation::Call { offset } => self.call(unit, offset, name, depth),
+            Operation::EntryValue { expression } => {
+                let reading = Reading { depth: depth.saturating_add(1), ..self.reading.clone() };
+                let value = reading.entry_value(unit, encoding, Expression(expression))?;
+                self.stack.push(value);
+                Ok(())
+            }
+            Operation::Convert { base_type } => {
+                let (to, of) = (self.base_type(unit, base_type, name)?, self.pop()?);
+                self.push(Expr::convert(to, &of, self.address_size))
+            }
+            Operation::Reinterpret { base_type } => {
+                let (to, of) = (self.base_type(unit, base_type, name)?, self.pop()?);
+                self.push(Expr::reinterpret(to, &of, self.address_size))
+            }
+            Operation::ImplicitValue { data } => {
+                self.complete = Some(Source::Bytes(data.slice().into()));
+                Ok(())
+            }
+            Operation::StackValue => {
+                self.complete = Some(Source::Value(self.pop()?));
+                Ok(())
+            }
+            Operation::ImplicitPointer { value, byte_offset } => {
+                let variable = InfoOffset(value.0 as u64);
+                self.complete = Some(Source::Pointee { variable, offset: byte_offset });
+                Ok(())
+            }
+            Operation::ParameterRef { .. } => {
+                Err(Refusal::Entry("an argument as the caller passed it (DW_OP_GNU_parameter_ref)".to_owned()))
+            }
+            Operation::Bra { .. } => Err(Refusal::Unsupported("DW_OP_bra: a location that branches".to_owned())),
+            _ => Err(Refusal::Unsupported(name.to_string())),
+        }
+    }
+
+    fn pop(&mut self) -> Result<Expr, Refusal> {
+        self.stack.pop().ok_or_else(empty)
+    }
+
+    fn pop_address(&mut self) -> Result<Expr, Refusal> {
+        let value = self.pop()?;
+        self.address(&value)
+    }
+
+    /// A value as an address.
+    fn address(&self, value: &Expr) -> Result<Expr, Refusal> {
+        if matches!(value.value_type(), ValueType::Float(_)) {
+            return Err(Refusal::malformed("a floating-point number for an address"));
+        }
+        built(Expr::convert(ValueType::Generic, value, self.address_size))
+    }
+
+    fn push(&mut self, value: Result<Expr, Unbuildable>) -> Result<(), Refusal> {
+        self.stack.push(built(value)?);
+        Ok(())
+    }
+
+    fn push_node(&mut self, node: Node) -> Result<(), Refusal> {
+        self.stack.push(Expr::new(node).ok_or_else(Refusal::too_large)?);
+        Ok(())
+    }
+
+    fn constant(&mut self, value: u64) -> Result<(), Refusal> {
+        self.stack.push(Expr::of(Value::new(ValueType::Generic, value, self.address_size)));
+        Ok(())
+    }
+
+    fn push_sum(&mut self, base: &Expr, offset: i64) -> Result<(), Refusal> {
+        if offset == 0 {
+            self.stack.push(base.clone());
+            return Ok(());
+        }
+        let offset = Expr::of(Value::new(ValueType::Generic, offset as u64, self.address_size));
+        self.push(Expr::binary(Binary::Plus, base, &offset, self.address_size))
+    }
+
+    fn memory(&mut self, unit: Option<usize>, of: UnitOffset, size: u8, name: gimli::DwOp) -> Result<(), Refusal> {
+        let to = self.base_type(unit, of, name)?;
+        let most = to.size(self.address_size);
+        if size == 0 || size > most || (to != ValueType::Generic && size != most) {
+            return Err(Refusal::malformed(format_args!("{name} of {size} bytes for a type of {most}")));
+        }
+        let address = self.pop_address()?;
+        self.push_node(Node::Memory { address, size, to })
+    }
+
+    fn register(&self, register: gimli::Register, name: gimli::DwOp) -> Result<Register, Refusal> {
+        let register = Register(register.0);
+        let processor = self.reading.info.processor();
+        if register.is_x87(processor) {
+            return Err(Refusal::Unsupported(format!("{name}: {}, an x87 register", register.name(processor))));
+        }
+        Ok(register)
+    }
+
+    fn indexed(&self, unit: Option<usize>, index: gimli::DebugAddrIndex) -> Result<u64, Refusal> {
+        let unit = unit.ok_or_else(|| Refusal::malformed("an index of an address outside of any unit"))?;
+        Ok(self.reading.info.dwarf.address(self.reading.info.unit(unit)?, index)?)
+    }
+
+    /// `DW_OP_call2` and its like: the operations of another entry's location stand in the place of the call.
+    fn call(&mut self, unit: Option<usize>, callee: DieReference, name: gimli::DwOp, depth: u8) -> Result<(), Refusal> {
+        let info = self.reading.info;
+        let die = match (callee, unit) {
+            (DieReference::UnitRef(offset), Some(unit)) => Some(Die { unit, offset: offset.0 }),
+            (DieReference::DebugInfoRef(offset), _) => info.die_at(InfoOffset(offset.0 as u64)),
+            (DieReference::UnitRef(_), None) => None,
+        };
+        let die = die.ok_or_else(|| Refusal::malformed(format_args!("{name} to an entry that is not there")))?;
+        match info.attribute(die, dw::DW_AT_location)? {
+            // "If there is no such attribute, then there is no effect" (DWARF 5, 2.5.1.5).
+            None => Ok(()),
+            Some((from, gimli::AttributeValue::Exprloc(expression))) => {
+                let encoding = info.unit(from.unit)?.encoding();
+                self.operations(Some(from.unit), encoding, expression.0, depth.saturating_add(1))
+            }
+            Some(_) => Err(Refusal::Unsupported(format!("{name}: to an entry with a location list"))),
+        }
+    }
+
+    /// The type that an entry describes; the generic one for offset 0 (DWARF 5, 2.5.1.6).
+    fn base_type(&self, unit: Option<usize>, offset: UnitOffset, name: gimli::DwOp) -> Result<ValueType, Refusal> {
+        if offset.0 == 0 {
+            return Ok(ValueType::Generic);
+        }
+        let info = self.reading.info;
+        let unit = unit.ok_or_else(|| Refusal::malformed("a type outside of any unit"))?;
+        let die = Die { unit, offset: offset.0 };
+        if info.tag(die)? != dw::DW_TAG_base_type {
+            return Err(Refusal::malformed(format_args!("{name}: a type that is no base type")));
+        }
+        let encoding = match info.own_attribute(die, dw::DW_AT_encoding)? {
+            Some(gimli::AttributeValue::Encoding(encoding)) => encoding,
+            _ => gimli::DwAte(0),
+        };
+        let size = info.unsigned(die, dw::DW_AT_byte_size)?.unwrap_or(0);
+        let type_name = info.name(die)?.map(|name| crate::text::from_bytes(&name)).unwrap_or_default();
+        let refuse = |what: &str| Err(Refusal::Unsupported(format!("{name}: {what} `{type_name}` of {size} bytes")));
+        // LLVM's `DW_ATE_unsigned_1` has 1 bit, in 0 bytes or, from LLVM 15 on, in one; its bits are in its name only.
+        let bits = type_name.strip_prefix("DW_ATE_").and_then(|name| name.rsplit('_').next()?.parse::<u64>().ok());
+        if info.own_attribute(die, dw::DW_AT_bit_size)?.is_some()
+            || bits.is_some_and(|bits| bits != size.wrapping_mul(8))
+        {
+            return refuse("a type of bits,");
+        }
+        if info.own_attribute(die, dw::DW_AT_endianity)?.is_some() {
+            return refuse("a type with a byte order of its own,");
+        }
+        match (encoding, size) {
+            (dw::DW_ATE_signed | dw::DW_ATE_signed_char, 1 | 2 | 4 | 8) => Ok(ValueType::Signed(size as u8)),
+            (
+                dw::DW_ATE_unsigned
+                | dw::DW_ATE_unsigned_char
+                | dw::DW_ATE_boolean
+                | dw::DW_ATE_UTF
+                | dw::DW_ATE_address,
+                1 | 2 | 4 | 8,
+            ) => Ok(ValueType::Unsigned(size as u8)),
+            (dw::DW_ATE_float, 4 | 8) => Ok(ValueType::Float(size as u8)),
+            _ => refuse("a type"),
+        }
+    }
+}
+
+/// Reads an operation. gimli multiplies the size of a piece without looking, so pieces are read here.
+fn read<'s>(bytes: &mut Reader<'s>, encoding: Encoding) -> Result<Read<'s>, Refusal> {
+    let mut ahead = *bytes;
+    let name = gimli::DwOp(ahead.read_u8()?);
+    match name {
+        dw::DW_OP_piece => {
+            let bits = ahead.read_uleb128()?.checked_mul(8);
+            *bytes = ahead;
+            Ok(Read::Piece { bits: bits.ok_or_else(Refusal::too_large)?, offset: 0 })
+        }
+        dw::DW_OP_bit_piece => {
+            let (bits, offset) = (ahead.read_uleb128()?, ahead.read_uleb128()?);
+            *bytes = ahead;
+            Ok(Read::Piece { bits, offset })
+        }
+        _ => match Operation::parse(bytes, encoding) {
+            Ok(operation) => Ok(Read::Other(operation, name)),
+            Err(gimli::Error::InvalidExpression(_)) => Err(Refusal::Unsupported(match name.0 {
+                0xf0 => "DW_OP_GNU_uninit: a variable without a value yet".to_owned(),
+                0xf1 => "DW_OP_GNU_encoded_addr".to_owned(),
+                0xfd => "DW_OP_GNU_variable_value".to_owned(),
+                _ => format!("operation {:#x}, which we do not know", name.0),
+            })),
+            Err(error) => Err(error.into()),
+        },
+    }
+}
+
+/// The bits of `DW_OP_const_type`.
+fn literal(of: ValueType, mut bytes: Reader<'_>, address_size: u8, name: gimli::DwOp) -> Result<u64, Refusal> {
+    let size = of.size(address_size);
+    if of == ValueType::Generic || bytes.len() != usize::from(size) {
+        return Err(Refusal::malformed(format_args!("{name} of {} bytes for a type of {size}", bytes.len())));
+    }
+    Ok(match size {
+        1 => bytes.read_u8()?.into(),
+        2 => bytes.read_u16()?.into(),
+        4 => bytes.read_u32()?.into(),
+        _ => bytes.read_u64()?,
+    })
+}
+
+fn built(value: Result<Expr, Unbuildable>) -> Result<Expr, Refusal> {
+    value.map_err(|error| match error {
+        Unbuildable::TooLarge => Refusal::too_large(),
+        Unbuildable::Types => Refusal::Unsupported("a computation that mixes types".to_owned()),
+    })
+}
+
+fn types(name: gimli::DwOp) -> Refusal {
+    Refusal::Unsupported(format!("{name} of a floating-point number"))
+}
+
+fn empty() -> Refusal {
+    Refusal::malformed("too few values on the stack")
+}
+
+/// Stands for what is known only at a place.
+fn placeholder() -> Expr {
+    Expr::constant(0)
+}
+
+fn unary<R: gimli::Reader>(operation: &Operation<R>) -> Option<Unary> {
+    Some(match operation {
+        Operation::Abs => Unary::Abs,
+        Operation::Neg => Unary::Neg,
+        Operation::Not => Unary::Not,
+        _ => return None,
+    })
+}
+
+fn binary<R: gimli::Reader>(operation: &Operation<R>) -> Option<Binary> {
+    Some(match operation {
+        Operation::And => Binary::And,
+        Operation::Div => Binary::Div,
+        Operation::Minus => Binary::Minus,
+        Operation::Mod => Binary::Mod,
+        Operation::Mul => Binary::Mul,
+        Operation::Or => Binary::Or,
+        Operation::Plus => Binary::Plus,
+        Operation::Shl => Binary::Shl,
+        Operation::Shr => Binary::Shr,
+        Operation::Shra => Binary::Shra,
+        Operation::Xor => Binary::Xor,
+        Operation::Eq => Binary::Eq,
+        Operation::Ge => Binary::Ge,
+        Operation::Gt => Binary::Gt,
+        Operation::Le => Binary::Le,
+        Operation::Lt => Binary::Lt,
+        Operation::Ne => Binary::Ne,
+        _ => return None,
+    })
+}

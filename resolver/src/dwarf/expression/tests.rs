@@ -1,0 +1,421 @@
+//! Expressions by hand, operation by operation, and by chance, against gimli's evaluator.
+
+use gimli::{EvaluationResult, RunTimeEndian, Value as Theirs, ValueType as TheirType};
+use object::Architecture;
+
+use super::super::location_list::Described;
+use super::super::testing::{BIAS, Build, Fake, THREAD, die, frame, frames, mix};
+use super::*;
+use crate::location::{Machine as _, Unreadable};
+
+/// What is said of a variable with an expression, in words.
+fn said(expression: &[u8]) -> String {
+    let mut build = Build::new(4, Architecture::X86_64);
+    build.frames = frames();
+    build.base(5, 4, "int");
+    build.base(4, 8, "double");
+    build.base(7, 16, "__int128");
+    build.base(7, 1, "DW_ATE_unsigned_1");
+    let function = build.function(&[0x56]);
+    let called = build.variable(&[0x70, 8]);
+    assert_eq!(called, CALLED);
+    let variable = build.variable(expression);
+    build.with(|info| words(&info.variable(die(variable), &frame(function, 0x20)).expect("readable")))
+}
+
+/// Where the types and the called variable of [`said`] are in its unit.
+const INT: u8 = 20;
+const DOUBLE: u8 = 27;
+const INT128: u8 = 37;
+const BIT: u8 = 49;
+const CALLED: u32 = 85;
+
+fn words(described: &Described) -> String {
+    match described {
+        Described::At { location, .. } => location.words(&Fake { address_size: 8 }),
+        Described::Entry { what } => format!("entry: {what}"),
+        Described::Lost { .. } => "lost".to_owned(),
+        Described::Never => "never".to_owned(),
+        Described::Dropped => "dropped".to_owned(),
+        Described::Unsupported { why } => why.clone(),
+    }
+}
+
+#[test]
+fn every_class_of_operations_is_taken_or_refused_by_name() {
+    let cases: &[(&[u8], &str)] = &[
+        (&[], "lost"),
+        (&[0x55], "%rdi"),
+        (&[0x90, 0x43], "%xmm16"),
+        (&[0x75, 0], "(%rdi)"),
+        (&[0x76, 0x6c], "-0x14(%rbp)"),
+        (&[0x76, 0x6c, 0x9f], "%rbp-0x14"),
+        (&[0x92, 7, 0x10, 0x9f], "%rsp+0x10"),
+        // The frame base is what %rbp holds (clang); the frame of the call is %rsp + 16 here.
+        (&[0x91, 0x6c], "-0x14(%rbp)"),
+        (&[0x9c], "0x10(%rsp)"),
+        (&[0x75, 0x18, 0x06], "*(*(%rdi+0x18))"),
+        (&[0x75, 0x18, 0x94, 4, 0x9f], "*(u32*)(%rdi+0x18)"),
+        (&[0x74, 0, 0x0c, 0xff, 0xff, 0xff, 0xff, 0x1a, 0x32, 0x1e, 0x9f], "(%rsi & 0xffffffff) * 2"),
+        (&[0x74, 0, 0x33, 0x1e, 0x75, 0, 0x22, 0x9f], "%rsi * 3 + %rdi"),
+        (&[0x74, 0, 0x75, 0, 0x22, 0x33, 0x1e, 0x9f], "(%rsi + %rdi) * 3"),
+        (&[0x74, 0, 0x75, 0, 0x1c, 0x35, 0x26, 0x9f], "%rsi - %rdi >>s 5"),
+        (&[0x74, 0, 0x20, 0x1f, 0x9f], "-~%rsi"),
+        (&[0x74, 0, 0x19, 0x9f], "abs(%rsi)"),
+        (&[0x74, 0, 0x30, 0x2d, 0x9f], "%rsi < 0"),
+        (&[0x35, 0x9f], "= 5"),
+        (&[0x09, 0xff, 0x9f], "= -1"),
+        (&[0x08, 200, 0x23, 0x10, 0x34, 0x1e, 0x9f], "= 864"),
+        // 5 8 over + swap - : 5 - 13 ... what has only one value is computed at once.
+        (&[0x35, 0x38, 0x14, 0x22, 0x16, 0x1c, 0x9f], "= 8"),
+        (&[0x31, 0x32, 0x33, 0x17, 0x13, 0x13, 0x9f], "= 3"),
+        (&[0x35, 0x36, 0x15, 1, 0x9f], "= 5"),
+        (&[0x30, 0x75, 0, 0x16, 0x1b, 0x9f], "%rdi / 0"),
+        (&[0x75, 0, 0x30, 0x1d, 0x9f], "%rdi % 0"),
+        (&[0x03, 0x10, 0x40, 0, 0, 0, 0, 0, 0], "*(0x4010 <table+0x10>)"),
+        (&[0x03, 0x10, 0x40, 0, 0, 0, 0, 0, 0, 0x23, 8, 0x9f], "= 0x4018 <table+0x18>"),
+        (&[0x08, 0x10, 0x9b], "*(tls+0x10)"),
+        (&[0x03, 0x10, 0x40, 0, 0, 0, 0, 0, 0, 0xe0], "*(tls+0x4010)"),
+        (&[0x9e, 2, 1, 2], "= 0x201"),
+        (&[0xa0, 0x20, 0, 0, 0, 4], "&the variable at .debug_info+0x20+0x4, a pointer that is nowhere"),
+        (&[0x55, 0x93, 8, 0x54, 0x93, 8], "[0..8) %rdi, [8..16) %rsi"),
+        (&[0x55, 0x93, 8, 0x93, 8], "[0..8) %rdi, [8..16) gone"),
+        (&[0x93, 8], "lost"),
+        (&[0x55, 0x9d, 3, 0, 0x35, 0x9f, 0x9d, 5, 2], "[bits 0..3) %rdi, [bits 3..8) = 5 from bit 2"),
+        (&[0x96, 0x55, 0x96], "%rdi"),
+        (&[0x2f, 1, 0, 0x96, 0x55], "%rdi"),
+        (&[0x98, CALLED as u8, 0, 0x23, 1], "0x9(%rax)"),
+        (&[0xa5, 17, DOUBLE, 0x9f], "(f64)%xmm0"),
+        (&[0xf5, 5, INT, 0xf7, 0, 0x9f], "(u64)(i32)%rdi"),
+        (&[0xa4, INT, 4, 0xfe, 0xff, 0xff, 0xff, 0xa8, 0, 0x9f], "= -2"),
+        (&[0x75, 0, 0xa8, DOUBLE, 0xa9, 0, 0x9f], "bits<u64>((f64)%rdi)"),
+        (&[0x75, 8, 0xa6, 4, INT, 0x9f], "*(i32*)(%rdi+0x8)"),
+        (&[0xa3, 1, 0x55, 0x9f], "entry: %rdi on entry"),
+        (&[0x55, 0x93, 8, 0xf3, 1, 0x54, 0x9f, 0x93, 8], "entry: %rsi on entry"),
+        // %rbx is saved below the frame of the call: what it held on entry is there.
+        (&[0xa3, 1, 0x53, 0x9f], "*(%rsp)"),
+        (&[0xa3, 1, 0x5c, 0x9f], "entry: %r12 on entry"),
+        (&[0xfa, 1, 0, 0, 0, 0x9f], "entry: an argument as the caller passed it (DW_OP_GNU_parameter_ref)"),
+        (&[0x75, 0, 0x28, 0, 0, 0x9f], "DW_OP_bra: a location that branches"),
+        (&[0x2f, 0xfd, 0xff], "DW_OP_skip: a location that branches backwards"),
+        (&[0x75, 0, 0x75, 0, 0x18], "DW_OP_xderef: more than one address space"),
+        (&[0x97], "DW_OP_push_object_address: there is no object"),
+        (&[0x55, 0xf0], "DW_OP_GNU_uninit: a variable without a value yet"),
+        (&[0xfd, 1, 0, 0, 0], "DW_OP_GNU_variable_value"),
+        (&[0xe8], "operation 0xe8, which we do not know"),
+        (&[0x90, 33], "DW_OP_regx: %st(0), an x87 register"),
+        (&[0xa5, 5, INT128, 0x9f], "DW_OP_regval_type: a type `__int128` of 16 bytes"),
+        (&[0x75, 0, 0xa8, BIT, 0x9f], "DW_OP_convert: a type of bits, `DW_ATE_unsigned_1` of 1 bytes"),
+        (&[0xa5, 5, INT, 0x35, 0x22, 0x9f], "a computation that mixes types"),
+        (&[0x22], "a malformed location: too few values on the stack"),
+        (&[0x75, 0, 0x75, 0, 0x93, 8], "a malformed location: values left on the stack at a piece"),
+        (&[0x55, 0x54], "a malformed location: operations after the end of a location"),
+        (&[0x55, 0x93, 8, 0x54], "a malformed location: something after the last piece"),
+        (&[0x93, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], "a location of more than 4096 steps"),
+    ];
+    for (expression, expected) in cases {
+        assert_eq!(said(expression), *expected, "{expression:02x?}");
+    }
+    // 2^200 of them.
+    let mut doubled = vec![0x75, 0];
+    doubled.extend([0x12, 0x22].repeat(100));
+    assert_eq!(said(&doubled), "a location of more than 4096 steps");
+    let deep = [&[0x75, 0][..], &[0x20; 200]].concat();
+    assert!(said(&deep).starts_with("*(~~~"));
+}
+
+/// Numbers that follow from a seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(1);
+        mix(self.0) % bound
+    }
+}
+
+const TYPES: [(u8, u8, TheirType); 10] = [
+    (5, 1, TheirType::I8),
+    (5, 2, TheirType::I16),
+    (5, 4, TheirType::I32),
+    (5, 8, TheirType::I64),
+    (7, 1, TheirType::U8),
+    (7, 2, TheirType::U16),
+    (7, 4, TheirType::U32),
+    (7, 8, TheirType::U64),
+    (4, 4, TheirType::F32),
+    (4, 8, TheirType::F64),
+];
+
+/// An expression that mostly keeps types apart. A float that was computed is not reinterpreted: the bits of a NaN are
+/// nobody's business.
+fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, bool) {
+    let mut bytes = Vec::new();
+    // 0 for the generic type, else the index of a type and 1.
+    let mut stack: Vec<usize> = Vec::new();
+    for _ in 0..=chance.below(14) {
+        match chance.below(13) {
+            0 => bytes.extend([0x30 + chance.below(32) as u8]),
+            1 => bytes.extend([0x09, chance.below(256) as u8]),
+            2 => bytes.extend([0x70 + chance.below(10) as u8, chance.below(128) as u8]),
+            3 => bytes.extend([0x91, chance.below(128) as u8]),
+            4 | 5 => {
+                let of = chance.below(10) as usize;
+                if chance.below(2) == 0 {
+                    bytes.extend([0xa5, 21 + chance.below(4) as u8, types[of]]);
+                } else {
+                    let size = TYPES[of].1;
+                    bytes.extend([0xa4, types[of], size]);
+                    bytes.extend(&mix(chance.below(50)).to_le_bytes()[..usize::from(size)]);
+                }
+                stack.push(of + 1);
+                continue;
+            }
+            6 if !stack.is_empty() => {
+                bytes.extend([[0x19, 0x1f, 0x20][chance.below(3) as usize]]);
+                continue;
+            }
+            7 if stack.last().is_some_and(|of| *of < 9) => {
+                bytes.extend(if chance.below(2) == 0 {
+                    vec![6]
+                } else {
+                    vec![0x94, 1 + chance.below(u64::from(address_size)) as u8]
+                });
+                stack.pop();
+            }
+            8 if !stack.is_empty() => {
+                let from = stack.pop().unwrap_or(0);
+                // gimli takes negative integers for huge ones on the way to a float.
+                let to = chance.below(if (1..=4).contains(&from) { 9 } else { 11 }) as usize;
+                let reinterpret = from < 9 && chance.below(3) == 0;
+                bytes.extend([if reinterpret { 0xa9 } else { 0xa8 }, if to == 0 { 0 } else { types[to - 1] }]);
+                stack.push(to);
+                continue;
+            }
+            9 if stack.last().is_some_and(|of| *of < 9) => {
+                bytes.extend([0x23, chance.below(128) as u8]);
+                continue;
+            }
+            10 if stack.len() > 1 && chance.below(4) == 0 => {
+                bytes.extend([0x16]);
+                let last = stack.len() - 1;
+                stack.swap(last, last - 1);
+                continue;
+            }
+            _ if stack.len() > 1 => {
+                let operations = [
+                    0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x21, 0x22, 0x24, 0x25, 0x26, 0x27, 0x29, 0x2a, 0x2b, 0x2c, 0x2d,
+                    0x2e,
+                ];
+                let (b, a) = (stack.pop().unwrap_or(0), stack.pop().unwrap_or(0));
+                if a > 8 && (1..=4).contains(&b) {
+                    bytes.extend([0xa8, 0]);
+                }
+                if a != b && chance.below(8) != 0 {
+                    // Made the same first.
+                    bytes.extend([0xa8, if a == 0 { 0 } else { types[a - 1] }]);
+                }
+                let operation = operations[chance.below(17) as usize];
+                bytes.extend([operation]);
+                stack.push(if operation >= 0x29 { 0 } else { a });
+                continue;
+            }
+            _ => continue,
+        }
+        stack.push(0);
+    }
+    match chance.below(4) {
+        0 => {}
+        1 => bytes.extend([0x9f, 0x93, 1]),
+        _ => bytes.push(0x9f),
+    }
+    (bytes, stack.len() > 1)
+}
+
+/// What gimli's evaluator makes of it.
+fn theirs(
+    fake: &Fake,
+    bytes: &[u8],
+    encoding: Encoding,
+    types: &[u8],
+) -> gimli::Result<gimli::Piece<gimli::EndianSlice<'static, RunTimeEndian>>> {
+    let number = |bytes: &[u8]| bytes.iter().take(8).rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    let base = |offset: UnitOffset| {
+        let index = types.iter().position(|of| usize::from(*of) == offset.0);
+        index.map_or(TheirType::Generic, |index| TYPES[index].2)
+    };
+    let value = |of: TheirType, bytes: &[u8]| match of {
+        TheirType::F32 => Ok(Theirs::F32(f32::from_bits(number(bytes) as u32))),
+        TheirType::F64 => Ok(Theirs::F64(f64::from_bits(number(bytes)))),
+        of => Theirs::from_u64(of, number(bytes)),
+    };
+    let register = |register: u16| fake.register(Register(register)).unwrap_or_default();
+    let bytes = gimli::EndianSlice::new(bytes.to_vec().leak() as &'static [u8], RunTimeEndian::Little);
+    let mut evaluation = Expression(bytes).evaluation(encoding);
+    let mut result = evaluation.evaluate()?;
+    loop {
+        result = match result {
+            EvaluationResult::Complete => return Ok(evaluation.result()[0]),
+            EvaluationResult::RequiresMemory { address, size, base_type, .. } => {
+                let mut memory = vec![0; usize::from(size)];
+                // gimli extends negative integers to 64 bits whatever the size of an address is.
+                fake.read(crate::address::RuntimeAddress(address & mask(fake.address_size)), &mut memory);
+                evaluation.resume_with_memory(value(base(base_type), &memory)?)?
+            }
+            EvaluationResult::RequiresRegister { register: wanted, base_type } => {
+                evaluation.resume_with_register(value(base(base_type), &register(wanted.0))?)?
+            }
+            EvaluationResult::RequiresFrameBase => evaluation.resume_with_frame_base(number(&register(6)))?,
+            EvaluationResult::RequiresTls(offset) => evaluation.resume_with_tls(offset.wrapping_add(THREAD))?,
+            EvaluationResult::RequiresRelocatedAddress(address) => {
+                evaluation.resume_with_relocated_address(address.wrapping_add(BIAS))?
+            }
+            EvaluationResult::RequiresBaseType(offset) => evaluation.resume_with_base_type(base(offset))?,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// How often both agreed on a value, both refused, and ours refused what has no defined result.
+fn agreements(architecture: Architecture, seeds: std::ops::Range<u64>) -> [u32; 3] {
+    let address_size = if architecture == Architecture::I386 { 4 } else { 8 };
+    let fake = Fake { address_size };
+    let mut agreed = [0; 3];
+    for seed in seeds {
+        let mut chance = Chance(seed << 20);
+        let mut build = Build::new(4, architecture);
+        let types: Vec<u8> = TYPES.iter().map(|(encoding, size, _)| build.base(*encoding, *size, "t") as u8).collect();
+        let function = build.function(&[0x56]);
+        let expressions: Vec<_> = (0..200).map(|_| expression(&mut chance, &types, address_size)).collect();
+        let variables: Vec<_> = expressions.iter().map(|(bytes, _)| build.variable(bytes)).collect();
+        build.with(|info| {
+            let encoding = info.unit(0).expect("a unit").encoding();
+            for ((bytes, leaves), variable) in expressions.iter().zip(variables) {
+                let described = info.variable(die(variable), &frame(function, 0x20)).expect("readable");
+                let theirs = theirs(&fake, bytes, encoding, &types);
+                let which = compare(&fake, &described, &theirs, *leaves)
+                    .unwrap_or_else(|| panic!("{bytes:02x?}: {described:?} {theirs:?}"));
+                agreed[which] += 1;
+            }
+        });
+    }
+    agreed
+}
+
+fn compare<R: gimli::Reader>(
+    fake: &Fake,
+    ours: &Described,
+    theirs: &gimli::Result<gimli::Piece<R>>,
+    leaves: bool,
+) -> Option<usize> {
+    let location = match (ours, theirs) {
+        (Described::Unsupported { .. } | Described::Lost { .. }, Err(_)) => return Some(1),
+        (Described::Unsupported { why }, Ok(_)) if why.contains("left on the stack") => return Some(1),
+        (Described::At { location, .. }, _) => location,
+        _ => return None,
+    };
+    let piece = location.pieces.first()?;
+    match (&piece.source, theirs) {
+        (Source::Memory(expr), Ok(gimli::Piece { location: gimli::Location::Address { address }, .. })) => {
+            match expr.evaluate(fake) {
+                Ok(value) => (value.bits == *address & mask(fake.address_size)).then_some(0),
+                Err(error) => (error == Unreadable::Undefined).then_some(2),
+            }
+        }
+        (Source::Value(expr), Ok(gimli::Piece { location: gimli::Location::Value { value }, .. })) => {
+            match expr.evaluate(fake) {
+                Ok(ours) => same(ours, *value, fake.address_size).then_some(0),
+                Err(error) => (error == Unreadable::Undefined).then_some(2),
+            }
+        }
+        (Source::Memory(expr) | Source::Value(expr), Err(error)) => {
+            let expected = match error {
+                gimli::Error::DivisionByZero => Unreadable::DivisionByZero,
+                _ => Unreadable::Types,
+            };
+            match expr.evaluate(fake) {
+                Err(Unreadable::Undefined) => Some(2),
+                Err(error) => (error == expected).then_some(1),
+                Ok(_) => {
+                    let fails = matches!(error, gimli::Error::DivisionByZero | gimli::Error::InvalidShiftExpression);
+                    (leaves && fails).then_some(2)
+                }
+            }
+        }
+        _ => None,
+    }
+}
+
+fn mask(address_size: u8) -> u64 {
+    if address_size == 4 { u64::from(u32::MAX) } else { u64::MAX }
+}
+
+fn same(ours: Value, theirs: Theirs, address_size: u8) -> bool {
+    let (of, bits) = match theirs {
+        Theirs::Generic(value) => (ValueType::Generic, value & mask(address_size)),
+        Theirs::I8(value) => (ValueType::Signed(1), u64::from(value as u8)),
+        Theirs::I16(value) => (ValueType::Signed(2), u64::from(value as u16)),
+        Theirs::I32(value) => (ValueType::Signed(4), u64::from(value as u32)),
+        Theirs::I64(value) => (ValueType::Signed(8), value as u64),
+        Theirs::U8(value) => (ValueType::Unsigned(1), value.into()),
+        Theirs::U16(value) => (ValueType::Unsigned(2), value.into()),
+        Theirs::U32(value) => (ValueType::Unsigned(4), value.into()),
+        Theirs::U64(value) => (ValueType::Unsigned(8), value),
+        Theirs::F32(value) => {
+            let number = f32::from_bits(ours.bits as u32);
+            return ours.of == ValueType::Float(4) && (number == value || number.is_nan() && value.is_nan());
+        }
+        Theirs::F64(value) => {
+            let number = f64::from_bits(ours.bits);
+            return ours.of == ValueType::Float(8) && (number == value || number.is_nan() && value.is_nan());
+        }
+    };
+    (ours.of, ours.bits) == (of, bits)
+}
+
+#[test]
+fn the_evaluator_of_gimli_comes_to_the_same() {
+    for architecture in [Architecture::X86_64, Architecture::I386] {
+        let [same, refused, undefined] = agreements(architecture, 0..40);
+        assert!(same > 2500 && refused > 500 && undefined < 500, "{same} {refused} {undefined}");
+    }
+}
+
+/// Bytes of which each may be anything: nothing of it panics, in the expression, in a list of locations, or when it is read or said.
+#[test]
+fn arbitrary_bytes_are_taken_or_refused() {
+    let fake = Fake { address_size: 8 };
+    let mut taken = 0;
+    for seed in 0..60 {
+        let mut chance = Chance(seed << 24);
+        let version = [4, 5][chance.below(2) as usize];
+        let mut build = Build::new(version, Architecture::X86_64);
+        build.frames = frames();
+        build.base(5, 4, "int");
+        // A frame base of any bytes too, now and then.
+        let function = build.function(if seed % 3 == 0 { &[0x9c] } else { &[0x91, 8] });
+        let mut variables = Vec::new();
+        for _ in 0..200 {
+            let length = chance.below(40);
+            let bytes: Vec<u8> = (0..length).map(|_| chance.below(256) as u8).collect();
+            variables.push(build.variable(&bytes));
+            if chance.below(4) == 0 {
+                variables.push(build.listed());
+                build.lists.extend([4, 0, 0x40, bytes.len() as u8].iter().chain(&bytes));
+            }
+        }
+        build.with(|info| {
+            for variable in variables {
+                let Ok(described) = info.variable(die(variable), &frame(function, 0x20)) else { continue };
+                let _ = info.variable_ranges(die(variable));
+                if let Described::At { location, .. } = &described {
+                    assert_ne!(location.words(&fake), "");
+                    let _ = location.evaluate(&fake, 24);
+                    let _ = location.evaluate_part(&fake, 24, 3..20);
+                    taken += 1;
+                }
+            }
+        });
+    }
+    assert!(taken > 100, "{taken}");
+}

@@ -1,0 +1,246 @@
+//! Names of source files: put together from the tables of a line program, and matched with the name that a marker gives.
+//!
+//! DWARF 5, 6.2.4 and 6.2.4.1: a file is a name, a directory of the table and the compilation directory, each relative to the next. Owns
+//! which file of several is meant (resolution, section 2); what the lines of a file say is left to `lines`.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use gimli::constants as dw;
+
+use super::DebugInfo;
+use super::units::{Die, Unit};
+use crate::Error;
+use crate::text;
+
+/// The name of a file in parts, from its root down; `/` alone is the first part of an absolute name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SourcePath {
+    text: Arc<str>,
+}
+
+/// How well two names of files agree. The greater, the better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Agreement {
+    /// So many last components are the same, then they differ: a prefix was remapped, or it is another file.
+    Tail(usize),
+    /// One name is the end of the other, which has so many components in common with it.
+    Contained(usize),
+    /// They are the same, both absolute.
+    Same,
+}
+
+impl SourcePath {
+    /// The name, with `.`, `..`, doubled slashes and backslashes resolved as text: a link is not followed.
+    pub(crate) fn new(text: &str) -> Self {
+        let text = text.replace('\\', "/");
+        let is_absolute = text.starts_with('/');
+        let mut parts: Vec<&str> = Vec::new();
+        for part in text.split('/') {
+            match part {
+                "" | "." => {}
+                ".." if parts.last().is_some_and(|last| *last != "..") => {
+                    parts.pop();
+                }
+                ".." if is_absolute => {}
+                _ => parts.push(part),
+            }
+        }
+        let joined = parts.join("/");
+        let text = if is_absolute { format!("/{joined}") } else { joined };
+        Self { text: text.into() }
+    }
+
+    /// The name, as text.
+    pub(crate) fn as_str(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// The last component.
+    fn last(&self) -> &str {
+        self.text.rsplit('/').next().unwrap_or_default()
+    }
+
+    fn is_absolute(&self) -> bool {
+        self.text.starts_with('/')
+    }
+
+    /// How well the names agree; `None` where not even their last components do.
+    pub(crate) fn agreement(&self, other: &Self) -> Option<Agreement> {
+        if self.text == other.text && self.is_absolute() {
+            return Some(Agreement::Same);
+        }
+        let parts = |path: &Self| -> Vec<String> {
+            path.text.split('/').rev().filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        };
+        if self.last() != other.last() || self.last().is_empty() {
+            return None;
+        }
+        let (one, two) = (parts(self), parts(other));
+        let common = one.iter().zip(&two).take_while(|(one, two)| one == two).count();
+        // An absolute name is not the end of a longer one.
+        let ends = |path: &Self, parts: &[String]| common == parts.len() && !path.is_absolute();
+        match ends(self, &one) || ends(other, &two) {
+            true => Some(Agreement::Contained(common)),
+            false => Some(Agreement::Tail(common)),
+        }
+    }
+}
+
+/// The best of several candidates, all that agree equally well, in their order.
+pub(crate) fn best<T>(candidates: impl IntoIterator<Item = (Agreement, T)>) -> Vec<(Agreement, T)> {
+    let mut best: Vec<(Agreement, T)> = Vec::new();
+    for (agreement, candidate) in candidates {
+        match best.first().map_or(Ordering::Greater, |(first, _)| agreement.cmp(first)) {
+            Ordering::Greater => best = vec![(agreement, candidate)],
+            Ordering::Equal => best.push((agreement, candidate)),
+            Ordering::Less => {}
+        }
+    }
+    best
+}
+
+/// The files that a unit names, by their number; numbers that mean no file have none.
+#[derive(Debug, Default)]
+pub(super) struct UnitFiles {
+    files: Vec<Option<SourcePath>>,
+}
+
+/// More files than this are read of no unit.
+const MOST: usize = 1 << 20;
+
+impl UnitFiles {
+    /// A file, by its number.
+    pub(super) fn get(&self, number: u64) -> Option<&SourcePath> {
+        self.files.get(usize::try_from(number).ok()?)?.as_ref()
+    }
+
+    /// All, with their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &SourcePath)> {
+        self.files.iter().enumerate().filter_map(|(number, file)| Some((number as u64, file.as_ref()?)))
+    }
+
+    /// The numbers of the files that agree best with a name, and how well; empty where none does.
+    pub(super) fn matching(&self, name: &SourcePath) -> Vec<(Agreement, u64)> {
+        best(self.iter().filter_map(|(number, file)| Some((file.agreement(name)?, number))))
+    }
+}
+
+impl<'s> DebugInfo<'s> {
+    /// The files of the table of a unit's line program.
+    pub(super) fn unit_files(&self, index: usize) -> Result<&UnitFiles, Error> {
+        let cached = self.cache(index)?;
+        if let Some(files) = cached.files.get() {
+            return Ok(files);
+        }
+        let files = self.read_files(self.unit(index)?)?;
+        Ok(cached.files.get_or_init(|| files))
+    }
+
+    /// Whether the table of a unit names a file whose last component is `last`: without putting names together.
+    pub(super) fn names_file(&self, index: usize, name: &SourcePath) -> Result<bool, Error> {
+        let unit = self.unit(index)?;
+        let Some(program) = &unit.line_program else { return Ok(false) };
+        let files = program.header().file_names();
+        self.pay(files.len() as u64 / 16)?;
+        let last = name.last().as_bytes();
+        Ok(files.iter().any(|file| {
+            let Ok(name) = self.dwarf.attr_string(unit, file.path_name()) else { return false };
+            name.slice().ends_with(last)
+        }))
+    }
+
+    fn read_files(&self, unit: &Unit<'s>) -> Result<UnitFiles, Error> {
+        let Some(program) = &unit.line_program else { return Ok(UnitFiles::default()) };
+        let header = program.header();
+        let string = |value| self.dwarf.attr_string(unit, value).ok().map(|string| text::from_bytes(string.slice()));
+        let compiled_in = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
+        // Numbers start at 1 before DWARF 5; there 0 is the unit's own file, which the header does not name.
+        let first = usize::from(header.version() < 5);
+        let count = header.file_names().len().min(MOST);
+        self.pay(count as u64)?;
+        let mut files = vec![None; first];
+        for file in header.file_names().iter().take(count) {
+            let name = string(file.path_name());
+            // Directory 0 is the compilation directory, which the unit names itself.
+            let is_own = file.directory_index() == 0 && compiled_in.is_some();
+            let directory = if is_own { None } else { file.directory(header).and_then(string) };
+            let join = |base: &str, name: &str| match name.starts_with('/') {
+                true => name.to_owned(),
+                false => format!("{base}/{name}"),
+            };
+            let path = name.map(|mut path| {
+                if let Some(directory) = directory.filter(|directory| !directory.is_empty()) {
+                    path = join(&directory, &path);
+                }
+                match compiled_in.as_deref().filter(|base| !base.is_empty()) {
+                    Some(base) => SourcePath::new(&join(base, &path)),
+                    None => SourcePath::new(&path),
+                }
+            });
+            // Long directories that many files share make a small table large.
+            self.pay(path.as_ref().map_or(0, |path| path.text.len() as u64 / 16))?;
+            files.push(path);
+        }
+        Ok(UnitFiles { files })
+    }
+
+    /// The file and line at which an entry, or what it completes, is declared; `None` where it does not say.
+    pub(super) fn declared(&self, die: Die) -> Result<Option<(SourcePath, u32)>, Error> {
+        self.position(die, dw::DW_AT_decl_file, dw::DW_AT_decl_line)
+    }
+
+    /// A file and a line that two attributes name.
+    pub(super) fn position(
+        &self,
+        die: Die,
+        file: gimli::DwAt,
+        line: gimli::DwAt,
+    ) -> Result<Option<(SourcePath, u32)>, Error> {
+        let (Some((from, file)), Some(line)) = (self.attribute(die, file)?, self.unsigned(die, line)?) else {
+            return Ok(None);
+        };
+        let number = match file {
+            gimli::AttributeValue::FileIndex(number) => Some(number),
+            other => other.udata_value(),
+        };
+        let path = number.and_then(|number| self.unit_files(from.unit).ok()?.get(number).cloned());
+        Ok(path.and_then(|path| Some((path, u32::try_from(line).ok()?))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agree(one: &str, two: &str) -> Option<Agreement> {
+        SourcePath::new(one).agreement(&SourcePath::new(two))
+    }
+
+    #[test]
+    fn names_are_normalised() {
+        let text = |path: &str| SourcePath::new(path).as_str().to_string();
+        assert_eq!(text("/a/./b//../c.c"), "/a/c.c");
+        assert_eq!(text("../x/../y.c"), "../y.c");
+        assert_eq!(text("/../y.c"), "/y.c");
+        assert_eq!(text("src\\main.rs"), "src/main.rs");
+    }
+
+    #[test]
+    fn components_agree_from_the_end() {
+        assert_eq!(agree("/a/b.c", "/a/b.c"), Some(Agreement::Same));
+        assert_eq!(agree("src/b.c", "/a/src/b.c"), Some(Agreement::Contained(2)));
+        assert_eq!(agree("b.c", "b.c"), Some(Agreement::Contained(1)));
+        assert_eq!(agree("/src/b.c", "/a/src/b.c"), Some(Agreement::Tail(2)), "an absolute name is no end of another");
+        assert_eq!(agree("/x/src/b.c", "/y/src/b.c"), Some(Agreement::Tail(2)));
+        assert_eq!(agree("/x/lib.c", "/x/b.c"), None);
+        assert_eq!(agree("/x/ab.c", "/x/b.c"), None);
+        assert!(Agreement::Same > Agreement::Contained(9) && Agreement::Contained(1) > Agreement::Tail(9));
+    }
+
+    #[test]
+    fn the_best_are_all_kept() {
+        let candidates = [(Agreement::Tail(1), 'a'), (Agreement::Contained(1), 'b'), (Agreement::Contained(1), 'c')];
+        assert_eq!(best(candidates), [(Agreement::Contained(1), 'b'), (Agreement::Contained(1), 'c')]);
+    }
+}

@@ -1,0 +1,193 @@
+//! What surrounds a variable at a place: the frame base, and the frame of the call (DWARF 5, 3.3.5 and 6.4).
+//!
+//! Call frame information is read from `.debug_frame`, and from `.eh_frame` (System V ABI AMD64, 3.7) where that says
+//! nothing.
+
+use std::cmp::Reverse;
+
+use gimli::{CfaRule, CieOrFde, EndianSlice, RegisterRule, UnwindOffset, UnwindSection, constants as dw};
+
+use super::expression::{Around, Reading, Refusal};
+use super::location_list::Described;
+use super::sections::Reader;
+use super::units::{DebugInfo, Die};
+use crate::address::Vaddr;
+use crate::location::{Expr, Node, Processor, Register, Source, ValueType};
+use crate::ranges::RangeMap;
+
+/// A place at which a variable is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The instruction before which execution stands.
+    pub pc: Vaddr,
+    /// The function that holds it and was not inlined: its `DW_AT_frame_base` counts.
+    pub function: Option<Die>,
+    /// Whether `pc` is the first instruction of the function *and* no branch leads back to it: then, and only then,
+    /// registers are what they were on entry. gcc and clang turn tail recursion into a loop to the first instruction,
+    /// so the address alone proves nothing.
+    pub at_entry: bool,
+}
+
+/// Where the call frame information of an address starts in its section.
+#[derive(Debug)]
+pub(super) struct Frames {
+    debug_frame: RangeMap<usize>,
+    eh_frame: RangeMap<usize>,
+}
+
+/// What the row of an address says.
+struct Row<'s> {
+    cfa: Cfa<'s>,
+    /// Of the register that was asked for.
+    rule: RegisterRule<usize>,
+}
+
+enum Cfa<'s> {
+    Register(Register, i64),
+    Expression(gimli::Expression<Reader<'s>>, gimli::Encoding),
+}
+
+impl<'s> DebugInfo<'s> {
+    /// The canonical frame address (`DW_OP_call_frame_cfa`).
+    pub(super) fn cfa(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
+        let Some(row) = self.row(frame.pc, None)? else {
+            return Err(Refusal::Unsupported(format!(
+                "DW_OP_call_frame_cfa: no call frame information for {}",
+                frame.pc
+            )));
+        };
+        match row.cfa {
+            Cfa::Register(register, offset) => {
+                let register = Expr::new(Node::Register(register, ValueType::Generic));
+                register.and_then(|register| register.plus(offset)).ok_or_else(Refusal::too_large)
+            }
+            Cfa::Expression(expression, encoding) => {
+                let reading = Reading { info: self, around: Around::Nowhere(frame), depth };
+                reading.value(None, encoding, expression)
+            }
+        }
+    }
+
+    /// Where the value that a register had on entry is at a place, where call frame information says so: in the frame,
+    /// or still in the register.
+    ///
+    /// A register without a rule proves nothing: under `preserve_none` gcc and clang pass arguments in registers that
+    /// are otherwise kept.
+    pub(super) fn saved(&self, frame: &Frame, register: Register, depth: u8) -> Result<Option<Expr>, Refusal> {
+        if !register.is_callee_saved(self.processor()) {
+            return Ok(None);
+        }
+        let Some(row) = self.row(frame.pc, Some(register))? else { return Ok(None) };
+        let expr = match row.rule {
+            RegisterRule::SameValue => Expr::new(Node::Register(register, ValueType::Generic)),
+            RegisterRule::Offset(offset) => self.cfa(frame, depth)?.plus(offset).and_then(|address| {
+                Expr::new(Node::Memory { address, size: self.sections.address_size(), to: ValueType::Generic })
+            }),
+            _ => return Ok(None),
+        };
+        expr.map(Some).ok_or_else(Refusal::too_large)
+    }
+
+    /// What `DW_OP_fbreg` counts from.
+    pub(super) fn frame_base(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
+        let unsupported = |why: &str| Refusal::Unsupported(format!("DW_OP_fbreg: {why}"));
+        let function = frame.function.ok_or_else(|| unsupported("the function is not described"))?;
+        let base = self.attribute(function, dw::DW_AT_frame_base)?;
+        let (from, value) = base.ok_or_else(|| unsupported("the function has no DW_AT_frame_base"))?;
+        let reading = Reading { info: self, around: Around::Nowhere(frame), depth };
+        match reading.attribute(from, &value)? {
+            Described::At { location, .. } => match location.source() {
+                // Clang's `DW_OP_reg6`: what the register holds.
+                Some(Source::Register(register)) => {
+                    Expr::new(Node::Register(*register, ValueType::Generic)).ok_or_else(Refusal::too_large)
+                }
+                Some(Source::Memory(expr) | Source::Value(expr)) if expr.value_type() == ValueType::Generic => {
+                    Ok(expr.clone())
+                }
+                _ => Err(unsupported("a DW_AT_frame_base in pieces")),
+            },
+            Described::Entry { what } => Err(Refusal::Entry(what)),
+            Described::Unsupported { why } => Err(Refusal::Unsupported(why)),
+            Described::Lost { .. } | Described::Never | Described::Dropped => {
+                Err(unsupported("no DW_AT_frame_base for the address"))
+            }
+        }
+    }
+
+    fn row(&self, pc: Vaddr, register: Option<Register>) -> Result<Option<Row<'s>>, Refusal> {
+        let (debug_frame, eh_frame) = self.frame_sections();
+        let frames = self.frames.get_or_init(|| {
+            let bases = self.sections.bases();
+            Frames { debug_frame: index(&debug_frame, &bases), eh_frame: index(&eh_frame, &bases) }
+        });
+        if let Some(offset) = frames.debug_frame.get(pc.0) {
+            return self.row_of(&debug_frame, offset, pc, register);
+        }
+        match frames.eh_frame.get(pc.0) {
+            Some(offset) => self.row_of(&eh_frame, offset, pc, register),
+            None => Ok(None),
+        }
+    }
+
+    fn frame_sections(&self) -> (gimli::DebugFrame<Reader<'s>>, gimli::EhFrame<Reader<'s>>) {
+        let vendor = match self.processor() {
+            Processor::Aarch64 => gimli::Vendor::AArch64,
+            _ => gimli::Vendor::Default,
+        };
+        let mut debug_frame = gimli::DebugFrame::from(self.sections.reader(".debug_frame"));
+        debug_frame.set_address_size(self.sections.address_size());
+        debug_frame.set_vendor(vendor);
+        let mut eh_frame = gimli::EhFrame::from(self.sections.reader(".eh_frame"));
+        eh_frame.set_address_size(self.sections.address_size());
+        eh_frame.set_vendor(vendor);
+        (debug_frame, eh_frame)
+    }
+
+    fn row_of<S>(
+        &self,
+        section: &S,
+        offset: usize,
+        pc: Vaddr,
+        register: Option<Register>,
+    ) -> Result<Option<Row<'s>>, Refusal>
+    where
+        S: UnwindSection<Reader<'s>>,
+        S::Offset: UnwindOffset<usize>,
+    {
+        let bad = |error: gimli::Error| Refusal::Unsupported(format!("call frame information for {pc}: {error}"));
+        let bases = self.sections.bases();
+        let fde = section.fde_from_offset(&bases, offset.into(), S::cie_from_offset).map_err(bad)?;
+        let instructions = (fde.entry_len() as u64).saturating_add(fde.cie().entry_len() as u64);
+        self.pay((instructions / 8).max(1))?;
+        let mut context = gimli::UnwindContext::new();
+        let row = match fde.unwind_info_for_address(section, &bases, &mut context, pc.0) {
+            Ok(row) => row,
+            Err(gimli::Error::NoUnwindInfoForAddress) => return Ok(None),
+            Err(error) => return Err(bad(error)),
+        };
+        let cfa = match row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } => Cfa::Register(Register(register.0), *offset),
+            CfaRule::Expression(expression) => {
+                Cfa::Expression(expression.get(section).map_err(bad)?, fde.cie().encoding())
+            }
+        };
+        let rule = register.map_or(RegisterRule::Undefined, |register| row.register(gimli::Register(register.0)));
+        Ok(Some(Row { cfa, rule }))
+    }
+}
+
+/// Which entry holds an address; where several do, the first. What cannot be read is left out.
+fn index<'s, S>(section: &S, bases: &gimli::BaseAddresses) -> RangeMap<usize>
+where
+    S: UnwindSection<EndianSlice<'s, gimli::RunTimeEndian>>,
+    S::Offset: UnwindOffset<usize>,
+{
+    let mut ranges = Vec::new();
+    let mut entries = section.entries(bases);
+    while let Ok(Some(entry)) = entries.next() {
+        let CieOrFde::Fde(partial) = entry else { continue };
+        let Ok(fde) = partial.parse(S::cie_from_offset) else { continue };
+        ranges.push((fde.initial_address()..fde.end_address(), Reverse(fde.offset()), fde.offset()));
+    }
+    RangeMap::new(&ranges)
+}

@@ -1,0 +1,512 @@
+//! The functions, inlined instances and blocks of a unit, by address, and who is nested in whom (DWARF 5, 3.3 to 3.5).
+//!
+//! One pass over the unit makes the index, however many markers ask. It leaves to `scopes` which of several instances a marker is in, and
+//! to `names` which variable a name means.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use gimli::{DwTag, constants as dw};
+
+use super::DebugInfo;
+use super::files::SourcePath;
+use super::units::Die;
+use crate::Error;
+use crate::ranges::RangeMap;
+use crate::text;
+
+/// What kind of scope a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The unit itself: file scope.
+    Unit,
+    /// A namespace or module.
+    Namespace,
+    /// A type that has something in it.
+    Type,
+    /// A subprogram: out of line, abstract or a declaration.
+    Function,
+    /// An inlined instance.
+    Inlined,
+    /// A block of a function.
+    Block,
+    /// Something whose parameters and variables are none of the scope around it.
+    Opaque,
+}
+
+impl Kind {
+    fn of(tag: DwTag) -> Option<Self> {
+        match tag {
+            dw::DW_TAG_compile_unit | dw::DW_TAG_partial_unit | dw::DW_TAG_type_unit | dw::DW_TAG_skeleton_unit => {
+                Some(Self::Unit)
+            }
+            dw::DW_TAG_namespace | dw::DW_TAG_module => Some(Self::Namespace),
+            dw::DW_TAG_structure_type
+            | dw::DW_TAG_class_type
+            | dw::DW_TAG_union_type
+            | dw::DW_TAG_interface_type
+            | dw::DW_TAG_enumeration_type => Some(Self::Type),
+            dw::DW_TAG_subprogram => Some(Self::Function),
+            dw::DW_TAG_inlined_subroutine => Some(Self::Inlined),
+            dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block | dw::DW_TAG_with_stmt => {
+                Some(Self::Block)
+            }
+            // An entry point (Fortran) repeats the parameters of the subprogram that it enters; a call site has the callee's.
+            dw::DW_TAG_entry_point
+            | dw::DW_TAG_subroutine_type
+            | dw::DW_TAG_call_site
+            | dw::DW_TAG_GNU_call_site
+            | dw::DW_TAG_template_alias => Some(Self::Opaque),
+            _ => None,
+        }
+    }
+
+    /// Whether it is an instance of a function.
+    pub(super) fn is_instance(self) -> bool {
+        matches!(self, Self::Function | Self::Inlined)
+    }
+}
+
+/// A scope of a unit.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) offset: usize,
+    pub(super) kind: Kind,
+    pub(super) parent: Option<usize>,
+    /// One past the last node below this one.
+    pub(super) end: usize,
+    ranges: Range<usize>,
+    variables: Range<usize>,
+}
+
+/// A variable, as its entry and what it completes describe it.
+#[derive(Clone, Debug)]
+pub(super) struct Variable {
+    pub(super) die: Die,
+    /// What it completes, or itself.
+    pub(super) origin: Die,
+    pub(super) name: Box<[u8]>,
+    pub(super) declared: Option<(SourcePath, u32)>,
+}
+
+/// A function out of line, by address.
+#[derive(Debug)]
+struct Span {
+    range: Range<u64>,
+    /// The greatest end of this and all that start before it.
+    reach: u64,
+    function: usize,
+}
+
+/// The scopes in an out-of-line function, by address.
+#[derive(Debug)]
+struct Inside {
+    deepest: RangeMap<usize>,
+    /// Scopes without a byte, with where they are; ascending.
+    empty: Vec<(u64, usize)>,
+}
+
+/// A function, as its source declares it.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    /// The entry that everything that completes it leads to.
+    pub(super) origin: Die,
+    pub(super) file: SourcePath,
+    pub(super) line: u32,
+    /// The name, without generic arguments.
+    pub(super) name: Box<[u8]>,
+    /// The names of the namespaces that it is in, innermost first.
+    within: Vec<Box<[u8]>>,
+    /// Whether its entry is in another function's.
+    pub(super) is_nested: bool,
+}
+
+impl Declared {
+    /// Whether `inner` is written in this one, as rustc tells it: a closure, and whatever else is in a function, is in a namespace with
+    /// the function's name.
+    pub(super) fn is_around(&self, inner: &Self) -> bool {
+        let depth = inner.within.len().checked_sub(self.within.len().saturating_add(1));
+        depth.and_then(|depth| inner.within.get(depth)) == Some(&self.name) && inner.within.ends_with(&self.within)
+    }
+}
+
+/// The index of a unit.
+#[derive(Debug)]
+pub(super) struct Functions {
+    nodes: Vec<Node>,
+    ranges: Vec<Range<u64>>,
+    /// Offsets of the entries, those of one node next to each other.
+    variables: Vec<usize>,
+    described: Vec<OnceLock<Vec<Variable>>>,
+    /// The blocks without an address, ascending: GCC writes them so for several ranges in strict DWARF 2.
+    bare: Vec<usize>,
+    spans: Vec<Span>,
+    inside: HashMap<usize, OnceLock<Inside>>,
+    declared: OnceLock<Vec<Declared>>,
+    by_origin: OnceLock<HashMap<Die, Vec<usize>>>,
+}
+
+impl Functions {
+    pub(super) fn node(&self, index: usize) -> Option<&Node> {
+        self.nodes.get(index)
+    }
+
+    /// The node of an entry.
+    pub(super) fn at_offset(&self, offset: usize) -> Option<usize> {
+        self.nodes.binary_search_by_key(&offset, |node| node.offset).ok()
+    }
+
+    /// The last node that starts before an offset.
+    pub(super) fn before(&self, offset: usize) -> Option<usize> {
+        self.nodes.partition_point(|node| node.offset < offset).checked_sub(1)
+    }
+
+    /// The address ranges of a node, empty ones too.
+    pub(super) fn ranges(&self, index: usize) -> &[Range<u64>] {
+        self.nodes.get(index).and_then(|node| self.ranges.get(node.ranges.clone())).unwrap_or_default()
+    }
+
+    /// The nodes below one, at any depth, in the order of their entries.
+    pub(super) fn below(&self, index: usize) -> Range<usize> {
+        let end = self.nodes.get(index).map_or(0, |node| node.end);
+        index.saturating_add(1)..end
+    }
+
+    /// The blocks without an address below a node, ascending.
+    pub(super) fn bare_below(&self, index: usize) -> &[usize] {
+        let below = self.below(index);
+        let first = self.bare.partition_point(|&node| node < below.start);
+        let end = self.bare.partition_point(|&node| node < below.end);
+        self.bare.get(first..end).unwrap_or_default()
+    }
+
+    /// The instance that a node is in: the node itself, or the nearest one around it that is a function or an inlined instance.
+    pub(super) fn instance(&self, index: usize) -> Option<usize> {
+        let mut index = index;
+        loop {
+            let node = self.nodes.get(index)?;
+            if node.kind.is_instance() {
+                return Some(index);
+            }
+            if node.kind != Kind::Block {
+                return None;
+            }
+            index = node.parent?;
+        }
+    }
+
+    /// The out-of-line functions that hold an address, or end there.
+    fn spans_at(&self, address: u64) -> impl Iterator<Item = usize> {
+        let after = self.spans.partition_point(|span| span.range.start <= address);
+        let before = self.spans.get(..after).unwrap_or_default();
+        let near = before.iter().rev().take_while(move |span| span.reach >= address);
+        near.filter(move |span| span.range.end >= address).map(|span| span.function)
+    }
+}
+
+impl<'s> DebugInfo<'s> {
+    /// The index of a unit.
+    pub(super) fn functions(&self, unit: usize) -> Result<&Functions, Error> {
+        let cached = &self.cache(unit)?.functions;
+        if let Some(functions) = cached.get() {
+            return Ok(functions);
+        }
+        let functions = self.index_unit(unit)?;
+        Ok(cached.get_or_init(|| functions))
+    }
+
+    fn index_unit(&self, index: usize) -> Result<Functions, Error> {
+        let unit = self.unit(index)?;
+        let error = |error: gimli::Error| self.error(Die { unit: index, offset: 0 }, error);
+        let (mut nodes, mut ranges): (Vec<Node>, Vec<Range<u64>>) = (Vec::new(), Vec::new());
+        // The variables: the scope that each is right in, and its offset.
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        // The scopes around the current entry, with their depths.
+        let mut around: Vec<(isize, usize)> = Vec::new();
+        let mut depth = 0isize;
+        let mut entries = unit.entries();
+        while let Some((delta, entry)) = entries.next_dfs().map_err(error)? {
+            self.pay(1)?;
+            depth = depth.saturating_add(delta);
+            while let Some(&(last, node)) = around.last() {
+                if last < depth {
+                    break;
+                }
+                around.pop();
+                let end = nodes.len();
+                if let Some(node) = nodes.get_mut(node) {
+                    node.end = end;
+                }
+            }
+            let parent = around.last().map(|&(_, node)| node);
+            let offset = entry.offset().0;
+            let Some(kind) = Kind::of(entry.tag()) else {
+                if let (dw::DW_TAG_variable | dw::DW_TAG_formal_parameter, Some(parent)) = (entry.tag(), parent) {
+                    found.push((parent, offset));
+                }
+                continue;
+            };
+            let first = ranges.len();
+            if kind.is_instance() || kind == Kind::Block {
+                ranges.extend(
+                    self.entry_ranges(unit, entry).map_err(|error| self.error(Die { unit: index, offset }, error))?,
+                );
+            }
+            if entry.has_children() {
+                around.push((depth, nodes.len()));
+            }
+            let end = nodes.len().saturating_add(1);
+            nodes.push(Node { offset, kind, parent, end, ranges: first..ranges.len(), variables: 0..0 });
+        }
+        let all = nodes.len();
+        for (_, node) in around {
+            if let Some(node) = nodes.get_mut(node) {
+                node.end = all;
+            }
+        }
+        found.sort_by_key(|&(node, _)| node);
+        let mut start = 0;
+        for chunk in found.chunk_by(|one, two| one.0 == two.0) {
+            let end = start + chunk.len();
+            if let Some(node) = chunk.first().and_then(|&(node, _)| nodes.get_mut(node)) {
+                node.variables = start..end;
+            }
+            start = end;
+        }
+        let described = nodes.iter().map(|_| OnceLock::new()).collect();
+        let mut spans = Vec::new();
+        for (function, node) in nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
+            let ranges = ranges.get(node.ranges.clone()).unwrap_or_default();
+            spans.extend(ranges.iter().map(|range| Span { range: range.clone(), reach: 0, function }));
+        }
+        spans.sort_by_key(|span| (span.range.start, span.range.end, span.function));
+        let mut reach = 0;
+        for span in &mut spans {
+            reach = reach.max(span.range.end);
+            span.reach = reach;
+        }
+        let is_bare = |node: &Node| node.kind == Kind::Block && node.ranges.is_empty();
+        let bare = nodes.iter().enumerate().filter(|(_, node)| is_bare(node)).map(|(index, _)| index).collect();
+        let inside = spans.iter().map(|span| (span.function, OnceLock::new())).collect();
+        let variables = found.into_iter().map(|(_, offset)| offset).collect();
+        Ok(Functions {
+            nodes,
+            ranges,
+            variables,
+            described,
+            bare,
+            spans,
+            inside,
+            declared: OnceLock::new(),
+            by_origin: OnceLock::new(),
+        })
+    }
+
+    /// The scopes in out-of-line functions of a unit that hold an address or end there: each function with all of them, itself among
+    /// them, in the order of their entries.
+    pub(super) fn scopes_around(&self, unit: usize, address: u64) -> Result<Vec<(usize, Vec<usize>)>, Error> {
+        let functions = self.functions(unit)?;
+        let mut around: Vec<(usize, Vec<usize>)> = Vec::new();
+        for function in functions.spans_at(address) {
+            self.pay(1)?;
+            if around.iter().any(|(known, _)| *known == function) {
+                continue;
+            }
+            let Some(inside) = self.inside_of(functions, function)? else { continue };
+            let mut nodes = BTreeSet::from([function]);
+            let first = inside.empty.partition_point(|&(at, _)| at < address);
+            let empty = inside.empty.iter().skip(first).take_while(|&&(at, _)| at == address).map(|&(_, node)| node);
+            let ends = address.checked_sub(1).and_then(|before| inside.deepest.get(before));
+            for mut node in empty.chain(inside.deepest.get(address)).chain(ends) {
+                // Up to the function; what is above a node that is known is known too, save for the first.
+                while nodes.insert(node) {
+                    self.pay(1)?;
+                    match functions.node(node).and_then(|node| node.parent) {
+                        Some(parent) => node = parent,
+                        None => break,
+                    }
+                }
+            }
+            around.push((function, nodes.into_iter().collect()));
+        }
+        Ok(around)
+    }
+
+    /// The innermost scope at an address, in the out-of-line function that `node` is in; `None` where that does not hold it.
+    pub(super) fn deepest(&self, unit: usize, node: usize, address: u64) -> Result<Option<usize>, Error> {
+        let functions = self.functions(unit)?;
+        let mut at = Some(node);
+        while let Some((index, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
+            self.pay(1)?;
+            if found.kind == Kind::Function {
+                return Ok(self.inside_of(functions, index)?.and_then(|inside| inside.deepest.get(address)));
+            }
+            at = found.parent;
+        }
+        Ok(None)
+    }
+
+    fn inside_of<'f>(&self, functions: &'f Functions, function: usize) -> Result<Option<&'f Inside>, Error> {
+        let Some(cell) = functions.inside.get(&function) else { return Ok(None) };
+        if let Some(inside) = cell.get() {
+            return Ok(Some(inside));
+        }
+        let inside = self.inside(functions, function)?;
+        Ok(Some(cell.get_or_init(|| inside)))
+    }
+
+    fn inside(&self, functions: &Functions, function: usize) -> Result<Inside, Error> {
+        let (mut ranges, mut empty) = (Vec::new(), Vec::new());
+        let below = functions.below(function);
+        let mut next = function;
+        while next < below.end {
+            self.pay(1)?;
+            let index = next;
+            let Some(node) = functions.node(index) else { break };
+            // What is in a function or type in this one is not in this one.
+            let is_part = index == function || matches!(node.kind, Kind::Inlined | Kind::Block);
+            next = if is_part { index.saturating_add(1) } else { node.end };
+            if !is_part {
+                continue;
+            }
+            for range in functions.ranges(index) {
+                match range.is_empty() {
+                    true => empty.push((range.start, index)),
+                    // A node below another one has the greater index.
+                    false => ranges.push((range.clone(), index, index)),
+                }
+            }
+        }
+        empty.sort_unstable();
+        Ok(Inside { deepest: RangeMap::new(&ranges), empty })
+    }
+
+    /// The parameters and variables right in a scope, in the order of their entries; those without a name left out.
+    pub(super) fn variables(&self, unit: usize, node: usize) -> Result<&[Variable], Error> {
+        let functions = self.functions(unit)?;
+        let (Some(cell), Some(range)) =
+            (functions.described.get(node), functions.node(node).map(|node| node.variables.clone()))
+        else {
+            return Ok(&[]);
+        };
+        if let Some(variables) = cell.get() {
+            return Ok(variables);
+        }
+        let mut variables = Vec::new();
+        for &offset in functions.variables.get(range).unwrap_or_default() {
+            let die = Die { unit, offset };
+            let Some(name) = self.name(die)? else { continue };
+            let (origin, declared) = (self.root_origin(die)?, self.declared(die)?);
+            variables.push(Variable { die, origin, name: (*name).into(), declared });
+        }
+        Ok(cell.get_or_init(|| variables))
+    }
+
+    /// The functions that a unit declares a line for, by file and line.
+    pub(super) fn declared_functions(&self, unit: usize) -> Result<&[Declared], Error> {
+        let functions = self.functions(unit)?;
+        if let Some(declared) = functions.declared.get() {
+            return Ok(declared);
+        }
+        let mut declared = Vec::new();
+        for (index, node) in functions.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
+            let die = Die { unit, offset: node.offset };
+            // One that completes an abstract instance adds nothing to it.
+            let is_part = match self.own_attribute(die, dw::DW_AT_abstract_origin)? {
+                Some(value) => self.reference(die, &value)?.unit == unit,
+                None => false,
+            };
+            if is_part {
+                continue;
+            }
+            let Some((file, line)) = self.declared(die)? else { continue };
+            declared.push(self.declaration(unit, functions, index, file, line)?);
+        }
+        declared.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
+        Ok(functions.declared.get_or_init(|| declared))
+    }
+
+    /// The instances of a function in a unit, those that have code.
+    pub(super) fn instances_of(&self, unit: usize, origin: Die) -> Result<&[usize], Error> {
+        let functions = self.functions(unit)?;
+        let by_origin = match functions.by_origin.get() {
+            Some(by_origin) => by_origin,
+            None => {
+                let mut by_origin: HashMap<Die, Vec<usize>> = HashMap::new();
+                for (index, node) in functions.nodes.iter().enumerate().filter(|(_, node)| node.kind.is_instance()) {
+                    if !node.ranges.is_empty() {
+                        by_origin.entry(self.root_origin(Die { unit, offset: node.offset })?).or_default().push(index);
+                    }
+                }
+                functions.by_origin.get_or_init(|| by_origin)
+            }
+        };
+        Ok(by_origin.get(&origin).map_or(&[], Vec::as_slice))
+    }
+
+    fn declaration(
+        &self,
+        unit: usize,
+        functions: &Functions,
+        index: usize,
+        file: SourcePath,
+        line: u32,
+    ) -> Result<Declared, Error> {
+        let die = Die { unit, offset: functions.node(index).map_or(0, |node| node.offset) };
+        let name = self.name(die)?.map(|name| without_arguments(&name).into()).unwrap_or_default();
+        let (mut within, mut is_nested) = (Vec::new(), false);
+        let root = self.root_origin(die)?;
+        let of_root = self.functions(root.unit)?;
+        let root_node = of_root.at_offset(root.offset);
+        for (unit, functions, index) in [(unit, functions, Some(index)), (root.unit, of_root, root_node)] {
+            let is_root = index == root_node && unit == root.unit;
+            let mut at = index.and_then(|index| functions.node(index)?.parent);
+            while let Some(node) = at.and_then(|at| functions.node(at)) {
+                self.pay(1)?;
+                let name = match node.kind {
+                    Kind::Namespace if is_root => self.name(Die { unit, offset: node.offset })?,
+                    Kind::Function => {
+                        is_nested = true;
+                        None
+                    }
+                    _ => None,
+                };
+                // What is in a method is below `{impl#0}`, the method itself below its type.
+                within.extend(name.filter(|name| !name.starts_with(b"{impl")).map(|name| (*name).into()));
+                at = node.parent;
+            }
+            if is_root {
+                break;
+            }
+        }
+        Ok(Declared { origin: root, file, line, name, within, is_nested })
+    }
+
+    /// The name of a function as its source has it, with the namespaces and types that it is in; `None` where it has none.
+    pub(super) fn qualified_name(&self, die: Die) -> Result<Option<String>, Error> {
+        let Some(name) = self.name(die)? else { return Ok(None) };
+        let root = self.root_origin(die)?;
+        let functions = self.functions(root.unit)?;
+        let mut parts = vec![text::from_bytes(&name)];
+        let mut at = functions.at_offset(root.offset).and_then(|at| functions.node(at)?.parent);
+        while let Some(node) = at.and_then(|at| functions.node(at)) {
+            self.pay(1)?;
+            if !matches!(node.kind, Kind::Namespace | Kind::Type | Kind::Function) || parts.len() > 64 {
+                break;
+            }
+            if let Some(name) = self.name(Die { unit: root.unit, offset: node.offset })? {
+                parts.push(text::from_bytes(&name));
+            }
+            at = node.parent;
+        }
+        parts.reverse();
+        Ok(Some(parts.join("::")))
+    }
+}
+
+/// A name without its generic arguments: `spawn<F, T>` is `spawn`.
+fn without_arguments(name: &[u8]) -> &[u8] {
+    let end = name.iter().position(|byte| *byte == b'<').filter(|end| *end > 0).unwrap_or(name.len());
+    name.get(..end).unwrap_or(name)
+}

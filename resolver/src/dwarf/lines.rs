@@ -1,0 +1,177 @@
+//! The rows of line programs (DWARF 5, 6.2), by address and by line.
+//!
+//! A program runs when its unit is first asked for rows, and for a file only those units are asked whose tables name it. Owns what a row
+//! is; which rows stand for a marker is decided in `resolve::by_line`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+
+use super::DebugInfo;
+use super::files::{Agreement, SourcePath, best};
+use crate::Error;
+
+/// A row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) address: u64,
+    /// The number of the file in the unit's table.
+    pub(crate) file: u64,
+    /// 0 where the code has no line.
+    pub(crate) line: u32,
+    /// Whether the compiler recommends a breakpoint there.
+    pub(crate) is_statement: bool,
+    /// Whether it only says where the code before it ends.
+    ends: bool,
+}
+
+/// The rows of a unit, ascending by address; those of one address in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    rows: Vec<Row>,
+    by_line: BTreeMap<(u64, u32), Vec<usize>>,
+}
+
+impl Rows {
+    fn new(mut rows: Vec<Row>) -> Self {
+        // Where one sequence ends and another starts, the end comes first.
+        rows.sort_by_key(|row| (row.address, !row.ends));
+        let mut by_line: BTreeMap<(u64, u32), Vec<usize>> = BTreeMap::new();
+        for (index, row) in rows.iter().enumerate().filter(|(_, row)| !row.ends && row.line != 0) {
+            by_line.entry((row.file, row.line)).or_default().push(index);
+        }
+        Self { rows, by_line }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Row> {
+        self.rows.get(index).filter(|row| !row.ends)
+    }
+
+    /// The indices of the rows of a line, ascending.
+    pub(crate) fn of_line(&self, file: u64, line: u32) -> &[usize] {
+        self.by_line.get(&(file, line)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rows that say something about the bytes of a range: not those that another row at their address replaces.
+    pub(super) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (usize, &Row)> {
+        let first = self.rows.partition_point(|row| row.address <= range.start).saturating_sub(1);
+        let end = range.end;
+        let rows = self.rows.get(first..).unwrap_or_default();
+        let pairs = rows.iter().enumerate().take_while(move |(_, row)| row.address < end);
+        pairs.filter_map(move |(index, row)| {
+            let next = rows.get(index.saturating_add(1))?;
+            (!row.ends && row.line != 0 && next.address > row.address && next.address > range.start)
+                .then_some((first.saturating_add(index), row))
+        })
+    }
+}
+
+/// The files that a name may mean, each with the units whose tables name it.
+#[derive(Debug)]
+pub(crate) enum Matched {
+    /// One file.
+    File {
+        /// The file.
+        path: SourcePath,
+        /// Unit by unit, the numbers of the file.
+        units: Vec<(usize, Vec<u64>)>,
+    },
+    /// No unit's table names such a file.
+    None,
+    /// Several that agree equally well.
+    Several(Vec<SourcePath>),
+}
+
+impl DebugInfo<'_> {
+    /// The rows of a unit.
+    pub(crate) fn rows(&self, index: usize) -> Result<&Rows, Error> {
+        let cached = &self.cache(index)?.rows;
+        if let Some(rows) = cached.get() {
+            return Ok(rows);
+        }
+        let rows = self.run(index)?;
+        Ok(cached.get_or_init(|| rows))
+    }
+
+    fn run(&self, index: usize) -> Result<Rows, Error> {
+        let unit = self.unit(index)?;
+        let Some(program) = unit.line_program.clone() else { return Ok(Rows::default()) };
+        let size = unit.encoding().address_size;
+        let last = u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63);
+        let mut all: Vec<Row> = Vec::new();
+        let mut first = 0;
+        let mut state = program.rows();
+        let error = |error: gimli::Error| Error::dwarf(None, &format!("line program of unit {index}: {error}"));
+        while let Some((_, row)) = state.next_row().map_err(error)? {
+            self.pay(1)?;
+            all.push(Row {
+                address: row.address(),
+                file: row.file_index(),
+                line: row.line().and_then(|line| u32::try_from(line.get()).ok()).unwrap_or(0),
+                is_statement: row.is_stmt(),
+                ends: row.end_sequence(),
+            });
+            if row.end_sequence() {
+                // The linkers' marks of code that they dropped: 0 or 1, and the last two addresses.
+                let start = all.get(first).map_or(0, |row| row.address);
+                if start <= 1 || start >= last - 1 {
+                    all.truncate(first);
+                }
+                first = all.len();
+            }
+        }
+        // Without an end nothing says how far its last row reaches.
+        all.truncate(first);
+        Ok(Rows::new(all))
+    }
+
+    /// The file that a name means, and the units that have lines of it. Only tables are read, no program is run.
+    pub(crate) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
+        let lock = || self.matched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(matched) = lock().get(name) {
+            return Ok(Arc::clone(matched));
+        }
+        let matched = Arc::new(self.search_file(name)?);
+        lock().insert(name.clone(), Arc::clone(&matched));
+        Ok(matched)
+    }
+
+    fn search_file(&self, name: &SourcePath) -> Result<Matched, Error> {
+        let (mut candidates, mut programs) = (Vec::new(), HashSet::new());
+        for unit in 0..self.unit_count() {
+            self.pay(1)?;
+            // A unit that cannot be read has no lines to offer.
+            let Ok(parsed) = self.unit(unit) else { continue };
+            let Some(program) = &parsed.line_program else { continue };
+            // Type units share the program of the unit that they come with.
+            if !programs.insert(program.header().offset().0) || !self.names_file(unit, name)? {
+                continue;
+            }
+            let files = self.unit_files(unit)?;
+            for (agreement, number) in files.matching(name) {
+                if let (Some(path), true) = (files.get(number), agreement >= Agreement::Tail(2)) {
+                    candidates.push((agreement, (path.clone(), unit, number)));
+                }
+            }
+        }
+        let best = best(candidates);
+        let mut paths: Vec<&SourcePath> = best.iter().map(|(_, (path, _, _))| path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        match paths.as_slice() {
+            [] => Ok(Matched::None),
+            [path] => {
+                let path = (*path).clone();
+                let mut units: Vec<(usize, Vec<u64>)> = Vec::new();
+                for (_, (_, unit, number)) in best {
+                    match units.last_mut().filter(|(last, _)| *last == unit) {
+                        Some((_, numbers)) => numbers.push(number),
+                        None => units.push((unit, vec![number])),
+                    }
+                }
+                Ok(Matched::File { path, units })
+            }
+            several => Ok(Matched::Several(several.iter().map(|path| (*path).clone()).collect())),
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The location attribute of a variable: one expression, or a list of them for ranges of addresses (DWARF 5, 2.6.2 and
+//! 7.7.3; DWARF 4, 2.6.2, `.debug_loc`).
+//!
+//! gcc writes the view numbers of a list (`DW_AT_GNU_locviews`) in front of it, where no location attribute points;
+//! with `-gvariable-location-views=incompat5` they are entries of the list (`DW_LLE_GNU_view_pair`).
+
+use std::ops::Range;
+
+use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Reader as _, constants as dw};
+
+use super::expression::{Reading, Refusal};
+use super::sections::Reader;
+use super::units::{DebugInfo, Die, Unit, Value};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::location::{Location, Node, Source};
+
+/// What the debug information says of where a variable is at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Described {
+    /// Here it is; pieces of it may be [`Source::Gone`](crate::location::Source::Gone), not all of them.
+    At {
+        /// Where.
+        location: Location,
+        /// The addresses for which the list says this; `None` where it is said for all of the scope.
+        range: Option<Range<Vaddr>>,
+    },
+    /// Only as a value from the time of entry to the function, which cannot be proved to be still at hand.
+    Entry {
+        /// Which value: `%rdi on entry`.
+        what: String,
+    },
+    /// It is described, and nowhere at this place.
+    Lost {
+        /// Where it is described with something to read, ascending, adjacent ones joined.
+        ranges: Vec<Range<Vaddr>>,
+    },
+    /// It has neither a location nor a value anywhere.
+    Never,
+    /// It is at an address that no linker gave it: the linker dropped it, or in a relocatable object it is defined in another one.
+    Dropped,
+    /// It is described with what we cannot stand for.
+    Unsupported {
+        /// Names the operation or form: `DW_OP_bra: ...`.
+        why: String,
+    },
+}
+
+/// One entry of a location list.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<'s> {
+    /// `None` for the default location, of every address that no other entry holds.
+    pub(super) range: Option<Range<Vaddr>>,
+    pub(super) expression: Expression<Reader<'s>>,
+}
+
+/// What a location attribute says.
+pub(super) enum Listed<'s> {
+    /// One expression for all of the scope.
+    Single(Expression<Reader<'s>>),
+    /// A list.
+    List(Vec<Entry<'s>>),
+}
+
+impl<'s> DebugInfo<'s> {
+    /// The expressions of a location attribute of `from`.
+    pub(super) fn location_attribute(&self, from: Die, value: &Value<'s>) -> Result<Listed<'s>, Refusal> {
+        let unit = self.unit(from.unit)?;
+        match value {
+            AttributeValue::Exprloc(expression) => Ok(Listed::Single(*expression)),
+            AttributeValue::Block(block) => Ok(Listed::Single(Expression(*block))),
+            AttributeValue::LocationListsRef(_) | AttributeValue::DebugLocListsIndex(_) => {
+                let offset = self.dwarf.attr_locations_offset(unit, *value);
+                let offset = offset.map_err(|error| self.error(from, error))?;
+                let offset = offset.ok_or_else(|| self.error(from, "a location list that is nowhere"))?;
+                self.list(from, unit, offset).map(Listed::List)
+            }
+            _ => Err(Refusal::Unsupported("a location of a form that locations do not have".to_owned())),
+        }
+    }
+
+    /// The entries of a list, those of no addresses left out.
+    fn list(&self, from: Die, unit: &Unit<'s>, offset: LocationListsOffset) -> Result<Vec<Entry<'s>>, Refusal> {
+        let is_v5 = unit.encoding().version >= 5;
+        let name = if is_v5 { ".debug_loclists" } else { ".debug_loc" };
+        let bad = |error: gimli::Error| {
+            Refusal::Broken(self.error(from, format_args!("the location list at {:#x} of {name}: {error}", offset.0)))
+        };
+        let mut list = List { reader: self.sections.reader(name), base: unit.low_pc, entries: Vec::new() };
+        list.reader.skip(offset.0).map_err(bad)?;
+        loop {
+            self.pay(1)?;
+            let goes_on = if is_v5 { list.next_v5(self, unit) } else { list.next_v4(unit) };
+            match goes_on {
+                Ok(true) => {}
+                Ok(false) => return Ok(list.entries),
+                Err(gimli::Error::UnknownLocListsEntry(kind)) => {
+                    return Err(Refusal::Unsupported(format!("location list entry of kind {:#x}", kind.0)));
+                }
+                Err(error) => return Err(bad(error)),
+            }
+        }
+    }
+}
+
+/// A list that is being read.
+struct List<'s> {
+    reader: Reader<'s>,
+    base: u64,
+    entries: Vec<Entry<'s>>,
+}
+
+impl<'s> List<'s> {
+    /// Reads an entry of `.debug_loclists`; whether there may be another one.
+    fn next_v5(&mut self, info: &DebugInfo<'s>, unit: &Unit<'s>) -> gimli::Result<bool> {
+        let size = unit.encoding().address_size;
+        let reader = &mut self.reader;
+        let indexed = |reader: &mut Reader<'s>| {
+            let index = reader.read_uleb128()?;
+            info.dwarf.address(unit, DebugAddrIndex(usize::try_from(index).unwrap_or(usize::MAX)))
+        };
+        let (begin, end) = match gimli::DwLle(reader.read_u8()?) {
+            dw::DW_LLE_end_of_list => return Ok(false),
+            dw::DW_LLE_base_addressx => {
+                self.base = indexed(reader)?;
+                return Ok(true);
+            }
+            dw::DW_LLE_base_address => {
+                self.base = reader.read_address(size)?;
+                return Ok(true);
+            }
+            dw::DW_LLE_GNU_view_pair => {
+                reader.read_uleb128()?;
+                reader.read_uleb128()?;
+                return Ok(true);
+            }
+            dw::DW_LLE_startx_endx => (indexed(reader)?, indexed(reader)?),
+            dw::DW_LLE_startx_length => {
+                let begin = indexed(reader)?;
+                (begin, begin.wrapping_add(reader.read_uleb128()?))
+            }
+            dw::DW_LLE_offset_pair => {
+                let (begin, end) = (reader.read_uleb128()?, reader.read_uleb128()?);
+                self.based(begin, end, size)
+            }
+            dw::DW_LLE_default_location => {
+                let expression = expression(reader)?;
+                self.entries.push(Entry { range: None, expression });
+                return Ok(true);
+            }
+            dw::DW_LLE_start_end => (reader.read_address(size)?, reader.read_address(size)?),
+            dw::DW_LLE_start_length => {
+                let begin = reader.read_address(size)?;
+                (begin, begin.wrapping_add(reader.read_uleb128()?))
+            }
+            kind => return Err(gimli::Error::UnknownLocListsEntry(kind)),
+        };
+        let expression = expression(&mut self.reader)?;
+        self.push(begin, end, size, expression);
+        Ok(true)
+    }
+
+    /// Reads an entry of `.debug_loc`; whether there may be another one.
+    fn next_v4(&mut self, unit: &Unit<'s>) -> gimli::Result<bool> {
+        let size = unit.encoding().address_size;
+        let (begin, end) = (self.reader.read_address(size)?, self.reader.read_address(size)?);
+        if begin == 0 && end == 0 {
+            return Ok(false);
+        }
+        if begin == highest(size) {
+            self.base = end;
+            return Ok(true);
+        }
+        let length = self.reader.read_u16()?;
+        let expression = Expression(self.reader.split(length.into())?);
+        let (begin, end) = self.based(begin, end, size);
+        self.push(begin, end, size, expression);
+        Ok(true)
+    }
+
+    /// Offsets from the base address as addresses; nothing where a linker removed what the base was in.
+    fn based(&self, begin: u64, end: u64, size: u8) -> (u64, u64) {
+        if is_tombstone(self.base, size) {
+            return (0, 0);
+        }
+        let address = |offset: u64| self.base.wrapping_add(offset) & highest(size);
+        (address(begin), address(end))
+    }
+
+    fn push(&mut self, begin: u64, end: u64, size: u8, expression: Expression<Reader<'s>>) {
+        if begin < end && !is_tombstone(begin, size) {
+            self.entries.push(Entry { range: Some(Vaddr(begin)..Vaddr(end)), expression });
+        }
+    }
+}
+
+fn expression<'s>(reader: &mut Reader<'s>) -> gimli::Result<Expression<Reader<'s>>> {
+    let length = reader.read_uleb128()?;
+    Ok(Expression(reader.split(usize::try_from(length).unwrap_or(usize::MAX))?))
+}
+
+fn highest(address_size: u8) -> u64 {
+    if address_size >= 8 { u64::MAX } else { (1u64 << (u32::from(address_size) * 8)) - 1 }
+}
+
+/// Whether a linker put the address in place of one that it removed (lld: the highest one, or the one before it in
+/// lists).
+fn is_tombstone(address: u64, size: u8) -> bool {
+    address >= highest(size) - 1
+}
+
+impl<'s> Reading<'_, 's> {
+    /// What a location attribute of `from` says at the place; for a list that says nothing there, [`Described::Lost`]
+    /// without ranges.
+    ///
+    /// Where entries overlap the value may be in any of them (DWARF 5, 2.6.2): the first that can be read counts.
+    pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
+        let lost = || Described::Lost { ranges: Vec::new() };
+        let (entries, pc) = match (self.info.location_attribute(from, value)?, self.around.pc()) {
+            (Listed::Single(expression), _) => {
+                return Ok(self.described(from, expression, None)?.unwrap_or_else(lost));
+            }
+            (Listed::List(entries), Some(pc)) => (entries, pc),
+            (Listed::List(_), None) => return Ok(lost()),
+        };
+        let holds = |entry: &&Entry<'s>| entry.range.as_ref().is_some_and(|range| range.contains(&pc));
+        let mut here: Vec<_> = entries.iter().filter(holds).collect();
+        if here.is_empty() {
+            here = entries.iter().filter(|entry| entry.range.is_none()).collect();
+        }
+        let mut refused = None;
+        for entry in here {
+            match self.described(from, entry.expression, entry.range.clone())? {
+                Some(at @ Described::At { .. }) => return Ok(at),
+                Some(other) => refused = refused.or(Some(other)),
+                None => {}
+            }
+        }
+        Ok(refused.unwrap_or_else(lost))
+    }
+
+    /// What one expression says; `None` where it says that the value is nowhere.
+    fn described(
+        &self,
+        from: Die,
+        expression: Expression<Reader<'s>>,
+        range: Option<Range<Vaddr>>,
+    ) -> Result<Option<Described>, Error> {
+        match self.location(from, expression) {
+            Ok(Some(location)) if self.is_dropped(&location) => Ok(Some(Described::Dropped)),
+            Ok(Some(location)) if range.is_some() && self.is_ambiguous(from, &location)? => {
+                let why = "LLVM before DWARF 4 does not say whether this is where the value is, or the value itself";
+                Ok(Some(Described::Unsupported { why: why.to_owned() }))
+            }
+            Ok(location) => Ok(location.map(|location| Described::At { location, range })),
+            Err(Refusal::Entry(what)) => Ok(Some(Described::Entry { what })),
+            Err(Refusal::Unsupported(why)) => Ok(Some(Described::Unsupported { why })),
+            Err(Refusal::Broken(error)) => Err(error),
+        }
+    }
+
+    /// Whether the variable is at the address that linkers write for what they dropped: 0 or 1, or the highest ones (lld). In a
+    /// relocatable object nothing is at 0 (`image/layout.rs`), but symbols of other objects.
+    fn is_dropped(&self, location: &Location) -> bool {
+        let size = self.info.sections.address_size();
+        match location.source() {
+            Some(Source::Memory(address)) => match address.node() {
+                Node::Address(address) => address.0 <= 1 || is_tombstone(address.0, size),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether a location in memory may be a value: LLVM writes a computed value as `DW_OP_stack_value`, and leaves that out before
+    /// DWARF 4, which introduced it. Then `DW_OP_breg5 1` is the value of `rdi + 1`, or what is in memory there.
+    fn is_ambiguous(&self, from: Die, location: &Location) -> Result<bool, Error> {
+        if self.info.unit(from.unit)?.encoding().version >= 4 {
+            return Ok(false);
+        }
+        if !location.pieces.iter().any(|piece| matches!(piece.source, Source::Memory(_))) {
+            return Ok(false);
+        }
+        let producer = self.info.string(self.info.root(from.unit)?, gimli::DW_AT_producer)?.unwrap_or_default();
+        let has = |word: &[u8]| producer.windows(word.len()).any(|window| window == word);
+        Ok(has(b"clang") || has(b"LLVM"))
+    }
+
+    /// The addresses for which a location attribute of `from` says something that can be read: all of them for a single
+    /// expression.
+    pub(super) fn attribute_ranges(&self, from: Die, value: &Value<'s>) -> Result<Vec<Range<Vaddr>>, Refusal> {
+        let everywhere = Vaddr(0)..Vaddr(u64::MAX);
+        let entries = match self.info.location_attribute(from, value)? {
+            Listed::Single(expression) => vec![Entry { range: None, expression }],
+            Listed::List(entries) => entries,
+        };
+        let mut ranges = Vec::new();
+        for entry in entries {
+            match self.location(from, entry.expression) {
+                Ok(Some(_)) => ranges.push(entry.range.unwrap_or_else(|| everywhere.clone())),
+                Ok(None) | Err(Refusal::Entry(_) | Refusal::Unsupported(_)) => {}
+                Err(refusal @ Refusal::Broken(_)) => return Err(refusal),
+            }
+        }
+        Ok(joined(ranges))
+    }
+}
+
+/// Ranges in ascending order, those that touch joined.
+fn joined(mut ranges: Vec<Range<Vaddr>>) -> Vec<Range<Vaddr>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<Vaddr>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use object::Architecture;
+
+    use super::super::testing::{Build, FUNCTION, Fake, die, frame};
+    use super::*;
+
+    /// What is said of a variable with a list, so many bytes into the function; and where it is described.
+    fn said(version: u16, architecture: Architecture, list: &[u8], at: &[u64]) -> (Vec<String>, Vec<(u64, u64)>) {
+        let mut build = Build::new(version, architecture);
+        let function = build.function(&[0x56]);
+        // View numbers, which no attribute points at.
+        build.lists.extend([9, 1, 2, 0xff]);
+        let variable = build.listed();
+        build.lists.extend(list);
+        build.with(|info| {
+            let say = |at: &u64| match info.variable(die(variable), &frame(function, *at)) {
+                Ok(Described::At { location, range }) => {
+                    let range = range.map(|range| format!(" to {:#x}", range.end.0.wrapping_sub(FUNCTION)));
+                    location.words(&Fake { address_size: 8 }) + &range.unwrap_or_default()
+                }
+                Ok(Described::Entry { what }) => what,
+                Ok(Described::Lost { .. }) => "lost".to_owned(),
+                Ok(Described::Never) => "never".to_owned(),
+                Ok(Described::Dropped) => "dropped".to_owned(),
+                Ok(Described::Unsupported { why }) => why,
+                Err(error) => error.to_string(),
+            };
+            let ranges = info.variable_ranges(die(variable)).unwrap_or_default();
+            let ranges = ranges.iter().map(|range| (range.start.0, range.end.0)).collect();
+            (at.iter().map(say).collect(), ranges)
+        })
+    }
+
+    fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+        words.map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn every_kind_of_entry_is_read() {
+        let mut list = Vec::new();
+        list.extend([4, 0, 0x10, 1, 0x55]); // offset_pair: %rdi
+        list.extend([9, 1, 2, 4, 0x10, 0x10, 1, 0x50]); // view_pair, offset_pair of no addresses
+        list.extend([4, 0x10, 0x20, 3, 0xa3, 1, 0x55]); // entry value without stack_value: an address
+        list.extend([6, 0, 0x20, 0, 0, 0, 0, 0, 0]); // base_address 0x2000
+        list.extend([4, 0, 8, 1, 0x54]); // 0x2000 to 0x2008: %rsi
+        list.extend([7, 0x20, 0x10, 0, 0, 0, 0, 0, 0, 0x30, 0x10, 0, 0, 0, 0, 0, 0, 1, 0x53]); // start_end: %rbx
+        list.extend([8, 0x30, 0x10, 0, 0, 0, 0, 0, 0, 0x10, 0]); // start_length, no expression
+        list.extend([8, 0x40, 0x10, 0, 0, 0, 0, 0, 0, 0x10, 5, 0x75, 0, 0x28, 0, 0]); // DW_OP_bra
+        list.extend([8, 0x48, 0x10, 0, 0, 0, 0, 0, 0, 0x10, 1, 0x51]); // overlaps it: %rdx
+        list.extend([5, 1, 0x52, 0]); // default: %rcx
+        let at = [0, 0xf, 0x10, 0x20, 0x2f, 0x30, 0x40, 0x48, 0x57, 0x58, 0x1000];
+        let (said, ranges) = said(5, Architecture::X86_64, &list, &at);
+        let expected = words([
+            "%rdi to 0x10",
+            "%rdi to 0x10",
+            "%rdi on entry",
+            "%rbx to 0x30",
+            "%rbx to 0x30",
+            "lost",
+            "DW_OP_bra: a location that branches",
+            "%rdx to 0x58",
+            "%rdx to 0x58",
+            "%rcx",
+            "%rsi to 0x1008",
+        ]);
+        assert_eq!(said, expected);
+        assert_eq!(ranges, [(0, u64::MAX)]);
+        let (refused, ranges) = self::said(5, Architecture::X86_64, &[4, 0, 8, 1, 0x55, 0x77], &[0]);
+        assert_eq!((refused, ranges), (words(["location list entry of kind 0x77"]), vec![]));
+        let (broken, _) = self::said(5, Architecture::X86_64, &[4, 0, 8, 9, 0x55], &[0]);
+        assert!(broken[0].contains("the location list at 0x4 of .debug_loclists: "), "{broken:?}");
+    }
+
+    #[test]
+    fn lists_of_dwarf_4_count_from_the_unit_or_a_base() {
+        for (architecture, size) in [(Architecture::X86_64, 8), (Architecture::I386, 4)] {
+            let pair = |begin: u64, end: u64, expression: &[u8]| {
+                let mut bytes = begin.to_le_bytes()[..size].to_vec();
+                bytes.extend(&end.to_le_bytes()[..size]);
+                if begin != u64::MAX && end != 0 {
+                    bytes.extend((expression.len() as u16).to_le_bytes());
+                    bytes.extend(expression);
+                }
+                bytes
+            };
+            let list = [
+                pair(0x10, 0x20, &[0x31, 0x9f]),
+                pair(0, 0x10, &[0x32, 0x9f]),
+                pair(0x20, 0x20, &[0x33, 0x9f]),
+                pair(u64::MAX, 0x1080, &[]),
+                pair(0, 8, &[0x34, 0x9f]),
+                // lld's mark of what it removed.
+                pair(u64::MAX, u64::MAX - 1, &[]),
+                pair(0, 8, &[0x35, 0x9f]),
+                pair(0, 0, &[]),
+            ]
+            .concat();
+            let (said, ranges) = said(4, architecture, &list, &[0, 0xf, 0x10, 0x20, 0x80, 0x87, 0x88]);
+            let expected =
+                words(["= 2 to 0x10", "= 2 to 0x10", "= 1 to 0x20", "lost", "= 4 to 0x88", "= 4 to 0x88", "lost"]);
+            assert_eq!(said, expected);
+            assert_eq!(ranges, [(0x1000, 0x1020), (0x1080, 0x1088)]);
+        }
+    }
+}

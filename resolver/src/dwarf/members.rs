@@ -1,0 +1,215 @@
+//! The members of structures and unions, and where in them they are (DWARF 5, 5.7.6; bit-fields of DWARF 2 and 3: 5.5.6
+//! there).
+
+use gimli::{AttributeValue, Operation, constants as dw};
+
+use super::types::{TypeRef, constant};
+use super::units::{DebugInfo, Die};
+use crate::Error;
+
+/// A member, or a base class.
+#[derive(Clone, Debug)]
+pub(super) struct RawMember {
+    /// Its name; empty for an anonymous structure or union, and for a base class.
+    pub(super) name: String,
+    /// Whether what it has are members of the whole too: an anonymous structure or union, a base class.
+    pub(super) is_inlined: bool,
+    /// Its type.
+    pub(super) of: Option<TypeRef>,
+    /// Where it is, or why that is not known.
+    pub(super) place: Result<Place, String>,
+}
+
+/// Bits of a structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The first bit.
+    pub(super) bit_offset: u64,
+    /// How many, of a bit-field.
+    pub(super) bit_size: Option<u64>,
+}
+
+/// The most members of one structure. The largest that we saw, of a generated table, has some thousand.
+const MOST: usize = 4096;
+
+/// How deep anonymous structures and base classes are searched.
+const NESTING: u32 = 16;
+
+/// What the search for a member came to.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    /// It is there.
+    Member(Place, TypeRef),
+    /// It is there, or would be, and cannot be reached: why.
+    Refused(String),
+    /// There is none of that name.
+    No,
+}
+
+impl DebugInfo<'_> {
+    /// The members of a structure that have a place in it, in the order of their declaration.
+    pub(super) fn members(&self, aggregate: Die) -> Result<Vec<RawMember>, Error> {
+        let mut members = Vec::new();
+        for (child, tag) in self.children(aggregate)? {
+            if members.len() >= MOST {
+                break;
+            }
+            match tag {
+                dw::DW_TAG_member => {
+                    // A static member of C++.
+                    if self.flag(child, dw::DW_AT_external)? || self.flag(child, dw::DW_AT_declaration)? {
+                        continue;
+                    }
+                    members.push(self.member_at(child)?);
+                }
+                dw::DW_TAG_inheritance => {
+                    let is_virtual = self.unsigned(child, dw::DW_AT_virtuality)?.unwrap_or(0) != 0
+                        || matches!(
+                            self.own_attribute(child, dw::DW_AT_virtuality)?,
+                            Some(AttributeValue::Virtuality(virtuality)) if virtuality != dw::DW_VIRTUALITY_none
+                        );
+                    let member = self.member_at(child)?;
+                    let place = match is_virtual {
+                        true => Err("a virtual base class, whose place only the running program knows".to_owned()),
+                        false => member.place,
+                    };
+                    members.push(RawMember { name: String::new(), is_inlined: true, of: member.of, place });
+                }
+                _ => {}
+            }
+        }
+        Ok(members)
+    }
+
+    /// One member.
+    pub(super) fn member_at(&self, die: Die) -> Result<RawMember, Error> {
+        let of = self.type_of(die)?;
+        let name = self.text_name(die)?;
+        let is_inlined = match of {
+            Some(of) if name.is_empty() => match self.strip(of)? {
+                Some(of) => super::types::is_aggregate(self.type_tag(of)?),
+                None => false,
+            },
+            _ => false,
+        };
+        Ok(RawMember { name, is_inlined, of, place: self.place(die, of)? })
+    }
+
+    /// Where a member is, or why that is not known.
+    fn place(&self, member: Die, of: Option<TypeRef>) -> Result<Result<Place, String>, Error> {
+        let bit_size = self.unsigned(member, dw::DW_AT_bit_size)?;
+        if let Some(value) = self.own_attribute(member, dw::DW_AT_data_bit_offset)? {
+            let place = value.udata_value().map(|bit_offset| Place { bit_offset, bit_size });
+            return Ok(place.ok_or_else(|| "a bit offset that is not a constant".to_owned()));
+        }
+        let bytes = match self.byte_offset(member)? {
+            Ok(bytes) => bytes,
+            Err(why) => return Ok(Err(why)),
+        };
+        let Some(start) = bytes.checked_mul(8) else { return Ok(Err("an offset that is too large".to_owned())) };
+        let from_top = match self.own_attribute(member, dw::DW_AT_bit_offset)? {
+            Some(value) => constant(&value),
+            None => return Ok(Ok(Place { bit_offset: start, bit_size })),
+        };
+        let storage = match (self.unsigned(member, dw::DW_AT_byte_size)?, of) {
+            (Some(bytes), _) => Some(bytes),
+            (None, Some(of)) => self.type_size(of)?,
+            (None, None) => None,
+        };
+        let place = || {
+            let (from_top, storage, size) = (from_top?, i128::from(storage?), i128::from(bit_size?));
+            // DWARF 2 and 3 count from the most significant bit of a storage unit, whatever the byte order.
+            let offset = match self.is_big_endian() {
+                true => i128::from(start).checked_add(from_top)?,
+                false => {
+                    i128::from(start).checked_add(storage.checked_mul(8)?)?.checked_sub(from_top)?.checked_sub(size)?
+                }
+            };
+            Some(Place { bit_offset: u64::try_from(offset).ok()?, bit_size })
+        };
+        Ok(place().ok_or_else(|| "a bit-field whose place is not in the structure".to_owned()))
+    }
+
+    /// `DW_AT_data_member_location`, in bytes.
+    fn byte_offset(&self, member: Die) -> Result<Result<u64, String>, Error> {
+        let refused = |what: &str| Ok(Err(format!("a place in the structure that {what}")));
+        let expression = match self.own_attribute(member, dw::DW_AT_data_member_location)? {
+            None => return Ok(Ok(0)),
+            Some(AttributeValue::Exprloc(expression)) => expression,
+            // DWARF 2 and 3 have no form of its own for an expression.
+            Some(AttributeValue::Block(block)) => gimli::Expression(block),
+            Some(AttributeValue::LocationListsRef(_) | AttributeValue::SecOffset(_)) => {
+                return refused("depends on the address in the code (a location list)");
+            }
+            Some(value) => match constant(&value).and_then(|value| u64::try_from(value).ok()) {
+                Some(bytes) => return Ok(Ok(bytes)),
+                None => return refused("is not a constant"),
+            },
+        };
+        let unit = self.unit(member.unit)?;
+        let mut operations = expression.operations(unit.encoding());
+        let first = operations.next().map_err(|error| self.error(member, error))?;
+        let second = operations.next().map_err(|error| self.error(member, error))?;
+        match (first, second) {
+            (Some(Operation::PlusConstant { value }), None) => Ok(Ok(value)),
+            // With the address of the structure already there, what gcc 2 wrote.
+            (Some(Operation::UnsignedConstant { value }), Some(Operation::Plus)) => Ok(Ok(value)),
+            _ => refused("only the running program knows (an expression)"),
+        }
+    }
+
+    /// The member of a name: of the structure itself, else of its anonymous structures and unions, else of its base
+    /// classes.
+    pub(super) fn find_member(&self, aggregate: Die, name: &str) -> Result<Found, Error> {
+        self.find_at(aggregate, name, 0)
+    }
+
+    fn find_at(&self, aggregate: Die, name: &str, nesting: u32) -> Result<Found, Error> {
+        if nesting > NESTING {
+            return Err(self.error(aggregate, "a structure that is nested too deep"));
+        }
+        let members = self.members(aggregate)?;
+        let is_it = |member: &&RawMember| !member.name.is_empty() && is_called(&member.name, name);
+        if let Some(member) = members.iter().find(is_it) {
+            return Ok(match (&member.place, member.of) {
+                (Err(why), _) => Found::Refused(format!("member `{name}` is at {why}")),
+                (Ok(_), None) => Found::Refused(format!("member `{name}` has no type")),
+                (Ok(place), Some(of)) => Found::Member(*place, of),
+            });
+        }
+        let (mut found, mut unreachable) = (Found::No, None);
+        for member in members.iter().filter(|member| member.is_inlined) {
+            let Some(inner) = member.of.map(|of| self.strip(of)).transpose()?.flatten() else { continue };
+            let place = match &member.place {
+                Ok(place) => place,
+                Err(why) => {
+                    unreachable = Some(why.clone());
+                    continue;
+                }
+            };
+            match (self.find_at(inner.die, name, nesting + 1)?, &found) {
+                (Found::No, _) => {}
+                (_, Found::Member(..) | Found::Refused(_)) => {
+                    return Ok(Found::Refused(format!("`{name}` is a member of several base classes")));
+                }
+                (Found::Member(within, of), Found::No) => {
+                    found = match within.bit_offset.checked_add(place.bit_offset) {
+                        Some(bit_offset) => Found::Member(Place { bit_offset, ..within }, of),
+                        None => Found::Refused("an offset that is too large".to_owned()),
+                    };
+                }
+                (refused @ Found::Refused(_), Found::No) => found = refused,
+            }
+        }
+        Ok(match (found, unreachable) {
+            (Found::No, Some(why)) => Found::Refused(format!("`{name}` may be in {why}")),
+            (found, _) => found,
+        })
+    }
+}
+
+/// Whether the name in the debug information is the one in the source: rustc calls the first member of a tuple `__0`.
+pub(super) fn is_called(described: &str, written: &str) -> bool {
+    let is_number = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
+    described == written || (is_number && described.strip_prefix("__") == Some(written))
+}

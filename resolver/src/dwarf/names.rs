@@ -1,0 +1,534 @@
+//! Which variable a name means in a scope (resolution, section 5): the innermost declaration that stands before the marker.
+//!
+//! The scope's own function is the limit, what its caller has is not in scope; then come statics, which have a place of their own. Where
+//! a variable is, is left to `location`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use gimli::constants as dw;
+
+use super::DebugInfo;
+use super::files::SourcePath;
+use super::functions::{Kind, Variable};
+use super::scopes::{Position, Scope, is_file};
+use super::units::Die;
+use crate::Error;
+use crate::text;
+
+/// What a name means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// A variable or parameter.
+    Found {
+        /// Its entry, in the instance where that has one.
+        variable: Die,
+        /// Whether it was found outside of the function: one for the whole program, or for each thread.
+        is_static: bool,
+        /// Whether the entry is that of the instance or a definition, so that its location is the variable's here. Where not, the optimiser
+        /// left nothing of it in this place, or it is only declared.
+        is_placed: bool,
+    },
+    /// A variable of that name is in scope only below the marker.
+    DeclaredLater {
+        /// The line that declares it.
+        line: u32,
+    },
+    /// It is not known in which scope the marker is ([`super::Doubt::NotThere`]).
+    NoScope,
+    /// Several variables, and nothing tells which: of scopes that the marker may all be in, or of one.
+    Several(Vec<Die>),
+    /// A variable of a function around this one, in another frame (nested functions of GCC).
+    OtherFrame {
+        /// Its entry.
+        variable: Die,
+    },
+    /// No such variable.
+    Absent {
+        /// Names in scope that look like it, the closest first.
+        similar: Vec<String>,
+    },
+}
+
+/// A variable outside of functions, or a static of one.
+#[derive(Clone, Debug)]
+struct Static {
+    die: Die,
+    /// The namespaces, types and functions that it is in, outermost first.
+    within: Vec<Box<[u8]>>,
+    is_declaration: bool,
+    is_external: bool,
+}
+
+/// Where a function is.
+#[derive(Debug)]
+struct Around {
+    /// The names around it, outermost first, and its own.
+    names: Vec<Box<[u8]>>,
+    /// How many of them are the module's.
+    module: usize,
+}
+
+/// The statics of all units, by name.
+#[derive(Debug, Default)]
+pub(super) struct Globals {
+    statics: HashMap<Box<[u8]>, Vec<Static>>,
+}
+
+/// Above so many bytes of debug information, units that hold no marker are searched only for what the marker's own unit declares.
+const SMALL: u64 = 64 << 20;
+
+/// What one scope says of a name.
+enum Local<'v> {
+    Found { variable: &'v Variable, is_placed: bool },
+    Several(Vec<Die>),
+    Later(u32),
+    None,
+}
+
+impl DebugInfo<'_> {
+    /// What a path of names means in a scope, for a marker of `file` and `line`: `["cmd"]`, `["crate", "queue", "DEPTH"]`.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit that was searched is malformed.
+    pub fn lookup(&self, scope: &Scope, name: &[&str], file: &str, line: u32) -> Result<Lookup, Error> {
+        let file = SourcePath::new(file);
+        let Some(last) = name.last() else { return Ok(Lookup::Absent { similar: Vec::new() }) };
+        let mut later = None;
+        if name.len() == 1 {
+            if scope.positions.is_empty() {
+                return Ok(Lookup::NoScope);
+            }
+            let mut found: Vec<(Die, bool)> = Vec::new();
+            for &position in &scope.positions {
+                match self.local(position, last.as_bytes(), &file, line)? {
+                    Local::Found { variable, is_placed } => {
+                        if !found.iter().any(|(die, _)| *die == variable.die) {
+                            found.push((variable.die, is_placed));
+                        }
+                    }
+                    Local::Several(several) => return Ok(Lookup::Several(several)),
+                    Local::Later(line) => later = later.or(Some(line)),
+                    Local::None => {}
+                }
+                self.pay(found.len() as u64)?;
+            }
+            match found.as_slice() {
+                [] => {}
+                [(variable, is_placed)] => return self.found(scope, *variable, *is_placed, name),
+                several => return Ok(Lookup::Several(several.iter().map(|(die, _)| *die).collect())),
+            }
+            for &position in &scope.positions {
+                if let Some(variable) = self.without_scope(position, last.as_bytes(), &file, line)? {
+                    return Ok(Lookup::Found { variable, is_static: false, is_placed: false });
+                }
+            }
+            if let Some(variable) = self.in_outer_function(scope, last.as_bytes())? {
+                return Ok(Lookup::OtherFrame { variable });
+            }
+        }
+        if let Some(found) = self.in_statics(scope, name)? {
+            return Ok(found);
+        }
+        if let Some(line) = later {
+            return Ok(Lookup::DeclaredLater { line });
+        }
+        Ok(Lookup::Absent { similar: self.similar(scope, last, &file, line)? })
+    }
+
+    /// A local that was found; for one that is only declared (`extern` in a block) its definition.
+    fn found(&self, scope: &Scope, variable: Die, is_placed: bool, name: &[&str]) -> Result<Lookup, Error> {
+        if self.flag(variable, dw::DW_AT_declaration)? {
+            let defined = self.in_statics(scope, name)?;
+            return Ok(defined.unwrap_or(Lookup::Found { variable, is_static: true, is_placed: false }));
+        }
+        Ok(Lookup::Found { variable, is_static: false, is_placed })
+    }
+
+    /// The declarations right in a scope of an instance, and those that only its abstract instance repeats.
+    fn declarations(&self, unit: usize, node: usize) -> Result<Vec<(&Variable, bool)>, Error> {
+        let mut all: Vec<(&Variable, bool)> =
+            self.variables(unit, node)?.iter().map(|variable| (variable, true)).collect();
+        let Some(die) = self.functions(unit)?.node(node).map(|found| Die { unit, offset: found.offset }) else {
+            return Ok(all);
+        };
+        let Some(value) = self.own_attribute(die, dw::DW_AT_abstract_origin)? else {
+            return Ok(all);
+        };
+        let origin = self.reference(die, &value)?;
+        let Some(abstract_node) = self.functions(origin.unit)?.at_offset(origin.offset) else { return Ok(all) };
+        let known: BTreeSet<Die> = all.iter().map(|(variable, _)| variable.origin).collect();
+        let rest =
+            self.variables(origin.unit, abstract_node)?.iter().filter(|variable| !known.contains(&variable.origin));
+        all.extend(rest.map(|variable| (variable, false)));
+        Ok(all)
+    }
+
+    /// The scopes from a position out to its function, with what each declares.
+    fn outward(
+        &self,
+        position: Position,
+        mut each: impl FnMut(Vec<(&Variable, bool)>) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let functions = self.functions(position.unit)?;
+        let mut at = Some(position.node);
+        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
+            self.pay(1)?;
+            if !each(self.declarations(position.unit, node)?)? || found.kind.is_instance() {
+                break;
+            }
+            at = found.parent;
+        }
+        Ok(())
+    }
+
+    fn local(&self, position: Position, name: &[u8], file: &SourcePath, line: u32) -> Result<Local<'_>, Error> {
+        let functions = self.functions(position.unit)?;
+        let (mut at, mut later) = (Some(position.node), None);
+        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
+            self.pay(1)?;
+            let mut last: Vec<(u32, &Variable, bool)> = Vec::new();
+            for (variable, is_placed) in self.declarations(position.unit, node)? {
+                if *variable.name != *name {
+                    continue;
+                }
+                // Lines of another file (a macro's, an included one's) cannot be compared: what is in scope is declared then.
+                let declared =
+                    variable.declared.as_ref().filter(|(known, _)| is_file(known, file)).map_or(0, |(_, line)| *line);
+                if declared > line {
+                    later = later.or(Some(declared));
+                    continue;
+                }
+                match last.first().map_or(std::cmp::Ordering::Greater, |(known, _, _)| declared.cmp(known)) {
+                    std::cmp::Ordering::Greater => last = vec![(declared, variable, is_placed)],
+                    std::cmp::Ordering::Equal => last.push((declared, variable, is_placed)),
+                    std::cmp::Ordering::Less => {}
+                }
+            }
+            match last.as_slice() {
+                [] => {}
+                [(_, variable, is_placed)] => return Ok(Local::Found { variable, is_placed: *is_placed }),
+                several => return Ok(Local::Several(several.iter().map(|(_, variable, _)| variable.die).collect())),
+            }
+            if found.kind.is_instance() {
+                break;
+            }
+            at = found.parent;
+        }
+        Ok(later.map_or(Local::None, Local::Later))
+    }
+
+    /// A variable of a block that has no code around the marker, or none at all: the last one that the function declares before the line.
+    /// That there is one is all that is known, whether the marker can see it is not.
+    fn without_scope(
+        &self,
+        position: Position,
+        name: &[u8],
+        file: &SourcePath,
+        line: u32,
+    ) -> Result<Option<Die>, Error> {
+        let Some(instance) = self.functions(position.unit)?.instance(position.node) else { return Ok(None) };
+        let offset = self.functions(position.unit)?.node(instance).map_or(0, |found| found.offset);
+        let die = Die { unit: position.unit, offset };
+        let origin = match self.own_attribute(die, dw::DW_AT_abstract_origin)? {
+            Some(value) => self.reference(die, &value)?,
+            None => die,
+        };
+        let functions = self.functions(origin.unit)?;
+        let Some(start) = functions.at_offset(origin.offset) else { return Ok(None) };
+        let (end, mut node) = (functions.below(start).end, start);
+        let mut last: Option<(u32, Die)> = None;
+        while node < end {
+            self.pay(1)?;
+            let Some(found) = functions.node(node) else { break };
+            if node != start && found.kind != Kind::Block {
+                node = found.end;
+                continue;
+            }
+            for variable in self.variables(origin.unit, node)?.iter().filter(|variable| *variable.name == *name) {
+                let declared =
+                    variable.declared.as_ref().filter(|(known, _)| is_file(known, file)).map_or(0, |(_, line)| *line);
+                if declared <= line && last.is_none_or(|(known, _)| declared >= known) {
+                    last = Some((declared, variable.die));
+                }
+            }
+            node += 1;
+        }
+        Ok(last.map(|(_, die)| die))
+    }
+
+    /// A variable of a function that the marker's is nested in.
+    fn in_outer_function(&self, scope: &Scope, name: &[u8]) -> Result<Option<Die>, Error> {
+        let Some(frame) = scope.frames.first() else { return Ok(None) };
+        let origin = self.root_origin(frame.instance)?;
+        let functions = self.functions(origin.unit)?;
+        let mut at = functions.at_offset(origin.offset).and_then(|at| functions.node(at)?.parent);
+        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
+            self.pay(1)?;
+            if matches!(found.kind, Kind::Function | Kind::Block) {
+                if let Some(variable) =
+                    self.variables(origin.unit, node)?.iter().find(|variable| *variable.name == *name)
+                {
+                    return Ok(Some(variable.die));
+                }
+            }
+            at = found.parent;
+        }
+        Ok(None)
+    }
+
+    /// What a path means among statics: from the function outward in its own unit, then in the others.
+    fn in_statics(&self, scope: &Scope, name: &[&str]) -> Result<Option<Lookup>, Error> {
+        let Some(frame) = scope.frames.first() else { return Ok(None) };
+        let Some((last, path)) = name.split_last() else { return Ok(None) };
+        let unit = frame.instance.unit;
+        let around = self.around(frame.instance)?;
+        let own = self.unit_statics(unit, last.as_bytes())?;
+        let visible = nearest(&own, &around, path);
+        let is_declared = visible.iter().any(|known| known.is_declaration);
+        let defined: Vec<&Static> = visible.iter().copied().filter(|known| !known.is_declaration).collect();
+        let found =
+            |known: &Static| Lookup::Found { variable: known.die, is_static: true, is_placed: !known.is_declaration };
+        match defined.as_slice() {
+            [] => {}
+            [one] => return Ok(Some(found(one))),
+            several => return Ok(Some(Lookup::Several(several.iter().map(|known| known.die).collect()))),
+        }
+        let size = self.sections.get(".debug_info").len() as u64;
+        if is_declared || size <= SMALL {
+            let empty = Vec::new();
+            let elsewhere = self.globals()?.statics.get(last.as_bytes()).unwrap_or(&empty);
+            // What is internal to another unit is seen from here only where it is not a C name: rustc has many units for one crate.
+            let elsewhere: Vec<Static> = elsewhere
+                .iter()
+                .filter(|known| known.die.unit != unit && (known.is_external || !known.within.is_empty()))
+                .cloned()
+                .collect();
+            match nearest(&elsewhere, &around, path).as_slice() {
+                [] => {}
+                [one] => return Ok(Some(found(one))),
+                several => return Ok(Some(Lookup::Several(several.iter().map(|known| known.die).collect()))),
+            }
+        }
+        Ok(visible.first().map(|known| found(known)))
+    }
+
+    /// The names around a function, outermost first, and its own.
+    fn around(&self, instance: Die) -> Result<Around, Error> {
+        let root = self.root_origin(instance)?;
+        let functions = self.functions(root.unit)?;
+        let (mut names, mut module) = (Vec::new(), 0);
+        let mut at = functions.at_offset(root.offset);
+        while let Some(found) = at.and_then(|at| functions.node(at)) {
+            self.pay(1)?;
+            if let Some(name) = self.path_part(root.unit, found.kind, found.offset)? {
+                // rustc: what is in a method is below `{impl#0}`, the method itself below its type.
+                if !name.starts_with(b"{impl") {
+                    module = if found.kind == Kind::Namespace { module + 1 } else { 0 };
+                    // A closure is in a namespace that stands for the function around it.
+                    if name.starts_with(b"{") {
+                        module = 0;
+                    }
+                    names.push(name);
+                }
+            }
+            at = found.parent;
+        }
+        // Of a closure, what is outside of the function that it is in.
+        if let Some(closure) = names.iter().rposition(|name| name.starts_with(b"{")) {
+            module = names.len().saturating_sub(closure).saturating_sub(2);
+        }
+        names.reverse();
+        Ok(Around { names, module })
+    }
+
+    /// The namespaces, types and functions that an entry is in, outermost first.
+    fn path(&self, die: Die) -> Result<Vec<Box<[u8]>>, Error> {
+        let functions = self.functions(die.unit)?;
+        let mut at = match functions.at_offset(die.offset) {
+            Some(node) => functions.node(node).and_then(|node| node.parent),
+            None => None,
+        };
+        let mut path = Vec::new();
+        while let Some(found) = at.and_then(|at| functions.node(at)) {
+            self.pay(1)?;
+            path.extend(self.path_part(die.unit, found.kind, found.offset)?);
+            at = found.parent;
+        }
+        path.reverse();
+        Ok(path)
+    }
+
+    fn path_part(&self, unit: usize, kind: Kind, offset: usize) -> Result<Option<Box<[u8]>>, Error> {
+        match kind {
+            Kind::Namespace | Kind::Type | Kind::Function => {
+                Ok(self.name(Die { unit, offset })?.map(|name| plain(&name)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The statics of a name in a unit.
+    fn unit_statics(&self, unit: usize, name: &[u8]) -> Result<Vec<Static>, Error> {
+        let functions = self.functions(unit)?;
+        let mut statics = Vec::new();
+        let (mut node, mut path_of) = (0, None);
+        while let Some(found) = functions.node(node) {
+            self.pay(1)?;
+            let (index, kind) = (node, found.kind);
+            // Functions have their own; `local` finds those.
+            node = if matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
+                index + 1
+            } else {
+                found.end.max(index + 1)
+            };
+            if !matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
+                continue;
+            }
+            for variable in self.variables(unit, index)?.iter().filter(|variable| *variable.name == *name) {
+                // C++ defines members and what is in namespaces outside of them.
+                let within = if variable.origin == variable.die {
+                    match &path_of {
+                        Some((known, path)) if *known == index => Vec::clone(path),
+                        _ => {
+                            let mut path = self.path(Die { unit, offset: found.offset })?;
+                            path.extend(self.path_part(unit, kind, found.offset)?);
+                            path_of = Some((index, path.clone()));
+                            path
+                        }
+                    }
+                } else {
+                    self.path_of_variable(variable.origin)?
+                };
+                statics.push(self.as_static(variable.die, within)?);
+            }
+        }
+        // A declaration that a definition completes says nothing of its own.
+        let mut completed = BTreeSet::new();
+        for known in statics.iter().filter(|known: &&Static| !known.is_declaration) {
+            completed.insert(self.root_origin(known.die)?);
+        }
+        statics.retain(|known| !known.is_declaration || !completed.contains(&known.die));
+        Ok(statics)
+    }
+
+    fn path_of_variable(&self, variable: Die) -> Result<Vec<Box<[u8]>>, Error> {
+        let functions = self.functions(variable.unit)?;
+        // The last scope that starts before it and has not ended: entries are in order.
+        let mut at = functions.before(variable.offset);
+        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
+            self.pay(1)?;
+            if self.variables(variable.unit, node)?.iter().any(|known| known.die == variable) {
+                let mut path = self.path(Die { unit: variable.unit, offset: found.offset })?;
+                path.extend(self.path_part(variable.unit, found.kind, found.offset)?);
+                return Ok(path);
+            }
+            at = node.checked_sub(1);
+        }
+        Ok(Vec::new())
+    }
+
+    fn as_static(&self, die: Die, within: Vec<Box<[u8]>>) -> Result<Static, Error> {
+        let is_declaration =
+            matches!(self.own_attribute(die, dw::DW_AT_declaration)?, Some(gimli::AttributeValue::Flag(true)));
+        Ok(Static { die, within, is_declaration, is_external: self.flag(die, dw::DW_AT_external)? })
+    }
+
+    /// The definitions of all units, without a look into their functions.
+    fn globals(&self) -> Result<&Globals, Error> {
+        if let Some(globals) = self.globals.get() {
+            return Ok(globals);
+        }
+        let mut globals = Globals::default();
+        for unit in 0..self.unit_count() {
+            // A unit that cannot be read defines nothing that could be.
+            let Ok(root) = self.root(unit) else { continue };
+            let mut left: Vec<(Die, Vec<Box<[u8]>>)> = vec![(root, Vec::new())];
+            while let Some((die, within)) = left.pop() {
+                let Ok(children) = self.children(die) else { continue };
+                for (child, tag) in children {
+                    match tag {
+                        dw::DW_TAG_variable => {
+                            let Some(name) = self.name(child)? else { continue };
+                            let known = self.as_static(child, within.clone())?;
+                            if !known.is_declaration {
+                                globals.statics.entry((*name).into()).or_default().push(known);
+                            }
+                        }
+                        dw::DW_TAG_namespace | dw::DW_TAG_module => {
+                            let mut within = within.clone();
+                            self.pay(1 + within.len() as u64)?;
+                            within.extend(self.name(child)?.map(|name| plain(&name)));
+                            left.push((child, within));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(self.globals.get_or_init(|| globals))
+    }
+
+    /// Names in scope that look like one that is not.
+    fn similar(&self, scope: &Scope, name: &str, file: &SourcePath, line: u32) -> Result<Vec<String>, Error> {
+        let mut names = BTreeSet::new();
+        let Some(&position) = scope.positions.first() else { return Ok(Vec::new()) };
+        self.outward(position, |declarations| {
+            for (variable, _) in declarations {
+                let is_later = variable.declared.as_ref().is_some_and(|(known, at)| is_file(known, file) && *at > line);
+                if !is_later && names.len() < 1 << 12 {
+                    names.insert(text::from_bytes(&variable.name));
+                }
+            }
+            Ok(true)
+        })?;
+        let mut close: Vec<(usize, String)> = Vec::new();
+        for known in names.into_iter().filter(|known| known.len() < 256 && name.len() < 256) {
+            let distance = strsim::damerau_levenshtein(name, &known);
+            if distance <= (name.chars().count() / 3).max(1) {
+                close.push((distance, known));
+            }
+        }
+        close.sort();
+        Ok(close.into_iter().take(3).map(|(_, name)| name).collect())
+    }
+}
+
+/// A name without generic arguments.
+fn plain(name: &[u8]) -> Box<[u8]> {
+    let end = name.iter().position(|byte| *byte == b'<').filter(|end| *end > 0).unwrap_or(name.len());
+    name.get(..end).unwrap_or(name).into()
+}
+
+/// The names of a path that stand in the source.
+fn written(path: &[Box<[u8]>]) -> impl Iterator<Item = &[u8]> {
+    path.iter().map(|part| &**part).filter(|part| !part.starts_with(b"{impl"))
+}
+
+/// Those of some statics that a path means, seen from a function: all of the innermost place that has one.
+fn nearest<'a>(statics: &'a [Static], around: &Around, path: &[&str]) -> Vec<&'a Static> {
+    let (mut bases, mut path): (Vec<usize>, &[&str]) = ((0..=around.names.len()).rev().collect(), path);
+    match path.first() {
+        Some(&"crate") => (bases, path) = (vec![around.module.min(1)], path.get(1..).unwrap_or_default()),
+        Some(&("self" | "super")) => {
+            let mut module = around.module;
+            while let Some(&first @ ("self" | "super")) = path.first() {
+                module = module.saturating_sub(usize::from(first == "super"));
+                path = path.get(1..).unwrap_or_default();
+            }
+            bases = vec![module];
+        }
+        _ => {}
+    }
+    let mut bases = bases.into_iter();
+    bases
+        .find_map(|base| {
+            let base = around.names.get(..base).unwrap_or_default();
+            let wanted: Vec<&[u8]> =
+                base.iter().map(|part| &**part).chain(path.iter().map(|part| part.as_bytes())).collect();
+            let is_there = |known: &&Static| written(&known.within).eq(wanted.iter().copied());
+            let there: Vec<&Static> = statics.iter().filter(is_there).collect();
+            (!there.is_empty()).then_some(there)
+        })
+        .unwrap_or_default()
+}

@@ -1,0 +1,335 @@
+//! What types of Rust's standard library are made of, recognised by their names *and* their members as rustc 1.63 to
+//! 1.97 describe them: a type of another make is a structure like any other.
+
+use gimli::constants as dw;
+
+use super::members::{Found, Place};
+use super::types::{TypeRef, is_pointer};
+use super::units::{DebugInfo, Die};
+use crate::Error;
+use crate::types::SequenceKind;
+
+/// Elements that stand elsewhere, and their number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawSequence {
+    pub(super) kind: SequenceKind,
+    /// The pointer's first bit, and the pointer.
+    pub(super) data: (u64, TypeRef),
+    /// Bytes from where it points to the first element.
+    pub(super) offset: u64,
+    /// The number's first bit, and its type.
+    pub(super) length: (u64, TypeRef),
+    pub(super) element: TypeRef,
+}
+
+/// What `*` does to a type of the library.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A part of it.
+    Part(u64, TypeRef),
+    /// What is `offset` bytes behind where the pointer at some bit points.
+    Through { pointer: (u64, TypeRef), offset: u64, of: TypeRef },
+    /// It can be dereferenced, and we cannot follow: why.
+    Refused(String),
+}
+
+/// How deep wrappers around a pointer are followed: `Vec`, `RawVec`, `RawVecInner`, `Unique`, `NonNull`.
+const NESTING: u32 = 8;
+
+impl DebugInfo<'_> {
+    /// A member by its name, with where its first bit is; `None` where there is none, or no such place.
+    fn part(&self, of: TypeRef, name: &str) -> Result<Option<(u64, TypeRef)>, Error> {
+        let Some(of) = self.aggregate(of)? else { return Ok(None) };
+        Ok(match self.find_member(of, name)? {
+            Found::Member(Place { bit_offset, bit_size: None }, of) => Some((bit_offset, of)),
+            _ => None,
+        })
+    }
+
+    /// The entry of a structure.
+    fn aggregate(&self, of: TypeRef) -> Result<Option<Die>, Error> {
+        match self.strip(of)? {
+            Some(of) if super::types::is_aggregate(self.type_tag(of)?) => Ok(Some(of.die)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The pointer that a type is, or that it is a wrapper of.
+    fn pointer_in(&self, of: TypeRef) -> Result<Option<(u64, TypeRef)>, Error> {
+        let (mut offset, mut of) = (0u64, of);
+        for _ in 0..NESTING {
+            let Some(inner) = self.strip(of)? else { return Ok(None) };
+            if is_pointer(self.type_tag(inner)?) {
+                return Ok(Some((offset, inner)));
+            }
+            let mut next = None;
+            for name in ["inner", "ptr", "pointer", "data_ptr", "0"] {
+                if let Some(found) = self.part(inner, name)? {
+                    next = Some(found);
+                    break;
+                }
+            }
+            let Some((bits, wrapped)) = next else { return Ok(None) };
+            let Some(sum) = offset.checked_add(bits) else { return Ok(None) };
+            (offset, of) = (sum, wrapped);
+        }
+        Ok(None)
+    }
+
+    /// The first type parameter of a generic type.
+    fn type_parameter(&self, die: Die) -> Result<Option<TypeRef>, Error> {
+        for (child, tag) in self.children(die)? {
+            if tag == dw::DW_TAG_template_type_parameter {
+                return self.type_of(child);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The elements of a slice, a `Vec` and such; `None` for every other type.
+    pub(super) fn sequence(&self, of: TypeRef) -> Result<Option<RawSequence>, Error> {
+        let Some(die) = self.aggregate(of)? else { return Ok(None) };
+        let name = self.text_name(die)?;
+        match base(&name) {
+            "String" | "PathBuf" | "OsString" | "Buf" => self.text_of_vec(die),
+            "Vec" => self.vec(die),
+            "CString" => {
+                let Some((offset, inner)) = self.part(die.into(), "inner")? else { return Ok(None) };
+                let Some(slice) = self.sequence_of_slice(inner)? else { return Ok(None) };
+                Ok(slice.shifted(offset).map(|slice| RawSequence { kind: SequenceKind::CText, ..slice }))
+            }
+            "Rc" | "Arc" => {
+                let Some((offset, pointer)) = self.part(die.into(), "ptr")? else { return Ok(None) };
+                let Some((within, pointer)) = self.part(pointer, "pointer")? else { return Ok(None) };
+                let slice = self.sequence_of_slice(pointer)?;
+                Ok(slice.and_then(|slice| slice.shifted(offset.checked_add(within)?)))
+            }
+            _ => self.sequence_of_slice(die.into()),
+        }
+    }
+
+    /// The text in a `Vec<u8>` that is wrapped in a `String`, or more than once in a `PathBuf`.
+    fn text_of_vec(&self, die: Die) -> Result<Option<RawSequence>, Error> {
+        let (mut offset, mut of) = (0u64, TypeRef::from(die));
+        for _ in 0..NESTING {
+            let mut next = None;
+            for name in ["vec", "inner"] {
+                if let Some(found) = self.part(of, name)? {
+                    next = Some(found);
+                    break;
+                }
+            }
+            let Some((bits, inner)) = next else { return Ok(None) };
+            let Some(sum) = offset.checked_add(bits) else { return Ok(None) };
+            (offset, of) = (sum, inner);
+            let Some(inner) = self.aggregate(inner)? else { return Ok(None) };
+            if base(&self.text_name(inner)?) == "Vec" {
+                let vec = self.vec(inner)?.and_then(|vec| vec.shifted(offset));
+                return Ok(vec.map(|vec| RawSequence { kind: SequenceKind::Text, ..vec }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn vec(&self, die: Die) -> Result<Option<RawSequence>, Error> {
+        let (Some((buffer, inner)), Some(length)) = (self.part(die.into(), "buf")?, self.part(die.into(), "len")?)
+        else {
+            return Ok(None);
+        };
+        let (Some((within, pointer)), Some(element)) = (self.pointer_in(inner)?, self.type_parameter(die)?) else {
+            return Ok(None);
+        };
+        let Some(data) = buffer.checked_add(within) else { return Ok(None) };
+        Ok(Some(RawSequence { kind: SequenceKind::Elements, data: (data, pointer), offset: 0, length, element }))
+    }
+
+    /// A pointer with a length: `&[T]`, `*const [T]`, `Box<str>`, `*const RcInner<[T]>`, `&Path`.
+    fn sequence_of_slice(&self, of: TypeRef) -> Result<Option<RawSequence>, Error> {
+        let Some(die) = self.aggregate(of)? else { return Ok(None) };
+        let (Some(data), Some(length)) = (self.part(die.into(), "data_ptr")?, self.part(die.into(), "length")?) else {
+            return Ok(None);
+        };
+        let Some(pointer) = self.strip(data.1)? else { return Ok(None) };
+        let Some(target) = self.type_of(pointer.die)? else { return Ok(None) };
+        let name = self.text_name(die)?;
+        let pointee = pointee_name(&name);
+        let sequence =
+            |kind, offset, element| Ok(Some(RawSequence { kind, data: (data.0, pointer), offset, length, element }));
+        if pointee == "str" {
+            return sequence(SequenceKind::Text, 0, target);
+        }
+        if pointee.starts_with('[') {
+            return sequence(SequenceKind::Elements, 0, target);
+        }
+        let Some(inner) = self.aggregate(target)? else { return Ok(None) };
+        let inner_name = self.text_name(inner)?;
+        match base(&inner_name) {
+            // The counts, then the elements: `RcBox` up to Rust 1.71.
+            "RcInner" | "RcBox" | "ArcInner" => {
+                let mut value = self.part(target, "value")?;
+                if value.is_none() {
+                    value = self.part(target, "data")?;
+                }
+                let Some((bits, element)) = value else { return Ok(None) };
+                let what = inner_name.split_once('<').map_or("", |(_, rest)| rest);
+                let kind = match what {
+                    "str>" => SequenceKind::Text,
+                    _ if what.starts_with('[') => SequenceKind::Elements,
+                    _ => return Ok(None),
+                };
+                sequence(kind, bits / 8, element)
+            }
+            "CStr" => match self.part(target, "inner")? {
+                Some((0, element)) => sequence(SequenceKind::CText, 0, element),
+                _ => Ok(None),
+            },
+            "Path" | "OsStr" | "Slice" => {
+                let mut of = target;
+                for _ in 0..NESTING {
+                    match self.part(of, "inner")? {
+                        Some((0, inner)) => of = inner,
+                        Some(_) => return Ok(None),
+                        None => break,
+                    }
+                }
+                match self.type_size(of)? {
+                    Some(1) => sequence(SequenceKind::Text, 0, of),
+                    _ => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What `*` leads to from a type of the library that can be dereferenced and is no pointer in debug information;
+    /// `None` for all others.
+    pub(super) fn library_target(&self, of: TypeRef) -> Result<Option<Target>, Error> {
+        let Some(die) = self.aggregate(of)? else { return Ok(None) };
+        let name = self.text_name(die)?;
+        let of = TypeRef::from(die);
+        match base(&name) {
+            "Rc" | "Arc" => {
+                let Some((outer, inner)) = self.part(of, "ptr")? else { return Ok(None) };
+                self.counted(outer, inner)
+            }
+            "Pin" => {
+                let mut inner = self.part(of, "pointer")?;
+                if inner.is_none() {
+                    // Up to Rust 1.82 and some more.
+                    inner = self.part(of, "__pointer")?;
+                }
+                Ok(inner.map(|(offset, inner)| Target::Part(offset, inner)))
+            }
+            "ManuallyDrop" | "MaybeDangling" => {
+                let mut inner = self.part(of, "value")?;
+                if inner.is_none() {
+                    inner = self.part(of, "0")?;
+                }
+                Ok(inner.map(|(offset, inner)| Target::Part(offset, inner)))
+            }
+            "Ref" | "RefMut" => {
+                let (Some((outer, inner)), Some(_)) = (self.part(of, "value")?, self.part(of, "borrow")?) else {
+                    return Ok(None);
+                };
+                self.whole_target(outer, inner)
+            }
+            "RwLockReadGuard" => match self.part(of, "data")? {
+                Some((outer, inner)) => self.whole_target(outer, inner),
+                None => Ok(None),
+            },
+            "MutexGuard" | "RwLockWriteGuard" => {
+                let Some((outer, lock)) = self.part(of, "lock")? else { return Ok(None) };
+                let Some((within, pointer)) = self.pointer_in(lock)? else { return Ok(None) };
+                let (Some(lock), Some(at)) = (self.type_of(pointer.die)?, outer.checked_add(within)) else {
+                    return Ok(None);
+                };
+                let Some((data, cell)) = self.part(lock, "data")? else { return Ok(None) };
+                let Some((value, of)) = self.part(cell, "value")? else { return Ok(None) };
+                let Some(bits) = data.checked_add(value) else { return Ok(None) };
+                Ok(Some(Target::Through { pointer: (at, pointer), offset: bits / 8, of }))
+            }
+            _ if self.part(of, "data_ptr")?.is_some() && self.part(of, "length")?.is_some() => Ok(Some(
+                Target::Refused(format!("`{name}` points at something of no fixed size: mark the pointer itself")),
+            )),
+            _ if self.part(of, "pointer")?.is_some() && self.part(of, "vtable")?.is_some() => {
+                Ok(Some(Target::Refused(format!(
+                    "`{name}` points at a trait object, whose type only the running program knows"
+                ))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// All of what the pointer in a type points at.
+    fn whole_target(&self, outer: u64, of: TypeRef) -> Result<Option<Target>, Error> {
+        if let Some(refused @ Target::Refused(_)) = self.fat(of)? {
+            return Ok(Some(refused));
+        }
+        let Some((within, pointer)) = self.pointer_in(of)? else { return Ok(None) };
+        let (Some(of), Some(at)) = (self.type_of(pointer.die)?, outer.checked_add(within)) else { return Ok(None) };
+        Ok(Some(Target::Through { pointer: (at, pointer), offset: 0, of }))
+    }
+
+    /// What an `Rc` or `Arc` counts.
+    fn counted(&self, outer: u64, of: TypeRef) -> Result<Option<Target>, Error> {
+        if let Some(refused @ Target::Refused(_)) = self.fat(of)? {
+            return Ok(Some(refused));
+        }
+        let Some((within, pointer)) = self.pointer_in(of)? else { return Ok(None) };
+        let (Some(inner), Some(at)) = (self.type_of(pointer.die)?, outer.checked_add(within)) else { return Ok(None) };
+        if self.part(inner, "strong")?.is_none() || self.part(inner, "weak")?.is_none() {
+            return Ok(None);
+        }
+        let mut value = self.part(inner, "value")?;
+        if value.is_none() {
+            value = self.part(inner, "data")?;
+        }
+        Ok(value.map(|(bits, of)| Target::Through { pointer: (at, pointer), offset: bits / 8, of }))
+    }
+
+    /// Why a pointer inside of wrappers cannot be followed: it has a length or a table of functions beside it.
+    fn fat(&self, of: TypeRef) -> Result<Option<Target>, Error> {
+        let mut of = of;
+        for _ in 0..NESTING {
+            for (beside, what) in [("length", "something of no fixed size"), ("vtable", "a trait object")] {
+                if self.part(of, beside)?.is_some() {
+                    return Ok(Some(Target::Refused(format!("points at {what}: mark the pointer itself"))));
+                }
+            }
+            match self.part(of, "pointer")? {
+                Some((_, inner)) => of = inner,
+                None => break,
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl RawSequence {
+    /// The same, `bits` further into what holds it.
+    fn shifted(self, bits: u64) -> Option<Self> {
+        let data = (self.data.0.checked_add(bits)?, self.data.1);
+        let length = (self.length.0.checked_add(bits)?, self.length.1);
+        Some(Self { data, length, ..self })
+    }
+}
+
+/// A name without its parameters.
+fn base(name: &str) -> &str {
+    name.split_once('<').map_or(name, |(base, _)| base)
+}
+
+/// What a pointer of Rust points at, by its name.
+fn pointee_name(name: &str) -> &str {
+    for sign in ["&mut ", "&", "*const ", "*mut "] {
+        if let Some(rest) = name.strip_prefix(sign) {
+            return rest;
+        }
+    }
+    // `alloc::boxed::Box<str, alloc::alloc::Global>`.
+    match name.split_once("Box<") {
+        Some(("" | "alloc::boxed::", rest)) if rest.starts_with("str,") || rest == "str>" => "str",
+        Some(("" | "alloc::boxed::", rest)) => rest,
+        _ => "",
+    }
+}

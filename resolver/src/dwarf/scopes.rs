@@ -1,0 +1,774 @@
+//! In which scope a marker's site is, with the inline instances around it (resolution, section 3).
+//!
+//! A site is a place between two instructions: the one before belongs to one scope, the one after to another, and the marker to either or to
+//! one without any instruction. So all scopes that hold the address *or end there* are candidates, and the marker's own file and line
+//! choose. What is known for the choice, and is no guess:
+//!
+//! - A marker's function is the one declared last before its line in its file. DWARF does not say where a function ends, so that behind a
+//!   closure or a nested function those around it are possible too.
+//! - A scope is contiguous in the source. Lines of its code on both sides of the marker's prove that the marker is in it; a line of
+//!   the code around it, between its last line and the marker's, proves that it is not.
+//! - Compilers keep the scope of an `asm!` even where it holds nothing else: LLVM writes an empty range for it.
+//!
+//! What cannot be told apart stays in the answer as several positions, and `names` answers only what is the same from all of them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gimli::constants as dw;
+
+use super::DebugInfo;
+use super::files::{SourcePath, best};
+use super::functions::{Declared, Functions, Kind};
+use super::units::Die;
+use crate::Error;
+use crate::address::Vaddr;
+use crate::text;
+
+/// The scope of a place in the code.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The function instances, innermost first; the last one is out of line.
+    pub frames: Vec<ScopeFrame>,
+    /// Whether the innermost function ends at the place: the marker is the last thing in it. (That a block ends there is nothing to tell:
+    /// what follows is the same function's.)
+    pub ended: bool,
+    /// What is not certain about the instances; `None` where nothing is. Where only the block is not, a lookup says so for the names to
+    /// which it matters.
+    pub doubt: Option<Doubt>,
+    /// Each scope that the place may be in, by its innermost node: that of the frames first. None where the marker's function is not there.
+    pub(super) positions: Vec<Position>,
+}
+
+/// An instance of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScopeFrame {
+    /// The name in the source, with the namespaces and types that it is in; `None` where it has none.
+    pub function: Option<Arc<str>>,
+    /// The name that the linker knows; `None` where it is not given, as in C.
+    pub linkage_name: Option<Arc<str>>,
+    /// The entry of the instance.
+    pub instance: Die,
+    /// The file that declares the function; `None` where that is not said.
+    pub decl_file: Option<Arc<str>>,
+    /// The line, from 1.
+    pub decl_line: Option<u32>,
+    /// The file of the call that was inlined; `None` for the function out of line.
+    pub call_file: Option<Arc<str>>,
+    /// The line of the call, from 1.
+    pub call_line: Option<u32>,
+    /// The column of the call, from 1.
+    pub call_column: Option<u32>,
+    /// The blocks in the instance that the place is in, innermost first.
+    pub blocks: Vec<Die>,
+}
+
+/// What is not certain about a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// No instance of a function that the marker's line can be in is at the place: the frames are those of the code there.
+    NotThere,
+    /// The place can be in several instances; the frames are those of the likeliest.
+    Several,
+}
+
+/// A scope that a place may be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    pub(super) unit: usize,
+    pub(super) node: usize,
+}
+
+/// How a scope lies to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lies {
+    /// Code of one range of it is before and behind the place.
+    Around,
+    /// It is empty, there.
+    Empty,
+    /// It starts there; one range may end there too.
+    Behind,
+    /// It ends there.
+    Before,
+}
+
+/// An instance of a function that may hold the marker.
+#[derive(Debug)]
+struct Candidate {
+    unit: usize,
+    node: usize,
+    /// The scopes at the place in the same out-of-line function, in the order of their entries.
+    around: Arc<Vec<usize>>,
+    origin: Die,
+    declared: Option<(SourcePath, u32)>,
+    lies: Lies,
+}
+
+impl DebugInfo<'_> {
+    /// The scope that a marker of `file` and `line` is in, whose site is at `pc`; `None` where no function is there (resolution, section 3).
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit at the address is malformed.
+    pub fn scope_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Scope>, Error> {
+        let candidates = self.candidates(pc)?;
+        let name = SourcePath::new(file);
+        let keys = self.holders(&candidates, &name, line)?;
+        let is_holder = |candidate: &&Candidate, key: &(SourcePath, u32)| candidate.declared.as_ref() == Some(key);
+        let mut chosen: Vec<&Candidate> = Vec::new();
+        for (index, key) in keys.iter().enumerate() {
+            let here: Vec<&Candidate> = candidates.iter().filter(|candidate| is_holder(candidate, key)).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let outer_keys = keys.get(index + 1..).unwrap_or_default();
+            let outer: Vec<&Candidate> =
+                candidates.iter().filter(|candidate| outer_keys.iter().any(|key| is_holder(candidate, key))).collect();
+            if outer.is_empty() {
+                chosen.extend(here);
+                break;
+            }
+            let mut lines = BTreeSet::new();
+            for candidate in &here {
+                lines.extend(self.own_lines(candidate.unit, candidate.node, None, &name)?.all());
+            }
+            let last = lines.last().copied().unwrap_or(key.1).max(key.1);
+            if key.1 < line && line < last {
+                chosen.extend(here);
+                break;
+            }
+            let mut is_past = false;
+            for candidate in outer {
+                let outer = self.own_lines(candidate.unit, candidate.node, None, &name)?;
+                is_past |= line > last && outer.all().any(|outer| outer > last && outer <= line);
+            }
+            if !is_past {
+                chosen.extend(here);
+            }
+        }
+        // Innermost first; what holds the address before what ends there.
+        let rank = |candidate: &&Candidate| {
+            (
+                matches!(candidate.lies, Lies::Before),
+                std::cmp::Reverse(candidate.declared.as_ref().map(|declared| declared.1)),
+                std::cmp::Reverse(candidate.node),
+            )
+        };
+        chosen.sort_by_key(rank);
+        // An instance without an instruction is there for the marker alone.
+        chosen.sort_by_key(|candidate| candidate.lies != Lies::Empty);
+        let mut positions: Vec<Position> = Vec::new();
+        for candidate in &chosen {
+            for node in self.descend(candidate, pc, &name, line)? {
+                self.pay(positions.len() as u64)?;
+                let position = Position { unit: candidate.unit, node };
+                if !positions.contains(&position) {
+                    positions.push(position);
+                }
+            }
+        }
+        let mut instances: Vec<(usize, usize)> =
+            chosen.iter().map(|candidate| (candidate.unit, candidate.node)).collect();
+        instances.sort_unstable();
+        instances.dedup();
+        let doubt = match instances.len() {
+            0 => Some(Doubt::NotThere),
+            1 => None,
+            _ => Some(Doubt::Several),
+        };
+        let shown = match positions.first() {
+            Some(first) => *first,
+            None => {
+                let holds = candidates.iter().filter(|candidate| matches!(candidate.lies, Lies::Around | Lies::Behind));
+                let Some(innermost) = holds.max_by_key(|candidate| candidate.node).or(candidates.last()) else {
+                    return Ok(None);
+                };
+                Position { unit: innermost.unit, node: innermost.node }
+            }
+        };
+        let functions = self.functions(shown.unit)?;
+        let instance = functions.instance(shown.node).unwrap_or(shown.node);
+        let ended = matches!(lies(functions, instance, pc.0), Lies::Before | Lies::Empty);
+        Ok(Some(Scope { frames: self.frames(shown)?, ended, doubt, positions }))
+    }
+
+    /// The instances at a place.
+    fn candidates(&self, pc: Vaddr) -> Result<Vec<Candidate>, Error> {
+        let mut units: Vec<usize> = Vec::new();
+        for address in [Some(pc.0), pc.0.checked_sub(1)].into_iter().flatten() {
+            units.extend(self.unit_at(Vaddr(address)).filter(|unit| !units.contains(unit)));
+        }
+        let mut candidates = Vec::new();
+        for unit in units {
+            let functions = self.functions(unit)?;
+            for (_, around) in self.scopes_around(unit, pc.0)? {
+                let around = Arc::new(around);
+                for &node in around.iter() {
+                    let Some(found) = functions.node(node).filter(|found| found.kind.is_instance()) else { continue };
+                    let die = Die { unit, offset: found.offset };
+                    let (origin, declared) = (self.root_origin(die)?, self.declared(die)?);
+                    let lies = lies(functions, node, pc.0);
+                    candidates.push(Candidate { unit, node, around: Arc::clone(&around), origin, declared, lies });
+                }
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// The functions that can hold a line of a file, by file and line of declaration, the last declared first.
+    fn holders(&self, candidates: &[Candidate], name: &SourcePath, line: u32) -> Result<Vec<(SourcePath, u32)>, Error> {
+        let mut units: BTreeSet<usize> = candidates.iter().map(|candidate| candidate.unit).collect();
+        units.extend(candidates.iter().map(|candidate| candidate.origin.unit));
+        let mut files = Vec::new();
+        for &unit in &units {
+            let unit_files = self.unit_files(unit)?;
+            let matching = unit_files.matching(name).into_iter();
+            files.extend(matching.filter_map(|(agreement, number)| Some((agreement, unit_files.get(number)?.clone()))));
+        }
+        let files: BTreeSet<SourcePath> = best(files).into_iter().map(|(_, file)| file).collect();
+        let mut holders = Vec::new();
+        for file in files {
+            let of_file = self.holders_in(&units, &file, line)?;
+            holders.extend(of_file.into_iter().map(|(line, _)| (file.clone(), line)));
+        }
+        Ok(holders)
+    }
+
+    /// The functions that can hold a line of a file, the last declared first: their lines of declaration and their entries.
+    fn holders_in(&self, units: &BTreeSet<usize>, file: &SourcePath, line: u32) -> Result<Vec<(u32, Vec<Die>)>, Error> {
+        let mut holders = Vec::new();
+        let mut declared = Vec::new();
+        for &unit in units {
+            let all = self.declared_functions(unit)?;
+            let first = all.partition_point(|known| known.file < *file);
+            let end = all.partition_point(|known| (&known.file, known.line) <= (file, line));
+            declared.extend(all.get(first..end).unwrap_or_default());
+        }
+        declared.sort_by_key(|known| std::cmp::Reverse(known.line));
+        let mut innermost: &[&Declared] = &[];
+        for group in declared.chunk_by(|one, two| one.line == two.line) {
+            self.pay(group.len() as u64)?;
+            let Some(first) = group.first() else { continue };
+            let is_around = |outer: &&Declared| {
+                self.pay(1).is_ok() && innermost.iter().any(|inner| inner.is_nested || outer.is_around(inner))
+            };
+            if !innermost.is_empty() && !group.iter().any(is_around) {
+                continue;
+            }
+            holders.push((first.line, group.iter().map(|known| known.origin).collect()));
+            // By their entries all that can be said of nested functions is that the first that is in no other is around them.
+            let was_nested = innermost.is_empty() || innermost.iter().any(|inner| inner.is_nested);
+            if innermost.is_empty() {
+                innermost = group;
+            }
+            if was_nested && innermost.iter().any(|inner| inner.is_nested) && !group.iter().any(|known| known.is_nested)
+            {
+                break;
+            }
+        }
+        Ok(holders)
+    }
+
+    /// For each instance of the function that holds a line, in some units, the rows of the next line that has one, no further than the
+    /// block around it: the instance, the unit and the rows' indices. Else why there is none.
+    pub(crate) fn next_line(
+        &self,
+        units: &[usize],
+        file: &SourcePath,
+        line: u32,
+    ) -> Result<Result<Vec<NextLine>, NoLine>, Error> {
+        let units: BTreeSet<usize> = units.iter().copied().collect();
+        let mut holders = self.holders_in(&units, file, line)?.into_iter().peekable();
+        let mut chosen: Vec<(usize, usize)> = Vec::new();
+        if holders.peek().is_none() {
+            return Ok(Err(NoLine::NoFunction));
+        }
+        while let Some((declared, origins)) = holders.next() {
+            let mut here = Vec::new();
+            for (&unit, &origin) in units.iter().flat_map(|unit| origins.iter().map(move |origin| (unit, origin))) {
+                here.extend(self.instances_of(unit, origin)?.iter().map(|&node| (unit, node)));
+            }
+            here.sort_unstable();
+            here.dedup();
+            let mut last = declared;
+            for &(unit, node) in &here {
+                last = self.own_lines(unit, node, None, file)?.all().max().unwrap_or(0).max(last);
+            }
+            if line < last || holders.peek().is_none() {
+                chosen = here;
+                break;
+            }
+            // Behind a closure: its last line says nothing of where it ends, save where the function around it goes on before the marker.
+            let mut is_past = here.is_empty();
+            if let Some((_, outer)) = holders.peek() {
+                for (&unit, &origin) in units.iter().flat_map(|unit| outer.iter().map(move |origin| (unit, origin))) {
+                    for &node in self.instances_of(unit, origin)? {
+                        is_past |=
+                            self.own_lines(unit, node, None, file)?.all().any(|outer| last < outer && outer <= line);
+                    }
+                }
+            }
+            if !is_past {
+                return Ok(Err(NoLine::SeveralFunctions));
+            }
+        }
+        let (mut found, mut why) = (Vec::new(), NoLine::NothingBelow);
+        for (unit, node) in chosen {
+            match self.next_line_of(unit, node, file, line)? {
+                Ok(next) => found.push(next),
+                Err(reason) => why = reason,
+            }
+        }
+        Ok(if found.is_empty() { Err(why) } else { Ok(found) })
+    }
+
+    fn next_line_of(
+        &self,
+        unit: usize,
+        node: usize,
+        file: &SourcePath,
+        line: u32,
+    ) -> Result<Result<NextLine, NoLine>, Error> {
+        let functions = self.functions(unit)?;
+        let mut around = node;
+        let mut next = node + 1;
+        while next < functions.below(around).end {
+            self.pay(1)?;
+            let Some(found) = functions.node(next) else { break };
+            let block = next;
+            next = found.end;
+            if found.kind != Kind::Block {
+                continue;
+            }
+            let lines = self.own_lines(unit, block, None, file)?;
+            let (first, last) = (lines.all().min(), lines.code.last().copied());
+            let (Some(first), Some(last)) = (first, last) else { continue };
+            if first <= line && line < last {
+                (around, next) = (block, block + 1);
+            } else if first <= line {
+                let outer = self.own_lines(unit, around, Some(block), file)?;
+                if !outer.code.iter().any(|&outer| last < outer && outer <= line) {
+                    return Ok(Err(NoLine::BlockEnds));
+                }
+            }
+        }
+        let numbers: BTreeSet<u64> =
+            self.unit_files(unit)?.iter().filter(|(_, known)| *known == file).map(|(number, _)| number).collect();
+        let mut best: Option<(u32, Vec<usize>)> = None;
+        let instance = functions.instance(node);
+        for range in functions.ranges(around) {
+            for (index, row) in self.rows(unit)?.within(range) {
+                self.pay(1)?;
+                let is_better = best.as_ref().is_none_or(|(known, _)| row.line <= *known);
+                if row.line <= line || !numbers.contains(&row.file) || !is_better {
+                    continue;
+                }
+                let deepest = self.deepest(unit, node, row.address.max(range.start))?;
+                if deepest.and_then(|deepest| functions.instance(deepest)) != instance {
+                    continue;
+                }
+                match &mut best {
+                    Some((known, rows)) if *known == row.line => rows.push(index),
+                    _ => best = Some((row.line, vec![index])),
+                }
+            }
+        }
+        let Some((line, rows)) = best else { return Ok(Err(NoLine::NothingBelow)) };
+        let offset = functions.node(node).map_or(0, |node| node.offset);
+        Ok(Ok(NextLine { instance: Die { unit, offset }, unit, line, rows }))
+    }
+
+    /// The name of the function of an instance, as in [`ScopeFrame::function`].
+    pub(crate) fn function_name(&self, instance: Die) -> Result<Option<Arc<str>>, Error> {
+        Ok(self.qualified_name(instance)?.map(Into::into))
+    }
+
+    /// The scopes of an instance that a marker at `pc` may be in, the likeliest first.
+    fn descend(&self, candidate: &Candidate, pc: Vaddr, name: &SourcePath, line: u32) -> Result<Vec<usize>, Error> {
+        let (unit, functions) = (candidate.unit, self.functions(candidate.unit)?);
+        // Where DW_AT_ranges may not be written, a block's addresses are those of its first range (GCC, strict DWARF 2), or none.
+        let is_partial = self.unit(unit)?.header.version() == 2;
+        let all = if is_partial { functions.below(candidate.node) } else { 0..0 };
+        let bare = functions.bare_below(candidate.node);
+        self.pay(bare.len() as u64 + all.len() as u64)?;
+        let elsewhere = bare.iter().copied().chain(all).filter(|node| candidate.around.binary_search(node).is_err());
+        let there = candidate.around.iter().map(|&node| (node, true));
+        let mut blocks: Vec<(usize, bool, usize)> = there
+            .chain(elsewhere.map(|node| (node, false)))
+            .filter_map(|(node, is_there)| {
+                let block = functions.node(node).filter(|found| found.kind == Kind::Block)?;
+                Some((node, is_there, block.parent?))
+            })
+            .collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let start = blocks.partition_point(|&(node, _, _)| node <= candidate.node);
+        let mut certain = candidate.node;
+        // Parents stand before their children, so that one pass finds all.
+        let mut possible: Vec<usize> = Vec::new();
+        for &(node, is_there, parent) in blocks.get(start..).unwrap_or_default() {
+            self.pay(1 + possible.len() as u64 / 16)?;
+            if parent != certain && !possible.contains(&parent) {
+                continue;
+            }
+            if parent == certain && is_there && lies(functions, node, pc.0) == Lies::Around {
+                (certain, possible) = (node, Vec::new());
+                continue;
+            }
+            let inner = self.own_lines(unit, node, None, name)?;
+            let outer = self.own_lines(unit, parent, Some(node), name)?;
+            let first = inner.all().min();
+            let last = inner.all().max();
+            let is_in = first.is_some_and(|first| first < line)
+                && last.is_some_and(|last| line < last || (line == last && !outer.code.contains(&line)));
+            if is_in && parent == certain {
+                (certain, possible) = (node, Vec::new());
+                continue;
+            }
+            let is_past =
+                inner.code.last().is_some_and(|&last| outer.code.iter().any(|&outer| last < outer && outer < line));
+            // All that it declares is declared further down: from in there, names mean what they mean outside.
+            let is_later = inner.variables.first().is_some_and(|&first| first > line);
+            if !is_past && !is_later {
+                possible.push(node);
+            }
+        }
+        possible.reverse();
+        possible.sort_by_key(|&node| match lies(functions, node, pc.0) {
+            Lies::Empty => 0,
+            Lies::Around | Lies::Behind if candidate.around.contains(&node) => 1,
+            _ => 2,
+        });
+        possible.push(certain);
+        Ok(possible)
+    }
+
+    /// The lines that are known to be in a scope and in no function inlined into it, but not in `except`, a scope below it.
+    fn own_lines(&self, unit: usize, node: usize, except: Option<usize>, name: &SourcePath) -> Result<OwnLines, Error> {
+        let functions = self.functions(unit)?;
+        let mut lines = OwnLines::default();
+        let (below, mut next) = (functions.below(node), node);
+        while next < below.end {
+            self.pay(1)?;
+            let index = next;
+            let Some(found) = functions.node(index) else { break };
+            next = index + 1;
+            if Some(index) == except {
+                next = found.end;
+            } else if index == node || found.kind == Kind::Block {
+                for variable in self.variables(unit, index)? {
+                    lines.variables.extend(
+                        variable.declared.as_ref().filter(|(file, _)| is_file(file, name)).map(|(_, line)| *line),
+                    );
+                }
+            } else {
+                next = found.end;
+                if found.kind == Kind::Inlined {
+                    let call =
+                        self.position(Die { unit, offset: found.offset }, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
+                    lines.code.extend(call.filter(|(file, _)| is_file(file, name)).map(|(_, line)| line));
+                }
+            }
+        }
+        let Some(instance) = functions.instance(node) else { return Ok(lines) };
+        let files: BTreeSet<u64> =
+            self.unit_files(unit)?.iter().filter(|(_, file)| is_file(file, name)).map(|(number, _)| number).collect();
+        let rows = self.rows(unit)?;
+        for range in functions.ranges(node) {
+            for (_, row) in rows.within(range).filter(|(_, row)| files.contains(&row.file)) {
+                self.pay(1)?;
+                let Some(deepest) = self.deepest(unit, node, row.address.max(range.start))? else { continue };
+                let is_below = deepest == node || below.contains(&deepest);
+                let is_excepted =
+                    except.is_some_and(|except| deepest == except || functions.below(except).contains(&deepest));
+                if is_below && !is_excepted && functions.instance(deepest) == Some(instance) {
+                    lines.code.insert(row.line);
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The instances that a position is in.
+    fn frames(&self, position: Position) -> Result<Vec<ScopeFrame>, Error> {
+        let Position { unit, node } = position;
+        let functions = self.functions(unit)?;
+        let (mut frames, mut blocks, mut at) = (Vec::new(), Vec::new(), Some(node));
+        while let Some(found) = at.and_then(|at| functions.node(at)) {
+            let die = Die { unit, offset: found.offset };
+            at = found.parent;
+            match found.kind {
+                Kind::Block => blocks.push(die),
+                Kind::Function | Kind::Inlined => {
+                    frames.push(self.frame(die, std::mem::take(&mut blocks))?);
+                    if found.kind == Kind::Function {
+                        break;
+                    }
+                }
+                _ => break,
+            }
+        }
+        Ok(frames)
+    }
+
+    fn frame(&self, instance: Die, blocks: Vec<Die>) -> Result<ScopeFrame, Error> {
+        let linkage_name = match self.string(instance, dw::DW_AT_linkage_name)? {
+            Some(name) => Some(name),
+            None => self.string(instance, dw::DW_AT_MIPS_linkage_name)?,
+        };
+        let declared = self.declared(instance)?;
+        let call = self.position(instance, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
+        let column = self.unsigned(instance, dw::DW_AT_call_column)?.filter(|column| *column != 0);
+        Ok(ScopeFrame {
+            function: self.qualified_name(instance)?.map(Into::into),
+            linkage_name: linkage_name.map(|name| text::from_bytes(&name).into()),
+            instance,
+            decl_file: declared.as_ref().map(|(file, _)| Arc::clone(file.as_str())),
+            decl_line: declared.map(|(_, line)| line),
+            call_file: call.as_ref().map(|(file, _)| Arc::clone(file.as_str())),
+            call_line: call.map(|(_, line)| line),
+            call_column: column.and_then(|column| u32::try_from(column).ok()),
+            blocks,
+        })
+    }
+}
+
+/// The next line of an instance that has rows.
+#[derive(Debug)]
+pub(crate) struct NextLine {
+    pub(crate) instance: Die,
+    pub(crate) unit: usize,
+    pub(crate) line: u32,
+    /// The indices of its rows, of all ranges, ascending in each.
+    pub(crate) rows: Vec<usize>,
+}
+
+/// Why there is no next line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoLine {
+    /// No function of the file is declared before the line.
+    NoFunction,
+    /// The function that holds the line, or one nested in it: nothing tells.
+    SeveralFunctions,
+    /// No line of the function below that one has code.
+    NothingBelow,
+    /// The line may be the last of a block.
+    BlockEnds,
+}
+
+/// The lines of a scope, in the marker's file.
+#[derive(Debug, Default)]
+struct OwnLines {
+    /// On which variables are declared.
+    variables: BTreeSet<u32>,
+    /// Of its code, and of the calls that were inlined.
+    code: BTreeSet<u32>,
+}
+
+impl OwnLines {
+    fn all(&self) -> impl Iterator<Item = u32> {
+        self.variables.iter().chain(&self.code).copied()
+    }
+}
+
+/// Whether a file may be the one that a marker names.
+pub(super) fn is_file(file: &SourcePath, name: &SourcePath) -> bool {
+    file.agreement(name).is_some()
+}
+
+fn lies(functions: &Functions, node: usize, pc: u64) -> Lies {
+    let ranges = functions.ranges(node);
+    let any = |is: fn(&std::ops::Range<u64>, u64) -> bool| ranges.iter().any(|range| is(range, pc));
+    match () {
+        () if any(|range, pc| range.start < pc && pc < range.end) => Lies::Around,
+        () if any(|range, pc| range.start == pc && pc == range.end) => Lies::Empty,
+        () if any(|range, pc| range.start == pc) => Lies::Behind,
+        () if any(|range, pc| range.end == pc) => Lies::Before,
+        // Malformed: a scope below it is there, and it is not.
+        () => Lies::Around,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::maker::Maker;
+    use super::super::{DebugInfo, Lookup, Sections};
+    use super::*;
+
+    /// Functions, calls and blocks of a scope in short.
+    fn chain(sections: &Sections<'_>, pc: u64, line: u32) -> (String, bool, Option<Doubt>) {
+        let info = DebugInfo::new(sections);
+        let scope = info.scope_at(Vaddr(pc), "a.c", line).unwrap().unwrap();
+        let frame = |frame: &ScopeFrame| {
+            let call = frame.call_line.map_or_else(String::new, |line| format!("@{line}"));
+            format!("{}{call}/{}", frame.function.as_deref().unwrap_or("?"), frame.blocks.len())
+        };
+        (scope.frames.iter().map(frame).collect::<Vec<_>>().join(" "), scope.ended, scope.doubt)
+    }
+
+    /// The line of declaration of what a name means; 0 where it is not placed.
+    fn line_of(sections: &Sections<'_>, pc: u64, line: u32, name: &str) -> Result<u32, Lookup> {
+        let info = DebugInfo::new(sections);
+        let scope = info.scope_at(Vaddr(pc), "a.c", line).unwrap().unwrap();
+        match info.lookup(&scope, &[name], "a.c", line).unwrap() {
+            Lookup::Found { is_placed: false, .. } => Ok(0),
+            Lookup::Found { variable, .. } => Ok(info.declared(variable).unwrap().unwrap().1),
+            other => Err(other),
+        }
+    }
+
+    /// `outer` (line 10, 0x1000..0x1040) with `inner` (line 1) inlined into it twice, and into that `leaf` (line 5).
+    fn nested() -> Sections<'static> {
+        let mut maker = Maker::new(5);
+        let root = maker.root();
+        let inner = maker.named(root, dw::DW_TAG_subprogram, "inner", 1);
+        let x = maker.named(inner, dw::DW_TAG_formal_parameter, "x", 1);
+        let _gone = maker.named(inner, dw::DW_TAG_variable, "gone", 2);
+        let leaf = maker.named(root, dw::DW_TAG_subprogram, "leaf", 5);
+        let outer = maker.named(root, dw::DW_TAG_subprogram, "outer", 10);
+        maker.at(outer, &[(0x1000, 0x1040)]);
+        maker.named(outer, dw::DW_TAG_variable, "x", 11);
+        let first = maker.inlined(outer, inner, 12, &[(0x1004, 0x1010), (0x1030, 0x1038)]);
+        maker.completing(first, dw::DW_TAG_formal_parameter, x);
+        maker.inlined(first, leaf, 3, &[(0x1008, 0x100c)]);
+        let entry = maker.add(first, dw::DW_TAG_entry_point);
+        maker.named(entry, dw::DW_TAG_formal_parameter, "entry", 1);
+        let second = maker.inlined(outer, inner, 13, &[(0x1020, 0x1030)]);
+        maker.completing(second, dw::DW_TAG_formal_parameter, x);
+        maker.rows(&[
+            (0x1000, 11),
+            (0x1004, 2),
+            (0x1008, 6),
+            (0x100c, 3),
+            (0x1010, 14),
+            (0x1020, 2),
+            (0x1030, 3),
+            (0x1038, 15),
+            (0x1040, 0),
+        ]);
+        maker.sections()
+    }
+
+    #[test]
+    fn the_function_of_the_line_is_chosen_among_nested_ones() {
+        let sections = nested();
+        let inner = |ended| ("inner@12/0 outer/0".to_owned(), ended, None);
+        assert_eq!(chain(&sections, 0x1006, 2), inner(false));
+        assert_eq!(chain(&sections, 0x1009, 6), ("leaf@3/0 inner@12/0 outer/0".to_owned(), false, None));
+        assert_eq!(chain(&sections, 0x1009, 3), inner(false), "code of leaf follows, the marker is in inner");
+        assert_eq!(chain(&sections, 0x1009, 12), ("outer/0".to_owned(), false, None));
+        assert_eq!(chain(&sections, 0x1010, 4), inner(true), "the last thing of inner");
+        assert_eq!(chain(&sections, 0x1010, 14), ("outer/0".to_owned(), false, None));
+        assert_eq!(chain(&sections, 0x1034, 3), inner(false), "its second range");
+        // Where one instance ends and the other starts.
+        let (_, _, doubt) = chain(&sections, 0x1030, 3);
+        assert_eq!(doubt, Some(Doubt::Several));
+        assert!(matches!(line_of(&sections, 0x1030, 3, "x"), Err(Lookup::Several(several)) if several.len() == 2));
+        // Inner has no code there.
+        assert_eq!(chain(&sections, 0x1002, 3), ("outer/0".to_owned(), false, Some(Doubt::NotThere)));
+        assert_eq!(line_of(&sections, 0x1002, 3, "x"), Err(Lookup::NoScope));
+        let info = DebugInfo::new(&sections);
+        assert!(info.scope_at(Vaddr(0x2000), "a.c", 3).unwrap().is_none());
+    }
+
+    #[test]
+    fn names_stop_at_the_function() {
+        let sections = nested();
+        assert_eq!(line_of(&sections, 0x1006, 2, "x"), Ok(1));
+        assert_eq!(line_of(&sections, 0x1009, 12, "x"), Ok(11));
+        assert_eq!(line_of(&sections, 0x1009, 6, "x"), Err(Lookup::Absent { similar: Vec::new() }), "leaf has no x");
+        assert_eq!(line_of(&sections, 0x1006, 2, "gone"), Ok(0), "only the abstract instance has it");
+        assert!(matches!(line_of(&sections, 0x1006, 2, "entry"), Err(Lookup::Absent { .. })));
+        assert_eq!(line_of(&sections, 0x1006, 2, "other"), Err(Lookup::Absent { similar: Vec::new() }));
+        assert_eq!(line_of(&sections, 0x1006, 2, "gome"), Err(Lookup::Absent { similar: vec!["gone".to_owned()] }));
+    }
+
+    #[test]
+    fn the_last_declaration_before_the_marker_counts() {
+        let mut maker = Maker::new(4);
+        let root = maker.root();
+        let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
+        maker.at(function, &[(0x1000, 0x1100)]);
+        maker.named(function, dw::DW_TAG_variable, "x", 2);
+        let block = maker.block(function, &[(0x1010, 0x1040)]);
+        maker.named(block, dw::DW_TAG_variable, "x", 5);
+        maker.named(block, dw::DW_TAG_variable, "x", 7);
+        maker.named(block, dw::DW_TAG_variable, "later", 7);
+        let empty = maker.block(block, &[(0x1020, 0x1020)]);
+        maker.named(empty, dw::DW_TAG_variable, "kept", 6);
+        maker.named(root, dw::DW_TAG_variable, "x", 0);
+        let global = maker.named(root, dw::DW_TAG_variable, "global", 20);
+        maker.set(global, dw::DW_AT_external, gimli::write::AttributeValue::Flag(true));
+        maker.rows(&[(0x1000, 2), (0x1010, 6), (0x1030, 8), (0x1040, 10), (0x1100, 0)]);
+        let sections = maker.sections();
+        let line = |pc, line, name| line_of(&sections, pc, line, name);
+        assert_eq!(line(0x1008, 3, "x"), Ok(2));
+        assert_eq!(line(0x1020, 6, "x"), Ok(5));
+        assert_eq!(line(0x1020, 8, "x"), Ok(7));
+        assert_eq!(line(0x1020, 6, "kept"), Ok(6), "a block that is empty at the place");
+        assert_eq!(line(0x1020, 6, "later"), Err(Lookup::DeclaredLater { line: 7 }));
+        assert_eq!(line(0x1010, 6, "x"), Ok(5), "lines of the block on both sides");
+        assert_eq!(line(0x1040, 11, "x"), Ok(2), "the function went on in between");
+        assert!(matches!(line(0x1040, 9, "x"), Err(Lookup::Several(several)) if several.len() == 2), "nothing tells");
+        assert_eq!(line(0x1008, 3, "global"), Ok(20));
+    }
+
+    #[test]
+    fn a_closure_is_left_when_the_function_around_it_went_on() {
+        let mut maker = Maker::new(4);
+        let root = maker.root();
+        let outer = maker.named(root, dw::DW_TAG_subprogram, "outer", 10);
+        maker.at(outer, &[(0x1000, 0x1100)]);
+        maker.named(outer, dw::DW_TAG_variable, "x", 11);
+        let space = maker.add(root, dw::DW_TAG_namespace);
+        maker.set(space, dw::DW_AT_name, gimli::write::AttributeValue::String(b"outer".to_vec()));
+        let closure = maker.named(space, dw::DW_TAG_subprogram, "{closure#0}", 12);
+        let captured = maker.named(closure, dw::DW_TAG_variable, "x", 11);
+        let inlined = maker.inlined(outer, closure, 15, &[(0x1020, 0x1040)]);
+        maker.completing(inlined, dw::DW_TAG_variable, captured);
+        maker.rows(&[(0x1000, 11), (0x1020, 13), (0x1040, 20), (0x1100, 0)]);
+        let sections = maker.sections();
+        let inner = "outer::{closure#0}@15/0 outer/0";
+        assert_eq!(chain(&sections, 0x1030, 13).0, inner);
+        assert_eq!(chain(&sections, 0x1040, 16), ("outer/0".to_owned(), false, None), "the call stands before it");
+        assert_eq!(chain(&sections, 0x1040, 14).2, Some(Doubt::Several));
+        assert_eq!(chain(&sections, 0x1060, 14), ("outer/0".to_owned(), false, None));
+    }
+
+    #[test]
+    fn hostile_entries_end() {
+        let mut maker = Maker::new(5);
+        let root = maker.root();
+        let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
+        maker.at(function, &[(0x1000, 0x1100)]);
+        maker.set(function, dw::DW_AT_abstract_origin, gimli::write::AttributeValue::UnitRef(function));
+        let sections = maker.sections();
+        let info = DebugInfo::new(&sections);
+        assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).is_err(), "an origin that is itself");
+
+        let mut maker = Maker::new(5);
+        let root = maker.root();
+        let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
+        maker.at(function, &[(u64::MAX - 8, u64::MAX - 4)]);
+        maker.set(function, dw::DW_AT_high_pc, gimli::write::AttributeValue::Udata(u64::MAX));
+        let sections = maker.sections();
+        let info = DebugInfo::new(&sections);
+        assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).unwrap().is_none(), "a length past the address space");
+    }
+
+    #[test]
+    fn a_line_has_a_site_in_each_copy() {
+        let sections = nested();
+        let info = DebugInfo::new(&sections);
+        let sites = |line| {
+            let found = info.sites_of_line("src/a.c", line).unwrap();
+            let sites: Vec<_> = found.sites.iter().map(|site| (site.address.0, site.line, site.is_exact)).collect();
+            (sites, found.problem)
+        };
+        assert_eq!(sites(2), (vec![(0x1004, 2, true), (0x1020, 2, true)], None));
+        assert_eq!(sites(12), (vec![(0x1010, 14, false)], None));
+        assert_eq!(sites(16), (Vec::new(), Some(crate::resolve::LineProblem::NothingBelow)));
+        let other = info.sites_of_line("b.c", 2).unwrap();
+        assert_eq!(other.problem, Some(crate::resolve::LineProblem::NoSuchFile));
+    }
+}

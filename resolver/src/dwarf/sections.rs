@@ -1,0 +1,192 @@
+//! The sections of debug information, ready to be read: decompressed, of a relocatable object relocated (DWARF 5, 7.3).
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use gimli::{EndianSlice, RunTimeEndian, SectionId};
+use object::SectionIndex;
+use simple_markers_record::ByteOrder;
+
+use crate::Error;
+use crate::address::Vaddr;
+use crate::image::{Image, Layout};
+use crate::location::Processor;
+
+/// What everything under `dwarf/` is read with.
+pub(super) type Reader<'s> = EndianSlice<'s, RunTimeEndian>;
+
+/// The sections of an image that hold debug information.
+#[derive(Debug)]
+pub struct Sections<'data> {
+    sections: HashMap<&'static str, Cow<'data, [u8]>>,
+    /// Where `.eh_frame`, `.text` and `.got` are loaded: what pointers in `.eh_frame` may be relative to.
+    bases: [Option<Vaddr>; 3],
+    endian: RunTimeEndian,
+    processor: Processor,
+    /// Bytes of an address.
+    address_size: u8,
+}
+
+/// Sections that may be looked at, beside those of [`SectionId`].
+const FRAMES: [&str; 2] = [".eh_frame", ".debug_frame"];
+
+impl<'data> Sections<'data> {
+    /// Loads the sections; those that are not there are empty.
+    ///
+    /// A relocation that cannot be applied goes to `error` and is left out; what it would have changed is then wrong, and is most
+    /// likely refused.
+    ///
+    /// # Errors
+    ///
+    /// A section cannot be read or decompressed.
+    pub fn load(image: &Image<'data>, mut error: impl FnMut(Error)) -> Result<Self, Error> {
+        let ids = [
+            SectionId::DebugAbbrev,
+            SectionId::DebugAddr,
+            SectionId::DebugAranges,
+            SectionId::DebugInfo,
+            SectionId::DebugLine,
+            SectionId::DebugLineStr,
+            SectionId::DebugLoc,
+            SectionId::DebugLocLists,
+            SectionId::DebugRanges,
+            SectionId::DebugRngLists,
+            SectionId::DebugStr,
+            SectionId::DebugStrOffsets,
+            SectionId::DebugTypes,
+        ];
+        let names = ids.into_iter().map(SectionId::name).chain(FRAMES);
+        let layout = image.layout();
+        let mut loaded: Vec<(&'static str, Vec<Part<'data>>)> = Vec::new();
+        // Where each section of the file starts in what is made of all of its name.
+        let mut starts: HashMap<SectionIndex, u64> = HashMap::new();
+        for name in names {
+            let (mut parts, mut size) = (Vec::new(), 0u64);
+            for contents in image.contents(name) {
+                let contents = contents?;
+                starts.insert(contents.section, size);
+                size = size.saturating_add(contents.bytes.len() as u64);
+                parts.push(contents);
+            }
+            loaded.push((name, parts));
+        }
+        let base = |name| image.section_address(name, layout.as_ref());
+        let frames = base(FRAMES[0]);
+        let mut sections = HashMap::new();
+        for (name, mut parts) in loaded {
+            if let Some(layout) = &layout {
+                for part in &mut parts {
+                    image.relocate(
+                        name,
+                        part,
+                        |section, offset| place(layout, frames, &starts, section, offset),
+                        &mut error,
+                    );
+                }
+            }
+            let bytes = match parts.len() {
+                0 | 1 => parts.pop().map_or(Cow::Borrowed(&[][..]), |part| part.bytes),
+                _ => Cow::Owned(parts.iter().flat_map(|part| &*part.bytes).copied().collect()),
+            };
+            sections.insert(name, bytes);
+        }
+        Ok(Self {
+            sections,
+            bases: [frames, base(".text"), base(".got")],
+            endian: match image.byte_order() {
+                ByteOrder::Little => RunTimeEndian::Little,
+                ByteOrder::Big => RunTimeEndian::Big,
+            },
+            processor: image.processor(),
+            address_size: image.address_size(),
+        })
+    }
+
+    /// Sections of a little-endian x86-64 image.
+    #[cfg(test)]
+    pub(super) fn of(sections: HashMap<&'static str, Vec<u8>>) -> Self {
+        Self {
+            sections: sections.into_iter().map(|(name, bytes)| (name, Cow::Owned(bytes))).collect(),
+            bases: [None; 3],
+            endian: RunTimeEndian::Little,
+            processor: Processor::X86_64,
+            address_size: 8,
+        }
+    }
+
+    /// Whether there is any debug information.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.get(SectionId::DebugInfo.name()).is_empty()
+    }
+
+    /// The bytes of a section; empty where there is none.
+    #[must_use]
+    pub fn get(&self, name: &str) -> &[u8] {
+        self.sections.get(name).map_or(&[], |bytes| bytes)
+    }
+
+    /// The processor.
+    #[must_use]
+    pub fn processor(&self) -> Processor {
+        self.processor
+    }
+
+    /// Bytes of an address.
+    #[must_use]
+    pub fn address_size(&self) -> u8 {
+        self.address_size
+    }
+
+    /// Whether the most significant byte comes first.
+    #[must_use]
+    pub fn is_big_endian(&self) -> bool {
+        self.endian == RunTimeEndian::Big
+    }
+
+    pub(super) fn reader(&self, name: &str) -> Reader<'_> {
+        EndianSlice::new(self.get(name), self.endian)
+    }
+
+    pub(super) fn dwarf(&self) -> gimli::Dwarf<Reader<'_>> {
+        let load = |id: SectionId| Ok::<_, std::convert::Infallible>(self.reader(id.name()));
+        match gimli::Dwarf::load(load) {
+            Ok(dwarf) => dwarf,
+            Err(never) => match never {},
+        }
+    }
+
+    pub(super) fn bases(&self) -> gimli::BaseAddresses {
+        let [eh_frame, text, got] = self.bases;
+        let mut bases = gimli::BaseAddresses::default();
+        for (base, set) in [
+            (eh_frame, gimli::BaseAddresses::set_eh_frame as fn(_, _) -> _),
+            (text, gimli::BaseAddresses::set_text),
+            (got, gimli::BaseAddresses::set_got),
+        ] {
+            if let Some(Vaddr(base)) = base {
+                bases = set(bases, base);
+            }
+        }
+        bases
+    }
+}
+
+type Part<'data> = crate::image::Contents<'data>;
+
+/// The value of a place in a section: an address where it is loaded, else an offset in all sections of its name. Sections of frames are
+/// both: they are read as if all of them stood one after the other where the first one stands.
+fn place(
+    layout: &Layout,
+    frames: Option<Vaddr>,
+    starts: &HashMap<SectionIndex, u64>,
+    section: SectionIndex,
+    offset: u64,
+) -> u64 {
+    match (starts.get(&section), layout.address(section, crate::address::SectionOffset(offset))) {
+        (Some(start), Some(_)) => frames.map_or(0, |frames| frames.0).wrapping_add(*start).wrapping_add(offset),
+        (Some(start), None) => start.wrapping_add(offset),
+        (None, Some(address)) => address.0,
+        (None, None) => offset,
+    }
+}

@@ -1,0 +1,318 @@
+//! Tests of the reading of types, on debug information made with `gimli::write`.
+
+use gimli::constants as dw;
+use gimli::write::{Address, AttributeValue as Attr, DwarfUnit, EndianVec, Sections as Written, UnitEntryId};
+use gimli::{DwAt, DwTag, RunTimeEndian};
+use object::write::Object;
+use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+
+use super::{DebugInfo, Projection, Sections, Step, TypeRef};
+use crate::image::Image;
+use crate::types::{Language, Shape, Type};
+
+/// A unit in the making.
+struct Maker {
+    dwarf: DwarfUnit,
+    big: bool,
+}
+
+impl Maker {
+    fn new(version: u16, language: gimli::DwLang) -> Self {
+        let encoding = gimli::Encoding { format: gimli::Format::Dwarf32, version, address_size: 8 };
+        let mut dwarf = DwarfUnit::new(encoding);
+        let root = dwarf.unit.root();
+        dwarf.unit.get_mut(root).set(dw::DW_AT_language, Attr::Language(language));
+        Self { dwarf, big: false }
+    }
+
+    fn add(&mut self, parent: Option<UnitEntryId>, tag: DwTag, attributes: &[(DwAt, Attr)]) -> UnitEntryId {
+        let parent = parent.unwrap_or_else(|| self.dwarf.unit.root());
+        let id = self.dwarf.unit.add(parent, tag);
+        for (name, value) in attributes {
+            self.dwarf.unit.get_mut(id).set(*name, value.clone());
+        }
+        id
+    }
+
+    fn base(&mut self, called: &str, size: u64, encoding: gimli::DwAte) -> UnitEntryId {
+        let attributes = [name(called), bytes(size), (dw::DW_AT_encoding, Attr::Encoding(encoding))];
+        self.add(None, dw::DW_TAG_base_type, &attributes)
+    }
+
+    fn member(&mut self, of: UnitEntryId, called: &str, at: u64, kind: UnitEntryId) -> UnitEntryId {
+        let attributes = [name(called), typed(kind), (dw::DW_AT_data_member_location, Attr::Udata(at))];
+        self.add(Some(of), dw::DW_TAG_member, &attributes)
+    }
+
+    /// A variable of the type, called `x`: where the tests find it again.
+    fn check(mut self, of: UnitEntryId, check: impl FnOnce(&DebugInfo<'_>, TypeRef)) {
+        self.add(None, dw::DW_TAG_variable, &[name("x"), typed(of)]);
+        let (endian, order) = match self.big {
+            true => (RunTimeEndian::Big, Endianness::Big),
+            false => (RunTimeEndian::Little, Endianness::Little),
+        };
+        let mut written = Written::new(EndianVec::new(endian));
+        self.dwarf.write(&mut written).unwrap();
+        let architecture = if self.big { Architecture::PowerPc64 } else { Architecture::X86_64 };
+        let mut object = Object::new(BinaryFormat::Elf, architecture, order);
+        written
+            .for_each(|id, bytes| {
+                let section = object.add_section(Vec::new(), id.name().as_bytes().to_vec(), SectionKind::Other);
+                object.append_section_data(section, bytes.slice(), 1);
+                Ok::<(), gimli::write::Error>(())
+            })
+            .unwrap();
+        let bytes = object.write().unwrap();
+        let image = Image::parse(&bytes).unwrap();
+        let sections = Sections::load(&image, |error| panic!("{error}")).unwrap();
+        let info = DebugInfo::new(&sections);
+        let root = info.root(0).unwrap();
+        let children = info.children(root).unwrap();
+        let (variable, _) = children.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_variable).unwrap();
+        check(&info, info.type_of(variable).unwrap().unwrap());
+    }
+}
+
+fn name(called: &str) -> (DwAt, Attr) {
+    (dw::DW_AT_name, Attr::String(called.as_bytes().to_vec()))
+}
+
+fn typed(of: UnitEntryId) -> (DwAt, Attr) {
+    (dw::DW_AT_type, Attr::UnitRef(of))
+}
+
+fn bytes(size: u64) -> (DwAt, Attr) {
+    (dw::DW_AT_byte_size, Attr::Udata(size))
+}
+
+fn member(called: &str) -> Step {
+    Step::Member(called.to_owned())
+}
+
+fn refusal(projection: Projection) -> String {
+    match projection {
+        Projection::Refused(why) | Projection::Absent(why) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn part(projection: Projection) -> (u64, Option<u64>, TypeRef, bool) {
+    match projection {
+        Projection::Part { bit_offset, bit_size, of, again } => (bit_offset, bit_size, of, again),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn through(projection: Projection) -> (u64, u64, u64, TypeRef, bool) {
+    match projection {
+        Projection::Through { pointer_bit_offset, pointer_size, offset, of, again } => {
+            (pointer_bit_offset, pointer_size, offset, of, again)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn bit_fields_of_every_version_are_counted_alike() {
+    // struct { int a:3; int b:5; } as gcc -gdwarf-2 describes it, and as -gdwarf-5 does.
+    for (big, places) in [(false, [0, 3]), (true, [0, 3])] {
+        let mut maker = Maker::new(2, dw::DW_LANG_C89);
+        maker.big = big;
+        let int = maker.base("int", 4, dw::DW_ATE_signed);
+        let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
+        let from_top = if big { [0, 3] } else { [29, 24] };
+        for ((called, size), offset) in [("a", 3), ("b", 5)].into_iter().zip(from_top) {
+            let id = maker.add(Some(outer), dw::DW_TAG_member, &[name(called), typed(int), bytes(4)]);
+            let entry = maker.dwarf.unit.get_mut(id);
+            entry.set(dw::DW_AT_bit_size, Attr::Udata(size));
+            entry.set(dw::DW_AT_bit_offset, Attr::Udata(offset));
+            // DW_OP_plus_uconst 4.
+            entry.set(dw::DW_AT_data_member_location, Attr::Block(vec![0x23, 4]));
+        }
+        maker.check(outer, |info, of| {
+            for ((called, size), place) in [("a", 3), ("b", 5)].into_iter().zip(places) {
+                let (bit_offset, bit_size, ..) = part(info.step(of, &member(called)).unwrap());
+                assert_eq!((bit_offset, bit_size), (32 + place, Some(size)), "{called}, big-endian: {big}");
+            }
+        });
+    }
+    let mut maker = Maker::new(5, dw::DW_LANG_C11);
+    let int = maker.base("int", 4, dw::DW_ATE_signed);
+    let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
+    let place = [(dw::DW_AT_bit_size, Attr::Udata(5)), (dw::DW_AT_data_bit_offset, Attr::Udata(35))];
+    maker.add(Some(outer), dw::DW_TAG_member, &[&[name("b"), typed(int)], &place[..]].concat());
+    maker.check(outer, |info, of| {
+        let (bit_offset, bit_size, ..) = part(info.step(of, &member("b")).unwrap());
+        assert_eq!((bit_offset, bit_size), (35, Some(5)));
+    });
+}
+
+#[test]
+fn names_are_written_as_in_c() {
+    let mut maker = Maker::new(4, dw::DW_LANG_C99);
+    let int = maker.base("long unsigned int", 8, dw::DW_ATE_unsigned);
+    let tag = maker.add(None, dw::DW_TAG_structure_type, &[name("node"), bytes(8)]);
+    let constant = maker.add(None, dw::DW_TAG_const_type, &[typed(tag)]);
+    let pointer = maker.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(constant)]);
+    let fixed = maker.add(None, dw::DW_TAG_const_type, &[typed(pointer)]);
+    let array = maker.add(None, dw::DW_TAG_array_type, &[typed(fixed)]);
+    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
+    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_count, Attr::Udata(3))]);
+    let function = maker.add(None, dw::DW_TAG_subroutine_type, &[typed(int), (dw::DW_AT_prototyped, Attr::Flag(true))]);
+    maker.add(Some(function), dw::DW_TAG_formal_parameter, &[typed(array)]);
+    let code = maker.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(function)]);
+    maker.check(code, |info, of| {
+        assert_eq!(info.type_name(Some(of)).unwrap(), "unsigned long (*)(const struct node *const[2][3])");
+        assert_eq!(info.type_name(None).unwrap(), "void");
+        assert_eq!(info.type_size(of).unwrap(), Some(8));
+        assert_eq!(info.language(of.die), Language::C);
+        assert_eq!(refusal(info.step(of, &Step::Deref).unwrap()), "a pointer to code");
+        assert_eq!(info.describe_type(Some(of), 1).unwrap().shape, Shape::Function);
+    });
+}
+
+#[test]
+fn arrays_of_arrays_are_indexed_one_by_one() {
+    let mut maker = Maker::new(5, dw::DW_LANG_C11);
+    let short = maker.base("short", 2, dw::DW_ATE_signed);
+    let array = maker.add(None, dw::DW_TAG_array_type, &[typed(short)]);
+    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
+    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(2))]);
+    maker.check(array, |info, of| {
+        assert_eq!(info.type_size(of).unwrap(), Some(12));
+        let (bit_offset, _, row, _) = part(info.step(of, &Step::Index(1)).unwrap());
+        assert_eq!((bit_offset, info.type_size(row).unwrap()), (48, Some(6)));
+        assert_eq!(info.type_name(Some(row)).unwrap(), "short[3]");
+        let (bit_offset, _, element, _) = part(info.step(row, &Step::Index(2)).unwrap());
+        assert_eq!((bit_offset, info.type_name(Some(element)).unwrap().as_str()), (32, "short"));
+        assert_eq!(refusal(info.step(row, &Step::Index(3)).unwrap()), "there is no element 3 in an array of 3");
+        assert_eq!(refusal(info.step(of, &member("x")).unwrap()), "`short[2][3]` has no members");
+        assert_eq!(refusal(info.step(element, &Step::Deref).unwrap()), "`short` is not a pointer");
+    });
+}
+
+#[test]
+fn members_of_anonymous_unions_and_of_declared_structures() {
+    let mut maker = Maker::new(5, dw::DW_LANG_C11);
+    let int = maker.base("int", 4, dw::DW_ATE_signed);
+    let union = maker.add(None, dw::DW_TAG_union_type, &[bytes(4)]);
+    maker.add(Some(union), dw::DW_TAG_member, &[name("inside"), typed(int)]);
+    let declared = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), (dw::DW_AT_declaration, Attr::Flag(true))]);
+    let absent = maker.add(None, dw::DW_TAG_structure_type, &[name("t"), (dw::DW_AT_declaration, Attr::Flag(true))]);
+    let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(32)]);
+    maker.add(Some(outer), dw::DW_TAG_member, &[typed(union), (dw::DW_AT_data_member_location, Attr::Udata(4))]);
+    let pointer = maker.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(absent)]);
+    maker.member(outer, "t", 8, pointer);
+    let odd = maker.member(outer, "odd", 0, int);
+    // DW_OP_dup: something computed.
+    maker.dwarf.unit.get_mut(odd).set(dw::DW_AT_data_member_location, Attr::Block(vec![0x12]));
+    let link = maker.add(None, dw::DW_TAG_pointer_type, &[typed(declared)]);
+    maker.check(link, |info, of| {
+        let (at, size, offset, target, again) = through(info.step(of, &member("inside")).unwrap());
+        assert_eq!((at, size, offset, again), (0, 8, 0, true));
+        let (bit_offset, ..) = part(info.step(target, &member("inside")).unwrap());
+        assert_eq!(bit_offset, 32);
+        let (.., t, _) = part(info.step(target, &member("t")).unwrap());
+        let (.., t, _) = through(info.step(t, &Step::Deref).unwrap());
+        assert_eq!(refusal(info.step(t, &member("x")).unwrap()), "`struct t` is only declared in this unit");
+        let why = refusal(info.step(target, &member("odd")).unwrap());
+        assert_eq!(why, "member `odd` is at a place in the structure that only the running program knows (an expression)");
+        let why = refusal(info.step(target, &member("gone")).unwrap());
+        assert_eq!(why, "`struct s` has no member `gone`: it has t, odd");
+        let described = info.describe_type(Some(target), 1).unwrap();
+        let Shape::Struct { members } = &described.shape else { panic!("{described:?}") };
+        assert_eq!((&*members[0].name, members[0].bit_offset), ("", 32));
+        assert!(matches!(&members[1].of.shape, Shape::Pointer { to: Some(to) } if to.shape == Shape::Opaque("declared only".into())));
+        assert!(matches!(members[2].of.shape, Shape::Opaque(_)));
+    });
+}
+
+#[test]
+fn circles_end() {
+    let mut maker = Maker::new(5, dw::DW_LANG_C11);
+    let first = maker.add(None, dw::DW_TAG_typedef, &[]);
+    let second = maker.add(None, dw::DW_TAG_const_type, &[typed(first)]);
+    let (at, value) = typed(second);
+    maker.dwarf.unit.get_mut(first).set(at, value);
+    maker.check(first, |info, of| {
+        assert!(info.strip(of).unwrap_err().to_string().ends_with("a type that is defined by itself"));
+        assert!(info.type_name(Some(of)).unwrap().ends_with(".."));
+    });
+    // A structure that holds itself.
+    let mut maker = Maker::new(5, dw::DW_LANG_C11);
+    let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(8)]);
+    maker.member(outer, "s", 0, outer);
+    maker.check(outer, |info, of| {
+        fn depth(of: &Type) -> u32 {
+            match &of.shape {
+                Shape::Struct { members } => 1 + depth(&members[0].of),
+                _ => 0,
+            }
+        }
+        assert!(depth(&info.describe_type(Some(of), 1).unwrap()) < 64);
+    });
+}
+
+#[test]
+fn rust_enums_and_what_leads_through_pointers() {
+    let mut maker = Maker::new(4, dw::DW_LANG_Rust);
+    let u32_ = maker.base("u32", 4, dw::DW_ATE_unsigned);
+    let u64_ = maker.base("u64", 8, dw::DW_ATE_unsigned);
+    let value = maker.add(None, dw::DW_TAG_structure_type, &[name("Queue"), bytes(4)]);
+    maker.member(value, "depth", 0, u32_);
+    // Option<&Queue> with the niche of the reference.
+    let reference = maker.add(None, dw::DW_TAG_pointer_type, &[name("&Queue"), typed(value)]);
+    let option = maker.add(None, dw::DW_TAG_structure_type, &[name("Option<&Queue>"), bytes(8)]);
+    let some = maker.add(Some(option), dw::DW_TAG_structure_type, &[name("Some"), bytes(8)]);
+    maker.member(some, "__0", 0, reference);
+    let none = maker.add(Some(option), dw::DW_TAG_structure_type, &[name("None"), bytes(8)]);
+    let variants = maker.add(Some(option), dw::DW_TAG_variant_part, &[]);
+    let discriminant = maker.member(variants, "", 0, u64_);
+    maker.dwarf.unit.get_mut(variants).set(dw::DW_AT_discr, Attr::UnitRef(discriminant));
+    let variant = maker.add(Some(variants), dw::DW_TAG_variant, &[(dw::DW_AT_discr_value, Attr::Data1(0))]);
+    maker.member(variant, "None", 0, none);
+    let variant = maker.add(Some(variants), dw::DW_TAG_variant, &[]);
+    maker.member(variant, "Some", 0, some);
+    // Rc<Queue>.
+    let counted = maker.add(None, dw::DW_TAG_structure_type, &[name("RcInner<Queue>"), bytes(24)]);
+    maker.member(counted, "strong", 0, u64_);
+    maker.member(counted, "weak", 8, u64_);
+    maker.member(counted, "value", 16, value);
+    let raw = maker.add(None, dw::DW_TAG_pointer_type, &[name("*const RcInner<Queue>"), typed(counted)]);
+    let wrapped = maker.add(None, dw::DW_TAG_structure_type, &[name("NonNull<RcInner<Queue>>"), bytes(8)]);
+    maker.member(wrapped, "pointer", 0, raw);
+    let rc = maker.add(None, dw::DW_TAG_structure_type, &[name("Rc<Queue>"), bytes(8)]);
+    maker.member(rc, "ptr", 0, wrapped);
+    let tuple = maker.add(None, dw::DW_TAG_structure_type, &[name("(Option<&Queue>, Rc<Queue>)"), bytes(16)]);
+    maker.member(tuple, "__0", 0, option);
+    maker.member(tuple, "__1", 8, rc);
+    maker.check(tuple, |info, of| {
+        let (bit_offset, _, option, _) = part(info.step(of, &member("0")).unwrap());
+        assert_eq!(bit_offset, 0);
+        let why = refusal(info.step(option, &member("depth")).unwrap());
+        assert_eq!(why, "`Option<&Queue>` has several variants (None, Some), and only one of them is there");
+        let described = info.describe_type(Some(option), 1).unwrap();
+        let Shape::Variants(variants) = &described.shape else { panic!("{described:?}") };
+        assert_eq!(variants.variants[0].values, Some(vec![(0, 0)]));
+        assert_eq!((&variants.variants[1].values, &*variants.variants[1].name), (&None, "Some"));
+        let (bit_offset, _, rc, _) = part(info.step(of, &member("1")).unwrap());
+        assert_eq!(bit_offset, 64);
+        let (at, size, offset, target, again) = through(info.step(rc, &member("depth")).unwrap());
+        assert_eq!((at, size, offset, again), (0, 8, 16, true));
+        assert_eq!(part(info.step(target, &member("depth")).unwrap()).0, 0);
+        assert!(!through(info.step(rc, &Step::Deref).unwrap()).4);
+    });
+}
+
+#[test]
+fn addresses_stay_out_of_names() {
+    // An attribute of another class where a name is expected is an error, not a panic.
+    let mut maker = Maker::new(5, dw::DW_LANG_C11);
+    let base = maker.base("int", 4, dw::DW_ATE_signed);
+    let odd =
+        maker.add(None, dw::DW_TAG_typedef, &[(dw::DW_AT_name, Attr::Address(Address::Constant(4))), typed(base)]);
+    maker.check(odd, |info, of| {
+        assert!(info.type_name(Some(of)).is_err());
+        assert_eq!(info.type_size(of).unwrap(), Some(4));
+    });
+}

@@ -1,0 +1,331 @@
+//! Types as debug information has them: what a type is called, is made of and how large it is, one step at a time
+//! (DWARF 5, chapter 5).
+//!
+//! Nothing here makes a picture of a whole type (`describe.rs`) or knows what Rust's library means by its types
+//! (`rust_types.rs`).
+
+use gimli::{AttributeValue, DwTag, constants as dw};
+
+use super::units::{DebugInfo, Die, Value};
+use crate::Error;
+use crate::text;
+use crate::types::Language;
+
+/// A type: its entry, and how many dimensions of it are indexed already where it is an array of several (`int a[2][3]`
+/// is one entry with two dimensions, and `a[1]` has none of its own).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TypeRef {
+    pub(super) die: Die,
+    pub(super) dimension: usize,
+}
+
+impl From<Die> for TypeRef {
+    fn from(die: Die) -> Self {
+        Self { die, dimension: 0 }
+    }
+}
+
+/// How many qualifiers and names are followed before a type is taken for a circle. The kernel has types of a dozen.
+const LINKS: usize = 64;
+
+/// How deep arrays and such are followed for a size.
+const NESTING: u32 = 32;
+
+/// One dimension of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dimension {
+    /// How many elements; `None` where that is not a constant, or not said.
+    pub(super) count: Option<u64>,
+    /// Whether the first element has number 0.
+    pub(super) from_zero: bool,
+}
+
+impl<'s> DebugInfo<'s> {
+    /// The type of a variable, a member, a function's result, of what a pointer points at; `None` for `void`.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub fn type_of(&self, die: Die) -> Result<Option<TypeRef>, Error> {
+        Ok(self.referred(die, dw::DW_AT_type)?.map(TypeRef::from))
+    }
+
+    /// The type without the names and qualifiers around it (`typedef`, `const`, `volatile`, `restrict`, `_Atomic`;
+    /// DWARF 5, 5.3 and 5.4), and its definition where the unit has one for a declaration; `None` for `void`.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there, or goes in a circle.
+    pub fn strip(&self, of: TypeRef) -> Result<Option<TypeRef>, Error> {
+        let mut of = of;
+        for _ in 0..LINKS {
+            if of.dimension > 0 {
+                return Ok(Some(of));
+            }
+            let tag = self.tag(of.die)?;
+            if !is_qualifier(tag) {
+                return self.complete(of.die, tag).map(|die| Some(die.into()));
+            }
+            match self.type_of(of.die)? {
+                Some(inner) => of = inner,
+                None => return Ok(None),
+            }
+        }
+        Err(self.error(of.die, "a type that is defined by itself"))
+    }
+
+    /// The definition of a type that may be a declaration only: by its signature, or by name at the top level of the
+    /// same unit. The same entry where there is none.
+    ///
+    /// Definitions of the same name in other units are not looked for: C does not ask that they agree.
+    fn complete(&self, die: Die, tag: DwTag) -> Result<Die, Error> {
+        // gcc leaves the declaration out of an enumeration that stands in a type unit.
+        if let Some(value) = self.own_attribute(die, dw::DW_AT_signature)? {
+            return self.reference(die, &value);
+        }
+        if !self.is_declaration(die)? {
+            return Ok(die);
+        }
+        let Some(name) = self.name(die)? else { return Ok(die) };
+        let children = self.children(self.root(die.unit)?)?;
+        if !children.iter().any(|(child, _)| *child == die) {
+            return Ok(die);
+        }
+        let mut found = None;
+        for (child, child_tag) in children {
+            let matches = child_tag == tag
+                && child != die
+                && !self.is_declaration(child)?
+                && self.name(child)?.as_ref() == Some(&name);
+            if matches && found.replace(child).is_some() {
+                return Ok(die);
+            }
+        }
+        Ok(found.unwrap_or(die))
+    }
+
+    /// Whether the type is declared, and not defined where it is.
+    pub(super) fn is_declaration(&self, die: Die) -> Result<bool, Error> {
+        Ok(matches!(self.own_attribute(die, dw::DW_AT_declaration)?, Some(AttributeValue::Flag(true))))
+    }
+
+    /// The tag of a type; an array that is partly indexed is an array.
+    pub(super) fn type_tag(&self, of: TypeRef) -> Result<DwTag, Error> {
+        self.tag(of.die)
+    }
+
+    /// Bytes of a type; `None` where the debug information does not say, or only the running program knows.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there, or goes in a circle.
+    pub fn type_size(&self, of: TypeRef) -> Result<Option<u64>, Error> {
+        self.size_at(of, 0)
+    }
+
+    fn size_at(&self, of: TypeRef, nesting: u32) -> Result<Option<u64>, Error> {
+        if nesting > NESTING {
+            return Err(self.error(of.die, "a type that is nested too deep"));
+        }
+        let Some(of) = self.strip(of)? else { return Ok(None) };
+        let tag = self.type_tag(of)?;
+        if of.dimension == 0 {
+            if let Some(size) = self.unsigned(of.die, dw::DW_AT_byte_size)? {
+                return Ok(Some(size));
+            }
+            if let Some(bits) = self.unsigned(of.die, dw::DW_AT_bit_size)? {
+                return Ok(Some(bits.div_ceil(8)));
+            }
+        }
+        if is_pointer(tag) {
+            return Ok(Some(self.address_size(of.die)?));
+        }
+        match tag {
+            dw::DW_TAG_array_type => {
+                let dimensions = self.dimensions(of.die)?;
+                let Some(element) = self.type_of(of.die)? else { return Ok(None) };
+                let Some(mut size) = self.size_at(element, nesting + 1)? else { return Ok(None) };
+                for dimension in dimensions.iter().skip(of.dimension) {
+                    let Some(count) = dimension.count else { return Ok(None) };
+                    let Some(product) = size.checked_mul(count) else { return Ok(None) };
+                    size = product;
+                }
+                Ok(Some(size))
+            }
+            // An enumeration of an old compiler, or a subrange.
+            dw::DW_TAG_enumeration_type | dw::DW_TAG_subrange_type => match self.type_of(of.die)? {
+                Some(underlying) => self.size_at(underlying, nesting + 1),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// Bytes of an address, in the unit of an entry.
+    pub(super) fn address_size(&self, die: Die) -> Result<u64, Error> {
+        Ok(u64::from(self.unit(die.unit)?.encoding().address_size))
+    }
+
+    /// Whether the first byte of a number is its most significant one.
+    pub(super) fn is_big_endian(&self) -> bool {
+        use gimli::{Endianity as _, Reader as _};
+        self.sections.reader(".debug_info").endian().is_big_endian()
+    }
+
+    /// The language of the unit that an entry is in (`DW_AT_language`; DWARF 5, 3.1.1).
+    #[must_use]
+    pub fn language(&self, die: Die) -> Language {
+        match self.dwarf_language(die) {
+            Some(dw::DW_LANG_Rust) => Language::Rust,
+            _ => Language::C,
+        }
+    }
+
+    pub(super) fn dwarf_language(&self, die: Die) -> Option<gimli::DwLang> {
+        let root = self.root(die.unit).ok()?;
+        match self.own_attribute(root, dw::DW_AT_language).ok()?? {
+            AttributeValue::Language(language) => Some(language),
+            _ => None,
+        }
+    }
+
+    /// The dimensions of an array that are not indexed (DWARF 5, 5.5 and 5.13).
+    pub(super) fn dimensions(&self, array: Die) -> Result<Vec<Dimension>, Error> {
+        let first = match self.dwarf_language(array) {
+            Some(
+                dw::DW_LANG_Fortran77
+                | dw::DW_LANG_Fortran90
+                | dw::DW_LANG_Fortran95
+                | dw::DW_LANG_Fortran03
+                | dw::DW_LANG_Fortran08
+                | dw::DW_LANG_Ada83
+                | dw::DW_LANG_Ada95
+                | dw::DW_LANG_Pascal83
+                | dw::DW_LANG_Modula2
+                | dw::DW_LANG_Cobol74
+                | dw::DW_LANG_Cobol85
+                | dw::DW_LANG_PLI
+                | dw::DW_LANG_Julia,
+            ) => 1,
+            _ => 0,
+        };
+        let mut dimensions = Vec::new();
+        for (child, tag) in self.children(array)? {
+            match tag {
+                dw::DW_TAG_subrange_type => dimensions.push(self.dimension(child, first)?),
+                dw::DW_TAG_enumeration_type => dimensions.push(Dimension { count: None, from_zero: false }),
+                _ => {}
+            }
+        }
+        if dimensions.is_empty() {
+            dimensions.push(Dimension { count: None, from_zero: first == 0 });
+        }
+        Ok(dimensions)
+    }
+
+    fn dimension(&self, subrange: Die, first: i128) -> Result<Dimension, Error> {
+        let lower = match self.own_attribute(subrange, dw::DW_AT_lower_bound)? {
+            None => Some(first),
+            Some(value) => constant(&value),
+        };
+        let count = match self.own_attribute(subrange, dw::DW_AT_count)? {
+            Some(value) => constant(&value).and_then(|count| u64::try_from(count).ok()),
+            None => match self.own_attribute(subrange, dw::DW_AT_upper_bound)? {
+                Some(value) => match (constant(&value), lower) {
+                    // gcc writes -1 in all the bits of the form for `int a[0]`.
+                    (Some(upper), Some(0)) if upper == i128::from(u64::MAX) => Some(0),
+                    (Some(upper), Some(lower)) => {
+                        let count = upper.checked_sub(lower).and_then(|last| last.checked_add(1));
+                        count.and_then(|count| u64::try_from(count.max(0)).ok())
+                    }
+                    _ => None,
+                },
+                None => None,
+            },
+        };
+        Ok(Dimension { count, from_zero: lower == Some(0) })
+    }
+
+    /// The type of an array's elements: an array too where not all dimensions are indexed.
+    pub(super) fn element(&self, array: TypeRef) -> Result<Option<TypeRef>, Error> {
+        let next = array.dimension.saturating_add(1);
+        match next < self.dimensions(array.die)?.len() {
+            true => Ok(Some(TypeRef { die: array.die, dimension: next })),
+            false => self.type_of(array.die),
+        }
+    }
+
+    /// What is laid out otherwise than C does it; `None` where nothing is.
+    pub(super) fn odd_array(&self, array: Die) -> Result<Option<&'static str>, Error> {
+        for (name, what) in [
+            (dw::DW_AT_byte_stride, "an array with a stride of its own"),
+            (dw::DW_AT_bit_stride, "an array with a stride of its own"),
+            (dw::DW_AT_data_location, "an array that stands elsewhere"),
+        ] {
+            if self.own_attribute(array, name)?.is_some() {
+                return Ok(Some(what));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The name of an entry as text, or the empty string.
+    pub(super) fn text_name(&self, die: Die) -> Result<String, Error> {
+        Ok(self.name(die)?.map_or_else(String::new, |name| text::from_bytes(&name)))
+    }
+}
+
+/// Whether entries of the tag only name or qualify another type.
+pub(super) fn is_qualifier(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_typedef
+            | dw::DW_TAG_const_type
+            | dw::DW_TAG_volatile_type
+            | dw::DW_TAG_restrict_type
+            | dw::DW_TAG_atomic_type
+            | dw::DW_TAG_packed_type
+            | dw::DW_TAG_immutable_type
+            | dw::DW_TAG_template_alias
+    )
+}
+
+/// Whether values of the tag are addresses.
+pub(super) fn is_pointer(tag: DwTag) -> bool {
+    matches!(tag, dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type)
+}
+
+/// Whether entries of the tag have members.
+pub(super) fn is_aggregate(tag: DwTag) -> bool {
+    matches!(tag, dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type | dw::DW_TAG_interface_type)
+}
+
+/// A constant of any form. One whose form says nothing of the sign is taken for unsigned (gcc and LLVM write negative
+/// ones as
+/// `DW_FORM_sdata`); 16 bytes may be a block.
+pub(super) fn constant(value: &Value<'_>) -> Option<i128> {
+    match value {
+        AttributeValue::Sdata(value) => Some(i128::from(*value)),
+        AttributeValue::Block(bytes) if bytes.slice().len() == 16 => {
+            use gimli::{Endianity as _, Reader as _};
+            let bytes16: [u8; 16] = bytes.slice().try_into().ok()?;
+            Some(match bytes.endian().is_big_endian() {
+                true => i128::from_be_bytes(bytes16),
+                false => i128::from_le_bytes(bytes16),
+            })
+        }
+        value => value.udata_value().map(i128::from),
+    }
+}
+
+/// `value` as an integer of so many bytes has it.
+pub(super) fn wrap(value: i128, size: u64, signed: bool) -> i128 {
+    let Some(unused) = u32::try_from(size).ok().and_then(|size| 128u32.checked_sub(size.checked_mul(8)?)) else {
+        return value;
+    };
+    let raised = value.checked_shl(unused).unwrap_or(0);
+    match signed {
+        true => raised.checked_shr(unused).unwrap_or(0),
+        false => (raised as u128).checked_shr(unused).unwrap_or(0) as i128,
+    }
+}

@@ -1,0 +1,270 @@
+//! Where a variable is at a place, or its value where it is a constant (DWARF 5, 2.6, 2.10 and 4.1).
+
+use std::ops::Range;
+
+use gimli::{AttributeValue, constants as dw};
+
+use super::expression::{Around, Reading, Refusal};
+use super::frame::Frame;
+use super::location_list::Described;
+use super::units::{DebugInfo, Die, Value};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::location::{Expr, InfoOffset, Location, Node, Source};
+
+/// How many links from an entry to the one that it completes are followed, and from a type to the one that it
+/// qualifies.
+const LINKS: usize = 32;
+
+/// What an entry has to say of its value.
+enum Said<'s> {
+    Location(Die, Value<'s>),
+    Constant(Die, Value<'s>),
+    Nothing,
+}
+
+impl<'s> DebugInfo<'s> {
+    /// Where a variable, parameter or DWARF procedure is at a place.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub fn variable(&self, variable: Die, frame: &Frame) -> Result<Described, Error> {
+        let reading = Reading { info: self, around: Around::Frame(frame), depth: 0 };
+        let described = match self.said(variable)? {
+            Said::Location(from, value) => reading.attribute(from, &value),
+            Said::Constant(from, value) => self.constant(variable, from, &value),
+            Said::Nothing => return Ok(Described::Never),
+        };
+        match described {
+            Ok(Described::Lost { .. }) => Ok(Described::Lost { ranges: self.variable_ranges(variable)? }),
+            Ok(described) => Ok(described),
+            Err(Refusal::Entry(what)) => Ok(Described::Entry { what }),
+            Err(Refusal::Unsupported(why)) => Ok(Described::Unsupported { why }),
+            Err(Refusal::Broken(error)) => Err(error),
+        }
+    }
+
+    /// The addresses for which a variable is described with something to read, ascending, adjacent ones joined: all of
+    /// the address space for one that has a single location or value in all of its scope.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub fn variable_ranges(&self, variable: Die) -> Result<Vec<Range<Vaddr>>, Error> {
+        let reading = Reading { info: self, around: Around::Anywhere, depth: 0 };
+        let ranges = match self.said(variable)? {
+            Said::Location(from, value) => reading.attribute_ranges(from, &value),
+            Said::Constant(from, value) => {
+                self.constant(variable, from, &value).map(|_| vec![Vaddr(0)..Vaddr(u64::MAX)])
+            }
+            Said::Nothing => Ok(Vec::new()),
+        };
+        match ranges {
+            Ok(ranges) => Ok(ranges),
+            Err(Refusal::Broken(error)) => Err(error),
+            Err(Refusal::Entry(_) | Refusal::Unsupported(_)) => Ok(Vec::new()),
+        }
+    }
+
+    /// Where the variable is that a [`Source::Pointee`] points into; [`Described::Never`] where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub fn pointee(&self, variable: InfoOffset, frame: &Frame) -> Result<Described, Error> {
+        match self.die_at(variable) {
+            Some(die) => self.variable(die, frame),
+            None => Ok(Described::Never),
+        }
+    }
+
+    /// The location or value of an entry, or else of what it completes: an entry's own word counts before that of its
+    /// origin.
+    fn said(&self, variable: Die) -> Result<Said<'s>, Error> {
+        let mut die = variable;
+        for _ in 0..LINKS {
+            if let Some(value) = self.own_attribute(die, dw::DW_AT_location)? {
+                return Ok(Said::Location(die, value));
+            }
+            if let Some(value) = self.own_attribute(die, dw::DW_AT_const_value)? {
+                return Ok(Said::Constant(die, value));
+            }
+            match self.origin(die)? {
+                Some(origin) => die = origin,
+                None => return Ok(Said::Nothing),
+            }
+        }
+        Err(self.error(variable, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
+    }
+
+    /// `DW_AT_const_value`, in the bytes that the variable would have.
+    ///
+    /// `DW_FORM_data1` and its like are filled up with zeros whatever the type's sign is: gcc and clang write negative
+    /// numbers as `DW_FORM_sdata`, and gdb reads them so.
+    fn constant(&self, variable: Die, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
+        let size = match self.type_of(variable)? {
+            Some(of) => self.type_size(of)?,
+            None => None,
+        };
+        let unsupported = |why: String| Err(Refusal::Unsupported(format!("DW_AT_const_value: {why}")));
+        let is_big = self.sections.is_big_endian();
+        let number = |number: u64, fill: u8, present: u64| {
+            // A floating-point or other value of a fixed form may do without a size.
+            let size = size.or((present != 0).then_some(present));
+            let Some(size) = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= 16) else {
+                return unsupported("a number for a type that has no size, or more than 16 bytes".to_owned());
+            };
+            let mut bytes = number.to_le_bytes().to_vec();
+            // rustc writes -1 for a byte of 0xff, as an unsigned number of 64 bits.
+            let beyond = bytes.get(size..).unwrap_or_default();
+            let negative = size.checked_sub(1).and_then(|last| bytes.get(last)).is_some_and(|last| *last >= 0x80);
+            let extends = beyond.iter().all(|byte| *byte == 0) || (negative && beyond.iter().all(|byte| *byte == 0xff));
+            if !extends {
+                return unsupported(format!("{number:#x} in {size} bytes"));
+            }
+            bytes.resize(size, fill);
+            if is_big {
+                bytes.reverse();
+            }
+            Ok(Source::Bytes(bytes.into()))
+        };
+        let string = |bytes: &[u8]| {
+            let mut bytes = bytes.to_vec();
+            bytes.push(0);
+            // An array that has no room for the end of the string.
+            if size == Some(bytes.len() as u64 - 1) {
+                bytes.pop();
+            }
+            match size {
+                Some(size) if size != bytes.len() as u64 => {
+                    unsupported(format!("a string of another length than {size} bytes"))
+                }
+                _ => Ok(Source::Bytes(bytes.into())),
+            }
+        };
+        let source = match *value {
+            AttributeValue::Data1(data) => number(data.into(), 0, 1),
+            AttributeValue::Data2(data) => number(data.into(), 0, 2),
+            AttributeValue::Data4(data) => number(data.into(), 0, 4),
+            AttributeValue::Data8(data) => number(data, 0, 8),
+            AttributeValue::Udata(data) => number(data, 0, 0),
+            AttributeValue::Sdata(data) => number(data as u64, if data < 0 { 0xff } else { 0 }, 0),
+            AttributeValue::Flag(flag) => number(flag.into(), 0, 0),
+            AttributeValue::Addr(address) => {
+                let address = Expr::new(Node::Address(Vaddr(address))).ok_or_else(Refusal::too_large)?;
+                Ok(Source::Value(address))
+            }
+            AttributeValue::Block(block) => match size {
+                Some(size) if size != block.len() as u64 => {
+                    unsupported(format!("{} bytes for a type of {size}", block.len()))
+                }
+                _ => Ok(Source::Bytes(block.slice().into())),
+            },
+            AttributeValue::String(_)
+            | AttributeValue::DebugStrRef(_)
+            | AttributeValue::DebugLineStrRef(_)
+            | AttributeValue::DebugStrOffsetsIndex(_) => {
+                let text = self.dwarf.attr_string(self.unit(from.unit)?, *value);
+                string(text.map_err(|error| self.error(from, error))?.slice())
+            }
+            _ => unsupported("a form that values do not have".to_owned()),
+        };
+        Ok(Described::At { location: Location::whole(source?), range: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object::Architecture;
+
+    use super::super::testing::{Build, Fake, die, frame, frames};
+    use super::*;
+    use crate::location::Names;
+
+    fn constants(described: &Described) -> String {
+        match described {
+            Described::At { location, range: None } => match location.source() {
+                Some(Source::Bytes(bytes)) => format!("{bytes:02x?}"),
+                source => format!("{source:?}"),
+            },
+            Described::Unsupported { why } => why.clone(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn constants_have_the_bytes_of_their_type() {
+        let mut build = Build::new(4, Architecture::X86_64);
+        let byte = build.base(8, 1, "u8");
+        let int = build.base(5, 4, "int");
+        let named = build.reference(11, int);
+        let pointer = build.reference(12, int);
+        let wide = build.base(5, 16, "__int128");
+        let function = build.function(&[0x56]);
+        let minus_one = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        let cases: [(u8, u32, &[u8], &str); 10] = [
+            (6, named, &[200], "[c8, 00, 00, 00]"),
+            (6, pointer, &[3], "[03, 00, 00, 00, 00, 00, 00, 00]"),
+            (7, int, &[0x7d], "[fd, ff, ff, ff]"),
+            (7, wide, &[0x7f], "[ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff]"),
+            (9, byte, &minus_one, "[ff]"),
+            (9, byte, &[0x80, 2], "DW_AT_const_value: 0x100 in 1 bytes"),
+            (9, wide, &minus_one, "[ff, ff, ff, ff, ff, ff, ff, ff, 00, 00, 00, 00, 00, 00, 00, 00]"),
+            (8, int, &[4, 1, 2, 3, 4], "[01, 02, 03, 04]"),
+            (8, int, &[2, 1, 2], "DW_AT_const_value: 2 bytes for a type of 4"),
+            (6, function, &[3], "DW_AT_const_value: a number for a type that has no size, or more than 16 bytes"),
+        ];
+        let variables: Vec<_> = cases.iter().map(|(form, of, value, _)| build.constant(*form, *of, value)).collect();
+        build.with(|info| {
+            for (variable, (form, _, value, expected)) in variables.into_iter().zip(cases) {
+                let described = info.variable(die(variable), &frame(function, 0)).expect("readable");
+                // A number of one byte for a type without a size has that one.
+                let expected = if form == 6 && expected.starts_with("DW_AT") { "[03]" } else { expected };
+                assert_eq!(constants(&described), expected, "{form} {value:02x?}");
+            }
+        });
+    }
+
+    #[test]
+    fn entry_values_need_a_proof() {
+        let mut build = Build::new(4, Architecture::X86_64);
+        build.frames = frames();
+        let function = build.function(&[0x9c]);
+        let on_entry = build.variable(&[0xa3, 1, 0x55, 0x23, 8, 0x9f]);
+        let copy = build.reference(10, on_entry);
+        let local = build.variable(&[0x91, 0x70]);
+        let kept = build.variable(&[0xf3, 1, 0x53, 0x9f]);
+        build.with(|info| {
+            let names = Fake { address_size: 8 };
+            let say = |variable, frame: &Frame| match info.variable(die(variable), frame).expect("readable") {
+                Described::At { location, .. } => location.words(&names as &dyn Names),
+                Described::Entry { what } => what,
+                other => format!("{other:?}"),
+            };
+            // The address of the entry is not enough: a loop may lead back to it.
+            let entry = frame(function, 0);
+            assert_eq!(say(copy, &entry), "%rdi on entry");
+            assert_eq!(say(copy, &Frame { at_entry: true, ..entry }), "%rdi+0x8");
+            // %rbx has no rule before it is saved, and is at CFA - 16 after that.
+            assert_eq!(say(kept, &frame(function, 0x8)), "%rbx on entry");
+            assert_eq!(say(kept, &frame(function, 0x10)), "*(%rsp)");
+            // The frame base is the frame of the call: %rsp + 8, then %rsp + 16.
+            assert_eq!(say(local, &frame(function, 0xf)), "-0x8(%rsp)");
+            assert_eq!(say(local, &frame(function, 0x10)), "(%rsp)");
+            let outside = info.variable(die(local), &frame(function, 0x1000)).expect("readable");
+            let why = "DW_OP_call_frame_cfa: no call frame information for 0x2000".to_owned();
+            assert_eq!(outside, Described::Unsupported { why });
+            let nowhere = Frame { function: None, ..entry };
+            let why = "DW_OP_fbreg: the function is not described".to_owned();
+            assert_eq!(info.variable(die(local), &nowhere).expect("readable"), Described::Unsupported { why });
+            assert_eq!(info.variable_ranges(die(local)).expect("readable"), [Vaddr(0)..Vaddr(u64::MAX)]);
+            assert_eq!(info.variable_ranges(die(copy)).expect("readable"), []);
+            assert_eq!(
+                info.pointee(info.info_offset(die(local)), &entry).expect("readable"),
+                info.variable(die(local), &entry).expect("readable")
+            );
+            assert_eq!(info.variable(die(function), &entry).expect("readable"), Described::Never);
+        });
+    }
+}

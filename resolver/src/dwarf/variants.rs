@@ -1,0 +1,90 @@
+//! Types of several variants (DWARF 5, 5.7.10): Rust's enums.
+
+use gimli::{AttributeValue, Reader as _, constants as dw};
+
+use super::members::RawMember;
+use super::types::{constant, wrap};
+use super::units::{DebugInfo, Die};
+use crate::Error;
+
+/// The variants of a type.
+#[derive(Clone, Debug)]
+pub(super) struct RawVariants {
+    /// What tells them apart; `None` where there is only one, or where it is not said.
+    pub(super) discriminant: Option<RawMember>,
+    /// In the order of the declaration.
+    pub(super) variants: Vec<RawVariant>,
+}
+
+/// One variant.
+#[derive(Clone, Debug)]
+pub(super) struct RawVariant {
+    /// The values of the discriminant, ends included; `None` for the one that is meant by all others.
+    pub(super) values: Option<Vec<(i128, i128)>>,
+    /// Its members.
+    pub(super) members: Vec<RawMember>,
+}
+
+impl RawVariant {
+    /// Its name: that of its only member, as rustc has it.
+    pub(super) fn name(&self) -> &str {
+        match &*self.members {
+            [member] => &member.name,
+            _ => "",
+        }
+    }
+}
+
+/// The most variants of one type.
+const MOST: usize = 4096;
+
+impl DebugInfo<'_> {
+    /// The variants of a structure; `None` where it is no type of several.
+    pub(super) fn variants(&self, aggregate: Die) -> Result<Option<RawVariants>, Error> {
+        let part = self.children(aggregate)?.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_variant_part);
+        let Some((part, _)) = part else { return Ok(None) };
+        let discriminant = match self.own_attribute(part, dw::DW_AT_discr)? {
+            Some(value) => Some(self.member_at(self.reference(part, &value)?)?),
+            None => None,
+        };
+        let (size, signed) = match discriminant.as_ref().and_then(|member| member.of) {
+            Some(of) => (self.type_size(of)?.unwrap_or(16), self.is_signed(of)?),
+            None => (16, false),
+        };
+        let mut variants = Vec::new();
+        for (child, tag) in self.children(part)? {
+            if tag == dw::DW_TAG_variant && variants.len() < MOST {
+                let values = self.variant_values(child, size, signed)?;
+                variants.push(RawVariant { values, members: self.members(child)? });
+            }
+        }
+        Ok(Some(RawVariants { discriminant, variants }))
+    }
+
+    fn variant_values(&self, variant: Die, size: u64, signed: bool) -> Result<Option<Vec<(i128, i128)>>, Error> {
+        if let Some(value) = self.own_attribute(variant, dw::DW_AT_discr_value)? {
+            let value = constant(&value).ok_or_else(|| self.error(variant, "a discriminant that is not a constant"))?;
+            let value = wrap(value, size, signed);
+            return Ok(Some(vec![(value, value)]));
+        }
+        let Some(value) = self.own_attribute(variant, dw::DW_AT_discr_list)? else { return Ok(None) };
+        let AttributeValue::Block(mut block) = value else {
+            return Err(self.error(variant, "a list of discriminants of an unknown form"));
+        };
+        // DWARF 5, 7.5.6 and Figure 7.19: a label, then one value or two, in LEB128 of the sign of the discriminant.
+        let mut values = Vec::new();
+        let error = |error: gimli::Error| self.error(variant, error);
+        while !block.is_empty() {
+            self.pay(1)?;
+            let label = block.read_u8().map_err(error)?;
+            let mut value = || match signed {
+                true => block.read_sleb128().map(i128::from),
+                false => block.read_uleb128().map(i128::from),
+            };
+            let low = value().map_err(error)?;
+            let high = if label == dw::DW_DSC_range.0 { value().map_err(error)? } else { low };
+            values.push((low, high));
+        }
+        Ok(Some(values))
+    }
+}

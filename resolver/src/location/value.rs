@@ -1,0 +1,354 @@
+//! Arithmetic on [`Value`]s (DWARF 5, 2.5.1.4 and 2.5.1.6), and computations that are constants from the start.
+//!
+//! Integers of the generic type are signed in `abs`, `neg`, `div`, `shra` and comparisons, unsigned in `mod`, `shr` and
+//! conversions, as the specification says of each. What it leaves open is refused: `neg` and `shra` of an unsigned
+//! type, `shr` of a signed one, and a number that the type it is converted to does not have.
+
+use std::cmp::Ordering;
+
+use super::{Binary, Expr, Node, Unary, Unreadable, Value, ValueType};
+
+impl ValueType {
+    /// Its bytes, where an address has `address_size`.
+    #[must_use]
+    pub fn size(self, address_size: u8) -> u8 {
+        match self {
+            Self::Generic => address_size,
+            Self::Signed(size) | Self::Unsigned(size) | Self::Float(size) => size,
+        }
+    }
+
+    fn mask(self, address_size: u8) -> u64 {
+        match self.size(address_size) {
+            size @ 0..=7 => (1u64 << (u32::from(size) * 8)) - 1,
+            _ => u64::MAX,
+        }
+    }
+
+    fn is_float(self) -> bool {
+        matches!(self, Self::Float(_))
+    }
+}
+
+/// A number as its type has it.
+enum Number {
+    Signed(i64),
+    Unsigned(u64),
+    Single(f32),
+    Double(f64),
+}
+
+impl Value {
+    /// A value of a type, of whose bits those that the type has count.
+    #[must_use]
+    pub fn new(of: ValueType, bits: u64, address_size: u8) -> Self {
+        Self { of, bits: bits & of.mask(address_size) }
+    }
+
+    /// The value as a signed integer of 64 bits, whatever its sign means.
+    fn signed(self, address_size: u8) -> i64 {
+        let unused = 64u32.saturating_sub(u32::from(self.of.size(address_size)) * 8);
+        (self.bits.wrapping_shl(unused) as i64) >> unused.min(63)
+    }
+
+    /// The value, an integer of the generic type without a sign.
+    fn number(self, address_size: u8) -> Number {
+        match self.of {
+            ValueType::Generic | ValueType::Unsigned(_) => Number::Unsigned(self.bits),
+            ValueType::Signed(_) => Number::Signed(self.signed(address_size)),
+            ValueType::Float(4) => Number::Single(f32::from_bits(self.bits as u32)),
+            ValueType::Float(_) => Number::Double(f64::from_bits(self.bits)),
+        }
+    }
+
+    /// The value, an integer of the generic type with a sign.
+    fn signed_number(self, address_size: u8) -> Number {
+        match self.of {
+            ValueType::Generic => Number::Signed(self.signed(address_size)),
+            _ => self.number(address_size),
+        }
+    }
+
+    /// The result of an operation on it.
+    ///
+    /// # Errors
+    ///
+    /// The type has no such operation.
+    pub fn unary(self, operation: Unary, address_size: u8) -> Result<Self, Unreadable> {
+        let new = |bits| Ok(Self::new(self.of, bits, address_size));
+        match (operation, self.signed_number(address_size)) {
+            (Unary::Abs, Number::Signed(number)) => new(number.wrapping_abs() as u64),
+            (Unary::Abs, Number::Unsigned(number)) => new(number),
+            (Unary::Abs, Number::Single(number)) => new(number.abs().to_bits().into()),
+            (Unary::Abs, Number::Double(number)) => new(number.abs().to_bits()),
+            (Unary::Neg, Number::Signed(number)) => new(number.wrapping_neg() as u64),
+            (Unary::Neg, Number::Single(number)) => new((-number).to_bits().into()),
+            (Unary::Neg, Number::Double(number)) => new((-number).to_bits()),
+            (Unary::Not, Number::Signed(_) | Number::Unsigned(_)) => new(!self.bits),
+            (Unary::Neg, Number::Unsigned(_)) | (Unary::Not, _) => Err(Unreadable::Types),
+        }
+    }
+
+    /// The result of an operation on it and another one.
+    ///
+    /// # Errors
+    ///
+    /// The types are not those that the operation asks for, or it divides by 0.
+    pub fn binary(self, operation: Binary, other: Self, address_size: u8) -> Result<Self, Unreadable> {
+        if matches!(operation, Binary::Shl | Binary::Shr | Binary::Shra) {
+            return self.shift(operation, other, address_size);
+        }
+        if self.of != other.of {
+            return Err(Unreadable::Types);
+        }
+        if operation.is_comparison() {
+            return Ok(Self { of: ValueType::Generic, bits: self.compare(operation, other, address_size).into() });
+        }
+        let bits = match (self.signed_number(address_size), other.signed_number(address_size)) {
+            (Number::Single(a), Number::Single(b)) => float(operation, a.into(), b.into()).map(|result| {
+                // One operation in twice the precision and then rounded is rounded rightly.
+                u64::from((result as f32).to_bits())
+            }),
+            (Number::Double(a), Number::Double(b)) => float(operation, a, b).map(f64::to_bits),
+            (Number::Signed(a), Number::Signed(b)) => match operation {
+                Binary::Div => a.checked_div(b).or_else(|| (b != 0).then_some(a)).map(|result| result as u64),
+                // The generic type is unsigned here.
+                Binary::Mod if self.of == ValueType::Generic => self.bits.checked_rem(other.bits),
+                Binary::Mod => (b != 0).then(|| a.wrapping_rem(b) as u64),
+                _ => integer(operation, self.bits, other.bits),
+            },
+            _ => integer(operation, self.bits, other.bits),
+        };
+        match bits {
+            Some(bits) => Ok(Self::new(self.of, bits, address_size)),
+            None if other.bits == 0 && !self.of.is_float() => Err(Unreadable::DivisionByZero),
+            None => Err(Unreadable::Types),
+        }
+    }
+
+    fn compare(self, operation: Binary, other: Self, address_size: u8) -> bool {
+        let order = match (self.signed_number(address_size), other.signed_number(address_size)) {
+            (Number::Signed(a), Number::Signed(b)) => Some(a.cmp(&b)),
+            (Number::Unsigned(a), Number::Unsigned(b)) => Some(a.cmp(&b)),
+            (Number::Single(a), Number::Single(b)) => a.partial_cmp(&b),
+            (Number::Double(a), Number::Double(b)) => a.partial_cmp(&b),
+            _ => None,
+        };
+        match operation {
+            Binary::Eq => order == Some(Ordering::Equal),
+            Binary::Ne => order != Some(Ordering::Equal),
+            Binary::Lt => order == Some(Ordering::Less),
+            Binary::Gt => order == Some(Ordering::Greater),
+            Binary::Le => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            _ => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        }
+    }
+
+    /// Shifts: what is shifted out is lost, and as many bits as the type has or more shift out everything.
+    fn shift(self, operation: Binary, by: Self, address_size: u8) -> Result<Self, Unreadable> {
+        let width = u64::from(self.of.size(address_size)) * 8;
+        let by = match by.number(address_size) {
+            Number::Unsigned(by) => by,
+            Number::Signed(by) => u64::try_from(by).map_err(|_| Unreadable::Types)?,
+            Number::Single(_) | Number::Double(_) => return Err(Unreadable::Types),
+        };
+        // Not more than 63 where it is less than the width.
+        let steps = by.min(63) as u32;
+        let bits = match (operation, self.of) {
+            (_, ValueType::Float(_)) => return Err(Unreadable::Types),
+            (Binary::Shl, _) => {
+                if by < width {
+                    self.bits << steps
+                } else {
+                    0
+                }
+            }
+            (Binary::Shr, ValueType::Generic | ValueType::Unsigned(_)) => {
+                if by < width {
+                    self.bits >> steps
+                } else {
+                    0
+                }
+            }
+            (Binary::Shra, ValueType::Generic | ValueType::Signed(_)) => (self.signed(address_size) >> steps) as u64,
+            _ => return Err(Unreadable::Types),
+        };
+        Ok(Self::new(self.of, bits, address_size))
+    }
+
+    /// The number in another type (`DW_OP_convert`); integers lose the bits that the type has not.
+    ///
+    /// # Errors
+    ///
+    /// It is a floating-point number that an integer of the type cannot come near to, where the result is not defined.
+    pub fn convert(self, to: ValueType, address_size: u8) -> Result<Self, Unreadable> {
+        let number = self.number(address_size);
+        let bits = match (to, number) {
+            (ValueType::Float(4), number) => u64::from(
+                match number {
+                    Number::Signed(number) => number as f32,
+                    Number::Unsigned(number) => number as f32,
+                    Number::Single(number) => number,
+                    Number::Double(number) => number as f32,
+                }
+                .to_bits(),
+            ),
+            (ValueType::Float(_), number) => match number {
+                Number::Signed(number) => number as f64,
+                Number::Unsigned(number) => number as f64,
+                Number::Single(number) => number.into(),
+                Number::Double(number) => number,
+            }
+            .to_bits(),
+            (_, Number::Signed(number)) => number as u64,
+            (_, Number::Unsigned(number)) => number,
+            (_, Number::Single(number)) => truncated(number.into(), to, address_size)?,
+            (_, Number::Double(number)) => truncated(number, to, address_size)?,
+        };
+        Ok(Self::new(to, bits, address_size))
+    }
+
+    /// The bits as another type (`DW_OP_reinterpret`).
+    ///
+    /// # Errors
+    ///
+    /// The types are not of one size.
+    pub fn reinterpret(self, to: ValueType, address_size: u8) -> Result<Self, Unreadable> {
+        if self.of.size(address_size) != to.size(address_size) {
+            return Err(Unreadable::Types);
+        }
+        Ok(Self::new(to, self.bits, address_size))
+    }
+}
+
+/// Integers for which the sign does not count, or that have none; `None` where there is no result.
+fn integer(operation: Binary, a: u64, b: u64) -> Option<u64> {
+    Some(match operation {
+        Binary::And => a & b,
+        Binary::Or => a | b,
+        Binary::Xor => a ^ b,
+        Binary::Plus => a.wrapping_add(b),
+        Binary::Minus => a.wrapping_sub(b),
+        Binary::Mul => a.wrapping_mul(b),
+        Binary::Div => return a.checked_div(b),
+        Binary::Mod => return a.checked_rem(b),
+        _ => return None,
+    })
+}
+
+/// Floating-point numbers; `None` for what there is only of integers.
+fn float(operation: Binary, a: f64, b: f64) -> Option<f64> {
+    Some(match operation {
+        Binary::Plus => a + b,
+        Binary::Minus => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        _ => return None,
+    })
+}
+
+/// A floating-point number without its fraction as an integer's bits.
+fn truncated(number: f64, to: ValueType, address_size: u8) -> Result<u64, Unreadable> {
+    let bits = i32::from(to.size(address_size)) * 8;
+    let number = number.trunc();
+    let fits = match to {
+        ValueType::Signed(_) => number >= -(2f64.powi(bits - 1)) && number < 2f64.powi(bits - 1),
+        _ => number >= 0.0 && number < 2f64.powi(bits),
+    };
+    match to {
+        _ if !fits => Err(Unreadable::Undefined),
+        ValueType::Signed(_) => Ok(number as i64 as u64),
+        _ => Ok(number as u64),
+    }
+}
+
+/// What cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unbuildable {
+    /// It would be too heavy or too deep.
+    TooLarge,
+    /// The types are not those that the operation asks for.
+    Types,
+}
+
+/// Computations in which what has only one value, whatever the machine holds, is computed at once (`a + 8 + 8` is `a +
+/// 16`), so that equal computations are mostly written equally.
+impl Expr {
+    fn known(&self) -> Option<Value> {
+        match self.node() {
+            Node::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The node with a constant in its stead where it has one; what fails on constants, such as a division by 0, fails
+    /// when it is read.
+    fn folded(node: Node, result: Option<&Result<Value, Unreadable>>) -> Result<Self, Unbuildable> {
+        let node = match result {
+            Some(Ok(value)) => Node::Constant(*value),
+            Some(Err(Unreadable::Types)) => return Err(Unbuildable::Types),
+            _ => node,
+        };
+        Self::new(node).ok_or(Unbuildable::TooLarge)
+    }
+
+    pub(crate) fn unary(operation: Unary, of: &Self, address_size: u8) -> Result<Self, Unbuildable> {
+        // Whether the type has the operation does not depend on the value.
+        Value { of: of.value_type(), bits: 0 }.unary(operation, address_size).map_err(|_| Unbuildable::Types)?;
+        let result = of.known().map(|value| value.unary(operation, address_size));
+        Self::folded(Node::Unary(operation, of.clone()), result.as_ref())
+    }
+
+    pub(crate) fn binary(operation: Binary, a: &Self, b: &Self, address_size: u8) -> Result<Self, Unbuildable> {
+        let sample = |of: &Self| match of.value_type() {
+            float @ ValueType::Float(_) => Value { of: float, bits: 0 },
+            integer => Value { of: integer, bits: 1 },
+        };
+        sample(a).binary(operation, sample(b), address_size).map_err(|_| Unbuildable::Types)?;
+        if let (Some(a), Some(b)) = (a.known(), b.known()) {
+            return Self::folded(
+                Node::Binary(operation, Self::of(a), Self::of(b)),
+                Some(&a.binary(operation, b, address_size)),
+            );
+        }
+        if a.value_type() == ValueType::Generic {
+            let bytes = |value: Option<Value>| value.map(|value| value.signed(address_size));
+            let sum = match (operation, bytes(a.known()), bytes(b.known())) {
+                (Binary::Plus, Some(bytes), None) => Some(b.plus(bytes)),
+                (Binary::Plus, None, Some(bytes)) => Some(a.plus(bytes)),
+                (Binary::Minus, None, Some(bytes)) => Some(a.plus(bytes.wrapping_neg())),
+                _ => None,
+            };
+            if let Some(sum) = sum {
+                return sum.ok_or(Unbuildable::TooLarge);
+            }
+        }
+        Self::folded(Node::Binary(operation, a.clone(), b.clone()), None)
+    }
+
+    pub(crate) fn convert(to: ValueType, of: &Self, address_size: u8) -> Result<Self, Unbuildable> {
+        if of.value_type() == to {
+            return Ok(of.clone());
+        }
+        Self::folded(Node::Convert(to, of.clone()), of.known().map(|value| value.convert(to, address_size)).as_ref())
+    }
+
+    pub(crate) fn reinterpret(to: ValueType, of: &Self, address_size: u8) -> Result<Self, Unbuildable> {
+        if of.value_type() == to {
+            return Ok(of.clone());
+        }
+        if of.value_type().size(address_size) != to.size(address_size) {
+            return Err(Unbuildable::Types);
+        }
+        Self::folded(
+            Node::Reinterpret(to, of.clone()),
+            of.known().map(|value| value.reinterpret(to, address_size)).as_ref(),
+        )
+    }
+
+    /// A known value.
+    pub(crate) fn of(value: Value) -> Self {
+        let node = std::sync::Arc::new(Node::Constant(value));
+        Self { node, weight: 1, depth: 1, of: value.of }
+    }
+}

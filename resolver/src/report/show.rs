@@ -1,0 +1,329 @@
+//! `show`: all that is known of a marker, a fact a line, so that two of them can be compared with `diff`.
+//!
+//! Values stand in one column, arguments in a table for each site. On a terminal what is too long is wrapped into its column; elsewhere
+//! nothing is cut or wrapped. What is not known is said where it is worth knowing, and left out elsewhere.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::{Layout, style, words};
+use crate::resolve::{
+    Argument, DeclaredArgument, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival, Verdict,
+};
+use crate::text::shown;
+use crate::verdicts::{FORMAT_MISMATCH, NEAREST, UNKNOWN_SURVIVAL};
+
+/// The column where values start.
+const VALUES: usize = 15;
+/// The least columns that a text is wrapped to.
+const LEAST: usize = 30;
+/// Columns that a tab stands for in a source line.
+const TAB: usize = 4;
+
+/// A line of a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The line, without its end.
+    pub text: String,
+    /// Whether its file was changed after the image was built: the line may be another one by now.
+    pub is_newer: bool,
+}
+
+/// Finds the source line of a marker; `None` where it is not at hand.
+pub type FindLine<'f> = dyn FnMut(&ResolvedImage, &Marker) -> Option<SourceLine> + 'f;
+
+/// Writes the markers that `keep` chooses, parted by empty lines.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(
+    out: &mut dyn Write,
+    resolution: &Resolution,
+    keep: &dyn Fn(&Marker) -> bool,
+    line: &mut FindLine<'_>,
+    layout: Layout,
+) -> io::Result<()> {
+    let all = resolution.images.iter().flat_map(|image| image.markers.iter().map(move |marker| (image, marker)));
+    let mut page = Page { out, layout };
+    for (index, (image, marker)) in all.filter(|(_, marker)| keep(marker)).enumerate() {
+        if index > 0 {
+            page.line("")?;
+        }
+        page.marker(image, marker, line(image, marker))?;
+        for (index, site) in marker.sites.iter().enumerate() {
+            page.line("")?;
+            page.site(marker, site, index + 1)?;
+        }
+    }
+    Ok(())
+}
+
+struct Page<'o> {
+    out: &'o mut dyn Write,
+    layout: Layout,
+}
+
+impl Page<'_> {
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}")
+    }
+
+    fn cell(&mut self, style: Style, cell: &str, columns: usize) -> io::Result<()> {
+        style::cell(self.out, self.layout.colour, style, cell, columns)
+    }
+
+    /// Text from the column `indent` on, where the cursor is, wrapped into it.
+    fn text(&mut self, style: Style, text: &str, indent: usize) -> io::Result<()> {
+        let columns = self.layout.width.map(|width| width.saturating_sub(indent).max(LEAST));
+        for (index, line) in style::wrap(text, columns).into_iter().enumerate() {
+            let before = if index == 0 { 0 } else { indent };
+            write!(self.out, "{:before$}", "")?;
+            self.cell(style, line, 0)?;
+            self.line("")?;
+        }
+        Ok(())
+    }
+
+    /// A label and its value.
+    fn field(&mut self, indent: usize, label: &str, style: Style, value: &str) -> io::Result<()> {
+        write!(self.out, "{:indent$}", "")?;
+        self.cell(style::QUIET, label, VALUES.saturating_sub(indent))?;
+        self.text(style, value, VALUES)
+    }
+
+    fn marker(&mut self, image: &ResolvedImage, marker: &Marker, line: Option<SourceLine>) -> io::Result<()> {
+        self.cell(style::NAME, &shown(&marker.name), 0)?;
+        self.line("")?;
+        let mut source = words::source(marker, marker.column);
+        if !marker.declared {
+            source.push_str(" (not declared in the image: known from its sites alone)");
+        }
+        self.field(2, "source", style::PLAIN, &source)?;
+        if let Some(line) = line {
+            self.source_line(marker, &line)?;
+        }
+        self.field(2, "format", style::PLAIN, &format!("\"{}\"", shown(&marker.format)))?;
+        if !marker.description.is_empty() {
+            self.field(2, "description", style::PLAIN, &shown(&marker.description))?;
+        }
+        if !marker.args.is_empty() {
+            let argument = |arg: &DeclaredArgument| match &arg.conversion {
+                Some(conversion) => format!("{} {}", shown(&arg.text), shown(conversion)),
+                None => format!("{} (without a conversion)", shown(&arg.text)),
+            };
+            self.field(2, "arguments", style::PLAIN, &marker.args.iter().map(argument).collect::<Vec<_>>().join(", "))?;
+        }
+        self.field(2, "id", style::PLAIN, &marker.id.to_string())?;
+        self.field(2, "module", style::PLAIN, &shown(&image.module))?;
+        let of = format!("{} ({}, {})", shown(&image.path), image.kind.as_str(), image.arch);
+        self.field(2, "image", style::PLAIN, &of)?;
+        self.field(2, "build id", style::PLAIN, image.build_id.as_deref().unwrap_or("none"))?;
+        let debug = image.debug.as_ref().map(|debug| format!("{} ({})", shown(&debug.path), shown(debug.source)));
+        self.field(2, "debug info", style::PLAIN, debug.as_deref().unwrap_or("none"))?;
+        let (style, survival) = survival(marker);
+        self.field(2, "survival", style, &survival)
+    }
+
+    /// The source line with its number, and a caret under the marker where that is known.
+    fn source_line(&mut self, marker: &Marker, line: &SourceLine) -> io::Result<()> {
+        let number = marker.line.to_string();
+        let text = line.text.trim_end();
+        let code = text.trim_start();
+        let indentation = text.chars().count().saturating_sub(code.chars().count());
+        let has_marker = code.contains("mark");
+        let expanded = |text: &str| shown(&text.replace('\t', &" ".repeat(TAB))).into_owned();
+        write!(self.out, "{:VALUES$}", "")?;
+        self.cell(style::QUIET, &format!("{number} | "), 0)?;
+        let used = VALUES + number.len() + 3;
+        let shown_code = expanded(code);
+        let cut = match self.layout.width {
+            Some(width) => style::cut(&shown_code, width.saturating_sub(used).max(LEAST)),
+            None => Cow::Borrowed(&*shown_code),
+        };
+        self.cell(style::PLAIN, &cut, 0)?;
+        self.line("")?;
+        let column = marker.column.and_then(|column| usize::try_from(column).ok()?.checked_sub(indentation + 1));
+        let before = column.and_then(|column| Some(code.char_indices().nth(column)?.0)).and_then(|at| code.get(..at));
+        if let (Some(before), true) = (before, has_marker) {
+            let before = style::width(&expanded(before));
+            if before < style::width(&cut) {
+                write!(self.out, "{:VALUES$}", "")?;
+                self.cell(style::QUIET, &format!("{:>1$} | ", "", number.len()), before + number.len() + 3)?;
+                self.cell(style::NAME, "^", 0)?;
+                self.line("")?;
+            }
+        }
+        let note = match (line.is_newer, has_marker) {
+            (true, _) => "(the file was changed after the image was built, this may be another line)",
+            (false, false) => "(no marker by its name here: a macro holds it, or this is another version of the file)",
+            (false, true) => return Ok(()),
+        };
+        write!(self.out, "{:VALUES$}", "")?;
+        self.text(style::UNKNOWN, note, VALUES)
+    }
+
+    fn site(&mut self, marker: &Marker, site: &Site, number: usize) -> io::Result<()> {
+        let title = format!("site {number} of {}", marker.sites.len());
+        write!(self.out, "  ")?;
+        self.cell(style::HEAD, &title, 0)?;
+        let symbol = words::symbol(site);
+        match (&site.place, symbol.is_empty()) {
+            (None, _) => {
+                write!(self.out, "  ")?;
+                self.cell(style::GONE, words::DROPPED, 0)?;
+            }
+            (Some(_), true) => write!(self.out, "  in no function that a symbol or the debug information names")?,
+            (Some(_), false) => write!(self.out, "  {symbol}")?,
+        }
+        self.line("")?;
+        if site.column != marker.column || site.place.is_none() {
+            self.field(4, "source", style::PLAIN, &words::source(marker, site.column))?;
+        }
+        let Some(place) = &site.place else { return Ok(()) };
+        let file_offset = match site.file_offset {
+            Some(offset) => format!("at {offset} of the file"),
+            None => "not in the file".to_owned(),
+        };
+        self.field(4, "address", style::PLAIN, &format!("{}, {file_offset}", words::address(site)))?;
+        if let Some(symbol) = site.symbol.as_deref().filter(|symbol| Some(*symbol) != site.function.as_deref()) {
+            self.field(4, "symbol", style::PLAIN, &shown(symbol))?;
+        }
+        for (index, sentence) in words::inlined(site).iter().enumerate() {
+            self.field(4, if index == 0 { "inlined" } else { "" }, style::PLAIN, sentence)?;
+        }
+        let (style, origin) = origin(marker, site);
+        self.field(4, "origin", style, &origin)?;
+        let anchored = match site.anchored {
+            true => "yes: the instruction there is the marker's own",
+            false => "no: the instruction there is the next one of the program",
+        };
+        self.field(4, "anchored", style::PLAIN, anchored)?;
+        if site.scope_ended {
+            let ended = "ended here: the marker is the last thing in it, the instruction there is of another one";
+            self.field(4, "scope", style::UNKNOWN, ended)?;
+        }
+        self.arguments(marker, site, place)
+    }
+
+    fn arguments(&mut self, marker: &Marker, site: &Site, place: &Place) -> io::Result<()> {
+        if site.args.is_empty() {
+            return Ok(());
+        }
+        let address = match place {
+            Place::Address(address) => address.0,
+            Place::Section { offset, .. } => offset.0,
+        };
+        let conversion =
+            |index: usize| shown(marker.args.get(index).and_then(|arg| arg.conversion.as_deref()).unwrap_or(""));
+        let widest = |cells: &mut dyn Iterator<Item = usize>| cells.max().unwrap_or(0);
+        let text_width = widest(&mut site.args.iter().map(|argument| style::width(&shown(&argument.text))));
+        let conversion_width = widest(&mut (0..site.args.len()).map(|index| style::width(&conversion(index))));
+        let verdict_width = widest(&mut site.args.iter().map(|argument| verdict(argument).len()));
+        let conversion_columns = if conversion_width == 0 { 0 } else { conversion_width + 2 };
+        let indent = 6 + text_width + 2 + conversion_columns + verdict_width + 2;
+        write!(self.out, "    ")?;
+        self.cell(style::QUIET, "arguments", 0)?;
+        self.line("")?;
+        for (index, argument) in site.args.iter().enumerate() {
+            write!(self.out, "      ")?;
+            self.cell(style::ARGUMENT, &shown(&argument.text), text_width + 2)?;
+            self.cell(style::QUIET, &conversion(index), conversion_columns)?;
+            let style = words::style(argument.verdict);
+            let facts = facts(argument, address);
+            let columns = if facts.is_empty() { 0 } else { verdict_width + 2 };
+            self.cell(style, &verdict(argument), columns)?;
+            if facts.is_empty() {
+                self.line("")?;
+            }
+            for (index, (style, fact)) in facts.iter().enumerate() {
+                let before = if index == 0 { 0 } else { indent };
+                write!(self.out, "{:before$}", "")?;
+                self.text(*style, fact, indent)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a marker is in the image, and how often.
+fn survival(marker: &Marker) -> (Style, String) {
+    match marker.survival {
+        Some(Survival::Live) => {
+            let live = marker.sites.iter().filter(|site| site.place.is_some()).count();
+            let mut words = format!("live: {live} site{}", if live == 1 { "" } else { "s" });
+            match marker.sites.len() - live {
+                0 => {}
+                dead => words.push_str(&format!(", and {dead} that the linker dropped")),
+            }
+            (style::READABLE, words)
+        }
+        Some(survival @ Survival::Eliminated) => {
+            let why = "the compiler removed every copy, or never instantiated the generic function that holds it";
+            (style::GONE, format!("eliminated {}: {why}", survival.code().unwrap_or_default()))
+        }
+        Some(survival @ Survival::Discarded) => {
+            let why = "the linker dropped every function that holds it";
+            (style::GONE, format!("discarded {}: {why}", survival.code().unwrap_or_default()))
+        }
+        None => {
+            let why = "the image does not say whether it is in the program";
+            (style::UNKNOWN, format!("unknown {UNKNOWN_SURVIVAL}: {why}"))
+        }
+    }
+}
+
+/// What a site is known from.
+fn origin(marker: &Marker, site: &Site) -> (Style, String) {
+    let declared = marker.line;
+    match site.origin {
+        Origin::Record => (style::PLAIN, "record: the marker's own, in the image".to_owned()),
+        Origin::Line => (style::PLAIN, format!("line: a row of line {declared} in the line table")),
+        Origin::Nearest { line } => {
+            let why = format!("line {declared} has no row in the line table, line {line} is the next of its function");
+            (style::UNKNOWN, format!("nearest {NEAREST}: {why}"))
+        }
+    }
+}
+
+/// The verdict with its code.
+fn verdict(argument: &Argument) -> String {
+    match argument.verdict {
+        Some(verdict) => format!("{} {}", verdict.as_str(), verdict.code()),
+        None => "not resolved".to_owned(),
+    }
+}
+
+/// What there is to say of an argument beside its verdict, a line each, the most important first. `address`: of its site.
+fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
+    let mut facts = Vec::new();
+    let type_name = argument.type_name.as_deref().map(|name| shown(name).into_owned());
+    let of: Vec<String> = type_name.into_iter().chain(words::size(argument)).collect();
+    let mut of = (!of.is_empty()).then(|| of.join(", "));
+    let place = match argument.verdict {
+        // The verdict says the rest.
+        Some(Verdict::Constant) => argument.location.as_deref().map(|location| shown(location).into_owned()),
+        _ => words::place(argument),
+    };
+    if let Some(place) = place {
+        let of = of.take().map(|of| format!(" ({of})")).unwrap_or_default();
+        facts.push((style::PLAIN, format!("{place}{of}")));
+    }
+    let why = words::why(argument);
+    if !why.is_empty() {
+        facts.push((style::PLAIN, why));
+    }
+    facts.extend(of.map(|of| (style::QUIET, of)));
+    if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant)) {
+        let nearest = words::nearest(&argument.ranges, address);
+        if !nearest.is_empty() {
+            facts.push((style::PLAIN, format!("described in {nearest}")));
+        }
+    }
+    if let Some(mismatch) = argument.mismatch.as_deref() {
+        facts.push((style::GONE, format!("format {FORMAT_MISMATCH}: {}", shown(mismatch))));
+    }
+    facts
+}

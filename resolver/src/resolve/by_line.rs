@@ -1,0 +1,148 @@
+//! Where a marker without site records is: by file and line (resolution, section 2).
+//!
+//! One site for each *copy* of the line, that is for each instance of a function that has rows of it, and not for each row. It knows nothing
+//! of how rows are written down, that is `dwarf::lines`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::Error;
+use crate::address::Vaddr;
+use crate::dwarf::files::SourcePath;
+use crate::dwarf::lines::{Matched, Rows};
+use crate::dwarf::{DebugInfo, Die, NoLine};
+
+/// The sites of a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineSites {
+    /// The sites, by address.
+    pub sites: Vec<LineSite>,
+    /// Why there are none; `None` where there are.
+    pub problem: Option<LineProblem>,
+}
+
+/// A site that the line program names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineSite {
+    /// Where it is.
+    pub address: Vaddr,
+    /// The line that was taken, from 1.
+    pub line: u32,
+    /// Whether that is the very line; else the next one of the function that has code.
+    pub is_exact: bool,
+    /// The function, as in [`crate::dwarf::ScopeFrame::function`].
+    pub function: Option<Arc<str>>,
+    /// The instance of it; `None` where the address is in no function.
+    pub instance: Option<Die>,
+}
+
+/// Why a line has no site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineProblem {
+    /// No line program names the file.
+    NoSuchFile,
+    /// Several files agree equally well with the name: these.
+    SeveralFiles(Vec<Arc<str>>),
+    /// The line has no code, and no function of the file that has any is declared before it.
+    NoFunction,
+    /// The line has no code, and can be in a function or in one nested in it.
+    SeveralFunctions,
+    /// The line has no code, and no line below it in its function has any.
+    NothingBelow,
+    /// The line has no code, and may be the last of its block: the next one with code is on other paths too.
+    BlockEnds,
+}
+
+impl DebugInfo<'_> {
+    /// The sites of a line, or of the next one of its function that has code (resolution, section 2).
+    ///
+    /// # Errors
+    ///
+    /// A line program of a unit that names the file, or its debug information, is malformed.
+    pub fn sites_of_line(&self, file: &str, line: u32) -> Result<LineSites, Error> {
+        let problem = |problem| Ok(LineSites { sites: Vec::new(), problem: Some(problem) });
+        let matched = self.match_file(&SourcePath::new(file))?;
+        let (path, units) = match &*matched {
+            Matched::File { path, units } => (path, units),
+            Matched::None => return problem(LineProblem::NoSuchFile),
+            Matched::Several(paths) => {
+                return problem(LineProblem::SeveralFiles(
+                    paths.iter().map(|path| Arc::clone(path.as_str())).collect(),
+                ));
+            }
+        };
+        let mut copies = Copies::default();
+        for (unit, numbers) in units {
+            let rows = self.rows(*unit)?;
+            let mut of_line: Vec<usize> =
+                numbers.iter().flat_map(|number| rows.of_line(*number, line)).copied().collect();
+            of_line.sort_unstable();
+            let mut row_of: Vec<(Option<Die>, usize)> = Vec::new();
+            for index in of_line {
+                let Some(row) = rows.get(index) else { continue };
+                let scope = self.scope_at(Vaddr(row.address), path.as_str(), line)?;
+                row_of.push((scope.and_then(|scope| Some(scope.frames.first()?.instance)), index));
+            }
+            row_of.sort_unstable();
+            for of_instance in row_of.chunk_by(|one, two| one.0 == two.0) {
+                let Some(&(instance, _)) = of_instance.first() else { continue };
+                let indices: Vec<usize> = of_instance.iter().map(|&(_, index)| index).collect();
+                copies.add(self, rows, &indices, instance, line, true)?;
+            }
+        }
+        if copies.sites.is_empty() {
+            let units: Vec<usize> = units.iter().map(|(unit, _)| *unit).collect();
+            match self.next_line(&units, path, line)? {
+                Ok(found) => {
+                    for next in found {
+                        copies.add(self, self.rows(next.unit)?, &next.rows, Some(next.instance), next.line, false)?;
+                    }
+                }
+                Err(NoLine::NoFunction) => return problem(LineProblem::NoFunction),
+                Err(NoLine::SeveralFunctions) => return problem(LineProblem::SeveralFunctions),
+                Err(NoLine::NothingBelow) => return problem(LineProblem::NothingBelow),
+                Err(NoLine::BlockEnds) => return problem(LineProblem::BlockEnds),
+            }
+        }
+        Ok(LineSites { sites: copies.sites.into_values().collect(), problem: None })
+    }
+}
+
+/// The sites so far, by address: GCC writes several rows at one.
+#[derive(Debug, Default)]
+struct Copies {
+    sites: BTreeMap<u64, LineSite>,
+}
+
+impl Copies {
+    /// Adds the first address of each run of rows of one instance. Where some rows are statements, only those count.
+    fn add(
+        &mut self,
+        info: &DebugInfo<'_>,
+        rows: &Rows,
+        indices: &[usize],
+        instance: Option<Die>,
+        line: u32,
+        is_exact: bool,
+    ) -> Result<(), Error> {
+        let runs = || indices.chunk_by(|one, two| is_one_run(rows, *one, *two));
+        let is_statement = |index: &usize| rows.get(*index).is_some_and(|row| row.is_statement);
+        let has_statement = indices.iter().any(is_statement);
+        let function = match instance {
+            Some(instance) => info.function_name(instance)?,
+            None => None,
+        };
+        for run in runs() {
+            let first = run.iter().find(|index| !has_statement || is_statement(index));
+            let Some(row) = first.and_then(|index| rows.get(*index)) else { continue };
+            let site = LineSite { address: Vaddr(row.address), line, is_exact, function: function.clone(), instance };
+            self.sites.entry(row.address).or_insert(site);
+        }
+        Ok(())
+    }
+}
+
+/// Whether nothing but rows without a line is between two rows.
+fn is_one_run(rows: &Rows, one: usize, two: usize) -> bool {
+    (one.saturating_add(1)..two).all(|between| rows.get(between).is_some_and(|row| row.line == 0))
+}

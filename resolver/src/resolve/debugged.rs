@@ -1,0 +1,133 @@
+//! What the debug information adds to the sites of an image: inlined functions, arguments, and the sites of markers that recorded none.
+
+use std::sync::Arc;
+
+use simple_markers_record::ByteOrder;
+
+use super::arguments::{Arguments, Stop};
+use super::by_line::{LineProblem, LineSites};
+use super::join::Pc;
+use super::names::AddressNames;
+use super::{Argument, DeclaredArgument, Inlined};
+use crate::Error;
+use crate::address::{SectionOffset, Vaddr};
+use crate::dwarf::{DebugInfo, Frame, Scope};
+use crate::image::{Image, Layout};
+use object::SectionIndex;
+
+/// The debug information of an image, and what it is asked with.
+pub(super) struct Debugged<'d, 's> {
+    debug: &'d DebugInfo<'s>,
+    layout: Option<&'d Layout>,
+    arguments: Arguments<'d, 's>,
+}
+
+/// What the debug information says of a site.
+#[derive(Default)]
+pub(super) struct Surroundings {
+    /// The function out of line that holds it.
+    pub(super) function: Option<Arc<str>>,
+    pub(super) inlined: Vec<Inlined>,
+    pub(super) scope_ended: bool,
+    pub(super) args: Vec<Argument>,
+}
+
+/// The sites of a marker's line.
+pub(super) struct OfLine {
+    /// Where, and the line that was taken where the marker's own has no code.
+    pub(super) sites: Vec<(Pc, Option<u32>)>,
+    /// Why there are none.
+    pub(super) problem: Option<LineProblem>,
+}
+
+impl<'d, 's> Debugged<'d, 's> {
+    pub(super) fn new(
+        image: &Image<'_>,
+        debug: &'d DebugInfo<'s>,
+        layout: Option<&'d Layout>,
+        names: &'d AddressNames<'_, '_>,
+    ) -> Self {
+        let arguments = Arguments::new(debug, names, image.byte_order() == ByteOrder::Big);
+        Self { debug, layout, arguments }
+    }
+
+    /// What there is at a site of a marker of `file` and `line`: `keep` says which arguments the program keeps, of which nothing is asked.
+    pub(super) fn site(
+        &self,
+        pc: Pc,
+        file: &str,
+        line: u32,
+        declared: &[DeclaredArgument],
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Surroundings, Error> {
+        let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
+        let scope = self.debug.scope_at(pc, file, line)?;
+        let out_of_line = scope.as_ref().and_then(|scope| scope.frames.last());
+        let frame = Frame { pc, function: out_of_line.map(|frame| frame.instance), at_entry: false };
+        let stop = Stop { scope: scope.as_ref(), frame, file, line };
+        let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
+            true => Argument::unresolved(&declared.text),
+            false => self.arguments.resolve(declared, &stop),
+        };
+        let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
+        for argument in &mut args {
+            for range in &mut argument.ranges {
+                *range = self.place(range.start)..self.place(range.end);
+            }
+        }
+        Ok(Surroundings {
+            function: out_of_line.and_then(|frame| frame.function.clone()),
+            inlined: scope.as_ref().map(inlined).unwrap_or_default(),
+            scope_ended: scope.is_some_and(|scope| scope.ended),
+            args,
+        })
+    }
+
+    /// The function out of line that holds a place; `None` where the debug information describes none.
+    pub(super) fn function(&self, pc: Pc) -> Result<Option<Arc<str>>, Error> {
+        let Some(pc) = self.address(pc) else { return Ok(None) };
+        // Of no file: which of the inlined functions is meant does not matter.
+        Ok(self.debug.scope_at(pc, "", 0)?.and_then(|scope| scope.frames.last()?.function.clone()))
+    }
+
+    /// The sites of a line, and why there are none.
+    pub(super) fn line(&self, file: &str, line: u32) -> Result<OfLine, Error> {
+        let LineSites { sites, problem } = self.debug.sites_of_line(file, line)?;
+        let site = |site: &super::LineSite| Some((self.pc(site.address)?, (!site.is_exact).then_some(site.line)));
+        Ok(OfLine { sites: sites.iter().filter_map(site).collect(), problem })
+    }
+
+    fn address(&self, pc: Pc) -> Option<Vaddr> {
+        match (self.layout, pc.section) {
+            (Some(layout), Some(section)) => layout.address(SectionIndex(section), SectionOffset(pc.address)),
+            _ => Some(Vaddr(pc.address)),
+        }
+    }
+
+    fn pc(&self, address: Vaddr) -> Option<Pc> {
+        match self.layout {
+            Some(layout) => {
+                let (section, offset) = layout.place(address)?;
+                Some(Pc { section: Some(section.0), address: offset.0 })
+            }
+            None => Some(Pc { section: None, address: address.0 }),
+        }
+    }
+
+    /// A number of an address as reports have it: of a relocatable object the offset in its section.
+    fn place(&self, address: u64) -> u64 {
+        self.pc(Vaddr(address)).map_or(address, |pc| pc.address)
+    }
+}
+
+fn inlined(scope: &Scope) -> Vec<Inlined> {
+    let inlined = scope.frames.iter().rev().skip(1).rev();
+    let unnamed = || Arc::from("<no name>");
+    inlined
+        .map(|frame| Inlined {
+            function: frame.function.clone().unwrap_or_else(unnamed),
+            call_file: frame.call_file.clone(),
+            call_line: frame.call_line,
+        })
+        .collect()
+}

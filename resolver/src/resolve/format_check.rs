@@ -1,0 +1,349 @@
+//! Whether a conversion shows an argument of a type that debug information describes: what the macro checks in the
+//! compiler, for markers that no such check has seen (C), and for what the program was really built with.
+//!
+//! The table is that of `simple_markers_record::conversion`. In Rust it is taken word for word. In C a type counts by
+//! its size and sign, after the promotions of ISO C23 6.3.2.1, as gcc's `-Wformat -Wformat-signedness` has it; of an
+//! enumeration, whose sign the compiler chooses, and of `%hhd` and `%hd`, which convert their argument themselves, the
+//! sign does not matter.
+
+use simple_markers_record::conversion::{self, STAR, accepts};
+use simple_markers_record::printf::{Conversion, Length, Specifier};
+
+use crate::types::{Language, Shape, Type, names_text, pointee, short_name, transparent};
+
+/// What a conversion means where the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The language of the marker.
+    pub language: Language,
+    /// Bytes of an address, and of C's `long`.
+    pub address_size: u64,
+}
+
+/// How deep references and newtypes are followed.
+const NESTING: usize = 16;
+
+/// Why a conversion does not show a value of a type, and what would; `None` where it does, and where debug information
+/// does not say enough of the type.
+#[must_use]
+pub fn mismatch(conversion: &Conversion, of: &Type, target: Target) -> Option<String> {
+    let (length, specifier) = (conversion.length, conversion.specifier);
+    let letter = specifier.letter();
+    let written = format!("%{}{letter}", length.as_str());
+    let is_long_double = target.language == Language::C && length == Length::BigL && is_float_letter(letter);
+    if accepts(length, specifier).is_empty() && !is_long_double {
+        return Some(format!("`{written}` is no conversion that a marker can have"));
+    }
+    let fits = match letter {
+        's' => names_text(of, target.language, 0)?,
+        'p' => is_pointer(of, target.language)?,
+        _ => match value(of, target.language)? {
+            Kind::Number(number) => match target.language {
+                Language::Rust => number.row().is_some_and(|row| accepts(length, specifier).contains(&row)),
+                Language::C => fits_c(number, length, letter, target.address_size),
+            },
+            Kind::Other => false,
+        },
+    };
+    match fits {
+        true => None,
+        false => Some(format!("`{written}` given {}{}", described(of), mend(letter, length, of, target))),
+    }
+}
+
+/// Why a type cannot be that of the width or precision of a `*`; `None` where it can, and where debug information does
+/// not say enough.
+#[must_use]
+pub fn star_mismatch(of: &Type, target: Target) -> Option<String> {
+    let fits = match value(of, target.language)? {
+        Kind::Number(number) => match target.language {
+            Language::Rust => number.row().is_some_and(|row| STAR.contains(&row)),
+            Language::C => fits_c(number, Length::None, 'd', target.address_size),
+        },
+        Kind::Other => false,
+    };
+    let int = if target.language == Language::C { "an `int`" } else { "an `i32`" };
+    (!fits).then(|| format!("a `*` given {}: it takes {int}", described(of)))
+}
+
+/// What a conversion of a number sees of a type.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Number(Number),
+    Other,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Number {
+    class: Class,
+    size: u64,
+    /// Whether it is Rust's `isize` or `usize`.
+    is_size: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Integer {
+        signed: bool,
+    },
+    Boolean,
+    /// C's has one byte, Rust's four.
+    Character {
+        signed: bool,
+    },
+    Float,
+    Enumeration,
+}
+
+/// A type behind references and newtypes; `None` where debug information does not say.
+fn value(of: &Type, language: Language) -> Option<Kind> {
+    let mut of = of;
+    for _ in 0..NESTING {
+        if let Some(member) = transparent(of).filter(|_| language == Language::Rust) {
+            of = &member.of;
+            continue;
+        }
+        let class = match &of.shape {
+            Shape::Pointer { to } if language == Language::Rust && of.name.starts_with('&') => {
+                of = to.as_deref()?;
+                continue;
+            }
+            Shape::Integer { signed } => Class::Integer { signed: *signed },
+            Shape::Boolean => Class::Boolean,
+            Shape::Character { signed } => Class::Character { signed: *signed },
+            Shape::Float => Class::Float,
+            Shape::Enumeration { .. } => Class::Enumeration,
+            Shape::Opaque(_) => return None,
+            _ => return Some(Kind::Other),
+        };
+        let is_size = matches!(&*of.name, "isize" | "usize");
+        return Some(Kind::Number(Number { class, size: of.size?, is_size }));
+    }
+    None
+}
+
+impl Number {
+    /// The row of the table, of a type of Rust.
+    fn row(self) -> Option<conversion::Type> {
+        use conversion::Type;
+        Some(match (self.class, self.size) {
+            (Class::Integer { signed: true }, _) if self.is_size => Type::Isize,
+            (Class::Integer { signed: false }, _) if self.is_size => Type::Usize,
+            (Class::Integer { signed: true }, 1) => Type::I8,
+            (Class::Integer { signed: true }, 2) => Type::I16,
+            (Class::Integer { signed: true }, 4) => Type::I32,
+            (Class::Integer { signed: true }, 8) => Type::I64,
+            (Class::Integer { signed: false }, 1) => Type::U8,
+            (Class::Integer { signed: false }, 2) => Type::U16,
+            (Class::Integer { signed: false }, 4) => Type::U32,
+            (Class::Integer { signed: false }, 8) => Type::U64,
+            (Class::Boolean, _) => Type::Bool,
+            (Class::Character { .. }, 4) => Type::Char,
+            (Class::Float, 4) => Type::F32,
+            (Class::Float, 8) => Type::F64,
+            _ => return None,
+        })
+    }
+}
+
+fn fits_c(number: Number, length: Length, letter: char, address_size: u64) -> bool {
+    let Number { class, size, .. } = number;
+    let sign = match class {
+        Class::Float => return is_float_letter(letter) && (size > 8) == (length == Length::BigL),
+        Class::Integer { signed } | Class::Character { signed } => Some(signed),
+        // Promoted to `int`, and 0 or 1.
+        Class::Boolean => None,
+        Class::Enumeration => None,
+    };
+    if letter == 'c' {
+        return size <= 4;
+    }
+    let wants_sign = match letter {
+        'd' | 'i' => true,
+        'u' | 'o' | 'x' | 'X' | 'b' | 'B' => false,
+        _ => return false,
+    };
+    let same_sign = sign.is_none_or(|sign| sign == wants_sign);
+    match length {
+        Length::Hh => size <= 1,
+        Length::H => size <= 2,
+        // What is smaller than an `int` becomes one, whatever its sign.
+        Length::None => (size < 4 && (same_sign || wants_sign)) || (size == 4 && same_sign),
+        Length::L | Length::Z | Length::T => size == address_size && same_sign,
+        Length::Ll | Length::J => size == 8 && same_sign,
+        Length::BigL => false,
+    }
+}
+
+/// Whether `%p` shows a type; `None` where debug information does not say.
+fn is_pointer(of: &Type, language: Language) -> Option<bool> {
+    if pointee(of).is_some() {
+        return Some(true);
+    }
+    Some(match &of.shape {
+        Shape::Function => true,
+        // An array of C is passed as a pointer.
+        Shape::Array { .. } => language == Language::C,
+        Shape::Opaque(_) => return None,
+        // A slice, but no `Vec` and no `String`.
+        Shape::Sequence(_) => of.name.starts_with(['&', '*']) || matches!(short_name(&of.name), "Box" | "Rc" | "Arc"),
+        Shape::Struct { members } => {
+            let name = short_name(&of.name);
+            let is_fat = members.iter().any(|member| &*member.name == "vtable");
+            is_fat || matches!(name, "NonNull" | "Rc" | "Arc" | "Pin")
+        }
+        Shape::Variants(variants) if short_name(&of.name) == "Option" => {
+            let some = variants.variants.iter().find(|variant| &*variant.name == "Some")?;
+            match &some.members.first()?.of.shape {
+                Shape::Struct { members } => is_pointer(&members.first()?.of, language)?,
+                _ => false,
+            }
+        }
+        _ => false,
+    })
+}
+
+fn is_float_letter(letter: char) -> bool {
+    matches!(letter, 'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A')
+}
+
+/// A type for a message.
+fn described(of: &Type) -> String {
+    let sign = match &of.shape {
+        Shape::Integer { signed: true } => ", signed",
+        Shape::Integer { signed: false } => ", unsigned",
+        _ => "",
+    };
+    let is_number =
+        matches!(of.shape, Shape::Integer { .. } | Shape::Float | Shape::Enumeration { .. } | Shape::Character { .. });
+    match of.size {
+        Some(size) if is_number => {
+            let s = if size == 1 { "" } else { "s" };
+            format!("`{}` ({size} byte{s}{sign})", of.name)
+        }
+        _ => format!("`{}`", of.name),
+    }
+}
+
+/// What would be right, as the end of a message.
+fn mend(letter: char, length: Length, of: &Type, target: Target) -> String {
+    if names_text(of, target.language, 0) == Some(true) {
+        return ": use `%s`".to_owned();
+    }
+    let number = match value(of, target.language) {
+        Some(Kind::Number(number)) => number,
+        _ if is_pointer(of, target.language) == Some(true) => return ": use `%p`".to_owned(),
+        _ => return ": mark one of its members, or its address with `%p`".to_owned(),
+    };
+    let lengths = [length, Length::None, Length::L, Length::Ll, Length::Z, Length::BigL];
+    let letters: &[char] = match (number.class, letter) {
+        (Class::Float, 'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A') => &[letter],
+        (Class::Float, _) => &['f'],
+        (Class::Character { .. }, _) => &['c'],
+        (_, 'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'b' | 'B') => &[letter, 'd', 'u'],
+        _ => &['d', 'u'],
+    };
+    for &letter in letters {
+        for length in lengths {
+            let Some(specifier) = u8::try_from(letter).ok().and_then(Specifier::new) else { continue };
+            let fits = match target.language {
+                Language::Rust => number.row().is_some_and(|row| accepts(length, specifier).contains(&row)),
+                Language::C => fits_c(number, length, letter, target.address_size),
+            };
+            if fits {
+                return format!(": use `%{}{letter}`", length.as_str());
+            }
+        }
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use simple_markers_record::printf::{Piece, parse};
+
+    use super::*;
+
+    const C: Target = Target { language: Language::C, address_size: 8 };
+    const RUST: Target = Target { language: Language::Rust, address_size: 8 };
+
+    fn check(format: &str, of: &Type, target: Target) -> Option<String> {
+        let Some(Ok(Piece::Conversion(conversion))) = parse(format.as_bytes()).next() else { panic!("{format}") };
+        mismatch(&conversion, of, target)
+    }
+
+    fn of(name: &str, size: u64, shape: Shape) -> Type {
+        Type { name: name.into(), size: Some(size), shape }
+    }
+
+    fn integer(name: &str, size: u64, signed: bool) -> Type {
+        of(name, size, Shape::Integer { signed })
+    }
+
+    fn pointer(name: &str, to: Type) -> Type {
+        of(name, 8, Shape::Pointer { to: Some(Arc::new(to)) })
+    }
+
+    /// Which of `formats` are accepted.
+    fn accepted<'f>(formats: &'f str, of: &Type, target: Target) -> Vec<&'f str> {
+        formats.split(' ').filter(|format| check(format, of, target).is_none()).collect()
+    }
+
+    #[test]
+    fn c_goes_by_size_and_sign() {
+        let all = "%d %u %hhd %hu %ld %lu %lld %llu %zd %zu %c %s %p %f";
+        let char_ = of("char", 1, Shape::Character { signed: true });
+        let enumeration = of("enum e", 4, Shape::Enumeration { signed: false, enumerators: Arc::new([]) });
+        assert_eq!(accepted(all, &integer("int", 4, true), C), ["%d", "%c"]);
+        assert_eq!(accepted(all, &integer("unsigned", 4, false), C), ["%u", "%c"]);
+        assert_eq!(accepted(all, &integer("unsigned short", 2, false), C), ["%d", "%u", "%hu", "%c"]);
+        assert_eq!(accepted(all, &char_, C), ["%d", "%hhd", "%hu", "%c"]);
+        assert_eq!(accepted(all, &integer("long", 8, true), C), ["%ld", "%lld", "%zd"]);
+        assert_eq!(accepted(all, &integer("size_t", 8, false), C), ["%lu", "%llu", "%zu"]);
+        let small = Target { address_size: 4, ..C };
+        assert_eq!(accepted(all, &integer("long", 4, true), small), ["%d", "%ld", "%zd", "%c"]);
+        assert_eq!(accepted(all, &enumeration, C), ["%d", "%u", "%c"]);
+        assert_eq!(accepted(all, &pointer("char *", char_.clone()), C), ["%s", "%p"]);
+        assert_eq!(accepted(all, &pointer("int *", integer("int", 4, true)), C), ["%p"]);
+        assert_eq!(accepted("%f %lf %Lf", &of("long double", 16, Shape::Float), C), ["%Lf"]);
+        let array = of("char[3]", 3, Shape::Array { element: Arc::new(char_), count: Some(3), stride: Some(1) });
+        assert_eq!(accepted(all, &array, C), ["%s", "%p"]);
+        // Nothing is said of what is not known.
+        let unknown = of("struct s", 1, Shape::Opaque("declared only".into()));
+        assert_eq!(accepted(all, &unknown, C).len(), 14);
+    }
+
+    #[test]
+    fn rust_goes_by_the_table() {
+        let all = "%d %u %ld %lu %jd %zd %zu %c %s %p %f";
+        assert_eq!(accepted(all, &integer("i32", 4, true), RUST), ["%d"]);
+        assert_eq!(accepted(all, &integer("u64", 8, false), RUST), ["%lu"]);
+        assert_eq!(accepted(all, &integer("usize", 8, false), RUST), ["%zu"]);
+        assert_eq!(accepted(all, &integer("u8", 1, false), RUST), ["%u", "%c"]);
+        assert_eq!(accepted(all, &of("bool", 1, Shape::Boolean), RUST), ["%d", "%u"]);
+        assert_eq!(accepted(all, &of("char", 4, Shape::Character { signed: false }), RUST), ["%c"]);
+        assert_eq!(accepted(all, &pointer("&i64", integer("i64", 8, true)), RUST), ["%ld", "%jd", "%p"]);
+        assert_eq!(accepted(all, &pointer("*const i64", integer("i64", 8, true)), RUST), ["%p"]);
+        assert_eq!(accepted(all, &integer("u128", 16, false), RUST), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn messages_name_the_type_and_the_mend() {
+        let message = |format, of: &Type, target| check(format, of, target).unwrap();
+        let unsigned = integer("unsigned long", 8, false);
+        assert_eq!(message("%d", &unsigned, C), "`%d` given `unsigned long` (8 bytes, unsigned): use `%lu`");
+        assert_eq!(
+            message("%08lx", &integer("u32", 4, false), RUST),
+            "`%lx` given `u32` (4 bytes, unsigned): use `%x`"
+        );
+        let text = pointer("char *", of("char", 1, Shape::Character { signed: true }));
+        assert_eq!(message("%d", &text, C), "`%d` given `char *`: use `%s`");
+        let error = message("%ls", &text, C);
+        assert_eq!(error, "`%ls` is no conversion that a marker can have");
+        assert_eq!(star_mismatch(&integer("int", 4, true), C), None);
+        let error = star_mismatch(&integer("usize", 8, false), RUST);
+        assert_eq!(error.as_deref(), Some("a `*` given `usize` (8 bytes, unsigned): it takes an `i32`"));
+    }
+}

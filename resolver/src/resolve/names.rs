@@ -1,0 +1,58 @@
+//! Names for addresses in a location's words: the symbol there, and in a relocatable object the section.
+
+use std::sync::OnceLock;
+
+use simple_markers_record::ByteOrder;
+
+use crate::address::Vaddr;
+use crate::demangle::demangle;
+use crate::image::symbols::Symbols;
+use crate::image::{Image, Layout};
+use crate::location::Names;
+use crate::location::Processor;
+
+/// The names of an image's addresses. Symbols are read when the first one is asked for.
+pub(super) struct AddressNames<'i, 'data> {
+    image: &'i Image<'data>,
+    layout: Option<&'i Layout>,
+    processor: Processor,
+    symbols: OnceLock<[Symbols<'data>; 2]>,
+}
+
+impl<'i, 'data> AddressNames<'i, 'data> {
+    pub(super) fn new(image: &'i Image<'data>, layout: Option<&'i Layout>, processor: Processor) -> Self {
+        Self { image, layout, processor, symbols: OnceLock::new() }
+    }
+}
+
+impl Names for AddressNames<'_, '_> {
+    fn processor(&self) -> Processor {
+        self.processor
+    }
+
+    fn address_size(&self) -> u8 {
+        self.image.address_size()
+    }
+
+    fn is_big_endian(&self) -> bool {
+        self.image.byte_order() == ByteOrder::Big
+    }
+
+    fn symbol(&self, address: Vaddr) -> Option<String> {
+        let (section, offset) = match self.layout {
+            Some(layout) => {
+                let (section, offset) = layout.place(address)?;
+                (Some(section), offset.0)
+            }
+            None => (None, address.0),
+        };
+        let tables = self.symbols.get_or_init(|| [Symbols::variables(self.image), Symbols::functions(self.image)]);
+        let symbol = tables.iter().find_map(|table| Some((table, table.at(section, offset)?)));
+        let (name, into) = match (symbol, section) {
+            (Some((table, symbol)), _) => (demangle(table.name(&symbol)), offset.wrapping_sub(symbol.start)),
+            (None, Some(section)) => (self.image.section_name(section), offset),
+            (None, None) => return None,
+        };
+        Some(if into == 0 { name } else { format!("{name}+{into:#x}") })
+    }
+}

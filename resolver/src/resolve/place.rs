@@ -1,0 +1,230 @@
+//! Places: what the text of an argument says, in Rust's and C's notation (`self.queue.depth`, `p->f`, `*p`, `a[3]`, `t.0`, `&x`).
+//!
+//! What a place means for the program is settled elsewhere; here is only the grammar. An argument that is not a place cannot be
+//! looked up, and the error says why.
+
+/// A place as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A variable: its path, of one name where it is local (`crate::STATE`).
+    Variable(Vec<String>),
+    /// A member of a structure or tuple, or of what a pointer points at.
+    Member(Box<Place>, String),
+    /// An element.
+    Index(Box<Place>, u64),
+    /// What a pointer points at.
+    Deref(Box<Place>),
+    /// The address of a place.
+    Address(Box<Place>),
+}
+
+/// How deep operators nest. Each takes a level of the stack.
+const DEEPEST: usize = 64;
+
+impl Place {
+    /// The place that `text` writes.
+    ///
+    /// Fails where it writes something else, with what that is.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut parser = Parser { rest: text.trim(), depth: 0 };
+        let place = parser.unary()?;
+        match parser.rest.chars().next() {
+            None => Ok(place),
+            Some('(') => Err("a call cannot be looked up".to_owned()),
+            Some(other) => Err(format!(
+                "`{other}` is not part of a place (a variable, its members, elements and what it points at)"
+            )),
+        }
+    }
+
+    /// The path of the variable that the place starts from.
+    pub(super) fn root(&self) -> &[String] {
+        let mut place = self;
+        loop {
+            match place {
+                Self::Variable(path) => return path,
+                Self::Member(inner, _) | Self::Index(inner, _) | Self::Deref(inner) | Self::Address(inner) => {
+                    place = inner;
+                }
+            }
+        }
+    }
+}
+
+struct Parser<'t> {
+    rest: &'t str,
+    depth: usize,
+}
+
+impl<'t> Parser<'t> {
+    /// Takes `token` after white space.
+    fn take(&mut self, token: &str) -> bool {
+        let rest = self.rest.trim_start().strip_prefix(token);
+        self.rest = rest.unwrap_or(self.rest).trim_start();
+        rest.is_some()
+    }
+
+    fn unary(&mut self) -> Result<Place, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("more than {DEEPEST} operators"));
+        }
+        let place = if self.take("*") {
+            match self.unary()? {
+                // `*&x` is `x`.
+                Place::Address(place) => *place,
+                place => Place::Deref(Box::new(place)),
+            }
+        } else if self.take("&") {
+            // `&raw const x` of Rust is the same address.
+            for word in ["raw const ", "raw mut ", "mut "] {
+                if self.take(word) {
+                    break;
+                }
+            }
+            Place::Address(Box::new(self.unary()?))
+        } else {
+            self.postfix()?
+        };
+        self.depth -= 1;
+        Ok(place)
+    }
+
+    fn postfix(&mut self) -> Result<Place, String> {
+        let mut place = if self.take("(") {
+            let inner = self.unary()?;
+            if !self.take(")") {
+                return Err("a parenthesis that is not closed around a place".to_owned());
+            }
+            inner
+        } else {
+            self.path()?
+        };
+        for _ in 0..DEEPEST {
+            if self.take("->") {
+                let member = self.member()?;
+                place = Place::Member(Box::new(Place::Deref(Box::new(place))), member);
+            } else if self.take(".") {
+                place = Place::Member(Box::new(place), self.member()?);
+            } else if self.take("[") {
+                let index = self.integer().ok_or("an index that is not a number")?;
+                if !self.take("]") {
+                    return Err("an index that is not a number".to_owned());
+                }
+                place = Place::Index(Box::new(place), index);
+            } else {
+                return Ok(place);
+            }
+        }
+        Err(format!("more than {DEEPEST} operators"))
+    }
+
+    fn path(&mut self) -> Result<Place, String> {
+        let mut segments = Vec::new();
+        self.take("::");
+        loop {
+            match self.word() {
+                Some(name) if !name.starts_with(|c: char| c.is_ascii_digit()) => segments.push(name.to_owned()),
+                Some(number) => return Err(format!("`{number}` is no variable")),
+                None if self.rest.is_empty() => return Err("no variable".to_owned()),
+                None => return Err(format!("`{}` starts no place", self.rest.chars().next().unwrap_or(' '))),
+            }
+            if segments.len() > DEEPEST {
+                return Err(format!("a path of more than {DEEPEST} names"));
+            }
+            if !self.take("::") {
+                return Ok(Place::Variable(segments));
+            }
+        }
+    }
+
+    /// A member's name, or its number in a tuple.
+    fn member(&mut self) -> Result<String, String> {
+        self.word().map(str::to_owned).ok_or_else(|| "a member without a name".to_owned())
+    }
+
+    /// An identifier or digits; a raw identifier (`r#type`) stands for its name.
+    fn word(&mut self) -> Option<&'t str> {
+        let rest = self.rest.strip_prefix("r#").unwrap_or(self.rest);
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
+        let (word, rest) = rest.split_at_checked(end).filter(|(word, _)| !word.is_empty())?;
+        self.rest = rest.trim_start();
+        Some(word)
+    }
+
+    /// A number in decimal or hexadecimal, with `_` and a suffix as the languages allow.
+    fn integer(&mut self) -> Option<u64> {
+        let word: String = self.word()?.chars().filter(|&c| c != '_').collect::<String>().to_ascii_lowercase();
+        match word.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits.trim_end_matches(['u', 'l']), 16).ok(),
+            None => {
+                let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+                let (digits, suffix) = word.split_at_checked(end)?;
+                matches!(suffix, "" | "u" | "l" | "ul" | "ull" | "ll" | "usize").then(|| digits.parse().ok())?
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place, written with every operator in front.
+    fn shown(place: &Place) -> String {
+        match place {
+            Place::Variable(path) => path.join("::"),
+            Place::Member(inner, name) => format!("member({}, {name})", shown(inner)),
+            Place::Index(inner, index) => format!("index({}, {index})", shown(inner)),
+            Place::Deref(inner) => format!("deref({})", shown(inner)),
+            Place::Address(inner) => format!("address({})", shown(inner)),
+        }
+    }
+
+    fn parsed(text: &str) -> Result<String, String> {
+        Place::parse(text).map(|place| shown(&place))
+    }
+
+    #[test]
+    fn places_of_both_languages() {
+        for (text, expected) in [
+            ("n", "n"),
+            (" self.queue.depth ", "member(member(self, queue), depth)"),
+            ("p->f.g", "member(member(deref(p), f), g)"),
+            ("**p", "deref(deref(p))"),
+            ("*p.f", "deref(member(p, f))"),
+            ("(*p).f[3]", "index(member(deref(p), f), 3)"),
+            ("t.0.1", "member(member(t, 0), 1)"),
+            ("a[0x10][2usize][1_0UL]", "index(index(index(a, 16), 2), 10)"),
+            ("&x", "address(x)"),
+            ("& raw const x.y", "address(member(x, y))"),
+            ("crate::state::COUNT", "crate::state::COUNT"),
+            ("::a::B", "a::B"),
+            ("s.r#type", "member(s, type)"),
+            ("*&p->f", "member(deref(p), f)"),
+        ] {
+            assert_eq!(parsed(text).as_deref(), Ok(expected), "{text}");
+        }
+        assert_eq!(Place::parse("&(*p->q).r[1]").map(|place| place.root().to_vec()), Ok(vec!["p".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        for (text, reason) in [
+            ("", "no variable"),
+            ("n + 1", "`+` is not part of a place (a variable, its members, elements and what it points at)"),
+            ("f(x)", "a call cannot be looked up"),
+            ("a[i]", "an index that is not a number"),
+            ("a[1", "an index that is not a number"),
+            ("5", "`5` is no variable"),
+            ("\"s\"", "`\"` starts no place"),
+            ("(int)x", "`x` is not part of a place (a variable, its members, elements and what it points at)"),
+            ("p->", "a member without a name"),
+        ] {
+            assert_eq!(parsed(text), Err(reason.to_owned()), "{text}");
+        }
+        assert!(parsed(&"*".repeat(100_000)).is_err());
+        assert!(parsed(&format!("x{}", ".y".repeat(100_000))).is_err());
+        assert!(parsed(&"(".repeat(100_000)).is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! The sites of markers that recorded none: C compiled with the macro of 2008. The line table says where their lines are.
+
+use super::Origin;
+use super::by_line::LineProblem;
+use super::debugged::Debugged;
+use super::diagnostics::Diagnostics;
+use super::join::{Joined, RawSite};
+use simple_markers_record::DECLARATIONS;
+
+/// Looks up the line of each marker that has no site, and adds the sites. What stays without is noted.
+pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) {
+    for marker in joined.markers.iter_mut().filter(|marker| marker.sites.is_empty()) {
+        let (name, file) = (joined.texts.text(marker.name), joined.texts.text(marker.file));
+        match debug.line(&file, marker.line) {
+            Ok(found) => {
+                if let Some(problem) = found.problem {
+                    let message = format!("{name} ({file}:{}): {}", marker.line, why(&problem));
+                    diagnostics.note(DECLARATIONS, message);
+                }
+                marker.sites.extend(found.sites.into_iter().map(|(pc, nearest)| RawSite {
+                    offset: 0,
+                    pc: Some(pc),
+                    column: 0,
+                    anchored: false,
+                    operands: None,
+                    origin: nearest.map_or(Origin::Line, |line| Origin::Nearest { line }),
+                }));
+            }
+            Err(error) => diagnostics.error(&error),
+        }
+    }
+}
+
+fn why(problem: &LineProblem) -> String {
+    match problem {
+        LineProblem::NoSuchFile => "no line table names its file".to_owned(),
+        LineProblem::SeveralFiles(files) => {
+            let files: Vec<&str> = files.iter().map(|file| &**file).collect();
+            format!("several files agree equally well with its file: {}", files.join(", "))
+        }
+        LineProblem::NoFunction => {
+            "its line has no code, and no function that has any is declared before it".to_owned()
+        }
+        LineProblem::SeveralFunctions => {
+            "its line has no code, and can be in a function or in one nested in it".to_owned()
+        }
+        LineProblem::NothingBelow => "its line has no code, and no line below it in its function has any".to_owned(),
+        LineProblem::BlockEnds => {
+            "its line has no code, and may be the last of its block: what follows is on other paths too".to_owned()
+        }
+    }
+}

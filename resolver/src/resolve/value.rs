@@ -1,0 +1,107 @@
+//! The value of an argument where a machine stands at its site: its bytes, and what they say.
+//!
+//! The location asks the machine for registers and memory, the type says what the bytes mean; for what a pointer in them leads to, the
+//! machine's memory is read again.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use simple_markers_record::{ByteOrder, printf};
+
+use super::{Argument, Encoding};
+use crate::address::RuntimeAddress;
+use crate::location::{Location, Machine, Piece, Processor, Source, Unreadable};
+use crate::types::{self, Limits, Object, Reading, Rendered, Shape, Type};
+
+/// The bytes of an argument's value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bytes {
+    /// The bytes, in the byte order of the image; 0 where they are gone.
+    pub bytes: Vec<u8>,
+    /// The bits that are gone, counted as in [`crate::types::Member::bit_offset`].
+    pub gone: Vec<Range<u64>>,
+}
+
+impl Argument {
+    /// The value's bytes at a site at which `machine` stands; `None` where the argument cannot be read there, or has no size.
+    ///
+    /// # Errors
+    ///
+    /// The machine does not have what the location asks for.
+    pub fn read(&self, machine: &dyn Machine) -> Result<Option<Bytes>, Unreadable> {
+        let (Some(location), Some(size)) = (&self.value, self.size) else { return Ok(None) };
+        let gone: Vec<Range<u64>> = location.gone(size).into_iter().map(|(from, to)| from..to).collect();
+        let zeros = |piece: &Piece| match piece.source {
+            Source::Gone | Source::Pointee { .. } => {
+                let bits = piece.bits.unwrap_or_else(|| size.saturating_mul(8)).min(size.saturating_mul(8));
+                let bytes = vec![0; usize::try_from(bits.div_ceil(8)).unwrap_or(0)];
+                Piece { bits: piece.bits, source: Source::Bytes(bytes.into()), offset: 0 }
+            }
+            _ => piece.clone(),
+        };
+        if gone.is_empty() {
+            return Ok(Some(Bytes { bytes: location.evaluate(machine, size)?, gone }));
+        }
+        let known = Location { pieces: location.pieces.iter().map(zeros).collect() };
+        Ok(Some(Bytes { bytes: known.evaluate(machine, size)?, gone }))
+    }
+
+    /// The value in full, as its language writes such values; `None` where the argument cannot be read, or its type is not known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Argument::read`].
+    pub fn show(&self, machine: &dyn Machine, processor: Processor) -> Result<Option<Rendered>, Unreadable> {
+        let (Some(value), Some(of)) = (self.read(machine)?, self.kind()) else { return Ok(None) };
+        let object = Object { bytes: &value.bytes, gone: &value.gone };
+        Ok(Some(self.with_reading(machine, processor, |reading| types::render(&of, object, reading))))
+    }
+
+    /// The value as a conversion of a marker's format (`%-8lu`) prints it; `stars` are the values of its `*`.
+    ///
+    /// # Errors
+    ///
+    /// Why there is nothing to print: the argument cannot be read, or its type is none that the conversion takes.
+    pub fn print(
+        &self,
+        conversion: &str,
+        stars: &[i64],
+        machine: &dyn Machine,
+        processor: Processor,
+    ) -> Result<Rendered, String> {
+        let Some(Ok(printf::Piece::Conversion(conversion))) = printf::parse(conversion.as_bytes()).next() else {
+            return Err(format!("`{conversion}` is no conversion"));
+        };
+        let value = self.read(machine).map_err(|error| error.to_string())?;
+        let (Some(value), Some(of)) = (value, self.kind()) else {
+            return Err(self.why.as_deref().unwrap_or("nothing is known of it").to_owned());
+        };
+        let object = Object { bytes: &value.bytes, gone: &value.gone };
+        self.with_reading(machine, processor, |reading| types::printf(&conversion, stars, &of, object, reading))
+    }
+
+    /// The type; of what the program keeps, the number that its operand says.
+    fn kind(&self) -> Option<Arc<Type>> {
+        if let Some(of) = &self.of {
+            return Some(Arc::clone(of));
+        }
+        let shape = match self.encoding? {
+            Encoding::Signed => Shape::Integer { signed: true },
+            Encoding::Unsigned => Shape::Integer { signed: false },
+            Encoding::Float => Shape::Float,
+        };
+        Some(Arc::new(Type { name: "".into(), size: self.size, shape }))
+    }
+
+    fn with_reading<T>(&self, machine: &dyn Machine, processor: Processor, then: impl FnOnce(&Reading<'_>) -> T) -> T {
+        let byte_order = if machine.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
+        let memory = |address: u64, into: &mut [u8]| machine.read(RuntimeAddress(address), into);
+        then(&Reading {
+            byte_order,
+            language: self.language,
+            x87: matches!(processor, Processor::X86_64 | Processor::I386),
+            memory: &memory,
+            limits: Limits::default(),
+        })
+    }
+}

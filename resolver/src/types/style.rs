@@ -1,0 +1,44 @@
+//! Text and characters between quotes, as the language writes them, with what is not printable escaped.
+
+use std::fmt::Write as _;
+
+/// Appends `bytes` between `quote`s: UTF-8 as it is, bytes that are none as `\xNN`.
+pub(super) fn quoted(to: &mut String, bytes: &[u8], quote: char) {
+    to.push(quote);
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            push(to, character, quote);
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(to, "\\x{byte:02x}");
+        }
+    }
+    to.push(quote);
+}
+
+/// Appends a character between apostrophes.
+pub(super) fn character(to: &mut String, character: char) {
+    to.push('\'');
+    push(to, character, '\'');
+    to.push('\'');
+}
+
+fn push(to: &mut String, character: char, quote: char) {
+    match character {
+        '\n' => to.push_str("\\n"),
+        '\t' => to.push_str("\\t"),
+        '\r' => to.push_str("\\r"),
+        '\0' => to.push_str("\\0"),
+        '\\' => to.push_str("\\\\"),
+        _ if character == quote => {
+            to.push('\\');
+            to.push(character);
+        }
+        // What is not printable, and what a terminal would obey.
+        ' '..='~' => to.push(character),
+        _ if character.is_ascii() => {
+            let _ = write!(to, "\\x{:02x}", u32::from(character));
+        }
+        _ => to.push_str(&crate::text::shown(character.encode_utf8(&mut [0; 4]))),
+    }
+}

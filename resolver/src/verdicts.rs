@@ -1,0 +1,323 @@
+//! What each code means, with an example and the mend: the one source of `docs/verdicts.md` and of whatever explains a code.
+//!
+//! A code stays what it is over versions; one that goes out of use is not given to something else.
+
+use std::fmt::Write as _;
+
+/// Code of a marker of which the image does not say whether it is in the program.
+pub const UNKNOWN_SURVIVAL: &str = "SM003";
+/// Code of a site that is known from the line table, on another line than the marker's.
+pub const NEAREST: &str = "SM010";
+/// Code of a marker that was declared, and no line of the line table stands for it.
+pub const UNRESOLVED: &str = "SM011";
+/// Code of a marker whose file could be several ones of the line table.
+pub const AMBIGUOUS: &str = "SM012";
+/// Code of an argument that is not what its conversion expects.
+pub const FORMAT_MISMATCH: &str = "SM040";
+
+/// What there is to know of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The code, `SM` and three digits.
+    pub code: &'static str,
+    /// The word for it in reports.
+    pub name: &'static str,
+    /// What it is said of: `survival` of a marker, `place` of a site, `arguments`, `format`.
+    pub group: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// A case of it, as code or commands.
+    pub example: &'static str,
+    /// What to do about it.
+    pub mend: &'static str,
+}
+
+/// The explanation of a code, written in any case; `None` where there is no such code.
+#[must_use]
+pub fn find(code: &str) -> Option<&'static Explanation> {
+    EXPLANATIONS.iter().find(|explanation| explanation.code.eq_ignore_ascii_case(code))
+}
+
+/// All explanations as a page of Markdown: `docs/verdicts.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut page = String::from(INTRODUCTION);
+    page.push_str("| code | verdict | of |\n| --- | --- | --- |\n");
+    // Writing to a String cannot fail.
+    for Explanation { code, name, group, .. } in EXPLANATIONS {
+        let _ = writeln!(page, "| [{code}](#{anchor}) | {name} | {group} |", anchor = anchor(code, name));
+    }
+    for Explanation { code, name, meaning, example, mend, .. } in EXPLANATIONS {
+        let _ = write!(page, "\n## {code} {name}\n\n{meaning}\n\n");
+        for line in example.lines() {
+            let _ = writeln!(page, "{}", format_args!("    {line}").to_string().trim_end());
+        }
+        let _ = write!(page, "\n**Mend.** {mend}\n");
+    }
+    page
+}
+
+/// The anchor that Markdown makes of a heading.
+fn anchor(code: &str, name: &str) -> String {
+    format!("{}-{}", code.to_ascii_lowercase(), name.replace(' ', "-"))
+}
+
+const INTRODUCTION: &str = "\
+# Verdicts
+
+Whatever `smark` says of a marker has a code that does not change, so that it can be looked up and written into a file that a CI job reads.
+This page is written from `resolver/src/verdicts.rs`.
+
+The examples of SM030 to SM034 are what gcc 12 and clang 14 make of them with `-O2 -g`; `work` and `finish` are functions of another file.
+
+";
+
+/// All explanations, by code.
+pub const EXPLANATIONS: &[Explanation] = &[
+    Explanation {
+        code: "SM001",
+        name: "eliminated",
+        group: "survival",
+        meaning: "\
+The marker was compiled, and no copy of it is in the image: it stood in code that the compiler removed because it is never executed, or
+in a generic function that nothing instantiates.",
+        example: "\
+int submit(int request)
+{
+    if (DEBUG_QUEUE)                  /* 0 in this build */
+        simple_mark(queue:debug, \"request %d\", request);
+    return work(request);
+}",
+        mend: "\
+None is needed where the code is meant to be dead. Otherwise find out why the compiler takes it for dead: a constant condition, a
+configuration, a generic function or `inline` that is never used.",
+    },
+    Explanation {
+        code: "SM002",
+        name: "discarded",
+        group: "survival",
+        meaning: "\
+The compiler kept the marker, and the linker dropped every function that holds it: nothing refers to them (`--gc-sections`), or another
+function with the same code stands for them (`--icf`).",
+        example: "\
+void dump(struct queue *queue)        /* built with -ffunction-sections, linked with --gc-sections, called by nobody */
+{
+    simple_mark(queue:dump, \"depth %zu\", queue->depth);
+}",
+        mend: "\
+None is needed where nobody is meant to call the function. Otherwise call it, export it, or mark it as used
+(`__attribute__((used, retain))`, `#[used]`).",
+    },
+    Explanation {
+        code: UNKNOWN_SURVIVAL,
+        name: "unknown survival",
+        group: "survival",
+        meaning: "\
+The image has the declaration of the marker, and does not say whether the marker is in the program: its sites were stripped, stand in
+another object of the program, or are damaged. A note says which.",
+        example: "\
+$ strip --strip-debug server
+$ smark list server
+   ID MODULE  FUNCTION   NAME        DESCRIPTION
+    1 server  <unknown>  queue:drain $depth left",
+        mend: "\
+Look at the file before `strip`, at its debug companion, or at the linked program in place of one of its objects. In a Cargo profile
+`strip = \"none\"` keeps the sites.",
+    },
+    Explanation {
+        code: NEAREST,
+        name: "nearest",
+        group: "place",
+        meaning: "\
+The marker has no site record (C compiled with a macro that writes none), and no instruction belongs to its line. The site is the next line
+of the same function that has one. A probe there may fire where the marker is not passed, if the two lines are on different paths.",
+        example: "\
+11    if (status)
+12        simple_mark(queue:failed, \"status %d\", status);    /* no instruction of its own */
+13    return status;                                        /* the site is here, reached with status 0 too */",
+        mend: "Compile with the `simple_marker.h` of this project, which records the address of each copy.",
+    },
+    Explanation {
+        code: UNRESOLVED,
+        name: "unresolved",
+        group: "place",
+        meaning: "\
+The marker has no site record, and the line table has neither its line nor a later one of the same function: there is no debug information
+for its file, or its function is not in the image.",
+        example: "\
+$ cc -O2 -c queue.c                   # without -g: there is no line table
+$ smark list queue.o",
+        mend: "Compile with `-g`, or with the `simple_marker.h` of this project, which needs no debug information to find a site.",
+    },
+    Explanation {
+        code: AMBIGUOUS,
+        name: "ambiguous",
+        group: "place",
+        meaning: "\
+The marker has no site record, and several files of the line table match its path equally well. None is chosen.",
+        example: "\
+$ cd block && cc -g -c queue.c          # the markers of both say queue.c, so do both line tables
+$ cd net && cc -g -c queue.c",
+        mend: "Compile the two files by paths that tell them apart: `cc -c block/queue.c` in place of `cd block && cc -c queue.c`.",
+    },
+    Explanation {
+        code: "SM030",
+        name: "live",
+        group: "arguments",
+        meaning: "\
+The argument can be read at the site: it is in a register or in memory, is computed from those, or the marker keeps it at hand.",
+        example: "\
+int submit(int request)
+{
+    simple_mark(queue:submit, \"request %d\", request);      /* in %rdi, of which it is the low 4 bytes */
+    return work(request);
+}",
+        mend: "None is needed.",
+    },
+    Explanation {
+        code: "SM031",
+        name: "constant",
+        group: "arguments",
+        meaning: "The argument is the same each time the site is passed, and is known without reading anything.",
+        example: "\
+int limit = 64;
+simple_mark(queue:limit, \"limit %d\", limit);                /* = 64 */
+return work(limit);",
+        mend: "None is needed.",
+    },
+    Explanation {
+        code: "SM032",
+        name: "partial",
+        group: "arguments",
+        meaning: "\
+The argument has several parts, and not all of them are there: the compiler took it apart and dropped what is not used any more. What is
+there can be read, the whole cannot.",
+        example: "\
+struct span { long start, length; };
+struct span s = { begin(), extent() };
+simple_mark(queue:span, \"%p\", s);                           /* s.length is in %rbx, nothing holds s.start */
+return s.length;",
+        mend: "Name the part that is of interest (`s.length`), or keep the one that is missing.",
+    },
+    Explanation {
+        code: "SM033",
+        name: "entry",
+        group: "arguments",
+        meaning: "\
+The argument is only known as what a register held when the function was entered, and that register holds something else by now. A
+debugger may find the value where it can look at the caller; whoever reads registers at the site, a probe of the kernel, cannot.",
+        example: "\
+int submit(int tag)
+{
+    int status = work(tag);
+    simple_mark(queue:status, \"tag %d\", tag);               /* DW_OP_entry_value(%rdi), %rdi was given to work */
+    return finish(status);
+}",
+        mend: "Keep it: `keep tag` in Rust, `simple_mark_keep` in C. Or put the marker before what overwrites the register.",
+    },
+    Explanation {
+        code: "SM034",
+        name: "lost",
+        group: "arguments",
+        meaning: "\
+There is such a variable, and the debug information has no location for it at the site: the compiler does not need its value any more
+and gave its register away. The nearest addresses where it is described are told.",
+        example: "\
+int tag = work(0);
+int status = work(tag);
+simple_mark(queue:status, \"tag %d\", tag);                   /* tag was last used by the call before */
+return finish(status);",
+        mend: "Keep it: `keep tag` in Rust, `simple_mark_keep` in C. Or put the marker before its last use.",
+    },
+    Explanation {
+        code: "SM035",
+        name: "absent",
+        group: "arguments",
+        meaning: "\
+The debug information has no variable of that name in the scopes of the site: it was never described, or the marker names something
+that is none, such as a macro.",
+        example: "\
+#define CURRENT (queue->current)
+simple_mark(queue:current, \"%p\", CURRENT);                  /* a macro's name is not in the debug information */",
+        mend: "Name the variable itself (`queue->current`), or keep the argument.",
+    },
+    Explanation {
+        code: "SM036",
+        name: "unsupported",
+        group: "arguments",
+        meaning: "\
+The argument, or what the debug information says of it, is of a form that `smark` does not stand for; which one is told. It says
+nothing rather than something that may be wrong.",
+        example: "\
+simple_mark(queue:load, \"%d\", queue->depth * 100 / limit);  /* a computation is no place that could be read */",
+        mend: "Keep the argument, or put it into a variable and name that.",
+    },
+    Explanation {
+        code: FORMAT_MISMATCH,
+        name: "format mismatch",
+        group: "format",
+        meaning: "\
+The type of the argument is not what its conversion prints: another size, another sign, a number for a pointer. Whoever prints the
+value by the format prints something else than the program means.",
+        example: "\
+unsigned long sector = request->sector;
+simple_mark(queue:sector, \"sector %d\", sector);             /* 4 of its 8 bytes, and signed */",
+        mend: "Write the conversion of the type, here `%lu`. With `-Wformat` the C compiler says so, in Rust it is a compile error.",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::{Survival, Verdict};
+
+    #[test]
+    fn codes_are_those_of_the_verdicts() {
+        let name = |code: &str| find(code).map(|explanation| explanation.name);
+        for verdict in [
+            Verdict::Live,
+            Verdict::Constant,
+            Verdict::Partial,
+            Verdict::Entry,
+            Verdict::Lost,
+            Verdict::Absent,
+            Verdict::Unsupported,
+        ] {
+            assert_eq!(name(verdict.code()), Some(verdict.as_str()));
+        }
+        assert_eq!(Survival::Live.code(), None);
+        for survival in [Survival::Eliminated, Survival::Discarded] {
+            assert_eq!(survival.code().and_then(name), Some(survival.as_str()));
+        }
+        assert_eq!(EXPLANATIONS.iter().filter(|explanation| explanation.group == "arguments").count(), 7);
+        assert_eq!(name("sm034"), Some("lost"));
+        assert_eq!(name("SM999"), None);
+    }
+
+    #[test]
+    fn codes_ascend_and_nothing_is_left_out() {
+        assert!(EXPLANATIONS.iter().zip(EXPLANATIONS.iter().skip(1)).all(|(one, other)| one.code < other.code));
+        for Explanation { code, name, group, meaning, example, mend } in EXPLANATIONS {
+            assert_eq!((code.len(), code.starts_with("SM")), (5, true));
+            assert!(["survival", "place", "arguments", "format"].contains(group), "{code}");
+            for text in [name, meaning, mend, example] {
+                assert!(!text.is_empty() && text.lines().all(|line| line.len() <= 150), "{code}");
+            }
+            assert!(example.lines().next().is_some_and(|line| !line.starts_with(' ')), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_page_is_the_one_in_docs() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/verdicts.md");
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        let expected = markdown();
+        if page != expected && std::env::var_os("WRITE_DOCS").is_some() {
+            std::fs::write(path, &expected).unwrap();
+        }
+        assert!(
+            page == expected,
+            "docs/verdicts.md is not what WRITE_DOCS=1 cargo test -p simple-markers-resolver writes"
+        );
+    }
+}
