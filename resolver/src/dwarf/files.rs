@@ -4,9 +4,11 @@
 //! which file of several is meant (resolution, section 2); what the lines of a file say is left to `lines`.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use gimli::constants as dw;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::DebugInfo;
 use super::units::{Die, Unit};
@@ -57,7 +59,7 @@ impl SourcePath {
     }
 
     /// The last component.
-    fn last(&self) -> &str {
+    pub(super) fn last(&self) -> &str {
         self.text.rsplit('/').next().unwrap_or_default()
     }
 
@@ -137,17 +139,36 @@ impl<'s> DebugInfo<'s> {
         Ok(cached.files.get_or_init(|| files))
     }
 
-    /// Whether the table of a unit names a file whose last component is `last`: without putting names together.
-    pub(super) fn names_file(&self, index: usize, name: &SourcePath) -> Result<bool, Error> {
-        let unit = self.unit(index)?;
-        let Some(program) = &unit.line_program else { return Ok(false) };
+    /// The units whose tables name a file that ends in one of `lasts`, in their order, each with those that it names: without putting
+    /// names together. Type units share the table of the unit that they come with, of which only the first counts.
+    pub(super) fn naming<'n>(&self, lasts: &HashSet<&'n [u8]>) -> Result<Vec<(usize, Vec<&'n [u8]>)>, Error> {
+        let named = (0..self.unit_count()).into_par_iter().map(|unit| self.named_in(unit, lasts));
+        let named: Vec<_> = named.collect::<Result<_, _>>()?;
+        let mut tables = HashSet::new();
+        let units = named.into_iter().enumerate().filter_map(|(unit, found)| Some((unit, found?)));
+        let first = units.filter(|(_, (table, _))| tables.insert(*table));
+        Ok(first.map(|(unit, (_, named))| (unit, named)).collect())
+    }
+
+    /// Which of `lasts` the table of a unit names, and where that table is; `None` where it names none.
+    fn named_in<'n>(
+        &self,
+        index: usize,
+        lasts: &HashSet<&'n [u8]>,
+    ) -> Result<Option<(usize, Vec<&'n [u8]>)>, Error> {
+        let Ok(unit) = self.unit_alone(index) else { return Ok(None) };
+        let Some(program) = &unit.line_program else { return Ok(None) };
         let files = program.header().file_names();
-        self.pay(files.len() as u64 / 16)?;
-        let last = name.last().as_bytes();
-        Ok(files.iter().any(|file| {
-            let Ok(name) = self.dwarf.attr_string(unit, file.path_name()) else { return false };
-            name.slice().ends_with(last)
-        }))
+        self.pay(1 + files.len() as u64 / 16)?;
+        let mut named = Vec::new();
+        for file in files {
+            let Ok(name) = self.dwarf.attr_string(&unit, file.path_name()) else { continue };
+            let last = name.slice().rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default();
+            named.extend(lasts.get(last));
+        }
+        named.sort_unstable();
+        named.dedup();
+        Ok((!named.is_empty()).then(|| (program.header().offset().0, named)))
     }
 
     fn read_files(&self, unit: &Unit<'s>) -> Result<UnitFiles, Error> {

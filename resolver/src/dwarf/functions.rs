@@ -11,10 +11,15 @@ use gimli::{DwTag, constants as dw};
 
 use super::DebugInfo;
 use super::files::SourcePath;
-use super::units::Die;
+use super::sections::Reader;
+use super::types::is_c;
+use super::units::{Die, Unit};
 use crate::Error;
 use crate::ranges::RangeMap;
 use crate::text;
+
+/// Entries are paid for so many at a time.
+const PAID_AT_ONCE: u64 = 1024;
 
 /// What kind of scope a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +36,19 @@ pub(super) enum Kind {
     Inlined,
     /// A block of a function.
     Block,
-    /// Something whose parameters and variables are none of the scope around it.
-    Opaque,
+}
+
+/// Whether the parameters and variables in such an entry are none of the scope around it, so that nothing in it matters: an entry point (Fortran)
+/// repeats those of the subprogram that it enters, a call site has the callee's.
+fn is_opaque(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_entry_point
+            | dw::DW_TAG_subroutine_type
+            | dw::DW_TAG_call_site
+            | dw::DW_TAG_GNU_call_site
+            | dw::DW_TAG_template_alias
+    )
 }
 
 impl Kind {
@@ -52,12 +68,6 @@ impl Kind {
             dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block | dw::DW_TAG_with_stmt => {
                 Some(Self::Block)
             }
-            // An entry point (Fortran) repeats the parameters of the subprogram that it enters; a call site has the callee's.
-            dw::DW_TAG_entry_point
-            | dw::DW_TAG_subroutine_type
-            | dw::DW_TAG_call_site
-            | dw::DW_TAG_GNU_call_site
-            | dw::DW_TAG_template_alias => Some(Self::Opaque),
             _ => None,
         }
     }
@@ -224,11 +234,20 @@ impl<'s> DebugInfo<'s> {
         let mut found: Vec<(usize, usize)> = Vec::new();
         // The scopes around the current entry, with their depths.
         let mut around: Vec<(isize, usize)> = Vec::new();
-        let mut depth = 0isize;
-        let mut entries = unit.entries();
-        while let Some((delta, entry)) = entries.next_dfs().map_err(error)? {
-            self.pay(1)?;
-            depth = depth.saturating_add(delta);
+        // In C there is no function, and no variable, in a type: most entries of a unit are members.
+        let has_bare_types = self.dwarf_language(self.root(index)?).is_some_and(is_c);
+        let mut entries = unit.entries_raw(None).map_err(error)?;
+        // Where `entries` was started anew behind what was passed over, its depth.
+        let mut start_depth = 0isize;
+        let mut unpaid = 0;
+        while !entries.is_empty() {
+            let offset = entries.next_offset();
+            let depth = start_depth.saturating_add(entries.next_depth());
+            let Some(abbreviation) = entries.read_abbreviation().map_err(error)? else { continue };
+            unpaid += 1;
+            if unpaid == PAID_AT_ONCE {
+                self.pay(std::mem::take(&mut unpaid))?;
+            }
             while let Some(&(last, node)) = around.last() {
                 if last < depth {
                     break;
@@ -239,26 +258,44 @@ impl<'s> DebugInfo<'s> {
                     node.end = end;
                 }
             }
+            let tag = abbreviation.tag();
+            let kind = Kind::of(tag);
+            let is_passed = abbreviation.has_children() && (is_opaque(tag) || (has_bare_types && kind == Some(Kind::Type)));
             let parent = around.last().map(|&(_, node)| node);
-            let offset = entry.offset().0;
-            let Some(kind) = Kind::of(entry.tag()) else {
-                if let (dw::DW_TAG_variable | dw::DW_TAG_formal_parameter, Some(parent)) = (entry.tag(), parent) {
-                    found.push((parent, offset));
+            if !is_passed {
+                entries.skip_attributes(abbreviation.attributes()).map_err(error)?;
+            } else if let Some(next) = behind(unit, &mut entries, abbreviation).map_err(error)? {
+                entries = unit.entries_raw(Some(next)).map_err(error)?;
+                start_depth = depth;
+            } else {
+                // Without DW_AT_sibling all that is in it has to be read, to get past.
+                let inside = entries.next_depth();
+                while entries.next_depth() >= inside && !entries.is_empty() {
+                    unpaid += 1;
+                    if let Some(abbreviation) = entries.read_abbreviation().map_err(error)? {
+                        entries.skip_attributes(abbreviation.attributes()).map_err(error)?;
+                    }
+                }
+            }
+            let Some(kind) = kind else {
+                if let (dw::DW_TAG_variable | dw::DW_TAG_formal_parameter, Some(parent)) = (tag, parent) {
+                    found.push((parent, offset.0));
                 }
                 continue;
             };
             let first = ranges.len();
             if kind.is_instance() || kind == Kind::Block {
-                ranges.extend(
-                    self.entry_ranges(unit, entry).map_err(|error| self.error(Die { unit: index, offset }, error))?,
-                );
+                let error = |error| self.error(Die { unit: index, offset: offset.0 }, error);
+                let entry = unit.entry(offset).map_err(error)?;
+                ranges.extend(self.entry_ranges(unit, &entry).map_err(error)?);
             }
-            if entry.has_children() {
+            if abbreviation.has_children() && !is_passed {
                 around.push((depth, nodes.len()));
             }
             let end = nodes.len().saturating_add(1);
-            nodes.push(Node { offset, kind, parent, end, ranges: first..ranges.len(), variables: 0..0 });
+            nodes.push(Node { offset: offset.0, kind, parent, end, ranges: first..ranges.len(), variables: 0..0 });
         }
+        self.pay(unpaid)?;
         let all = nodes.len();
         for (_, node) in around {
             if let Some(node) = nodes.get_mut(node) {
@@ -503,6 +540,24 @@ impl<'s> DebugInfo<'s> {
         parts.reverse();
         Ok(Some(parts.join("::")))
     }
+}
+
+/// The offset behind all that is in an entry whose attributes come next; `None` where it does not say. The attributes are then read.
+fn behind<'s>(
+    unit: &Unit<'s>,
+    entries: &mut gimli::EntriesRaw<'_, '_, Reader<'s>>,
+    abbreviation: &gimli::Abbreviation,
+) -> Result<Option<gimli::UnitOffset>, gimli::Error> {
+    let mut sibling = None;
+    for attribute in abbreviation.attributes() {
+        let read = entries.read_attribute(*attribute)?;
+        if let (dw::DW_AT_sibling, gimli::AttributeValue::UnitRef(offset)) = (read.name(), read.value()) {
+            sibling = Some(offset);
+        }
+    }
+    // One that leads back would lead round and round.
+    let inside = entries.next_offset().0..unit.header.length_including_self();
+    Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))
 }
 
 /// A name without its generic arguments: `spawn<F, T>` is `spawn`.

@@ -3,7 +3,7 @@
 //! A program runs when its unit is first asked for rows, and for a file only those units are asked whose tables name it. Owns what a row
 //! is; which rows stand for a marker is decided in `resolve::by_line`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
@@ -127,26 +127,36 @@ impl DebugInfo<'_> {
 
     /// The file that a name means, and the units that have lines of it. Only tables are read, no program is run.
     pub(crate) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
-        let lock = || self.matched.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(matched) = lock().get(name) {
-            return Ok(Arc::clone(matched));
+        let known = || self.matched.lock().unwrap_or_else(PoisonError::into_inner).get(name).map(Arc::clone);
+        if let Some(matched) = known() {
+            return Ok(matched);
         }
-        let matched = Arc::new(self.search_file(name)?);
-        lock().insert(name.clone(), Arc::clone(&matched));
-        Ok(matched)
+        self.match_files(std::slice::from_ref(name))?;
+        known().ok_or_else(|| Error::dwarf(None, "a file that was not looked for"))
     }
 
-    fn search_file(&self, name: &SourcePath) -> Result<Matched, Error> {
-        let (mut candidates, mut programs) = (Vec::new(), HashSet::new());
-        for unit in 0..self.unit_count() {
-            self.pay(1)?;
+    /// Finds the files that names mean, for [`DebugInfo::match_file`]: all in one pass over the tables.
+    pub(crate) fn match_files(&self, names: &[SourcePath]) -> Result<(), Error> {
+        let lasts: HashSet<&[u8]> = names.iter().map(|name| name.last().as_bytes()).collect();
+        let mut by_last: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (unit, named) in self.naming(&lasts)? {
             // A unit that cannot be read has no lines to offer.
-            let Ok(parsed) = self.unit(unit) else { continue };
-            let Some(program) = &parsed.line_program else { continue };
-            // Type units share the program of the unit that they come with.
-            if !programs.insert(program.header().offset().0) || !self.names_file(unit, name)? {
-                continue;
+            if self.unit(unit).is_ok() {
+                named.into_iter().for_each(|last| by_last.entry(last).or_default().push(unit));
             }
+        }
+        for name in names {
+            let units = by_last.get(name.last().as_bytes()).map_or(&[][..], Vec::as_slice);
+            let matched = Arc::new(self.search_file(name, units)?);
+            self.matched.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), matched);
+        }
+        Ok(())
+    }
+
+    fn search_file(&self, name: &SourcePath, units: &[usize]) -> Result<Matched, Error> {
+        let mut candidates = Vec::new();
+        for &unit in units {
+            self.pay(1)?;
             let files = self.unit_files(unit)?;
             for (agreement, number) in files.matching(name) {
                 if let (Some(path), true) = (files.get(number), agreement >= Agreement::Tail(2)) {

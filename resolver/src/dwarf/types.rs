@@ -4,6 +4,9 @@
 //! Nothing here makes a picture of a whole type (`describe.rs`) or knows what Rust's library means by its types
 //! (`rust_types.rs`).
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::units::{DebugInfo, Die, Value};
@@ -23,6 +26,15 @@ impl From<Die> for TypeRef {
     fn from(die: Die) -> Self {
         Self { die, dimension: 0 }
     }
+}
+
+/// The types at the top level of a unit, in one pass however many are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Definitions<'s> {
+    /// Those that are defined, by name, with their offsets; `None` where there are several of one name.
+    defined: HashMap<(DwTag, Cow<'s, [u8]>), Option<usize>>,
+    /// The offsets of those that are only declared, ascending.
+    declared: Vec<usize>,
 }
 
 /// How many qualifiers and names are followed before a type is taken for a circle. The kernel has types of a dozen.
@@ -87,21 +99,33 @@ impl<'s> DebugInfo<'s> {
             return Ok(die);
         }
         let Some(name) = self.name(die)? else { return Ok(die) };
-        let children = self.children(self.root(die.unit)?)?;
-        if !children.iter().any(|(child, _)| *child == die) {
+        let definitions = self.definitions(die.unit)?;
+        if definitions.declared.binary_search(&die.offset).is_err() {
             return Ok(die);
         }
-        let mut found = None;
-        for (child, child_tag) in children {
-            let matches = child_tag == tag
-                && child != die
-                && !self.is_declaration(child)?
-                && self.name(child)?.as_ref() == Some(&name);
-            if matches && found.replace(child).is_some() {
-                return Ok(die);
+        let defined = definitions.defined.get(&(tag, name));
+        Ok(defined.copied().flatten().map_or(die, |offset| Die { unit: die.unit, offset }))
+    }
+
+    fn definitions(&self, unit: usize) -> Result<&Definitions<'s>, Error> {
+        let cached = &self.cache(unit)?.definitions;
+        if let Some(definitions) = cached.get() {
+            return Ok(definitions);
+        }
+        let mut definitions = Definitions::default();
+        for (child, tag) in self.children(self.root(unit)?)? {
+            // Most of what is there beside types.
+            if matches!(tag, dw::DW_TAG_subprogram | dw::DW_TAG_variable) {
+                continue;
+            }
+            if self.is_declaration(child)? {
+                definitions.declared.push(child.offset);
+            } else if let Some(name) = self.name(child)? {
+                let several = |known: &mut Option<usize>| *known = None;
+                definitions.defined.entry((tag, name)).and_modify(several).or_insert(Some(child.offset));
             }
         }
-        Ok(found.unwrap_or(die))
+        Ok(cached.get_or_init(|| definitions))
     }
 
     /// Whether the type is declared, and not defined where it is.
@@ -273,6 +297,14 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn text_name(&self, die: Die) -> Result<String, Error> {
         Ok(self.name(die)?.map_or_else(String::new, |name| text::from_bytes(&name)))
     }
+}
+
+/// Whether a language is C, of any year.
+pub(super) fn is_c(language: gimli::DwLang) -> bool {
+    matches!(
+        language,
+        dw::DW_LANG_C89 | dw::DW_LANG_C | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17
+    )
 }
 
 /// Whether entries of the tag only name or qualify another type.

@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, UnitOffset, UnitSectionOffset, constants as dw};
+use gimli::{
+    AttributeValue, DwAt, DwTag, RawRngListEntry, Reader as _, Section as _, UnitOffset, UnitSectionOffset, constants as dw,
+};
 
 use super::sections::{Reader, Sections};
 use crate::Error;
@@ -37,8 +39,9 @@ pub struct DebugInfo<'s> {
     by_address: OnceLock<Addresses>,
     /// Call frame information by address.
     pub(super) frames: OnceLock<super::frame::Frames>,
-    budget: AtomicU64,
-    caches: Vec<UnitCache>,
+    /// Steps that are left; negative once they are spent.
+    budget: AtomicI64,
+    caches: Vec<UnitCache<'s>>,
     pub(super) globals: OnceLock<super::names::Globals>,
     pub(super) matched: Mutex<HashMap<super::files::SourcePath, Arc<super::lines::Matched>>>,
     /// What is wrong with the chain of unit headers, after which nothing more is found.
@@ -47,7 +50,8 @@ pub struct DebugInfo<'s> {
 
 /// What was made of a unit, each when it was first asked for.
 #[derive(Debug, Default)]
-pub(super) struct UnitCache {
+pub(super) struct UnitCache<'s> {
+    pub(super) definitions: OnceLock<super::types::Definitions<'s>>,
     pub(super) functions: OnceLock<super::functions::Functions>,
     pub(super) files: OnceLock<super::files::UnitFiles>,
     pub(super) rows: OnceLock<super::lines::Rows>,
@@ -106,7 +110,7 @@ impl<'s> DebugInfo<'s> {
             units,
             by_address: OnceLock::new(),
             frames: OnceLock::new(),
-            budget: AtomicU64::new(budget),
+            budget: AtomicI64::new(i64::try_from(budget).unwrap_or(i64::MAX)),
             caches,
             globals: OnceLock::new(),
             matched: Mutex::default(),
@@ -128,11 +132,12 @@ impl<'s> DebugInfo<'s> {
 
     /// Pays for so many steps of work: entries, rows, operations.
     pub(super) fn pay(&self, steps: u64) -> Result<(), Error> {
-        let pay = |left: u64| left.checked_sub(steps);
-        match self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Error::dwarf(None, "more work than debug information of this size warrants")),
+        // One subtraction, whoever else pays at the same time: it is made millions of times. Once spent, nothing is left of it.
+        let cost = i64::try_from(steps).unwrap_or(i64::MAX);
+        if self.budget.load(Ordering::Relaxed) < 0 || self.budget.fetch_sub(cost, Ordering::Relaxed) < cost {
+            return Err(Error::dwarf(None, "more work than debug information of this size warrants"));
         }
+        Ok(())
     }
 
     /// How many units there are.
@@ -141,7 +146,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// What was made of a unit so far.
-    pub(super) fn cache(&self, index: usize) -> Result<&UnitCache, Error> {
+    pub(super) fn cache(&self, index: usize) -> Result<&UnitCache<'s>, Error> {
         self.caches.get(index).ok_or_else(|| Error::dwarf(None, "no such unit"))
     }
 
@@ -150,6 +155,49 @@ impl<'s> DebugInfo<'s> {
         let slot = self.units.get(index).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
         let unit = slot.unit.get_or_init(|| self.dwarf.unit(slot.header));
         unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), &error.to_string()))
+    }
+
+    /// A unit with no more than its first entry needs: that one's abbreviation alone, and the header of its line program. It is not
+    /// kept: for a look at every unit, of which few are wanted.
+    pub(super) fn unit_alone(&self, index: usize) -> Result<Unit<'s>, gimli::Error> {
+        let slot = self.units.get(index).ok_or(gimli::Error::NoEntryAtGivenOffset)?;
+        let abbreviations = self.abbreviation_of_root(&slot.header)?;
+        Unit::new_with_abbreviations(&self.dwarf, slot.header, Arc::new(abbreviations))
+    }
+
+    /// The abbreviation of a unit's first entry, found without making anything of those before it (DWARF 5, 7.5.3).
+    fn abbreviation_of_root(
+        &self,
+        header: &gimli::UnitHeader<Reader<'s>>,
+    ) -> Result<gimli::Abbreviations, gimli::Error> {
+        let wanted = header.range_from(UnitOffset(header.header_size())..)?.read_uleb128()?;
+        let mut table = *self.dwarf.debug_abbrev.reader();
+        table.skip(header.debug_abbrev_offset().0)?;
+        loop {
+            let mut rest = table;
+            let code = rest.read_uleb128()?;
+            if code == 0 {
+                return Err(gimli::Error::UnknownAbbreviation(wanted));
+            }
+            let (_tag, _has_children) = (rest.read_uleb128()?, rest.read_u8()?);
+            loop {
+                let (name, form) = (rest.read_uleb128()?, rest.read_uleb128()?);
+                if form == u64::from(dw::DW_FORM_implicit_const.0) {
+                    rest.read_sleb128()?;
+                }
+                if (name, form) == (0, 0) {
+                    break;
+                }
+            }
+            let length = table.len().saturating_sub(rest.len());
+            if code == wanted {
+                // A table of that one.
+                let one: Vec<u8> = table.slice().iter().take(length).copied().chain([0]).collect();
+                let section = gimli::DebugAbbrev::from(gimli::EndianSlice::new(&one, table.endian()));
+                return section.abbreviations(gimli::DebugAbbrevOffset(0));
+            }
+            table = rest;
+        }
     }
 
     /// The unit that describes an address; `None` where none does. Where several say so, the first.

@@ -54,6 +54,16 @@ pub enum LineProblem {
 }
 
 impl DebugInfo<'_> {
+    /// Finds files of which [`DebugInfo::sites_of_line`] is then asked: all at once, which takes no longer than one of them.
+    ///
+    /// # Errors
+    ///
+    /// There is more to read than debug information of this size warrants.
+    pub fn find_files<'f>(&self, files: impl IntoIterator<Item = &'f Arc<str>>) -> Result<(), Error> {
+        let names: Vec<SourcePath> = files.into_iter().map(|file| SourcePath::new(file)).collect();
+        self.match_files(&names)
+    }
+
     /// The sites of a line, or of the next one of its function that has code (resolution, section 2).
     ///
     /// # Errors

@@ -90,6 +90,11 @@ impl<'d, 's> Debugged<'d, 's> {
         Ok(self.debug.scope_at(pc, "", 0)?.and_then(|scope| scope.frames.last()?.function.clone()))
     }
 
+    /// Looks for some files, of which lines are then asked.
+    pub(super) fn prepare(&self, files: &[Arc<str>]) -> Result<(), Error> {
+        self.debug.find_files(files)
+    }
+
     /// The sites of a line, and why there are none.
     pub(super) fn line(&self, file: &str, line: u32) -> Result<OfLine, Error> {
         let LineSites { sites, problem } = self.debug.sites_of_line(file, line)?;

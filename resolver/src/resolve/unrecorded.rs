@@ -1,14 +1,22 @@
 //! The sites of markers that recorded none: C compiled with the macro of 2008. The line table says where their lines are.
 
+use std::collections::BTreeSet;
+
 use super::Origin;
 use super::by_line::LineProblem;
 use super::debugged::Debugged;
 use super::diagnostics::Diagnostics;
 use super::join::{Joined, RawSite};
+use super::texts::TextId;
 use simple_markers_record::DECLARATIONS;
 
 /// Looks up the line of each marker that has no site, and adds the sites. What stays without is noted.
 pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) {
+    let files: BTreeSet<TextId> = joined.markers.iter().filter(|marker| marker.sites.is_empty()).map(|marker| marker.file).collect();
+    let files: Vec<_> = files.into_iter().map(|file| joined.texts.text(file)).collect();
+    if let Err(error) = debug.prepare(&files) {
+        diagnostics.error(&error);
+    }
     for marker in joined.markers.iter_mut().filter(|marker| marker.sites.is_empty()) {
         let (name, file) = (joined.texts.text(marker.name), joined.texts.text(marker.file));
         match debug.line(&file, marker.line) {
