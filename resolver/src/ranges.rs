@@ -13,6 +13,9 @@ pub(crate) struct RangeMap<T> {
 impl<T: Copy> RangeMap<T> {
     /// The map of `ranges`; where several hold an address, the one with the greatest key counts. Empty ranges hold nothing.
     pub(crate) fn new<K: Ord + Copy>(ranges: &[(Range<u64>, K, T)]) -> Self {
+        if let Some(changes) = apart(ranges) {
+            return Self { changes };
+        }
         let mut ends = Vec::with_capacity(ranges.len().saturating_mul(2));
         for (index, (range, key, _)) in ranges.iter().enumerate().filter(|(_, (range, _, _))| !range.is_empty()) {
             ends.push((range.start, true, *key, index));
@@ -43,6 +46,24 @@ impl<T: Copy> RangeMap<T> {
     }
 }
 
+/// The changes of ranges of which no two overlap, as most do not; `None` where some do.
+fn apart<K, T: Copy>(ranges: &[(Range<u64>, K, T)]) -> Option<Vec<(u64, Option<T>)>> {
+    let mut sorted: Vec<_> = ranges.iter().filter(|(range, _, _)| !range.is_empty()).collect();
+    sorted.sort_unstable_by_key(|(range, _, _)| range.start);
+    let mut changes: Vec<(u64, Option<T>)> = Vec::with_capacity(sorted.len().saturating_mul(2));
+    for (range, _, value) in sorted {
+        match changes.last() {
+            Some(&(end, _)) if end > range.start => return None,
+            Some(&(end, _)) if end == range.start => {
+                changes.pop();
+            }
+            _ => {}
+        }
+        changes.extend([(range.start, Some(*value)), (range.end, None)]);
+    }
+    Some(changes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +76,10 @@ mod tests {
         assert_eq!([at(9), at(10), at(15), at(19)], [None, Some('a'), Some('b'), Some('b')]);
         assert_eq!([at(20), at(29), at(30), at(39)], [Some('a'), Some('a'), Some('c'), Some('c')]);
         assert_eq!([at(40), at(50), at(60), at(u64::MAX)], [None, Some('d'), None, None]);
+        let apart = RangeMap::new(&[(20..30, 0, 'b'), (10..20, 1, 'a'), (40..50, 0, 'c'), (30..30, 9, 'x')]);
+        assert_eq!([9, 10, 19, 20, 29, 30, 40, 50].map(|at| apart.get(at)), [
+            None, Some('a'), Some('a'), Some('b'), Some('b'), None, Some('c'), None
+        ]);
         assert_eq!(RangeMap::<()>::new::<u8>(&[]).get(0), None);
     }
 }

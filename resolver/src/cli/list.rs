@@ -44,7 +44,7 @@ EXAMPLES
 impl List {
     pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         // Rows need the names of functions only, and those the symbols mostly know.
-        let detail = if self.verbose || self.json { Detail::Everything } else { Detail::Names };
+        let detail = if self.verbose || self.json { Detail::Places } else { Detail::Names };
         let selected = self.selecting.select(console, detail)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);

@@ -47,7 +47,7 @@ impl Show {
         if self.selecting.is_without_patterns() {
             anyhow::bail!("no NAME to show; `smark show '*' FILE` shows all markers, `smark list FILE` lists them");
         }
-        let selected = self.selecting.select(console, Detail::Everything)?;
+        let selected = self.selecting.select(console, Detail::Places)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);

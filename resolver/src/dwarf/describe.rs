@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gimli::{AttributeValue, constants as dw};
 
 use super::members::{Place, RawMember};
-use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
+use super::types::{TypeRef, constant, is_aggregate, is_c, is_pointer, wrap};
 use super::units::{DebugInfo, Die};
 use crate::Error;
 use crate::location::Processor;
@@ -32,8 +32,13 @@ impl DebugInfo<'_> {
     /// The debug information of the type itself cannot be read; what is wrong deeper in it is said there, as
     /// [`Shape::Opaque`].
     pub fn describe_type(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
-        let mut describer = Describer { info: self, known: HashMap::new(), left: MOST };
-        describer.describe(of, depth, 0)
+        Describer { info: self, known: HashMap::new(), left: MOST, is_brief: false }.describe(of, depth, 0)
+    }
+
+    /// As [`DebugInfo::describe_type`], but of a structure or union of C behind a pointer nothing but its name and size: those of the kernel
+    /// have hundreds of members each, and lead from one to the other.
+    pub(crate) fn describe_type_briefly(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
+        Describer { info: self, known: HashMap::new(), left: MOST, is_brief: true }.describe(of, depth, 0)
     }
 
     /// Whether a number has a sign.
@@ -57,6 +62,7 @@ struct Describer<'a, 's> {
     info: &'a DebugInfo<'s>,
     known: HashMap<(TypeRef, u32), Arc<Type>>,
     left: usize,
+    is_brief: bool,
 }
 
 impl Describer<'_, '_> {
@@ -169,11 +175,27 @@ impl Describer<'_, '_> {
             dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type | dw::DW_TAG_unspecified_type => {
                 Shape::Pointer { to: Some(self.inner(target, 0, nesting)) }
             }
-            _ => match depth.checked_sub(1) {
+            tag => match depth.checked_sub(1) {
+                Some(_) if self.is_brief && is_aggregate(tag) && self.is_outlined(stripped.die)? => {
+                    Shape::Pointer { to: Some(self.outline(target, tag == dw::DW_TAG_union_type)?) }
+                }
                 Some(depth) => Shape::Pointer { to: Some(self.inner(target, depth, nesting)) },
                 None => Shape::Pointer { to: None },
             },
         })
+    }
+
+    /// Whether a structure is one of C that has members.
+    fn is_outlined(&self, die: Die) -> Result<bool, Error> {
+        Ok(self.info.dwarf_language(die).is_some_and(is_c) && !self.info.is_declaration(die)?)
+    }
+
+    /// A structure or union without its members.
+    fn outline(&self, of: Option<TypeRef>, is_union: bool) -> Result<Arc<Type>, Error> {
+        let size = of.map(|of| self.info.type_size(of)).transpose()?.flatten();
+        let members = Arc::from([]);
+        let shape = if is_union { Shape::Union { members } } else { Shape::Struct { members } };
+        Ok(Arc::new(Type { name: self.info.type_name(of)?.into(), size, shape }))
     }
 
     fn array(&mut self, of: TypeRef, depth: u32, nesting: u32) -> Result<Shape, Error> {

@@ -24,11 +24,21 @@ const TYPE_DEPTH: u32 = 2;
 /// How many dereferences one step of a place may take by itself (`self.x` with `self: &mut Box<T>`).
 const AUTOMATIC: usize = 8;
 
+/// How much of the types of arguments is described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pictures {
+    /// What conversions are checked against: of a structure of C behind a pointer its name and size.
+    Brief,
+    /// What values are read and written by.
+    Full,
+}
+
 /// What arguments of an image are looked up in.
 pub(super) struct Arguments<'d, 's> {
     debug: &'d DebugInfo<'s>,
     names: &'d (dyn Names + Sync),
     is_big_endian: bool,
+    pictures: Pictures,
     types: Mutex<HashMap<Option<TypeRef>, Arc<Type>>>,
 }
 
@@ -79,8 +89,13 @@ impl From<NoPart> for Refusal {
 }
 
 impl<'d, 's> Arguments<'d, 's> {
-    pub(super) fn new(debug: &'d DebugInfo<'s>, names: &'d (dyn Names + Sync), is_big_endian: bool) -> Self {
-        Self { debug, names, is_big_endian, types: Mutex::new(HashMap::new()) }
+    pub(super) fn new(
+        debug: &'d DebugInfo<'s>,
+        names: &'d (dyn Names + Sync),
+        is_big_endian: bool,
+        pictures: Pictures,
+    ) -> Self {
+        Self { debug, names, is_big_endian, pictures, types: Mutex::new(HashMap::new()) }
     }
 
     /// An argument at a stop, as far as the debug information says.
@@ -309,7 +324,10 @@ impl<'d, 's> Arguments<'d, 's> {
         if let Some(known) = types().get(&of) {
             return Ok(Arc::clone(known));
         }
-        let described = self.debug.describe_type(of, TYPE_DEPTH)?;
+        let described = match self.pictures {
+            Pictures::Brief => self.debug.describe_type_briefly(of, TYPE_DEPTH)?,
+            Pictures::Full => self.debug.describe_type(of, TYPE_DEPTH)?,
+        };
         types().insert(of, Arc::clone(&described));
         Ok(described)
     }

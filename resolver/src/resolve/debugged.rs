@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use simple_markers_record::ByteOrder;
 
-use super::arguments::{Arguments, Stop};
+use super::arguments::{Arguments, Pictures, Stop};
 use super::by_line::{LineProblem, LineSites};
 use super::join::Pc;
 use super::names::AddressNames;
@@ -46,8 +46,9 @@ impl<'d, 's> Debugged<'d, 's> {
         debug: &'d DebugInfo<'s>,
         layout: Option<&'d Layout>,
         names: &'d AddressNames<'_, '_>,
+        pictures: Pictures,
     ) -> Self {
-        let arguments = Arguments::new(debug, names, image.byte_order() == ByteOrder::Big);
+        let arguments = Arguments::new(debug, names, image.byte_order() == ByteOrder::Big, pictures);
         Self { debug, layout, arguments }
     }
 
@@ -91,7 +92,7 @@ impl<'d, 's> Debugged<'d, 's> {
     }
 
     /// Looks for some files, of which lines are then asked.
-    pub(super) fn prepare(&self, files: &[Arc<str>]) -> Result<(), Error> {
+    pub(super) fn find_files(&self, files: &[Arc<str>]) -> Result<(), Error> {
         self.debug.find_files(files)
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use object::SectionIndex;
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_record::SITES;
 
 use super::debugged::{Debugged, Surroundings};
@@ -26,37 +27,99 @@ pub(super) fn markers(
     sites_are_known: bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Marker> {
-    let markers = std::mem::take(&mut joined.markers);
+    let mut markers = std::mem::take(&mut joined.markers).into_iter();
     let (described, section_names) = (HashMap::new(), HashMap::new());
-    let mut finish = Finish { image, joined, named, debug, described, section_names, diagnostics };
-    markers.into_iter().map(|marker| finish.marker(marker, sites_are_known)).collect()
+    let mut finish = Finish { image, joined, named, described, section_names, diagnostics };
+    let mut finished = Vec::with_capacity(markers.len());
+    loop {
+        let begun: Vec<Begun> = markers.by_ref().take(TOGETHER).map(|raw| finish.begin(raw)).collect();
+        if begun.is_empty() {
+            return finished;
+        }
+        let around: Vec<Vec<Result<Surroundings, Error>>> = match debug {
+            Some(debug) => begun.par_iter().map(|marker| marker.surroundings(debug)).collect(),
+            None => Vec::new(),
+        };
+        let mut around = around.into_iter();
+        finished.extend(begun.into_iter().map(|begun| {
+            let around = around.next().unwrap_or_default();
+            finish.marker(begun, around, sites_are_known)
+        }));
+    }
+}
+
+/// So many markers are looked up in the debug information at once. What was begun of them is kept meanwhile.
+const TOGETHER: usize = 1024;
+
+/// A marker of which everything is known but what the debug information says of its sites, which is asked for all of them in parallel.
+struct Begun {
+    raw: RawMarker,
+    file: Arc<str>,
+    described: Described,
+    /// Of each site, the arguments as far as its record says, and what is wrong with that.
+    kept: Vec<(Vec<Argument>, Vec<Error>)>,
+}
+
+impl Begun {
+    fn surroundings(&self, debug: &Debugged<'_, '_>) -> Vec<Result<Surroundings, Error>> {
+        let site = |(site, (args, _)): (&RawSite, &(Vec<Argument>, Vec<Error>))| {
+            let Some(pc) = site.pc else { return Ok(Surroundings::default()) };
+            let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
+            debug.site(pc, &self.file, self.raw.line, &self.described.args, is_kept)
+        };
+        self.raw.sites.par_iter().zip(&self.kept).map(site).collect()
+    }
 }
 
 /// Turns joined records into plain values.
-struct Finish<'i, 'data, 'a, 'd, 's> {
+struct Finish<'i, 'data, 'a> {
     image: &'i Image<'data>,
     joined: Joined<'a>,
     named: HashMap<Pc, Named>,
-    debug: Option<&'i Debugged<'d, 's>>,
     described: HashMap<(TextId, TextId), Described>,
     section_names: HashMap<usize, Arc<str>>,
     diagnostics: &'i mut Diagnostics,
 }
 
-impl Finish<'_, '_, '_, '_, '_> {
-    fn marker(&mut self, mut raw: RawMarker, sites_are_known: bool) -> Marker {
+impl Finish<'_, '_, '_> {
+    fn begin(&mut self, mut raw: RawMarker) -> Begun {
         // Live ones first, by address; two records of one place are one site.
         raw.sites.sort_by_key(|site| (site.pc.is_none(), site.pc, site.column, site.offset));
         raw.sites.dedup_by_key(|site| (site.pc, site.column, site.pc.is_none().then_some(site.offset)));
+        let described = self.describe(&raw);
+        let size = described.args.len().saturating_mul(size_of::<Argument>());
+        let kept = raw.sites.iter().map(|site| match self.joined.texts.pay(size) {
+            true => self.arguments(site, &described.args),
+            false => (Vec::new(), Vec::new()),
+        });
+        let kept = kept.collect();
+        Begun { file: self.joined.texts.text(raw.file), raw, described, kept }
+    }
+
+    fn marker(
+        &mut self,
+        begun: Begun,
+        around: Vec<Result<Surroundings, Error>>,
+        sites_are_known: bool,
+    ) -> Marker {
+        let Begun { raw, file, described, kept } = begun;
         let survival = match (raw.sites.first(), sites_are_known) {
             (Some(RawSite { pc: Some(_), .. }), _) => Some(Survival::Live),
             (Some(_), _) => Some(Survival::Discarded),
             (None, true) => Some(Survival::Eliminated),
             (None, false) => None,
         };
-        let described = self.describe(&raw);
-        let file = self.joined.texts.text(raw.file);
-        let sites: Vec<Site> = raw.sites.iter().map(|site| self.site(site, &file, raw.line, &described.args)).collect();
+        let mut around = around.into_iter();
+        let mut sites = Vec::with_capacity(raw.sites.len());
+        for (site, (args, errors)) in raw.sites.iter().zip(kept) {
+            errors.iter().for_each(|error| self.diagnostics.error(error));
+            let around = around.next().unwrap_or_else(|| Ok(Surroundings::default()));
+            let around = around.unwrap_or_else(|error| {
+                self.diagnostics.error(&error);
+                Surroundings::default()
+            });
+            sites.push(self.site(site, args, around));
+        }
         let text = |id| self.joined.texts.text(id);
         Marker {
             id: 0,
@@ -87,7 +150,7 @@ impl Finish<'_, '_, '_, '_, '_> {
         described.clone()
     }
 
-    fn site(&mut self, raw: &RawSite, file: &str, line: u32, declared: &[DeclaredArgument]) -> Site {
+    fn site(&mut self, raw: &RawSite, mut args: Vec<Argument>, around: Surroundings) -> Site {
         let (place, file_offset) = match raw.pc {
             None => (None, None),
             Some(Pc { section: None, address }) => {
@@ -103,20 +166,6 @@ impl Finish<'_, '_, '_, '_, '_> {
         };
         let named = raw.pc.and_then(|pc| self.named.get(&pc)).cloned();
         let (symbol, symbol_offset) = named.as_ref().and_then(|named| named.symbol.clone()).unzip();
-        let mut args = match self.joined.texts.pay(declared.len().saturating_mul(size_of::<Argument>())) {
-            true => self.arguments(raw, declared),
-            false => Vec::new(),
-        };
-        let around = match (self.debug, raw.pc) {
-            (Some(debug), Some(pc)) => {
-                let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
-                debug.site(pc, file, line, declared, is_kept).unwrap_or_else(|error| {
-                    self.diagnostics.error(&error);
-                    Surroundings::default()
-                })
-            }
-            _ => Surroundings::default(),
-        };
         for (argument, resolved) in args.iter_mut().zip(around.args) {
             if !argument.is_kept {
                 *argument = resolved;
@@ -137,11 +186,14 @@ impl Finish<'_, '_, '_, '_, '_> {
         }
     }
 
-    fn arguments(&mut self, raw: &RawSite, declared: &[DeclaredArgument]) -> Vec<Argument> {
+    /// The arguments of a site as far as its record says, and what is wrong with that.
+    fn arguments(&self, raw: &RawSite, declared: &[DeclaredArgument]) -> (Vec<Argument>, Vec<Error>) {
         let operands = raw.operands.map_or(&[][..], |id| self.joined.texts.bytes(id));
-        kept::arguments(declared, operands, self.image.processor(), |entry| {
+        let mut errors = Vec::new();
+        let args = kept::arguments(declared, operands, self.image.processor(), |entry| {
             let (offset, entry) = (SectionOffset(raw.offset as u64), text::from_bytes(entry));
-            self.diagnostics.error(&Error::Operand { section: SITES, offset, entry });
-        })
+            errors.push(Error::Operand { section: SITES, offset, entry });
+        });
+        (args, errors)
     }
 }

@@ -31,6 +31,7 @@ use crate::Error;
 use crate::dwarf::{self, DebugInfo};
 use crate::image::{Image, Kind, archive};
 use crate::text;
+use arguments::Pictures;
 pub use by_line::{LineProblem, LineSite, LineSites};
 use debugged::Debugged;
 pub use description::{Described, describe};
@@ -48,7 +49,9 @@ pub use value::Bytes;
 pub enum Detail {
     /// Where each site is and which function holds it: debug information is read only for what no symbol names.
     Names,
-    /// That, and inlined functions and what can be read at each site, from debug information.
+    /// That, and inlined functions and what can be read at each site, from debug information: for a report.
+    Places,
+    /// That, and pictures of the types of all arguments, for values to be read and written by.
     Everything,
 }
 
@@ -144,9 +147,10 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
         let source: &Loaded<'_> = source.get_or_init(|| Loaded::of(image));
         let info = info.get_or_init(|| source.sections.as_ref().map(DebugInfo::new)).as_ref()?;
         let names = names.get_or_init(|| AddressNames::new(image, layout.as_ref(), info.processor()));
-        Some(debugged.get_or_init(|| Debugged::new(image, info, layout.as_ref(), names)))
+        let pictures = if detail == Detail::Everything { Pictures::Full } else { Pictures::Brief };
+        Some(debugged.get_or_init(|| Debugged::new(image, info, layout.as_ref(), names, pictures)))
     };
-    let in_full = if detail == Detail::Everything && !joined.markers.is_empty() { debug() } else { None };
+    let in_full = if detail != Detail::Names && !joined.markers.is_empty() { debug() } else { None };
     if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
         unrecorded::find(debug, &mut joined, &mut diagnostics);
     }

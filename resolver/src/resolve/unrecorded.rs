@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
 use super::Origin;
 use super::by_line::LineProblem;
 use super::debugged::Debugged;
@@ -12,16 +14,20 @@ use simple_markers_record::DECLARATIONS;
 
 /// Looks up the line of each marker that has no site, and adds the sites. What stays without is noted.
 pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) {
-    let files: BTreeSet<TextId> = joined.markers.iter().filter(|marker| marker.sites.is_empty()).map(|marker| marker.file).collect();
-    let files: Vec<_> = files.into_iter().map(|file| joined.texts.text(file)).collect();
-    if let Err(error) = debug.prepare(&files) {
-        diagnostics.error(&error);
+    let Joined { texts, markers } = joined;
+    let mut unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty()).collect();
+    let files: BTreeSet<TextId> = unrecorded.iter().map(|marker| marker.file).collect();
+    let files: Vec<_> = files.into_iter().map(|file| texts.text(file)).collect();
+    if let Err(error) = debug.find_files(&files) {
+        return diagnostics.error(&error);
     }
-    for marker in joined.markers.iter_mut().filter(|marker| marker.sites.is_empty()) {
-        let (name, file) = (joined.texts.text(marker.name), joined.texts.text(marker.file));
-        match debug.line(&file, marker.line) {
+    let found: Vec<_> =
+        unrecorded.par_iter().map(|marker| debug.line(&texts.text(marker.file), marker.line)).collect();
+    for (marker, found) in unrecorded.iter_mut().zip(found) {
+        match found {
             Ok(found) => {
                 if let Some(problem) = found.problem {
+                    let (name, file) = (texts.text(marker.name), texts.text(marker.file));
                     let message = format!("{name} ({file}:{}): {}", marker.line, why(&problem));
                     diagnostics.note(DECLARATIONS, message);
                 }
