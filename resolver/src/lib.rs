@@ -47,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod code;
 pub mod demangle;
 pub mod dwarf;
 mod error;

@@ -1,0 +1,188 @@
+//! Instructions of AArch64, off their bits (Arm ARM, C4.1): four bytes each, and all that change the flow are in one class.
+//!
+//! yaxpeax-arm gives the text. What flow needs is not asked of it: a decoder does not know the vector extensions of next year, and none of
+//! them branches.
+
+use yaxpeax_arch::{Decoder as _, U8Reader};
+use yaxpeax_arm::armv8::a64::InstDecoder;
+
+use super::flow::{Instruction, Kind, Next};
+
+/// What a call may change, by the procedure call standard: x0 to x18, x30, and the vectors, of which v8 to v15 are kept by half.
+pub(super) const CLOBBERED: u64 = 0xffff_ffff_0000_0000 | 1 << 30 | 0x7_ffff;
+
+/// The instruction at the start of `bytes`.
+pub(super) fn word(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+/// Decodes `bytes` and gives each instruction to `each` until it says to stop; the address of what is none.
+pub(super) fn sweep(start: u64, bytes: &[u8], mut each: impl FnMut(Instruction) -> bool) -> Option<u64> {
+    if start % 4 != 0 {
+        return Some(start);
+    }
+    let mut undecoded = None;
+    let mut at = start;
+    for bytes in bytes.chunks(4) {
+        let next = word(bytes).and_then(|word| Some((next(word, at)?, kind(word))));
+        match next {
+            Some((next, kind)) => {
+                if !each(Instruction { at, size: 4, next, kind }) {
+                    break;
+                }
+            }
+            // The others are where they are all the same.
+            None => undecoded = undecoded.or(Some(at)),
+        }
+        at = at.wrapping_add(4);
+    }
+    undecoded
+}
+
+/// The instruction in words.
+pub(super) fn text(at: u64, bytes: &[u8]) -> Option<String> {
+    let text = InstDecoder::default().decode(&mut U8Reader::new(bytes.get(..4)?)).ok()?.to_string();
+    // Places in the code are given as `$+0x10`.
+    let Some((before, offset)) = text.split_once('$') else { return Some(text) };
+    let (sign, digits) = offset.split_at_checked(1)?;
+    let digits = digits.trim_start_matches("0x");
+    let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+    let (digits, after) = digits.split_at_checked(end)?;
+    let offset = u64::from_str_radix(digits, 16).ok()?;
+    let base = if before.starts_with("adrp") { at & !0xfff } else { at };
+    let target = if sign == "-" { base.wrapping_sub(offset) } else { base.wrapping_add(offset) };
+    Some(format!("{before}{target:#x}{after}"))
+}
+
+/// Sign-extends the `bits` of a word from bit `from` on.
+pub(super) fn signed(word: u32, from: u32, bits: u32) -> i64 {
+    let up = 32u32.saturating_sub(from.saturating_add(bits));
+    i64::from(word.wrapping_shl(up).cast_signed().wrapping_shr(32u32.saturating_sub(bits)))
+}
+
+fn next(word: u32, at: u64) -> Option<Next> {
+    let to = |from, bits| at.wrapping_add_signed(signed(word, from, bits).wrapping_mul(4));
+    Some(match word {
+        // All but branches, exceptions and system instructions. `udf` has the first bits of none.
+        _ if word >> 16 == 0 => Next::Traps,
+        _ if word & 0x1c00_0000 != 0x1400_0000 => Next::Falls,
+        _ if word & 0xfc00_0000 == 0x1400_0000 => Next::Jump(to(0, 26)),
+        _ if word & 0xfc00_0000 == 0x9400_0000 => Next::Call,
+        // b.al and b.nv branch always, but no compiler writes them.
+        _ if word & 0xff00_0000 == 0x5400_0000 => Next::Conditional(to(5, 19)),
+        _ if word & 0x7e00_0000 == 0x3400_0000 => Next::Conditional(to(5, 19)),
+        _ if word & 0x7e00_0000 == 0x3600_0000 => Next::Conditional(to(5, 14)),
+        _ if is_br(word) => Next::Indirect,
+        // blr, blraa and its likes
+        _ if word & 0xffff_fc1f == 0xd63f_0000 || word & 0xfeff_f800 == 0xd63f_0800 => Next::Call,
+        // ret, retaa, eret, drps
+        _ if word & 0xffff_fc1f == 0xd65f_0000
+            || word & 0xffff_fbff == 0xd65f_0bff
+            || word & 0xffff_f3ff == 0xd69f_03e0
+            || word == 0xd6bf_03e0 =>
+        {
+            Next::Ends
+        }
+        // svc, hvc, smc; brk, hlt and dcps trap.
+        _ if word & 0xffe0_001c == 0xd400_0000 => Next::Falls,
+        _ if word & 0xff00_0000 == 0xd400_0000 => Next::Traps,
+        _ if word & 0xff00_0000 == 0xd500_0000 => Next::Falls,
+        _ => return None,
+    })
+}
+
+/// `br`, `braa` and its likes.
+pub(super) fn is_br(word: u32) -> bool {
+    word & 0xffff_fc1f == 0xd61f_0000 || word & 0xfeff_f800 == 0xd61f_0800
+}
+
+fn kind(word: u32) -> Kind {
+    match word {
+        0xd503_201f => Kind::Padding,
+        // bti, bti c, bti j, bti jc
+        0xd503_241f | 0xd503_245f | 0xd503_249f | 0xd503_24df => Kind::Mark,
+        _ => Kind::Plain,
+    }
+}
+
+fn x(number: u32) -> u64 {
+    1u64.wrapping_shl(number & 31)
+}
+
+fn v(number: u32) -> u64 {
+    1u64.wrapping_shl((number & 31).wrapping_add(32))
+}
+
+/// The registers that an instruction may write, maybe too many: x0 to x30 from bit 0, the stack pointer is bit 31, vectors from bit 32.
+pub(super) fn written(word: u32) -> u64 {
+    let (d, n, t2, s) = (word & 31, word >> 5 & 31, word >> 10 & 31, word >> 16 & 31);
+    // x31 is the zero register but where it is an address or the result of an addition.
+    let gpr = |number: u32| if number == 31 { 0 } else { x(number) };
+    let is_vector = word & 1 << 26 != 0;
+    match word >> 25 & 15 {
+        // Immediates: additions and logical operations that set no flags may have the stack pointer for their result.
+        8 | 9 => {
+            let sets_flags = match word >> 23 & 7 {
+                2 | 3 => word & 1 << 29 != 0,
+                4 => word >> 29 & 3 == 3,
+                _ => true,
+            };
+            if d == 31 && !sets_flags { x(31) } else { gpr(d) }
+        }
+        5 | 13 if word & 0x3fe0_0000 == 0x0b20_0000 && d == 31 => x(31),
+        5 | 13 => gpr(d),
+        // Some move to general registers.
+        7 | 15 => gpr(d) | v(d),
+        4 | 6 | 12 | 14 => {
+            let t = if is_vector { v } else { |number: u32| if number == 31 { 0 } else { x(number) } };
+            match word >> 28 & 3 {
+                0 if is_vector => v(d) | v(d + 1) | v(d + 2) | v(d + 3) | x(n),
+                0 => gpr(d) | gpr(t2) | gpr(s) | x(n),
+                1 if word & 1 << 24 == 0 => t(d),
+                1 => gpr(d) | gpr(s) | x(n),
+                2 => {
+                    let loads = if word & 1 << 22 != 0 { t(d) | t(t2) } else { 0 };
+                    loads | if word & 1 << 23 != 0 { x(n) } else { 0 }
+                }
+                _ => {
+                    let loads = if word >> 22 & 3 != 0 { t(d) } else { 0 };
+                    match (word & 1 << 24, word & 1 << 21, word >> 10 & 3) {
+                        (0, 0, 1 | 3) => loads | x(n),
+                        (0, 0, _) | (1.., _, _) | (0, _, 2) => loads,
+                        // Atomic operations, loads with authenticated addresses.
+                        _ => gpr(d) | t(d) | x(n),
+                    }
+                }
+            }
+        }
+        10 | 11 => match word {
+            _ if word & 0xfc00_0000 == 0x9400_0000 || word & 0xffff_0000 == 0xd63f_0000 => x(30),
+            _ if word & 0xff00_0000 == 0xd400_0000 => u64::MAX,
+            // The hints that authenticate write x16, x17 or x30.
+            _ if word & 0xffff_f01f == 0xd503_201f && word != 0xd503_201f => x(16) | x(17) | x(30),
+            _ if word & 0xff00_0000 == 0xd500_0000 => gpr(d),
+            _ => 0,
+        },
+        // Reserved, SME, SVE.
+        _ => u64::MAX,
+    }
+}
+
+/// Whether an instruction may write memory or have an effect outside of registers.
+pub(super) fn stores(word: u32) -> bool {
+    match word >> 25 & 15 {
+        5 | 7 | 8 | 9 | 13 | 15 => false,
+        4 | 6 | 12 | 14 => match word >> 28 & 3 {
+            1 => word & 1 << 24 != 0,
+            2 => word & 1 << 22 == 0,
+            3 => {
+                let is_vector = word & 1 << 26 != 0;
+                let opcode = word >> 22 & 3;
+                let is_atomic = word & 1 << 24 == 0 && word & 1 << 21 != 0 && word >> 10 & 3 == 0;
+                opcode == 0 || is_vector && opcode == 2 || is_atomic
+            }
+            _ => true,
+        },
+        _ => word != 0xd503_201f,
+    }
+}

@@ -1,0 +1,129 @@
+//! What the kernel does with a uprobe on x86 (`arch/x86/kernel/uprobes.c`, Linux 6.18).
+//!
+//! It looks the first byte of the opcode up in a table of those that it dares to run elsewhere. Of instructions with a VEX or EVEX prefix it takes
+//! the byte behind the prefix for an opcode of one byte: `vpxor` (ef) is refused as if it were `out`, and what looks like a branch, a
+//! call or a return (`vpcmpeqb` 74, `vmovdqu` to memory 7f, `vpor` eb, `vcmpps` c2) is "emulated" as one, that is, not done at all.
+
+use super::probe::{Cost, Effect, Probe};
+use super::x86;
+
+/// Which opcodes of one byte are taken in 64-bit programs, one bit each, by rows of 16 from 00.
+const GOOD_64: [u16; 16] = [
+    0xbf3f, 0x3f3f, 0x7f7f, 0x7f7f, 0xffff, 0xffff, 0x0ff8, 0xffff, 0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fff, 0xff8f, 0x0b0f, 0xf3ed,
+];
+
+/// The same in 32-bit programs.
+const GOOD_32: [u16; 16] = [
+    0xff7f, 0x7f7f, 0xffff, 0xffff, 0xffff, 0xffff, 0x0fff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0x0fff, 0xffff, 0x0f0f, 0xf3ed,
+];
+
+/// The no-operations that are emulated because they are the kernel's own, by length from 1. (`66 90` and all others of 90 are anyway.)
+const NOPS: [&[u8]; 6] = [
+    &[0x0f, 0x1f, 0x00],
+    &[0x0f, 0x1f, 0x40, 0x00],
+    &[0x0f, 0x1f, 0x44, 0x00, 0x00],
+    &[0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00],
+    &[0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00],
+    &[0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
+];
+
+/// An instruction as the kernel takes it apart.
+struct Parts<'a> {
+    prefixes: &'a [u8],
+    rex: Option<u8>,
+    /// Whether the prefix is VEX or EVEX.
+    is_vector: bool,
+    /// The first byte of the opcode, and those behind it.
+    opcode: u8,
+    rest: &'a [u8],
+}
+
+pub(super) fn probe(bitness: u32, pc: u64, bytes: &[u8]) -> Probe {
+    let Some(iced) = x86::decode(bitness, pc, bytes) else {
+        return Probe { instruction: "(bad)".to_owned(), effect: Effect::Unknown };
+    };
+    let code = bytes.get(..iced.len()).unwrap_or_default();
+    Probe { instruction: x86::text(&iced), effect: effect(bitness, code) }
+}
+
+fn parts(bitness: u32, code: &[u8]) -> Option<Parts<'_>> {
+    let is_prefix =
+        |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 | 0x66 | 0x67 | 0xf0 | 0xf2 | 0xf3);
+    let count = code.iter().take_while(|byte| is_prefix(byte)).count();
+    let (prefixes, mut rest) = code.split_at_checked(count)?;
+    let mut rex = None;
+    if bitness == 64 && matches!(rest.first(), Some(0x40..=0x4f)) {
+        rex = rest.first().copied();
+        rest = rest.get(1..)?;
+    }
+    // In 32-bit code these bytes are prefixes only where they would be `les`, `lds` or `bound` of two registers, which are none.
+    let is_register_form = rest.get(1).is_some_and(|byte| byte >> 6 == 3);
+    let vector = match rest.first() {
+        Some(0xc5) if bitness == 64 || is_register_form => 2,
+        Some(0xc4) if bitness == 64 || is_register_form => 3,
+        Some(0x62) if bitness == 64 || is_register_form => 4,
+        _ => 0,
+    };
+    rest = rest.get(vector..)?;
+    let (&opcode, rest) = rest.split_first()?;
+    Some(Parts { prefixes, rex, is_vector: vector != 0, opcode, rest })
+}
+
+fn effect(bitness: u32, code: &[u8]) -> Effect {
+    const EMULATED: Effect = Effect::Fires(Cost::Emulated);
+    const STEPPED: Effect = Effect::Fires(Cost::Stepped);
+    let Some(Parts { prefixes, rex, is_vector, opcode, rest }) = parts(bitness, code) else { return Effect::Unknown };
+    let modrm = if opcode == 0x0f && !is_vector { rest.get(1) } else { rest.first() };
+    let reg = modrm.map(|modrm| modrm >> 3 & 7);
+    let is_memory = modrm.is_some_and(|modrm| modrm >> 6 != 3);
+    if prefixes.contains(&0xf0) {
+        return Effect::Refused("a lock prefix");
+    }
+    if prefixes.iter().any(|prefix| matches!(prefix, 0x26 | 0x2e | 0x36 | 0x3e)) {
+        return Effect::Refused("a segment prefix");
+    }
+    // XOP: which kernels decode it differs.
+    if opcode == 0x8f && !is_vector && reg != Some(0) {
+        return Effect::Unknown;
+    }
+    if opcode == 0x1f || opcode == 0x8e && reg == Some(2) {
+        return Effect::Refused("its trap would be missed");
+    }
+    let good = if bitness == 64 { &GOOD_64 } else { &GOOD_32 };
+    if good.get(usize::from(opcode >> 4)).is_none_or(|row| row & 1 << (opcode & 15) == 0) {
+        return Effect::Refused(if is_vector { "a vector instruction taken for another one" } else { "not in the kernel's table" });
+    }
+    // From here on the kernel takes it.
+    let is_nop = !is_vector && (opcode == 0x90 || opcode == 0x0f && rest.first() == Some(&0x1f) && reg == Some(0));
+    if is_nop && code.len() == 5 && bitness == 64 && rex.is_none_or(|rex| rex & 1 == 0) {
+        return Effect::Fires(Cost::Rewritten);
+    }
+    if NOPS.contains(&code) {
+        return EMULATED;
+    }
+    match opcode {
+        _ if is_vector => match opcode {
+            0x70..=0x7f | 0x90 | 0xe8 | 0xe9 | 0xeb => Effect::Breaks("the instruction is not done: the kernel takes it for a branch"),
+            0xc2 | 0xca | 0xcb | 0xc3 | 0x9d => Effect::Breaks("the program crashes: the kernel takes it for a return or popf"),
+            _ => STEPPED,
+        },
+        0x90 if rex.is_some_and(|rex| rex & 1 != 0) => Effect::Breaks("the exchange is not done: the kernel takes it for a nop"),
+        0x90 => EMULATED,
+        0xeb | 0xe9 | 0xe8 | 0x70..=0x7f if prefixes.contains(&0x66) => Effect::Refused("a 16-bit branch"),
+        0xeb | 0xe9 | 0xe8 | 0x70..=0x7f => EMULATED,
+        0x50..=0x57 if code.len() == 1 || (code.len() == 2 && rex == Some(0x41)) => EMULATED,
+        0x0f => match (rest.first(), reg) {
+            (Some(0x80..=0x8f), _) if prefixes.contains(&0x66) => Effect::Refused("a 16-bit branch"),
+            (Some(0x80..=0x8f), _) => EMULATED,
+            // sldt, str, sgdt, sidt, smsw: the kernel emulates them too, and gets the address wrong.
+            (Some(0x00), Some(0 | 1)) | (Some(0x01), Some(4)) => Effect::Breaks("the program crashes where UMIP is on"),
+            (Some(0x01), Some(0 | 1)) if is_memory => Effect::Breaks("the program crashes where UMIP is on"),
+            _ => STEPPED,
+        },
+        // Repeated strings; `repe cmps` and the like too.
+        0xa4..=0xa7 | 0xaa..=0xaf if prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3)) => Effect::FiresEachIteration,
+        0x9c => Effect::Breaks("the trap flag is pushed with the others"),
+        0xc7 if rest.first() == Some(&0xf8) => Effect::Breaks("the transaction aborts to a wrong address"),
+        _ => STEPPED,
+    }
+}

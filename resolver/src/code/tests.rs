@@ -1,0 +1,288 @@
+//! Tests of whole functions, assembled by hand: each with the assembly beside its bytes.
+
+use super::*;
+use crate::address::Vaddr;
+
+struct Data(u64, Vec<u8>);
+
+impl Memory for Data {
+    fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]> {
+        let offset = usize::try_from(at.0.checked_sub(self.0)?).ok()?;
+        self.1.get(offset..)?.get(..size)
+    }
+}
+
+fn function(bytes: &[u8]) -> Function<'_> {
+    let parts = vec![Part { start: Vaddr(0x1000), bytes }];
+    Function { entry: Vaddr(0x1000), parts, others: Vec::new(), traps_return: false }
+}
+
+fn flow(bytes: &[u8]) -> Flow {
+    Flow::of(&function(bytes), &NoMemory, Arch::X86_64)
+}
+
+fn way(from: u64, way: Way) -> WayIn {
+    WayIn { from: Vaddr(from), way }
+}
+
+/// `if (r > 10) { r = g(p); MARK; } p[0] = r;` as gcc has it: the marker stands at 0x100a, where the other path comes in.
+#[rustfmt::skip]
+const SHARED: &[u8] = &[
+    0x83, 0xfe, 0x0a,             // 1000 cmp $10,%esi
+    0x7e, 0x05,                   // 1003 jle 100a
+    0xe8, 0x00, 0x10, 0x00, 0x00, // 1005 call 200a
+    0x89, 0x07,                   // 100a mov %eax,(%rdi)
+    0xc3,                         // 100c ret
+];
+
+#[test]
+fn a_join_behind_a_marker_is_shared() {
+    let verdict = flow(SHARED).exactness(Vaddr(0x100a), false);
+    assert_eq!(verdict.exactness, Exactness::Shared);
+    assert_eq!(verdict.ways, [way(0x1005, Way::CallReturn), way(0x1003, Way::Conditional)]);
+}
+
+#[test]
+fn a_straight_line_an_entry_and_a_block_of_one_way_are_exact() {
+    let flow_ = flow(SHARED);
+    assert_eq!(flow_.exactness(Vaddr(0x1005), false).exactness, Exactness::Exact(Why::FallThrough));
+    assert_eq!(flow_.exactness(Vaddr(0x1000), false).exactness, Exactness::Exact(Why::Entry));
+    assert_eq!(flow_.exactness(Vaddr(0x100d), false).exactness, Exactness::Outside);
+    assert_eq!(flow_.exactness(Vaddr(0x1006), false).exactness, Exactness::Unproven(Unproven::InsideInstruction));
+    // test %edi,%edi; je 1005; ret; 1005: nop, which is no anchor by itself; ret
+    let flow_ = flow(&[0x85, 0xff, 0x74, 0x01, 0xc3, 0x90, 0xc3]);
+    assert_eq!(flow_.exactness(Vaddr(0x1005), false).exactness, Exactness::Exact(Why::OneWayIn));
+    assert_eq!(flow_.exactness(Vaddr(0x1005), true).exactness, Exactness::Exact(Why::Anchored));
+}
+
+#[test]
+fn an_entry_that_a_loop_comes_back_to_is_shared() {
+    // 1000: dec %edi; jne 1000; ret
+    let verdict = flow(&[0xff, 0xcf, 0x75, 0xfc, 0xc3]).exactness(Vaddr(0x1000), false);
+    assert_eq!(verdict.exactness, Exactness::Shared);
+    assert_eq!(verdict.ways, [way(0x1000, Way::Entry), way(0x1002, Way::Conditional)]);
+}
+
+#[test]
+fn padding_behind_a_jump_leads_nowhere() {
+    // test; je 1008; jmp 1008; xchg %ax,%ax; 1008: ret. The padding at 1006 is dead, and no way into 1008.
+    let code = [0x85, 0xff, 0x74, 0x04, 0xeb, 0x02, 0x66, 0x90, 0xc3];
+    let verdict = flow(&code).exactness(Vaddr(0x1008), false);
+    assert_eq!(verdict.ways, [way(0x1002, Way::Conditional), way(0x1004, Way::Jump)]);
+    assert_eq!(flow(&code).exactness(Vaddr(0x1006), false).exactness, Exactness::Unproven(Unproven::NoWayIn));
+    // The same padding before a loop is fallen through: a marker that stands before it is exact.
+    let code = [0x85, 0xff, 0x66, 0x90, 0xff, 0xcf, 0x75, 0xfc, 0xc3];
+    assert_eq!(flow(&code).exactness(Vaddr(0x1002), false).exactness, Exactness::Exact(Why::FallThrough));
+    assert_eq!(flow(&code).exactness(Vaddr(0x1004), false).exactness, Exactness::Shared);
+}
+
+/// `switch` of four cases, position-independent. The table is at 0x2000.
+#[rustfmt::skip]
+const TABLE: &[u8] = &[
+    0x83, 0xff, 0x03,                         // 1000 cmp $3,%edi
+    0x77, 0x1b,                               // 1003 ja 1020
+    0x89, 0xff,                               // 1005 mov %edi,%edi
+    0x48, 0x8d, 0x15, 0xf2, 0x0f, 0x00, 0x00, // 1007 lea 2000(%rip),%rdx
+    0x48, 0x63, 0x04, 0xba,                   // 100e movslq (%rdx,%rdi,4),%rax
+    0x48, 0x01, 0xd0,                         // 1012 add %rdx,%rax
+    0xff, 0xe0,                               // 1015 jmp *%rax
+    0x31, 0xc0,                               // 1017 xor %eax,%eax
+    0xc3,                                     // 1019 ret
+    0xb0, 0x01,                               // 101a mov $1,%al
+    0x90,                                     // 101c nop
+    0xc3,                                     // 101d ret
+    0x66, 0x90,                               // 101e nop
+    0xc3,                                     // 1020 ret
+];
+
+fn table(targets: &[u32]) -> Data {
+    Data(0x2000, targets.iter().flat_map(|target| target.wrapping_sub(0x2000).to_le_bytes()).collect())
+}
+
+#[test]
+fn a_jump_table_gives_a_way_for_each_entry() {
+    // The fifth entry is behind what the check lets through.
+    let flow = Flow::of(&function(TABLE), &table(&[0x1017, 0x101a, 0x101a, 0x1020, 0x1019]), Arch::X86_64);
+    assert_eq!(flow.indirect(), [(Vaddr(0x1015), Indirect::Table { entries: 4 })]);
+    assert_eq!(flow.exactness(Vaddr(0x1017), false).exactness, Exactness::Exact(Why::OneWayIn));
+    assert_eq!(flow.exactness(Vaddr(0x1019), false).exactness, Exactness::Exact(Why::FallThrough));
+    let verdict = flow.exactness(Vaddr(0x101a), false);
+    assert_eq!(verdict.exactness, Exactness::Shared);
+    assert_eq!(verdict.ways, [way(0x1015, Way::Table { entry: 1 }), way(0x1015, Way::Table { entry: 2 })]);
+}
+
+#[test]
+fn a_table_that_cannot_be_read_leaves_all_unproven() {
+    for memory in [&NoMemory as &dyn Memory, &table(&[0x1017, 0x101a]), &table(&[0x1017, 0x1018, 0x101a, 0x1020])] {
+        let flow = Flow::of(&function(TABLE), memory, Arch::X86_64);
+        assert_eq!(flow.indirect(), [(Vaddr(0x1015), Indirect::Unknown)]);
+        let unproven = Exactness::Unproven(Unproven::Indirect(Vaddr(0x1015)));
+        assert_eq!(flow.exactness(Vaddr(0x1005), false).exactness, unproven);
+        // What has two ways in is shared whatever the jump does; an anchor is exact.
+        assert_eq!(flow.exactness(Vaddr(0x101c), true).exactness, Exactness::Exact(Why::Anchored));
+    }
+}
+
+#[test]
+fn a_landing_mark_at_the_entry_proves_what_has_none() {
+    // endbr64; push %rax; jmp *(%rdi); 1007: nop; ret
+    let code = [0xf3, 0x0f, 0x1e, 0xfa, 0x50, 0xff, 0x27, 0x90, 0xc3];
+    let flow_ = flow(&code);
+    assert_eq!(flow_.indirect(), [(Vaddr(0x1005), Indirect::Marked)]);
+    assert_eq!(flow_.exactness(Vaddr(0x1004), false).exactness, Exactness::Exact(Why::FallThrough));
+    // `notrack` may lead anywhere.
+    let code = [0xf3, 0x0f, 0x1e, 0xfa, 0x50, 0x3e, 0xff, 0x27, 0xc3];
+    assert_eq!(flow(&code).indirect(), [(Vaddr(0x1005), Indirect::Unknown)]);
+}
+
+#[test]
+fn a_jump_at_the_depth_of_the_entry_is_a_tail_call() {
+    // push %rbx; mov %rdi,%rbx; pop %rbx; jmp *8(%rdi)
+    assert_eq!(flow(&[0x53, 0x48, 0x89, 0xfb, 0x5b, 0xff, 0x67, 0x08]).indirect(), [(Vaddr(0x1005), Indirect::Leaves)]);
+    // push %rbx; jmp *%rax
+    assert_eq!(flow(&[0x53, 0xff, 0xe0]).indirect(), [(Vaddr(0x1001), Indirect::Unknown)]);
+    // jmp *%rax; and code that nothing else leads to
+    assert_eq!(flow(&[0xff, 0xe0, 0x31, 0xc0, 0xc3]).indirect(), [(Vaddr(0x1000), Indirect::Unknown)]);
+}
+
+#[test]
+fn ways_that_the_instructions_do_not_show_count() {
+    let mut function = function(SHARED);
+    function.others.push((Vaddr(0x1005), way(0x1005, Way::Unwind)));
+    let flow = Flow::of(&function, &NoMemory, Arch::X86_64);
+    assert_eq!(flow.exactness(Vaddr(0x1005), false).exactness, Exactness::Shared);
+}
+
+#[test]
+fn a_branch_over_a_lock_prefix_is_decoded_from_there_too() {
+    // 1000: je 1003; 1002: lock incl (%rdi); 1005: ret
+    let flow = flow(&[0x74, 0x01, 0xf0, 0xff, 0x07, 0xc3]);
+    assert_eq!(flow.exactness(Vaddr(0x1003), false).exactness, Exactness::Exact(Why::OneWayIn));
+    let verdict = flow.exactness(Vaddr(0x1005), false);
+    assert_eq!(verdict.ways, [way(0x1002, Way::FallThrough), way(0x1003, Way::FallThrough)]);
+}
+
+#[test]
+fn parts_of_a_function_jump_into_each_other() {
+    // 1000: test; je 2000; 1008: ret    2000: nop; jmp 1008
+    let hot = [0x85, 0xff, 0x0f, 0x84, 0xf8, 0x0f, 0x00, 0x00, 0xc3];
+    let cold = [0x90, 0xe9, 0x02, 0xf0, 0xff, 0xff];
+    let mut function = function(&hot);
+    function.parts.push(Part { start: Vaddr(0x2000), bytes: &cold });
+    let flow = Flow::of(&function, &NoMemory, Arch::X86_64);
+    assert_eq!(flow.exactness(Vaddr(0x2000), false).exactness, Exactness::Exact(Why::OneWayIn));
+    assert_eq!(flow.exactness(Vaddr(0x1008), false).exactness, Exactness::Shared);
+}
+
+#[test]
+fn what_is_no_instruction_leaves_all_unproven() {
+    // nop; push %es, which 64-bit code has not; ret
+    let verdict = flow(&[0x90, 0x06, 0xc3]).exactness(Vaddr(0x1000), false);
+    assert_eq!(verdict.exactness, Exactness::Unproven(Unproven::Undecoded(Vaddr(0x1001))));
+}
+
+#[test]
+fn the_cheapest_equivalent_is_before_the_first_store() {
+    // mov %rdi,%rax; xor %edx,%edx; push %rbx; ret: the push is emulated, the two before it are stepped.
+    let code = [0x48, 0x89, 0xf8, 0x31, 0xd2, 0x53, 0xc3];
+    let (function, flow_) = (function(&code), flow(&code));
+    let all = flow_.equivalents(&function, Vaddr(0x1000));
+    assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x1000, 0x1003, 0x1005]);
+    let best = |keep: &dyn Fn(&Equivalent) -> bool| flow_.best(&function, Vaddr(0x1000), keep).map(|it| it.at.0);
+    assert_eq!(best(&|_| true), Some(0x1005));
+    // DWARF's 0 is rax, 1 rdx, 5 rdi.
+    assert_eq!(best(&|it| !it.overwritten.contains(5)), Some(0x1005));
+    assert_eq!(best(&|it| !it.overwritten.contains(1)), Some(0x1000));
+    assert_eq!(best(&|it| !it.overwritten.contains(0)), Some(0x1000));
+}
+
+#[test]
+fn probes_do_what_the_kernel_was_seen_to_do() {
+    use Cost::{Emulated, Rewritten, Stepped};
+    let effect = |bytes: &[u8]| probe(Arch::X86_64, Vaddr(0x1000), bytes).effect;
+    for (bytes, cost) in [
+        (&[0x90][..], Emulated),
+        (&[0x66, 0x90], Emulated),
+        (&[0xf3, 0x90], Emulated),
+        (&[0x0f, 0x1f, 0x44, 0x00, 0x00], Rewritten),
+        (&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], Emulated),
+        (&[0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], Stepped),
+        (&[0x55], Emulated),
+        (&[0x41, 0x54], Emulated),
+        (&[0xff, 0xf0], Stepped),
+        (&[0xe8, 0, 0, 0, 0], Emulated),
+        (&[0x0f, 0x84, 0, 0, 0, 0], Emulated),
+        (&[0xc3], Stepped),
+        (&[0xf3, 0x0f, 0x1e, 0xfa], Stepped),
+        // vaddps %ymm1,%ymm2,%ymm0
+        (&[0xc5, 0xec, 0x58, 0xc1], Stepped),
+    ] {
+        assert_eq!(effect(bytes), Effect::Fires(cost), "{bytes:02x?}");
+    }
+    assert_eq!(effect(&[0xf3, 0xaa]), Effect::FiresEachIteration);
+    for bytes in [
+        &[0xf0, 0xff, 0x07][..],
+        &[0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0],
+        &[0x3e, 0xff, 0xe0],
+        &[0xcc],
+        // vpxor %ymm1,%ymm2,%ymm0
+        &[0xc5, 0xed, 0xef, 0xc1],
+    ] {
+        assert!(matches!(effect(bytes), Effect::Refused(_)), "{bytes:02x?}");
+    }
+    // vmovdqu %ymm1,(%rdi); vpcmpeqb; vcmpps; xchg %rax,%r8; pushf
+    for bytes in
+        [&[0xc5, 0xfe, 0x7f, 0x0f][..], &[0xc5, 0xed, 0x74, 0xc1], &[0xc5, 0xec, 0xc2, 0xc1, 0], &[0x49, 0x90], &[0x9c]]
+    {
+        assert!(matches!(effect(bytes), Effect::Breaks(_)), "{bytes:02x?}");
+    }
+    let text = |bytes| probe(Arch::X86_64, Vaddr(0x1000), bytes).instruction;
+    assert_eq!(text(&[0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0]), "mov 0xff9(%rip),%rax");
+    assert_eq!(text(&[0x74, 0x02]), "je 0x1004");
+    assert_eq!(text(&[0x06]), "(bad)");
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn aarch64_branches_and_tables() {
+    let code = words(&[
+        0x7100_0c1f, // 1000 cmp w0, #3
+        0x5400_0148, // 1004 b.hi 102c
+        0xb000_0001, // 1008 adrp x1, 2000
+        0x9100_0021, // 100c add x1, x1, #0
+        0x3860_4821, // 1010 ldrb w1, [x1, w0, uxtw]
+        0x1000_0062, // 1014 adr x2, 1020
+        0x8b21_8842, // 1018 add x2, x2, w1, sxtb #2
+        0xd61f_0040, // 101c br x2
+        0x5280_0020, // 1020 mov w0, #1
+        0xd65f_03c0, // 1024 ret
+        0x17ff_fffe, // 1028 b 1020
+        0xd65f_03c0, // 102c ret
+    ]);
+    let memory = Data(0x2000, vec![0, 2, 3, 3]);
+    let flow = Flow::of(&function(&code), &memory, Arch::Aarch64);
+    assert_eq!(flow.indirect(), [(Vaddr(0x101c), Indirect::Table { entries: 4 })]);
+    let ways = |at| flow.exactness(Vaddr(at), false).ways;
+    assert_eq!(ways(0x1020), [way(0x1028, Way::Jump), way(0x101c, Way::Table { entry: 0 })]);
+    assert_eq!(flow.exactness(Vaddr(0x1028), false).exactness, Exactness::Exact(Why::OneWayIn));
+    assert_eq!(ways(0x102c).len(), 3);
+}
+
+#[test]
+fn aarch64_probes_follow_the_kernels_masks() {
+    let probe = |word: u32| probe(Arch::Aarch64, Vaddr(0x1000), &word.to_le_bytes());
+    for word in [0xd503_201f, 0x1400_0001, 0x5400_0020, 0xb400_0020, 0x3600_0020, 0xd65f_03c0, 0x1000_0000, 0xb000_0000] {
+        assert_eq!(probe(word).effect, Effect::Fires(Cost::Emulated), "{word:#x}");
+    }
+    for word in [0xa9bf_7bfd, 0xd503_233f, 0xd503_245f, 0x9100_0400, 0xd503_3bbf] {
+        assert_eq!(probe(word).effect, Effect::Fires(Cost::Stepped), "{word:#x}");
+    }
+    // ldxr, ldr literal, svc, mrs, brk, retaa, yield
+    for word in [0xc85f_7c00, 0x5800_0000, 0xd400_0001, 0xd53b_d040, 0xd420_0000, 0xd65f_0bff, 0xd503_203f] {
+        assert!(matches!(probe(word).effect, Effect::Refused(_)), "{word:#x}");
+    }
+    assert_eq!(probe(0x1400_0001).instruction, "b 0x1004");
+}
