@@ -110,7 +110,8 @@ fn tests(program: &Path) -> Vec<Test> {
 
 /// Runs one test; what it computed, and the shortest time of one call.
 fn outcome(program: &Path, index: usize) -> (Outcome, u64) {
-    let output = Command::new(program).args([index.to_string(), TIMES.to_string()]).output().expect("the program starts");
+    let output =
+        Command::new(program).args([index.to_string(), TIMES.to_string()]).output().expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     match text.trim().split_once(' ') {
         Some((hash, time)) if output.status.success() => {

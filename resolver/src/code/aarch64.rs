@@ -57,7 +57,7 @@ pub(super) fn text(at: u64, bytes: &[u8]) -> Option<String> {
 /// Sign-extends the `bits` of a word from bit `from` on.
 pub(super) fn signed(word: u32, from: u32, bits: u32) -> i64 {
     let up = 32u32.saturating_sub(from.saturating_add(bits));
-    i64::from(word.wrapping_shl(up).cast_signed().wrapping_shr(32u32.saturating_sub(bits)))
+    i64::from((word.wrapping_shl(up) as i32).wrapping_shr(32u32.saturating_sub(bits)))
 }
 
 fn next(word: u32, at: u64) -> Option<Next> {

@@ -69,7 +69,8 @@ impl Flow {
         let mut factory = iced_x86::InstructionInfoFactory::new();
         let mut index = first;
         // An unknown indirect jump may lead to any address behind `pc`.
-        let is_known = self.indirect.iter().all(|(_, what)| !matches!(what, super::Indirect::Unknown)) && self.undecoded.is_none();
+        let is_known =
+            self.indirect.iter().all(|(_, what)| !matches!(what, super::Indirect::Unknown)) && self.undecoded.is_none();
         for _ in 0..FAR {
             let Some(&it) = self.instructions.get(index) else { break };
             if index != first && (self.ways_to(index).len() != 1 || !is_known) {
@@ -78,9 +79,13 @@ impl Flow {
             let code = reach::bytes(function, it.at);
             found.push(Equivalent { at: Vaddr(it.at), overwritten, probe: probe(self.arch, Vaddr(it.at), code) });
             let (writes, stores) = match self.arch {
-                Arch::Aarch64 => aarch64::word(code).map_or((u64::MAX, true), |word| (aarch64::written(word), aarch64::stores(word))),
+                Arch::Aarch64 => {
+                    aarch64::word(code).map_or((u64::MAX, true), |word| (aarch64::written(word), aarch64::stores(word)))
+                }
                 _ => x86::decode(if self.arch == Arch::I386 { 32 } else { 64 }, it.at, code)
-                    .map_or((u64::MAX, true), |iced| (x86::written(&mut factory, &iced), x86::stores(&mut factory, &iced))),
+                    .map_or((u64::MAX, true), |iced| {
+                        (x86::written(&mut factory, &iced), x86::stores(&mut factory, &iced))
+                    }),
             };
             if it.next != Next::Falls || stores {
                 break;

@@ -273,7 +273,8 @@ impl Sweep<'_> {
                 }
             }
         }
-        let left = targets(&self.found).into_iter().find(|target| parts.values().any(|part| range(part).contains(target)));
+        let left =
+            targets(&self.found).into_iter().find(|target| parts.values().any(|part| range(part).contains(target)));
         self.undecoded = self.undecoded.or(left.map(Vaddr));
     }
 }

@@ -8,7 +8,9 @@ pub(super) fn probe(pc: u64, bytes: &[u8]) -> Probe {
         return Probe { instruction: "(bad)".to_owned(), effect: Effect::Unknown };
     };
     match aarch64::text(pc, bytes) {
-        Some(instruction) => Probe { instruction, effect: if pc % 4 == 0 { effect(word) } else { Effect::Refused("not aligned") } },
+        Some(instruction) => {
+            Probe { instruction, effect: if pc % 4 == 0 { effect(word) } else { Effect::Refused("not aligned") } }
+        }
         // The kernel steps what it does not know; what the processor makes of it we do not know either.
         None => Probe { instruction: format!(".inst {word:#010x}"), effect: Effect::Unknown },
     }
@@ -37,9 +39,13 @@ fn effect(word: u32) -> Effect {
         return match word {
             _ if is(0xfe00_0000, 0xd600_0000) => Effect::Refused("an authenticated branch"),
             _ if is(0xff00_0000, 0xd400_0000) => Effect::Refused("it raises an exception"),
-            _ if is(0xfff8_f01f, 0xd500_401f) || is(0xfff0_0000, 0xd510_0000) => Effect::Refused("it writes a system register"),
+            _ if is(0xfff8_f01f, 0xd500_401f) || is(0xfff0_0000, 0xd510_0000) => {
+                Effect::Refused("it writes a system register")
+            }
             // daif is the exception, and no program may read it.
-            _ if is(0xfff0_0000, 0xd530_0000) && word >> 5 & 0x7fff != 0x5a11 => Effect::Refused("it reads a system register"),
+            _ if is(0xfff0_0000, 0xd530_0000) && word >> 5 & 0x7fff != 0x5a11 => {
+                Effect::Refused("it reads a system register")
+            }
             _ if is(0xffff_f01f, 0xd503_201f) => match word >> 5 & 0x7f {
                 // xpaclri, paciX1716, autiX1716, paciXz, paciXsp, autiXz, autiXsp, bti
                 7 | 8 | 10 | 12 | 14 | 24..=31 | 32 | 34 | 36 | 38 => STEPPED,

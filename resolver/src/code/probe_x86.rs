@@ -9,12 +9,14 @@ use super::x86;
 
 /// Which opcodes of one byte are taken in 64-bit programs, one bit each, by rows of 16 from 00.
 const GOOD_64: [u16; 16] = [
-    0xbf3f, 0x3f3f, 0x7f7f, 0x7f7f, 0xffff, 0xffff, 0x0ff8, 0xffff, 0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fff, 0xff8f, 0x0b0f, 0xf3ed,
+    0xbf3f, 0x3f3f, 0x7f7f, 0x7f7f, 0xffff, 0xffff, 0x0ff8, 0xffff, 0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fff, 0xff8f,
+    0x0b0f, 0xf3ed,
 ];
 
 /// The same in 32-bit programs.
 const GOOD_32: [u16; 16] = [
-    0xff7f, 0x7f7f, 0xffff, 0xffff, 0xffff, 0xffff, 0x0fff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0x0fff, 0xffff, 0x0f0f, 0xf3ed,
+    0xff7f, 0x7f7f, 0xffff, 0xffff, 0xffff, 0xffff, 0x0fff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0x0fff, 0xffff,
+    0x0f0f, 0xf3ed,
 ];
 
 /// The no-operations that are emulated because they are the kernel's own, by length from 1. (`66 90` and all others of 90 are anyway.)
@@ -91,7 +93,11 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     }
     let good = if bitness == 64 { &GOOD_64 } else { &GOOD_32 };
     if good.get(usize::from(opcode >> 4)).is_none_or(|row| row & 1 << (opcode & 15) == 0) {
-        return Effect::Refused(if is_vector { "a vector instruction taken for another one" } else { "not in the kernel's table" });
+        return Effect::Refused(if is_vector {
+            "a vector instruction taken for another one"
+        } else {
+            "not in the kernel's table"
+        });
     }
     // From here on the kernel takes it.
     let is_nop = !is_vector && (opcode == 0x90 || opcode == 0x0f && rest.first() == Some(&0x1f) && reg == Some(0));
@@ -103,11 +109,17 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     }
     match opcode {
         _ if is_vector => match opcode {
-            0x70..=0x7f | 0x90 | 0xe8 | 0xe9 | 0xeb => Effect::Breaks("the instruction is not done: the kernel takes it for a branch"),
-            0xc2 | 0xca | 0xcb | 0xc3 | 0x9d => Effect::Breaks("the program crashes: the kernel takes it for a return or popf"),
+            0x70..=0x7f | 0x90 | 0xe8 | 0xe9 | 0xeb => {
+                Effect::Breaks("the instruction is not done: the kernel takes it for a branch")
+            }
+            0xc2 | 0xca | 0xcb | 0xc3 | 0x9d => {
+                Effect::Breaks("the program crashes: the kernel takes it for a return or popf")
+            }
             _ => STEPPED,
         },
-        0x90 if rex.is_some_and(|rex| rex & 1 != 0) => Effect::Breaks("the exchange is not done: the kernel takes it for a nop"),
+        0x90 if rex.is_some_and(|rex| rex & 1 != 0) => {
+            Effect::Breaks("the exchange is not done: the kernel takes it for a nop")
+        }
         0x90 => EMULATED,
         0xeb | 0xe9 | 0xe8 | 0x70..=0x7f if prefixes.contains(&0x66) => Effect::Refused("a 16-bit branch"),
         0xeb | 0xe9 | 0xe8 | 0x70..=0x7f => EMULATED,
@@ -121,7 +133,9 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
             _ => STEPPED,
         },
         // Repeated strings; `repe cmps` and the like too.
-        0xa4..=0xa7 | 0xaa..=0xaf if prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3)) => Effect::FiresEachIteration,
+        0xa4..=0xa7 | 0xaa..=0xaf if prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3)) => {
+            Effect::FiresEachIteration
+        }
         0x9c => Effect::Breaks("the trap flag is pushed with the others"),
         0xc7 if rest.first() == Some(&0xf8) => Effect::Breaks("the transaction aborts to a wrong address"),
         _ => STEPPED,

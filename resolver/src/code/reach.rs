@@ -3,6 +3,8 @@
 //! Only for functions with indirect jumps. A block that nothing is known to lead to is taken to be entered from every indirect jump and,
 //! for landing pads, from every call, so that what is found holds for each jump table that is still unknown.
 
+use std::collections::{BTreeSet, HashSet};
+
 use super::flow::{Flow, Next};
 use super::{Arch, Function, aarch64, x86};
 
@@ -10,13 +12,22 @@ use super::{Arch, Function, aarch64, x86};
 pub(super) struct Reach {
     /// The registers that each instruction writes.
     pub(super) writes: Vec<u64>,
-    before: Vec<Vec<usize>>,
+    before: Vec<Before>,
+    /// All indirect jumps and calls.
+    anywhere: Vec<usize>,
     /// How many instructions may still be looked at: bounds the time for a function of thousands of tables.
     left: usize,
 }
 
-/// Instructions looked at for one function, for each of its instructions; far above what an interpreter's loop needs.
-const STEPS: usize = 400;
+enum Before {
+    These(Vec<usize>),
+    /// Nothing is known to lead here: all indirect jumps and calls may.
+    Anywhere,
+}
+
+/// Instructions looked at for one function: so many, and for each of its instructions. Interpreters of thousands of jumps need some thousand
+/// steps for each.
+const STEPS: (usize, usize) = (2_000_000, 32);
 
 impl Reach {
     pub(super) fn new(function: &Function<'_>, flow: &Flow) -> Self {
@@ -34,8 +45,8 @@ impl Reach {
             }
             writes.push(mask);
         }
-        let left = flow.instructions.len().saturating_mul(STEPS);
-        Self { writes, before: Vec::new(), left }
+        let left = flow.instructions.len().saturating_mul(STEPS.1).saturating_add(STEPS.0);
+        Self { writes, before: Vec::new(), anywhere: Vec::new(), left }
     }
 
     /// Takes over the ways that are known now.
@@ -43,23 +54,26 @@ impl Reach {
         let all = |what: fn(Next) -> bool| {
             flow.instructions.iter().enumerate().filter(move |(_, it)| what(it.next)).map(|(index, _)| index)
         };
-        let anywhere: Vec<_> = all(|next| matches!(next, Next::Indirect | Next::Call)).collect();
+        self.anywhere = all(|next| matches!(next, Next::Indirect | Next::Call)).collect();
         self.before = (0..flow.instructions.len())
             .map(|index| {
                 let ways = flow.ways_to(index);
                 let is_dead = flow.alive.get(index) != Some(&true);
                 if ways.is_empty() && !is_dead {
-                    return anywhere.clone();
+                    return Before::Anywhere;
                 }
-                ways.iter().filter_map(|way| flow.index(way.from.0)).collect()
+                Before::These(ways.iter().filter_map(|way| flow.index(way.from.0)).collect())
             })
             .collect();
     }
 
     /// The one instruction before another.
     pub(super) fn only_before(&self, index: usize) -> Option<usize> {
-        match self.before.get(index).map(Vec::as_slice) {
-            Some(&[before]) => Some(before),
+        match self.before.get(index) {
+            Some(Before::These(before)) => match **before {
+                [before] => Some(before),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -67,30 +81,30 @@ impl Reach {
     /// All instructions that may have given a register its value where the one at `index` begins; `None` where it may come from outside
     /// of the function.
     pub(super) fn definitions(&mut self, flow: &Flow, index: usize, register: u64) -> Option<Vec<usize>> {
-        let mut seen = vec![false; flow.instructions.len()];
-        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut found = BTreeSet::new();
         let mut todo = vec![index];
         while let Some(at) = todo.pop() {
             if flow.is(at, |it| it.at == flow.entry) {
                 return None;
             }
-            let before = self.before.get(at)?;
+            let before = match self.before.get(at)? {
+                Before::These(before) => before,
+                Before::Anywhere => &self.anywhere,
+            };
             if before.is_empty() {
                 return None;
             }
             for &before in before {
                 self.left = self.left.checked_sub(1)?;
                 if self.writes.get(before)? & register != 0 {
-                    if !found.contains(&before) {
-                        found.push(before);
-                    }
-                } else if let Some(seen) = seen.get_mut(before).filter(|seen| !**seen) {
-                    *seen = true;
+                    found.insert(before);
+                } else if seen.insert(before) {
                     todo.push(before);
                 }
             }
         }
-        (!found.is_empty()).then_some(found)
+        (!found.is_empty()).then(|| found.into_iter().collect())
     }
 }
 

@@ -5,7 +5,8 @@
 //! at least what is in the table, for all of it leads there: too many ways in make no address exact that is not. It rests on
 //! [`Function::parts`] being all of the function.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::flow::{Flow, Indirect, Kind, Next};
 use super::reach::{Reach, bytes};
@@ -14,6 +15,9 @@ use crate::address::Vaddr;
 
 /// The longest table that is read.
 const LONGEST: u64 = 1 << 16;
+
+/// How many entries are read for one function, and some more for each of its instructions.
+const MOST: usize = 1 << 17;
 
 /// Where the entries of a table are, and how each is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,11 +48,13 @@ pub(super) struct Resolver<'f> {
     pub(super) function: &'f Function<'f>,
     memory: &'f dyn Memory,
     arch: Arch,
+    /// How many entries of tables may still be read: bounds the time for thousands of jumps through one long table.
+    left: Cell<usize>,
 }
 
 impl<'f> Resolver<'f> {
     pub(super) fn new(function: &'f Function<'f>, memory: &'f dyn Memory, arch: Arch) -> Self {
-        Self { function, memory, arch }
+        Self { function, memory, arch, left: Cell::new(0) }
     }
 
     /// Settles each jump in `flow`. A table gives ways, and these may let another table be found: done again until nothing changes; what
@@ -62,6 +68,7 @@ impl<'f> Resolver<'f> {
         let mut shapes = BTreeMap::new();
         for _ in 0..5 {
             reach.update(flow);
+            self.left.set(flow.instructions.len().saturating_mul(16).saturating_add(MOST));
             shapes.clear();
             for &jump in jumps {
                 let tables = match self.arch {
@@ -102,8 +109,13 @@ impl<'f> Resolver<'f> {
             .filter_map(|(jump, targets)| {
                 let it = flow.instructions.get(jump)?;
                 let what = match targets {
-                    Some(targets) if stable && !(orphans && is_open(&jump)) => Indirect::Table { entries: u32::try_from(targets.len()).unwrap_or(u32::MAX) },
-                    _ if (!orphans || self.is_epilogue(flow, jump)) && depths.get(jump) == Some(&Some(0)) && self.may_leave(it.at) => {
+                    Some(targets) if stable && !(orphans && is_open(&jump)) => {
+                        Indirect::Table { entries: u32::try_from(targets.len()).unwrap_or(u32::MAX) }
+                    }
+                    _ if (!orphans || self.is_epilogue(flow, jump))
+                        && depths.get(jump) == Some(&Some(0))
+                        && self.may_leave(it.at) =>
+                    {
                         Indirect::Leaves
                     }
                     _ if flow.marked && !self.is_untracked(it.at) => Indirect::Marked,
@@ -124,6 +136,7 @@ impl<'f> Resolver<'f> {
                 Entries::AtMost(entries) => (entries.min(LONGEST), false),
             };
             for entry in 0..entries {
+                self.left.set(self.left.get().checked_sub(1)?);
                 let at = table.at.wrapping_add(entry.checked_mul(u64::from(table.size))?);
                 if !is_checked && entry > 0 && starts.contains(&at) {
                     break;
@@ -145,7 +158,7 @@ impl<'f> Resolver<'f> {
         let mut value = raw.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
         if table.signed && table.size < 8 {
             let unused = 64u32.saturating_sub(u32::from(table.size).saturating_mul(8));
-            value = value.wrapping_shl(unused).cast_signed().wrapping_shr(unused).cast_unsigned();
+            value = (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64;
         }
         let target = table.base.wrapping_add(value.wrapping_shl(u32::from(table.shift)));
         if self.arch == Arch::I386 { target & u64::from(u32::MAX) } else { target }
@@ -184,15 +197,18 @@ impl<'f> Resolver<'f> {
     /// How many bytes each instruction finds on the stack since the function was entered; `None` where that is not known.
     fn depths(&self, flow: &Flow) -> Vec<Option<i64>> {
         let mut depths: Vec<Option<i64>> = vec![None; flow.instructions.len()];
-        let mut frames: Vec<Option<i64>> = vec![None; flow.instructions.len()];
-        let mut todo: Vec<(usize, i64, Option<i64>)> = flow.index(flow.entry).map(|entry| (entry, 0, None)).into_iter().collect();
+        let mut targets: HashMap<u64, Vec<u64>> = HashMap::new();
+        for (&target, ways) in &flow.ways {
+            for way in ways.iter().filter(|way| matches!(way.way, Way::Table { .. })) {
+                targets.entry(way.from.0).or_default().push(target);
+            }
+        }
+        let mut todo: Vec<(usize, i64, Option<i64>)> =
+            flow.index(flow.entry).map(|entry| (entry, 0, None)).into_iter().collect();
         while let Some((index, depth, frame)) = todo.pop() {
             match depths.get_mut(index) {
                 Some(known @ None) => *known = Some(depth),
                 _ => continue,
-            }
-            if let Some(known) = frames.get_mut(index) {
-                *known = frame;
             }
             let Some(it) = flow.instructions.get(index) else { continue };
             let code = bytes(self.function, it.at);
@@ -209,8 +225,8 @@ impl<'f> Resolver<'f> {
                 todo.extend(flow.index(target).map(|next| (next, depth, frame)));
             }
             if it.next == Next::Indirect {
-                let targets = flow.ways.iter().filter(|(_, ways)| ways.iter().any(|way| way.from.0 == it.at));
-                todo.extend(targets.filter_map(|(&target, _)| Some((flow.index(target)?, depth, frame))));
+                let targets = targets.remove(&it.at).unwrap_or_default();
+                todo.extend(targets.into_iter().filter_map(|target| Some((flow.index(target)?, depth, frame))));
             }
         }
         depths
@@ -220,8 +236,7 @@ impl<'f> Resolver<'f> {
 impl Flow {
     /// Whether there is code that nothing is known to lead to: what a jump that is not understood may be for.
     fn orphans(&self) -> bool {
-        (0..self.instructions.len()).any(|index| {
-            self.is(index, |it| it.kind != Kind::Padding) && self.ways_to(index).is_empty()
-        })
+        (0..self.instructions.len())
+            .any(|index| self.is(index, |it| it.kind != Kind::Padding) && self.ways_to(index).is_empty())
     }
 }

@@ -59,7 +59,13 @@ pub(super) fn depth(code: &[u8], depth: i64, frame: Option<i64>) -> Option<(i64,
     }
     // Pairs and single registers, with the stack pointer changed before or after.
     let change = if word & 0x3a80_0000 == 0x2880_0000 {
-        let size = if word & 1 << 26 != 0 { 4i64 << (word >> 30 & 3) } else if word >> 31 != 0 { 8 } else { 4 };
+        let size = if word & 1 << 26 != 0 {
+            4i64 << (word >> 30 & 3)
+        } else if word >> 31 != 0 {
+            8
+        } else {
+            4
+        };
         signed(word, 15, 7).wrapping_mul(size)
     } else if word & 0x3b20_0400 == 0x3800_0400 {
         signed(word, 12, 9)
@@ -101,7 +107,9 @@ impl Shapes<'_, '_> {
                     let added = u64::from(word >> 10 & 0xfff) << if word & 1 << 22 != 0 { 12 } else { 0 };
                     self.constant(definition, word >> 5 & 31, deep - 1)?.wrapping_add(added)
                 }
-                _ if word & 0xffe0_ffe0 == 0xaa00_03e0 && deep > 0 => self.constant(definition, word >> 16 & 31, deep - 1)?,
+                _ if word & 0xffe0_ffe0 == 0xaa00_03e0 && deep > 0 => {
+                    self.constant(definition, word >> 16 & 31, deep - 1)?
+                }
                 _ => return None,
             };
             if value.replace(one).is_some_and(|other| other != one) {
@@ -162,7 +170,8 @@ impl Shapes<'_, '_> {
         for _ in 0..FAR {
             let before = self.reach.only_before(index)?;
             let word = self.word(before)?;
-            let is_taken = self.flow.is(before, |was| was.end() != self.flow.instructions.get(index).map_or(0, |it| it.at));
+            let is_taken =
+                self.flow.is(before, |was| was.end() != self.flow.instructions.get(index).map_or(0, |it| it.at));
             if word & 0xff00_0010 == 0x5400_0000 {
                 check = match (word & 15, is_taken) {
                     // hi, ls
@@ -200,7 +209,10 @@ impl Shapes<'_, '_> {
                     // mov
                     _ if word & 0x7fe0_ffe0 == 0x2a00_03e0 => register = word >> 16 & 31,
                     // uxtb, and x, x, #0xff
-                    _ if word & 0xffff_fc00 == 0x5300_1c00 || word & 0x7fbf_fc00 == 0x1200_1c00 || word & 0xffff_fc00 == 0x9240_1c00 => {
+                    _ if word & 0xffff_fc00 == 0x5300_1c00
+                        || word & 0x7fbf_fc00 == 0x1200_1c00
+                        || word & 0xffff_fc00 == 0x9240_1c00 =>
+                    {
                         *limit = 256;
                         register = word >> 5 & 31;
                     }

@@ -41,7 +41,7 @@ pub(super) fn tables(
             let mut tables = Vec::new();
             // gcc merges the jumps of several tables into one.
             for definition in shapes.definitions(index, jump.op0_register())? {
-                tables.extend(shapes.computed(definition)?);
+                tables.extend(shapes.computed(definition, 3)?);
             }
             Some(tables)
         }
@@ -60,13 +60,13 @@ pub(super) fn depth(code: &[u8], at: u64, bitness: u32, depth: i64, frame: Optio
     let it = x86::decode(bitness, at, code)?;
     let (stack, base) = if bitness == 64 { (Register::RSP, Register::RBP) } else { (Register::ESP, Register::EBP) };
     let to = if it.op0_kind() == OpKind::Register { it.op0_register() } else { Register::None };
-    let immediate = || it.try_immediate(1).ok().map(u64::cast_signed);
+    let immediate = || it.try_immediate(1).ok().map(|bits| bits as i64);
     let depth = match it.mnemonic() {
         Mnemonic::Sub if to == stack => depth.wrapping_add(immediate()?),
         Mnemonic::Add if to == stack => depth.wrapping_sub(immediate()?),
         Mnemonic::Lea if to == stack && it.memory_index() == Register::None => {
-            let offset = it.memory_displacement64().cast_signed();
-            let offset = if bitness == 32 { i64::from(it.memory_displacement32().cast_signed()) } else { offset };
+            let offset = it.memory_displacement64() as i64;
+            let offset = if bitness == 32 { i64::from(it.memory_displacement32() as i32) } else { offset };
             match it.memory_base() {
                 from if from == stack => depth.wrapping_sub(offset),
                 from if from == base => frame?.wrapping_sub(offset),
@@ -77,7 +77,11 @@ pub(super) fn depth(code: &[u8], at: u64, bitness: u32, depth: i64, frame: Optio
         Mnemonic::Leave => frame?.wrapping_sub(i64::from(bitness / 8)),
         // A call gives back what it takes.
         _ if it.is_call_near() || it.is_call_near_indirect() => depth,
-        _ if to == stack && it.mnemonic() != Mnemonic::Push && it.mnemonic() != Mnemonic::Cmp && it.mnemonic() != Mnemonic::Test => {
+        _ if to == stack
+            && it.mnemonic() != Mnemonic::Push
+            && it.mnemonic() != Mnemonic::Cmp
+            && it.mnemonic() != Mnemonic::Test =>
+        {
             return None;
         }
         _ => depth.wrapping_sub(i64::from(it.stack_pointer_increment())),
@@ -85,7 +89,7 @@ pub(super) fn depth(code: &[u8], at: u64, bitness: u32, depth: i64, frame: Optio
     let frame = match it.mnemonic() {
         Mnemonic::Mov if to == base && it.op1_register() == stack => Some(depth),
         Mnemonic::Lea if to == base && it.memory_base() == stack && it.memory_index() == Register::None => {
-            Some(depth.wrapping_sub(it.memory_displacement64().cast_signed()))
+            Some(depth.wrapping_sub(it.memory_displacement64() as i64))
         }
         Mnemonic::Leave => None,
         Mnemonic::Push | Mnemonic::Cmp | Mnemonic::Test => frame,
@@ -123,7 +127,9 @@ impl Shapes<'_, '_> {
                     values.push(it.memory_displacement64());
                 }
                 Mnemonic::Mov => match it.op1_kind() {
-                    OpKind::Register if deep > 0 => values.extend(self.constants(definition, it.op1_register(), deep - 1)?),
+                    OpKind::Register if deep > 0 => {
+                        values.extend(self.constants(definition, it.op1_register(), deep - 1)?);
+                    }
                     _ => values.push(it.try_immediate(1).ok()?),
                 },
                 _ => return None,
@@ -154,7 +160,7 @@ impl Shapes<'_, '_> {
     }
 
     /// The tables of a jump to what the instruction at `index` computes.
-    fn computed(&mut self, index: usize) -> Option<Vec<Table>> {
+    fn computed(&mut self, index: usize, deep: u32) -> Option<Vec<Table>> {
         let it = self.decode(index)?;
         match it.mnemonic() {
             Mnemonic::Mov if it.op1_kind() == OpKind::Memory => self.absolute(index, &it),
@@ -163,9 +169,9 @@ impl Shapes<'_, '_> {
                 self.sum(index, it.memory_base(), it.memory_index())
             }
             // `mov %rax,%rdx; jmp *%rdx` (gcc -O0)
-            Mnemonic::Mov if it.op1_kind() == OpKind::Register => {
+            Mnemonic::Mov if it.op1_kind() == OpKind::Register && deep > 0 => {
                 let definition = self.definition(index, it.op1_register())?;
-                (definition != index).then(|| self.computed(definition)).flatten()
+                self.computed(definition, deep - 1)
             }
             _ => None,
         }
@@ -214,8 +220,14 @@ impl Shapes<'_, '_> {
             }
             _ => return None,
         };
-        let table =
-            |at: u64, base| Table { at: at.wrapping_add(it.memory_displacement64()), size: 4, base, shift: 0, signed: true, entries };
+        let table = |at: u64, base| Table {
+            at: at.wrapping_add(it.memory_displacement64()),
+            size: 4,
+            base,
+            shift: 0,
+            signed: true,
+            entries,
+        };
         match (&*starts, &*bases) {
             (&[start], &[base]) => Some(vec![table(start, base)]),
             // One jump for several tables: each is relative to itself.
@@ -246,7 +258,8 @@ impl Shapes<'_, '_> {
             let Some(before) = self.reach.only_before(index) else { break };
             let Some(it) = self.decode(before) else { break };
             if it.is_jcc_short_or_near() {
-                let is_taken = self.flow.is(before, |was| was.end() != self.flow.instructions.get(index).map_or(0, |it| it.at));
+                let is_taken =
+                    self.flow.is(before, |was| was.end() != self.flow.instructions.get(index).map_or(0, |it| it.at));
                 // Entries beyond the number in the comparison that may still be used.
                 check = match (it.condition_code(), is_taken) {
                     (iced_x86::ConditionCode::a, false) | (iced_x86::ConditionCode::be, true) => Some(1),
@@ -258,7 +271,9 @@ impl Shapes<'_, '_> {
             }
             let is_ours = |kind: OpKind, operand: Register| match (kind, place) {
                 (OpKind::Register, None) => operand.full_register() == register,
-                (OpKind::Memory, Some(place)) => it.memory_index() == Register::None && (it.memory_base(), it.memory_displacement64()) == place,
+                (OpKind::Memory, Some(place)) => {
+                    it.memory_index() == Register::None && (it.memory_base(), it.memory_displacement64()) == place
+                }
                 _ => false,
             };
             if it.mnemonic() == Mnemonic::Cmp && is_ours(it.op0_kind(), it.op0_register()) {
@@ -274,7 +289,10 @@ impl Shapes<'_, '_> {
             let writes_ours = match place {
                 None => self.reach.writes.get(before).is_none_or(|written| written & x86::bit(register) != 0),
                 // A store to the place, or of a call's callee through a pointer to it.
-                Some(_) => it.op0_kind() == OpKind::Memory && is_ours(OpKind::Memory, Register::None) || self.flow.is(before, |it| it.next == Next::Call),
+                Some(_) => {
+                    it.op0_kind() == OpKind::Memory && is_ours(OpKind::Memory, Register::None)
+                        || self.flow.is(before, |it| it.next == Next::Call)
+                }
             };
             if writes_ours {
                 if place.is_some() {
@@ -286,7 +304,8 @@ impl Shapes<'_, '_> {
                         return mask.checked_add(1);
                     }
                     (Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsxd | Mnemonic::Movsx, from) => {
-                        let size = if from == OpKind::Memory { it.memory_size().size() } else { it.op1_register().size() };
+                        let size =
+                            if from == OpKind::Memory { it.memory_size().size() } else { it.op1_register().size() };
                         if it.mnemonic() == Mnemonic::Movzx && size <= 2 {
                             *limit = 1u64 << (8 * size);
                         }

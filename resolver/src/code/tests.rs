@@ -274,7 +274,8 @@ fn aarch64_branches_and_tables() {
 #[test]
 fn aarch64_probes_follow_the_kernels_masks() {
     let probe = |word: u32| probe(Arch::Aarch64, Vaddr(0x1000), &word.to_le_bytes());
-    for word in [0xd503_201f, 0x1400_0001, 0x5400_0020, 0xb400_0020, 0x3600_0020, 0xd65f_03c0, 0x1000_0000, 0xb000_0000] {
+    for word in [0xd503_201f, 0x1400_0001, 0x5400_0020, 0xb400_0020, 0x3600_0020, 0xd65f_03c0, 0x1000_0000, 0xb000_0000]
+    {
         assert_eq!(probe(word).effect, Effect::Fires(Cost::Emulated), "{word:#x}");
     }
     for word in [0xa9bf_7bfd, 0xd503_233f, 0xd503_245f, 0x9100_0400, 0xd503_3bbf] {
@@ -285,4 +286,54 @@ fn aarch64_probes_follow_the_kernels_masks() {
         assert!(matches!(probe(word).effect, Effect::Refused(_)), "{word:#x}");
     }
     assert_eq!(probe(0x1400_0001).instruction, "b 0x1004");
+}
+
+#[test]
+fn any_bytes_end_in_a_verdict() {
+    // A generator of pseudo-random numbers (xorshift); half of the functions are made of jumps, calls and moves only.
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let pieces: [&[u8]; 8] = [
+        &[0xff, 0xe0],
+        &[0x48, 0x89, 0xc2],
+        &[0x48, 0x89, 0xd0],
+        &[0x74, 0x80],
+        &[0x48, 0x63, 0x04, 0xba, 0x48, 0x01, 0xd0],
+        &[0x48, 0x8d, 0x15, 0, 0, 0, 0],
+        &[0xff, 0x24, 0xc5, 0, 0x10, 0, 0],
+        &[0xe8, 0, 0, 0, 0],
+    ];
+    for round in 0..300 {
+        let mut code = Vec::new();
+        while code.len() < 600 {
+            match round % 2 {
+                0 => code.extend(random().to_le_bytes()),
+                _ => code.extend(pieces[usize::try_from(random() % 8).unwrap_or(0)]),
+            }
+        }
+        let memory = Data(0x1000, code.clone());
+        for arch in [Arch::X86_64, Arch::I386, Arch::Aarch64] {
+            let function = function(&code);
+            let flow = Flow::of(&function, &memory, arch);
+            for at in 0x1000..0x1000 + code.len() as u64 {
+                assert_ne!(flow.exactness(Vaddr(at), round % 3 == 0).exactness, Exactness::Outside);
+                let _ = flow.best(&function, Vaddr(at), &|it| !it.overwritten.contains(3));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_function_of_nothing_but_jumps_takes_no_long_time() {
+    let code = [0xff, 0xe0].repeat(100_000);
+    let flow_ = flow(&code);
+    assert_eq!(flow_.indirect().len(), 100_000);
+    let code = [0xff, 0x24, 0xc5, 0, 0x10, 0, 0].repeat(30_000);
+    let flow_ = Flow::of(&function(&code), &Data(0x1000, vec![0; 1 << 20]), Arch::X86_64);
+    assert_eq!(flow_.indirect().len(), 30_000);
 }

@@ -1,8 +1,8 @@
 //! Instructions of x86, by iced-x86.
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction as Iced, InstructionInfoFactory, Mnemonic, OpAccess,
-    Register,
+    Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction as Iced, InstructionInfoFactory,
+    Mnemonic, OpAccess, Register,
 };
 
 use super::flow::{Instruction, Kind, Next};
@@ -56,10 +56,9 @@ fn neutral(iced: &Iced) -> Instruction {
         FlowControl::IndirectBranch => Next::Indirect,
         FlowControl::Call | FlowControl::IndirectCall => Next::Call,
         FlowControl::Exception => Next::Traps,
-        FlowControl::Next
-        | FlowControl::Interrupt
-        | FlowControl::ConditionalBranch
-        | FlowControl::XbeginXabortXend => Next::Falls,
+        FlowControl::Next | FlowControl::Interrupt | FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => {
+            Next::Falls
+        }
     };
     let kind = match iced.mnemonic() {
         Mnemonic::Nop | Mnemonic::Int3 => Kind::Padding,
@@ -92,7 +91,10 @@ fn does_nothing(iced: &Iced) -> bool {
 pub(super) fn written(factory: &mut InstructionInfoFactory, iced: &Iced) -> u64 {
     let mut mask = 0;
     for used in factory.info(iced).used_registers() {
-        if matches!(used.access(), OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite) {
+        if matches!(
+            used.access(),
+            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+        ) {
             mask |= bit(used.register());
         }
     }
@@ -113,7 +115,8 @@ pub(super) fn bit(register: Register) -> u64 {
 
 /// What a call may change, by the System V ABI: all but rbx, rbp, rsp, r12 to r15 (i386: ebx, ebp, esp, esi, edi).
 pub(super) fn clobbered(bitness: u32) -> u64 {
-    let kept: u64 = if bitness == 64 { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 };
+    let kept: u64 =
+        if bitness == 64 { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 };
     !kept
 }
 
