@@ -77,9 +77,10 @@ mod tests {
         assert_eq!([at(20), at(29), at(30), at(39)], [Some('a'), Some('a'), Some('c'), Some('c')]);
         assert_eq!([at(40), at(50), at(60), at(u64::MAX)], [None, Some('d'), None, None]);
         let apart = RangeMap::new(&[(20..30, 0, 'b'), (10..20, 1, 'a'), (40..50, 0, 'c'), (30..30, 9, 'x')]);
-        assert_eq!([9, 10, 19, 20, 29, 30, 40, 50].map(|at| apart.get(at)), [
-            None, Some('a'), Some('a'), Some('b'), Some('b'), None, Some('c'), None
-        ]);
+        assert_eq!(
+            [9, 10, 19, 20, 29, 30, 40, 50].map(|at| apart.get(at)),
+            [None, Some('a'), Some('a'), Some('b'), Some('b'), None, Some('c'), None]
+        );
         assert_eq!(RangeMap::<()>::new::<u8>(&[]).get(0), None);
     }
 }

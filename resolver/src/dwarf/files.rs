@@ -11,7 +11,7 @@ use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::DebugInfo;
-use super::units::{Die, Unit};
+use super::units::{Die, Value};
 use crate::Error;
 use crate::text;
 
@@ -35,6 +35,9 @@ pub(crate) enum Agreement {
 impl SourcePath {
     /// The name, with `.`, `..`, doubled slashes and backslashes resolved as text: a link is not followed.
     pub(crate) fn new(text: &str) -> Self {
+        if is_plain(text) {
+            return Self { text: text.into() };
+        }
         let text = text.replace('\\', "/");
         let is_absolute = text.starts_with('/');
         let mut parts: Vec<&str> = Vec::new();
@@ -72,21 +75,27 @@ impl SourcePath {
         if self.text == other.text && self.is_absolute() {
             return Some(Agreement::Same);
         }
-        let parts = |path: &Self| -> Vec<String> {
-            path.text.split('/').rev().filter(|part| !part.is_empty()).map(str::to_owned).collect()
-        };
-        if self.last() != other.last() || self.last().is_empty() {
+        let last = other.last();
+        if last.is_empty() || !self.text.ends_with(last) || self.last() != last {
             return None;
         }
-        let (one, two) = (parts(self), parts(other));
-        let common = one.iter().zip(&two).take_while(|(one, two)| one == two).count();
+        fn parts(path: &SourcePath) -> impl Iterator<Item = &str> {
+            path.text.rsplit('/').filter(|part| !part.is_empty())
+        }
+        let common = parts(self).zip(parts(other)).take_while(|(one, two)| one == two).count();
         // An absolute name is not the end of a longer one.
-        let ends = |path: &Self, parts: &[String]| common == parts.len() && !path.is_absolute();
-        match ends(self, &one) || ends(other, &two) {
+        let ends = |path: &Self| parts(path).nth(common).is_none() && !path.is_absolute();
+        match ends(self) || ends(other) {
             true => Some(Agreement::Contained(common)),
             false => Some(Agreement::Tail(common)),
         }
     }
+}
+
+/// Whether a name has no `.`, `..`, empty part or backslash.
+fn is_plain(text: &str) -> bool {
+    let relative = text.strip_prefix('/').unwrap_or(text);
+    !text.contains('\\') && relative.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 /// The best of several candidates, all that agree equally well, in their order.
@@ -128,14 +137,14 @@ impl UnitFiles {
     }
 }
 
-impl<'s> DebugInfo<'s> {
+impl DebugInfo<'_> {
     /// The files of the table of a unit's line program.
     pub(super) fn unit_files(&self, index: usize) -> Result<&UnitFiles, Error> {
         let cached = self.cache(index)?;
         if let Some(files) = cached.files.get() {
             return Ok(files);
         }
-        let files = self.read_files(self.unit(index)?)?;
+        let files = self.read_files(index)?;
         Ok(cached.files.get_or_init(|| files))
     }
 
@@ -151,11 +160,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// Which of `lasts` the table of a unit names, and where that table is; `None` where it names none.
-    fn named_in<'n>(
-        &self,
-        index: usize,
-        lasts: &HashSet<&'n [u8]>,
-    ) -> Result<Option<(usize, Vec<&'n [u8]>)>, Error> {
+    fn named_in<'n>(&self, index: usize, lasts: &HashSet<&'n [u8]>) -> Result<Option<(usize, Vec<&'n [u8]>)>, Error> {
         let Ok(unit) = self.unit_alone(index) else { return Ok(None) };
         let Some(program) = &unit.line_program else { return Ok(None) };
         let files = program.header().file_names();
@@ -171,8 +176,9 @@ impl<'s> DebugInfo<'s> {
         Ok((!named.is_empty()).then(|| (program.header().offset().0, named)))
     }
 
-    fn read_files(&self, unit: &Unit<'s>) -> Result<UnitFiles, Error> {
-        let Some(program) = &unit.line_program else { return Ok(UnitFiles::default()) };
+    fn read_files(&self, index: usize) -> Result<UnitFiles, Error> {
+        let unit = self.unit(index)?;
+        let Some(program) = self.line_program(index)? else { return Ok(UnitFiles::default()) };
         let header = program.header();
         let string = |value| self.dwarf.attr_string(unit, value).ok().map(|string| text::from_bytes(string.slice()));
         let compiled_in = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
@@ -221,12 +227,17 @@ impl<'s> DebugInfo<'s> {
         let (Some((from, file)), Some(line)) = (self.attribute(die, file)?, self.unsigned(die, line)?) else {
             return Ok(None);
         };
+        Ok(self.source_place(from.unit, &file, Some(line)))
+    }
+
+    /// The file and line that the values of two attributes of a unit mean.
+    pub(super) fn source_place(&self, unit: usize, file: &Value<'_>, line: Option<u64>) -> Option<(SourcePath, u32)> {
         let number = match file {
-            gimli::AttributeValue::FileIndex(number) => Some(number),
+            gimli::AttributeValue::FileIndex(number) => Some(*number),
             other => other.udata_value(),
-        };
-        let path = number.and_then(|number| self.unit_files(from.unit).ok()?.get(number).cloned());
-        Ok(path.and_then(|path| Some((path, u32::try_from(line).ok()?))))
+        }?;
+        let path = self.unit_files(unit).ok()?.get(number)?;
+        Some((path.clone(), u32::try_from(line?).ok()?))
     }
 }
 

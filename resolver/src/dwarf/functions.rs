@@ -3,7 +3,7 @@
 //! One pass over the unit makes the index, however many markers ask. It leaves to `scopes` which of several instances a marker is in, and
 //! to `names` which variable a name means.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -11,15 +11,11 @@ use gimli::{DwTag, constants as dw};
 
 use super::DebugInfo;
 use super::files::SourcePath;
-use super::sections::Reader;
 use super::types::is_c;
-use super::units::{Die, Unit};
+use super::units::{Die, PAID_AT_ONCE, behind};
 use crate::Error;
 use crate::ranges::RangeMap;
 use crate::text;
-
-/// Entries are paid for so many at a time.
-const PAID_AT_ONCE: u64 = 1024;
 
 /// What kind of scope a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +82,8 @@ pub(super) struct Node {
     pub(super) parent: Option<usize>,
     /// One past the last node below this one.
     pub(super) end: usize,
-    ranges: Range<usize>,
-    variables: Range<usize>,
+    ranges: Range<u32>,
+    variables: Range<u32>,
 }
 
 /// A variable, as its entry and what it completes describe it.
@@ -122,7 +118,6 @@ struct Inside {
 pub(super) struct Declared {
     /// The entry that everything that completes it leads to.
     pub(super) origin: Die,
-    pub(super) file: SourcePath,
     pub(super) line: u32,
     /// The name, without generic arguments.
     pub(super) name: Box<[u8]>,
@@ -141,6 +136,14 @@ impl Declared {
     }
 }
 
+/// The functions that a unit declares in a file.
+#[derive(Debug, Default)]
+struct OfFile {
+    /// Their lines and nodes.
+    places: Vec<(u32, usize)>,
+    declared: OnceLock<Vec<Declared>>,
+}
+
 /// The index of a unit.
 #[derive(Debug)]
 pub(super) struct Functions {
@@ -148,12 +151,12 @@ pub(super) struct Functions {
     ranges: Vec<Range<u64>>,
     /// Offsets of the entries, those of one node next to each other.
     variables: Vec<usize>,
-    described: Vec<OnceLock<Vec<Variable>>>,
+    described: Vec<OnceLock<Box<[Variable]>>>,
     /// The blocks without an address, ascending: GCC writes them so for several ranges in strict DWARF 2.
     bare: Vec<usize>,
     spans: Vec<Span>,
     inside: HashMap<usize, OnceLock<Inside>>,
-    declared: OnceLock<Vec<Declared>>,
+    declared: OnceLock<BTreeMap<SourcePath, OfFile>>,
     by_origin: OnceLock<HashMap<Die, Vec<usize>>>,
 }
 
@@ -174,7 +177,7 @@ impl Functions {
 
     /// The address ranges of a node, empty ones too.
     pub(super) fn ranges(&self, index: usize) -> &[Range<u64>] {
-        self.nodes.get(index).and_then(|node| self.ranges.get(node.ranges.clone())).unwrap_or_default()
+        self.nodes.get(index).and_then(|node| slice(&self.ranges, &node.ranges)).unwrap_or_default()
     }
 
     /// The nodes below one, at any depth, in the order of their entries.
@@ -229,6 +232,7 @@ impl<'s> DebugInfo<'s> {
     fn index_unit(&self, index: usize) -> Result<Functions, Error> {
         let unit = self.unit(index)?;
         let error = |error: gimli::Error| self.error(Die { unit: index, offset: 0 }, error);
+        let too_many = || self.error(Die { unit: index, offset: 0 }, "more than 2^32 ranges or variables");
         let (mut nodes, mut ranges): (Vec<Node>, Vec<Range<u64>>) = (Vec::new(), Vec::new());
         // The variables: the scope that each is right in, and its offset.
         let mut found: Vec<(usize, usize)> = Vec::new();
@@ -260,7 +264,8 @@ impl<'s> DebugInfo<'s> {
             }
             let tag = abbreviation.tag();
             let kind = Kind::of(tag);
-            let is_passed = abbreviation.has_children() && (is_opaque(tag) || (has_bare_types && kind == Some(Kind::Type)));
+            let is_passed =
+                abbreviation.has_children() && (is_opaque(tag) || (has_bare_types && kind == Some(Kind::Type)));
             let parent = around.last().map(|&(_, node)| node);
             if !is_passed {
                 entries.skip_attributes(abbreviation.attributes()).map_err(error)?;
@@ -293,7 +298,8 @@ impl<'s> DebugInfo<'s> {
                 around.push((depth, nodes.len()));
             }
             let end = nodes.len().saturating_add(1);
-            nodes.push(Node { offset: offset.0, kind, parent, end, ranges: first..ranges.len(), variables: 0..0 });
+            let ranges = narrow(first..ranges.len()).ok_or_else(too_many)?;
+            nodes.push(Node { offset: offset.0, kind, parent, end, ranges, variables: 0..0 });
         }
         self.pay(unpaid)?;
         let all = nodes.len();
@@ -307,14 +313,14 @@ impl<'s> DebugInfo<'s> {
         for chunk in found.chunk_by(|one, two| one.0 == two.0) {
             let end = start + chunk.len();
             if let Some(node) = chunk.first().and_then(|&(node, _)| nodes.get_mut(node)) {
-                node.variables = start..end;
+                node.variables = narrow(start..end).ok_or_else(too_many)?;
             }
             start = end;
         }
         let described = nodes.iter().map(|_| OnceLock::new()).collect();
         let mut spans = Vec::new();
         for (function, node) in nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
-            let ranges = ranges.get(node.ranges.clone()).unwrap_or_default();
+            let ranges = slice(&ranges, &node.ranges).unwrap_or_default();
             spans.extend(ranges.iter().map(|range| Span { range: range.clone(), reach: 0, function }));
         }
         spans.sort_by_key(|span| (span.range.start, span.range.end, span.function));
@@ -431,37 +437,57 @@ impl<'s> DebugInfo<'s> {
             return Ok(variables);
         }
         let mut variables = Vec::new();
-        for &offset in functions.variables.get(range).unwrap_or_default() {
+        for &offset in slice(&functions.variables, &range).unwrap_or_default() {
             let die = Die { unit, offset };
             let Some(name) = self.name(die)? else { continue };
             let (origin, declared) = (self.root_origin(die)?, self.declared(die)?);
             variables.push(Variable { die, origin, name: (*name).into(), declared });
         }
-        Ok(cell.get_or_init(|| variables))
+        Ok(cell.get_or_init(|| variables.into()))
     }
 
-    /// The functions that a unit declares a line for, by file and line.
-    pub(super) fn declared_functions(&self, unit: usize) -> Result<&[Declared], Error> {
+    /// The functions that a unit declares in a file, by line.
+    pub(super) fn declared_in(&self, unit: usize, file: &SourcePath) -> Result<&[Declared], Error> {
         let functions = self.functions(unit)?;
-        if let Some(declared) = functions.declared.get() {
+        let by_file = match functions.declared.get() {
+            Some(by_file) => by_file,
+            None => {
+                let by_file = self.declared_by_file(unit, functions)?;
+                functions.declared.get_or_init(|| by_file)
+            }
+        };
+        let Some(OfFile { places, declared: cached }) = by_file.get(file) else { return Ok(&[]) };
+        if let Some(declared) = cached.get() {
             return Ok(declared);
         }
-        let mut declared = Vec::new();
+        let place = |&(line, node): &(u32, usize)| self.declaration(unit, functions, node, line);
+        let mut declared: Vec<Declared> = places.iter().map(place).collect::<Result<_, _>>()?;
+        declared.sort_by_key(|declared| declared.line);
+        Ok(cached.get_or_init(|| declared))
+    }
+
+    fn declared_by_file(&self, unit: usize, functions: &Functions) -> Result<BTreeMap<SourcePath, OfFile>, Error> {
+        let mut by_file: BTreeMap<SourcePath, OfFile> = BTreeMap::new();
         for (index, node) in functions.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
             let die = Die { unit, offset: node.offset };
+            let names = [dw::DW_AT_abstract_origin, dw::DW_AT_decl_file, dw::DW_AT_decl_line];
+            let [origin, file, line] = self.own_attributes(die, names)?;
             // One that completes an abstract instance adds nothing to it.
-            let is_part = match self.own_attribute(die, dw::DW_AT_abstract_origin)? {
+            let is_part = match origin {
                 Some(value) => self.reference(die, &value)?.unit == unit,
                 None => false,
             };
             if is_part {
                 continue;
             }
-            let Some((file, line)) = self.declared(die)? else { continue };
-            declared.push(self.declaration(unit, functions, index, file, line)?);
+            let declared = match (file, line) {
+                (Some(file), Some(line)) => self.source_place(unit, &file, line.udata_value()),
+                _ => self.declared(die)?,
+            };
+            let Some((file, line)) = declared else { continue };
+            by_file.entry(file).or_default().places.push((line, index));
         }
-        declared.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
-        Ok(functions.declared.get_or_init(|| declared))
+        Ok(by_file)
     }
 
     /// The instances of a function in a unit, those that have code.
@@ -482,14 +508,7 @@ impl<'s> DebugInfo<'s> {
         Ok(by_origin.get(&origin).map_or(&[], Vec::as_slice))
     }
 
-    fn declaration(
-        &self,
-        unit: usize,
-        functions: &Functions,
-        index: usize,
-        file: SourcePath,
-        line: u32,
-    ) -> Result<Declared, Error> {
+    fn declaration(&self, unit: usize, functions: &Functions, index: usize, line: u32) -> Result<Declared, Error> {
         let die = Die { unit, offset: functions.node(index).map_or(0, |node| node.offset) };
         let name = self.name(die)?.map(|name| without_arguments(&name).into()).unwrap_or_default();
         let (mut within, mut is_nested) = (Vec::new(), false);
@@ -517,7 +536,7 @@ impl<'s> DebugInfo<'s> {
                 break;
             }
         }
-        Ok(Declared { origin: root, file, line, name, within, is_nested })
+        Ok(Declared { origin: root, line, name, within, is_nested })
     }
 
     /// The name of a function as its source has it, with the namespaces and types that it is in; `None` where it has none.
@@ -542,22 +561,13 @@ impl<'s> DebugInfo<'s> {
     }
 }
 
-/// The offset behind all that is in an entry whose attributes come next; `None` where it does not say. The attributes are then read.
-fn behind<'s>(
-    unit: &Unit<'s>,
-    entries: &mut gimli::EntriesRaw<'_, '_, Reader<'s>>,
-    abbreviation: &gimli::Abbreviation,
-) -> Result<Option<gimli::UnitOffset>, gimli::Error> {
-    let mut sibling = None;
-    for attribute in abbreviation.attributes() {
-        let read = entries.read_attribute(*attribute)?;
-        if let (dw::DW_AT_sibling, gimli::AttributeValue::UnitRef(offset)) = (read.name(), read.value()) {
-            sibling = Some(offset);
-        }
-    }
-    // One that leads back would lead round and round.
-    let inside = entries.next_offset().0..unit.header.length_including_self();
-    Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))
+/// A range of indices, in half the room: a large program has millions of them. `None` where they do not fit.
+fn narrow(range: Range<usize>) -> Option<Range<u32>> {
+    Some(u32::try_from(range.start).ok()?..u32::try_from(range.end).ok()?)
+}
+
+fn slice<'v, T>(values: &'v [T], range: &Range<u32>) -> Option<&'v [T]> {
+    values.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }
 
 /// A name without its generic arguments: `spawn<F, T>` is `spawn`.

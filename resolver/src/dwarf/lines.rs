@@ -3,7 +3,7 @@
 //! A program runs when its unit is first asked for rows, and for a file only those units are asked whose tables name it. Owns what a row
 //! is; which rows stand for a marker is decided in `resolve::by_line`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
@@ -25,21 +25,28 @@ pub(crate) struct Row {
     ends: bool,
 }
 
+impl Row {
+    fn position(&self) -> (u64, u32) {
+        (self.file, self.line)
+    }
+}
+
 /// The rows of a unit, ascending by address; those of one address in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     rows: Vec<Row>,
-    by_line: BTreeMap<(u64, u32), Vec<usize>>,
+    /// The indices of those that have a line, by file, line and index.
+    by_line: Vec<usize>,
 }
 
 impl Rows {
     fn new(mut rows: Vec<Row>) -> Self {
         // Where one sequence ends and another starts, the end comes first.
         rows.sort_by_key(|row| (row.address, !row.ends));
-        let mut by_line: BTreeMap<(u64, u32), Vec<usize>> = BTreeMap::new();
-        for (index, row) in rows.iter().enumerate().filter(|(_, row)| !row.ends && row.line != 0) {
-            by_line.entry((row.file, row.line)).or_default().push(index);
-        }
+        rows.shrink_to_fit();
+        let with_line = rows.iter().enumerate().filter(|(_, row)| !row.ends && row.line != 0);
+        let mut by_line: Vec<usize> = with_line.map(|(index, _)| index).collect();
+        by_line.sort_unstable_by_key(|&index| (rows.get(index).map(Row::position), index));
         Self { rows, by_line }
     }
 
@@ -49,7 +56,10 @@ impl Rows {
 
     /// The indices of the rows of a line, ascending.
     pub(crate) fn of_line(&self, file: u64, line: u32) -> &[usize] {
-        self.by_line.get(&(file, line)).map_or(&[], Vec::as_slice)
+        let position = |index: &usize| self.rows.get(*index).map(Row::position);
+        let first = self.by_line.partition_point(|index| position(index) < Some((file, line)));
+        let end = self.by_line.partition_point(|index| position(index) <= Some((file, line)));
+        self.by_line.get(first..end).unwrap_or_default()
     }
 
     /// The rows that say something about the bytes of a range: not those that another row at their address replaces.
@@ -95,7 +105,7 @@ impl DebugInfo<'_> {
 
     fn run(&self, index: usize) -> Result<Rows, Error> {
         let unit = self.unit(index)?;
-        let Some(program) = unit.line_program.clone() else { return Ok(Rows::default()) };
+        let Some(program) = self.line_program(index)? else { return Ok(Rows::default()) };
         let size = unit.encoding().address_size;
         let last = u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63);
         let mut all: Vec<Row> = Vec::new();

@@ -6,12 +6,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use gimli::constants as dw;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::DebugInfo;
 use super::files::SourcePath;
 use super::functions::{Kind, Variable};
 use super::scopes::{Position, Scope, is_file};
-use super::units::Die;
+use super::units::{Die, PAID_AT_ONCE, behind};
 use crate::Error;
 use crate::text;
 
@@ -439,34 +440,68 @@ impl DebugInfo<'_> {
         if let Some(globals) = self.globals.get() {
             return Ok(globals);
         }
+        let by_unit = (0..self.unit_count()).into_par_iter().map(|unit| self.unit_globals(unit));
         let mut globals = Globals::default();
-        for unit in 0..self.unit_count() {
-            // A unit that cannot be read defines nothing that could be.
-            let Ok(root) = self.root(unit) else { continue };
-            let mut left: Vec<(Die, Vec<Box<[u8]>>)> = vec![(root, Vec::new())];
-            while let Some((die, within)) = left.pop() {
-                let Ok(children) = self.children(die) else { continue };
-                for (child, tag) in children {
-                    match tag {
-                        dw::DW_TAG_variable => {
-                            let Some(name) = self.name(child)? else { continue };
-                            let known = self.as_static(child, within.clone())?;
-                            if !known.is_declaration {
-                                globals.statics.entry((*name).into()).or_default().push(known);
-                            }
-                        }
-                        dw::DW_TAG_namespace | dw::DW_TAG_module => {
-                            let mut within = within.clone();
-                            self.pay(1 + within.len() as u64)?;
-                            within.extend(self.name(child)?.map(|name| plain(&name)));
-                            left.push((child, within));
-                        }
-                        _ => {}
+        for (name, known) in by_unit.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            globals.statics.entry(name).or_default().push(known);
+        }
+        Ok(self.globals.get_or_init(|| globals))
+    }
+
+    /// The definitions at the top level and in the namespaces of a unit.
+    fn unit_globals(&self, index: usize) -> Result<Vec<(Box<[u8]>, Static)>, Error> {
+        let mut globals = Vec::new();
+        // A unit that cannot be read defines nothing that could be; of one that cannot be read to its end, what is before that.
+        let Ok(unit) = self.unit(index) else { return Ok(globals) };
+        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(globals) };
+        // Where `entries` was started anew behind what was passed over, its depth.
+        let mut start_depth = 0isize;
+        // The namespaces around the current entry. What is right in them is one deeper than they are, the unit's first entry is at 0.
+        let mut within: Vec<Box<[u8]>> = Vec::new();
+        let mut spaces: Vec<usize> = Vec::new();
+        let mut unpaid = 0;
+        while !entries.is_empty() {
+            unpaid += 1;
+            if unpaid == PAID_AT_ONCE {
+                self.pay(std::mem::take(&mut unpaid))?;
+            }
+            let offset = entries.next_offset();
+            let depth = start_depth.saturating_add(entries.next_depth());
+            let Ok(abbreviation) = entries.read_abbreviation() else { break };
+            let Some(abbreviation) = abbreviation else { continue };
+            let inside = usize::try_from(depth).unwrap_or(0).saturating_sub(1);
+            if inside < spaces.len() {
+                within.truncate(spaces.get(inside).copied().unwrap_or(0));
+                spaces.truncate(inside);
+            }
+            let Ok(next) = behind(unit, &mut entries, abbreviation) else { break };
+            if depth == 0 || inside > spaces.len() {
+                continue;
+            }
+            let die = Die { unit: index, offset: offset.0 };
+            match abbreviation.tag() {
+                dw::DW_TAG_variable => {
+                    let Some(name) = self.name(die)? else { continue };
+                    let known = self.as_static(die, within.clone())?;
+                    if !known.is_declaration {
+                        globals.push(((*name).into(), known));
+                    }
+                }
+                dw::DW_TAG_namespace | dw::DW_TAG_module if abbreviation.has_children() => {
+                    spaces.push(within.len());
+                    self.pay(1 + within.len() as u64)?;
+                    within.extend(self.name(die)?.map(|name| plain(&name)));
+                }
+                // What is in anything else is not looked at.
+                _ => {
+                    if let Some(again) = next.and_then(|next| unit.entries_raw(Some(next)).ok()) {
+                        (entries, start_depth) = (again, depth);
                     }
                 }
             }
         }
-        Ok(self.globals.get_or_init(|| globals))
+        self.pay(unpaid)?;
+        Ok(globals)
     }
 
     /// Names in scope that look like one that is not.

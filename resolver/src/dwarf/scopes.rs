@@ -239,10 +239,9 @@ impl DebugInfo<'_> {
         let mut holders = Vec::new();
         let mut declared = Vec::new();
         for &unit in units {
-            let all = self.declared_functions(unit)?;
-            let first = all.partition_point(|known| known.file < *file);
-            let end = all.partition_point(|known| (&known.file, known.line) <= (file, line));
-            declared.extend(all.get(first..end).unwrap_or_default());
+            let all = self.declared_in(unit, file)?;
+            let end = all.partition_point(|known| known.line <= line);
+            declared.extend(all.get(..end).unwrap_or_default());
         }
         declared.sort_by_key(|known| std::cmp::Reverse(known.line));
         let mut innermost: &[&Declared] = &[];

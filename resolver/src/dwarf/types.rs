@@ -301,10 +301,7 @@ impl<'s> DebugInfo<'s> {
 
 /// Whether a language is C, of any year.
 pub(super) fn is_c(language: gimli::DwLang) -> bool {
-    matches!(
-        language,
-        dw::DW_LANG_C89 | dw::DW_LANG_C | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17
-    )
+    matches!(language, dw::DW_LANG_C89 | dw::DW_LANG_C | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17)
 }
 
 /// Whether entries of the tag only name or qualify another type.

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use gimli::{
-    AttributeValue, DwAt, DwTag, RawRngListEntry, Reader as _, Section as _, UnitOffset, UnitSectionOffset, constants as dw,
+    AttributeValue, DwAt, DwTag, RawRngListEntry, Reader as _, Section as _, UnitOffset, UnitSectionOffset,
+    constants as dw,
 };
 
 use super::sections::{Reader, Sections};
@@ -72,6 +73,9 @@ struct Addresses {
     scanned: OnceLock<RangeMap<usize>>,
     unlisted: Vec<usize>,
 }
+
+/// Where a whole unit is read, its entries are paid for so many at a time.
+pub(super) const PAID_AT_ONCE: u64 = 1024;
 
 /// How many links from an entry to the one that it completes are followed. Compilers make three.
 const LINKS: usize = 16;
@@ -150,10 +154,15 @@ impl<'s> DebugInfo<'s> {
         self.caches.get(index).ok_or_else(|| Error::dwarf(None, "no such unit"))
     }
 
-    /// A unit, parsed.
+    /// A unit, parsed; without its line program, which [`DebugInfo::line_program`] reads.
     pub(super) fn unit(&self, index: usize) -> Result<&Unit<'s>, Error> {
         let slot = self.units.get(index).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
-        let unit = slot.unit.get_or_init(|| self.dwarf.unit(slot.header));
+        let unit = slot.unit.get_or_init(|| {
+            let mut unit = self.dwarf.unit(slot.header)?;
+            // Its tables are large, and needed no more than twice.
+            unit.line_program = None;
+            Ok(unit)
+        });
         unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), &error.to_string()))
     }
 
@@ -163,6 +172,12 @@ impl<'s> DebugInfo<'s> {
         let slot = self.units.get(index).ok_or(gimli::Error::NoEntryAtGivenOffset)?;
         let abbreviations = self.abbreviation_of_root(&slot.header)?;
         Unit::new_with_abbreviations(&self.dwarf, slot.header, Arc::new(abbreviations))
+    }
+
+    /// The line program of a unit; `None` where it has none.
+    pub(super) fn line_program(&self, index: usize) -> Result<Option<gimli::IncompleteLineProgram<Reader<'s>>>, Error> {
+        let alone = self.unit_alone(index);
+        Ok(alone.map_err(|error| Error::dwarf(None, &format!("unit {index}: {error}")))?.line_program)
     }
 
     /// The abbreviation of a unit's first entry, found without making anything of those before it (DWARF 5, 7.5.3).
@@ -285,16 +300,37 @@ impl<'s> DebugInfo<'s> {
         entry.attr_value(name).map_err(|error| self.error(die, error))
     }
 
+    /// Attributes of the entry itself, in one pass over it.
+    pub(super) fn own_attributes<const N: usize>(
+        &self,
+        die: Die,
+        names: [DwAt; N],
+    ) -> Result<[Option<Value<'s>>; N], Error> {
+        let (_, entry) = self.entry(die)?;
+        let mut values = [const { None }; N];
+        let mut attributes = entry.attrs();
+        while let Some(attribute) = attributes.next().map_err(|error| self.error(die, error))? {
+            for (name, value) in names.iter().zip(&mut values) {
+                if attribute.name() == *name && value.is_none() {
+                    *value = Some(attribute.value());
+                }
+            }
+        }
+        Ok(values)
+    }
+
     /// An attribute of the entry, or of what it completes (`DW_AT_abstract_origin`, `DW_AT_specification`; DWARF 5, 2.13.2 and 3.3.8), with
     /// the entry that has it: its unit is what strings, addresses and references in the value belong to.
     pub(super) fn attribute(&self, die: Die, name: DwAt) -> Result<Option<(Die, Value<'s>)>, Error> {
         let mut die = die;
         for _ in 0..LINKS {
-            if let Some(value) = self.own_attribute(die, name)? {
+            let [value, origin, specification] =
+                self.own_attributes(die, [name, dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
+            if let Some(value) = value {
                 return Ok(Some((die, value)));
             }
-            match self.origin(die)? {
-                Some(origin) => die = origin,
+            match origin.or(specification) {
+                Some(origin) => die = self.reference(die, &origin)?,
                 None => return Ok(None),
             }
         }
@@ -303,12 +339,8 @@ impl<'s> DebugInfo<'s> {
 
     /// What an entry completes; `None` for one that stands for itself.
     pub(super) fn origin(&self, die: Die) -> Result<Option<Die>, Error> {
-        for name in [dw::DW_AT_abstract_origin, dw::DW_AT_specification] {
-            if let Some(value) = self.own_attribute(die, name)? {
-                return self.reference(die, &value).map(Some);
-            }
-        }
-        Ok(None)
+        let [origin, specification] = self.own_attributes(die, [dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
+        origin.or(specification).map(|origin| self.reference(die, &origin)).transpose()
     }
 
     /// The entry that everything that completes it leads to: an abstract instance or a declaration.
@@ -475,6 +507,29 @@ impl<'s> DebugInfo<'s> {
         let header = &self.units.get(unit).ok_or_else(|| Error::dwarf(None, "no such unit"))?.header;
         Ok(Die { unit, offset: header.header_size() })
     }
+}
+
+/// Reads over the attributes of an entry: the offset behind all that is in it, where it says that (`DW_AT_sibling`).
+pub(super) fn behind<'s>(
+    unit: &Unit<'s>,
+    entries: &mut gimli::EntriesRaw<'_, '_, Reader<'s>>,
+    abbreviation: &gimli::Abbreviation,
+) -> Result<Option<UnitOffset>, gimli::Error> {
+    let attributes = abbreviation.attributes();
+    if !attributes.iter().any(|attribute| attribute.name() == dw::DW_AT_sibling) {
+        entries.skip_attributes(attributes)?;
+        return Ok(None);
+    }
+    let mut sibling = None;
+    for attribute in attributes {
+        let read = entries.read_attribute(*attribute)?;
+        if let (dw::DW_AT_sibling, AttributeValue::UnitRef(offset)) = (read.name(), read.value()) {
+            sibling = Some(offset);
+        }
+    }
+    // One that leads back would lead round and round.
+    let inside = entries.next_offset().0..unit.header.length_including_self();
+    Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))
 }
 
 fn info_offset(header: &gimli::UnitHeader<Reader<'_>>) -> SectionOffset {

@@ -96,12 +96,7 @@ impl Finish<'_, '_, '_> {
         Begun { file: self.joined.texts.text(raw.file), raw, described, kept }
     }
 
-    fn marker(
-        &mut self,
-        begun: Begun,
-        around: Vec<Result<Surroundings, Error>>,
-        sites_are_known: bool,
-    ) -> Marker {
+    fn marker(&mut self, begun: Begun, around: Vec<Result<Surroundings, Error>>, sites_are_known: bool) -> Marker {
         let Begun { raw, file, described, kept } = begun;
         let survival = match (raw.sites.first(), sites_are_known) {
             (Some(RawSite { pc: Some(_), .. }), _) => Some(Survival::Live),

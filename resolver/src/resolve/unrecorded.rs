@@ -21,8 +21,7 @@ pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostic
     if let Err(error) = debug.find_files(&files) {
         return diagnostics.error(&error);
     }
-    let found: Vec<_> =
-        unrecorded.par_iter().map(|marker| debug.line(&texts.text(marker.file), marker.line)).collect();
+    let found: Vec<_> = unrecorded.par_iter().map(|marker| debug.line(&texts.text(marker.file), marker.line)).collect();
     for (marker, found) in unrecorded.iter_mut().zip(found) {
         match found {
             Ok(found) => {
