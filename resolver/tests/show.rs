@@ -340,7 +340,7 @@ fn a_list_has_variables_and_sites_in_short() {
         rest
       sites:
         0x1010  file 0x10  run()+0x10  queue.c:12:5  scope ended
-          inlined submit into drain at queue.c:40, drain into run()
+          inlined submit into drain at queue.c:40, into run()
           self.queue.depth  in *(%rdi+0x18) (usize)
           tag               kept in %esi (4 bytes, signed)
         0x1040  file 0x40  run()+0x40  queue.c:12:5  nearest, line 14

@@ -212,6 +212,13 @@ impl DebugInfo<'_> {
         Ok(UnitFiles { files })
     }
 
+    /// The path of a file as the compiler of a unit was given it: without the folder that it ran in.
+    pub(super) fn as_written(&self, unit: usize, file: &SourcePath) -> Arc<str> {
+        let folder = self.unit(unit).ok().and_then(|unit| unit.comp_dir).map(|folder| text::from_bytes(folder.slice()));
+        let inside = folder.and_then(|folder| file.text.strip_prefix(&*folder)?.strip_prefix('/'));
+        inside.map_or_else(|| Arc::clone(&file.text), Arc::from)
+    }
+
     /// The file and line at which an entry, or what it completes, is declared; `None` where it does not say.
     pub(super) fn declared(&self, die: Die) -> Result<Option<(SourcePath, u32)>, Error> {
         self.position(die, dw::DW_AT_decl_file, dw::DW_AT_decl_line)

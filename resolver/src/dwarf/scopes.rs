@@ -53,7 +53,8 @@ pub struct ScopeFrame {
     pub decl_file: Option<Arc<str>>,
     /// The line, from 1.
     pub decl_line: Option<u32>,
-    /// The file of the call that was inlined; `None` for the function out of line.
+    /// The file of the call that was inlined, relative to the folder that the compiler ran in where it is below it, as the marker's own file
+    /// is; `None` for the function out of line.
     pub call_file: Option<Arc<str>>,
     /// The line of the call, from 1.
     pub call_line: Option<u32>,
@@ -524,7 +525,7 @@ impl DebugInfo<'_> {
             instance,
             decl_file: declared.as_ref().map(|(file, _)| Arc::clone(file.as_str())),
             decl_line: declared.map(|(_, line)| line),
-            call_file: call.as_ref().map(|(file, _)| Arc::clone(file.as_str())),
+            call_file: call.as_ref().map(|(file, _)| self.as_written(instance.unit, file)),
             call_line: call.map(|(_, line)| line),
             call_column: column.and_then(|column| u32::try_from(column).ok()),
             blocks,

@@ -191,8 +191,8 @@ impl Page<'_> {
         if let Some(symbol) = site.symbol.as_deref().filter(|symbol| Some(*symbol) != site.function.as_deref()) {
             self.field(4, "symbol", style::PLAIN, &shown(symbol))?;
         }
-        for (index, sentence) in words::inlined(site).iter().enumerate() {
-            self.field(4, if index == 0 { "inlined" } else { "" }, style::PLAIN, sentence)?;
+        for (index, (inlined, into)) in words::inlined(site).iter().enumerate() {
+            self.field(4, if index == 0 { "inlined" } else { "" }, style::PLAIN, &format!("{inlined} {into}"))?;
         }
         let (style, origin) = origin(marker, site);
         self.field(4, "origin", style, &origin)?;

@@ -35,8 +35,10 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Res
         for (site, line) in row.sites.iter().zip(&lines) {
             write_site(out, line, widths, site.place.is_none(), colour)?;
             let inlined = words::inlined(site);
-            if !inlined.is_empty() {
-                writeln!(out, "          inlined {}", inlined.join(", "))?;
+            if let Some((innermost, _)) = inlined.first() {
+                // Each name once: what a function was inlined into is what was inlined next.
+                let outward: Vec<&str> = inlined.iter().map(|(_, into)| into.as_str()).collect();
+                writeln!(out, "          inlined {innermost} {}", outward.join(", "))?;
             }
             let differing = site.args.iter().zip(&agree).filter(|(_, agree)| !**agree && site.place.is_some());
             for (argument, _) in differing {

@@ -55,8 +55,8 @@ pub(super) fn remarks(site: &Site) -> Vec<String> {
     remarks
 }
 
-/// One sentence for each inlined function of a site, innermost first: which function the call stood in, and where.
-pub(super) fn inlined(site: &Site) -> Vec<String> {
+/// Each inlined function of a site, innermost first, and `into` which function it was inlined, and where the call stood.
+pub(super) fn inlined(site: &Site) -> Vec<(String, String)> {
     let outer = site.inlined.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([site.function.as_ref()]);
     let sentence = |(inlined, outer): (&Inlined, Option<&Arc<str>>)| {
         let into = outer.map_or_else(|| "a function without a name".into(), |outer| shown(outer));
@@ -66,7 +66,7 @@ pub(super) fn inlined(site: &Site) -> Vec<String> {
             (None, Some(line)) => format!(" at line {line}"),
             (None, None) => String::new(),
         };
-        format!("{} into {into}{at}", shown(&inlined.function))
+        (shown(&inlined.function).into_owned(), format!("into {into}{at}"))
     };
     site.inlined.iter().zip(outer).map(sentence).collect()
 }
