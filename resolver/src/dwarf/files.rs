@@ -117,6 +117,9 @@ pub(super) struct UnitFiles {
     files: Vec<Option<SourcePath>>,
 }
 
+/// A unit, or a table, by its number or offset, and those of the wanted names that it has.
+type Naming<'n> = (usize, Vec<&'n [u8]>);
+
 /// More files than this are read of no unit.
 const MOST: usize = 1 << 20;
 
@@ -150,7 +153,7 @@ impl DebugInfo<'_> {
 
     /// The units whose tables name a file that ends in one of `lasts`, in their order, each with those that it names: without putting
     /// names together. Type units share the table of the unit that they come with, of which only the first counts.
-    pub(super) fn naming<'n>(&self, lasts: &HashSet<&'n [u8]>) -> Result<Vec<(usize, Vec<&'n [u8]>)>, Error> {
+    pub(super) fn naming<'n>(&self, lasts: &HashSet<&'n [u8]>) -> Result<Vec<Naming<'n>>, Error> {
         let named = (0..self.unit_count()).into_par_iter().map(|unit| self.named_in(unit, lasts));
         let named: Vec<_> = named.collect::<Result<_, _>>()?;
         let mut tables = HashSet::new();
@@ -160,7 +163,7 @@ impl DebugInfo<'_> {
     }
 
     /// Which of `lasts` the table of a unit names, and where that table is; `None` where it names none.
-    fn named_in<'n>(&self, index: usize, lasts: &HashSet<&'n [u8]>) -> Result<Option<(usize, Vec<&'n [u8]>)>, Error> {
+    fn named_in<'n>(&self, index: usize, lasts: &HashSet<&'n [u8]>) -> Result<Option<Naming<'n>>, Error> {
         let Ok(unit) = self.unit_alone(index) else { return Ok(None) };
         let Some(program) = &unit.line_program else { return Ok(None) };
         let files = program.header().file_names();

@@ -60,6 +60,9 @@ struct Static {
     is_external: bool,
 }
 
+/// A definition, by its name.
+type Global = (Box<[u8]>, Static);
+
 /// Where a function is.
 #[derive(Debug)]
 struct Around {
@@ -449,7 +452,7 @@ impl DebugInfo<'_> {
     }
 
     /// The definitions at the top level and in the namespaces of a unit.
-    fn unit_globals(&self, index: usize) -> Result<Vec<(Box<[u8]>, Static)>, Error> {
+    fn unit_globals(&self, index: usize) -> Result<Vec<Global>, Error> {
         let mut globals = Vec::new();
         // A unit that cannot be read defines nothing that could be; of one that cannot be read to its end, what is before that.
         let Ok(unit) = self.unit(index) else { return Ok(globals) };

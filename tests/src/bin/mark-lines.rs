@@ -1,9 +1,9 @@
 //! Marks lines of an image as C code was marked in 2008, for measuring how readers find them: `mark-lines IMAGE COUNT OUT [UNITS]`.
 //!
-//! `COUNT` declarations without site records, each on a line that has code, with two variables of the function around it as arguments.
-//! They are taken from the debug information by a reader of its own, evenly from all units in C, or from the first so many of an even choice. `OUT` is a
-//! copy with the section, made by objcopy; `OUT.lines` says which lines were taken: name, file, line, both variables and the
-//! function's addresses, separated by tabs.
+//! `COUNT` declarations without site records, each on a line that has code, with two variables of the function around it as
+//! arguments. They are taken from the debug information by a reader of its own, evenly from all units in C, or from `UNITS` of them.
+//! `OUT` is a copy with the section, made by objcopy; `OUT.lines` says which lines were taken: name, file, line, both variables and
+//! the function's start, end and offset in `.debug_info`, separated by tabs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -23,7 +23,8 @@ struct Line {
     file: String,
     line: u64,
     variables: [String; 2],
-    function: [u64; 2],
+    /// Where its function starts, ends, and is described in `.debug_info`.
+    function: [u64; 3],
 }
 
 fn main() {
@@ -58,8 +59,9 @@ fn main() {
         };
         declaration.write(&mut declarations);
         let [first, second] = variables;
-        let [start, end] = function;
-        writeln!(listing, "{name}\t{file}\t{line}\t{first}\t{second}\t{start:#x}\t{end:#x}").expect("a string grows");
+        let [start, end, entry] = function;
+        writeln!(listing, "{name}\t{file}\t{line}\t{first}\t{second}\t{start:#x}\t{end:#x}\t{entry:#x}")
+            .expect("a string grows");
     }
     let section = format!("{out}.declarations");
     for (path, contents) in [(&section, &declarations[..]), (&format!("{out}.lines"), listing.as_bytes())] {
@@ -174,11 +176,13 @@ fn lines_of(
         }
     }
     rows.sort_unstable();
+    let unit_start = unit.header.offset().as_debug_info_offset()?.0;
     let mut lines = BTreeSet::new();
     let mut tree = unit.entries_tree(None).ok()?;
     let mut functions = tree.root().ok()?.children();
     while let Ok(Some(function)) = functions.next() {
         let entry = function.entry();
+        let described_at = unit_start.saturating_add(entry.offset().0) as u64;
         if entry.tag() != dw::DW_TAG_subprogram {
             continue;
         }
@@ -204,7 +208,7 @@ fn lines_of(
                 variables.push((text(name), line));
             }
         }
-        let function = [low, low.saturating_add(size)];
+        let function = [low, low.saturating_add(size), described_at];
         let first = rows.partition_point(|(address, _)| *address <= function[0]);
         for &(_, line) in rows[first..].iter().take_while(|(address, _)| *address < function[1]) {
             let declared: Vec<&String> =
