@@ -12,7 +12,7 @@ fuzz_target!(|format: &[u8]| {
             Ok(Piece::Literal(range) | Piece::Percent(range)) => range,
             Ok(Piece::Conversion(conversion)) => {
                 assert!(conversion.stars() <= 2);
-                conversion::accepts(conversion.length, conversion.specifier);
+                let _ = conversion::accepts(conversion.length, conversion.specifier);
                 conversion.range
             }
             Err(error) => error.range,

@@ -420,7 +420,7 @@ impl<'s> Run<'_, '_, 's> {
 
     fn indexed(&self, unit: Option<usize>, index: gimli::DebugAddrIndex) -> Result<u64, Refusal> {
         let unit = unit.ok_or_else(|| Refusal::malformed("an index of an address outside of any unit"))?;
-        Ok(self.reading.info.dwarf.address(self.reading.info.unit(unit)?, index)?)
+        Ok(self.reading.info.address(self.reading.info.unit(unit)?, index)?)
     }
 
     /// `DW_OP_call2` and its like: the operations of another entry's location stand in the place of the call.

@@ -129,6 +129,11 @@ impl UnitFiles {
         self.files.get(usize::try_from(number).ok()?)?.as_ref()
     }
 
+    /// How many numbers there are.
+    pub(super) fn count(&self) -> usize {
+        self.files.len()
+    }
+
     /// All, with their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &SourcePath)> {
         self.files.iter().enumerate().filter_map(|(number, file)| Some((number as u64, file.as_ref()?)))
@@ -164,13 +169,16 @@ impl DebugInfo<'_> {
 
     /// Which of `lasts` the table of a unit names, and where that table is; `None` where it names none.
     fn named_in<'n>(&self, index: usize, lasts: &HashSet<&'n [u8]>) -> Result<Option<Naming<'n>>, Error> {
-        let Ok(unit) = self.unit_alone(index) else { return Ok(None) };
+        let Ok(unit) = self.unit_alone(index) else {
+            self.still_paid()?;
+            return Ok(None);
+        };
         let Some(program) = &unit.line_program else { return Ok(None) };
         let files = program.header().file_names();
         self.pay(1 + files.len() as u64 / 16)?;
         let mut named = Vec::new();
         for file in files {
-            let Ok(name) = self.dwarf.attr_string(&unit, file.path_name()) else { continue };
+            let Ok(name) = self.text(&unit, file.path_name()) else { continue };
             let last = name.slice().rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default();
             named.extend(lasts.get(last));
         }
@@ -183,7 +191,7 @@ impl DebugInfo<'_> {
         let unit = self.unit(index)?;
         let Some(program) = self.line_program(index)? else { return Ok(UnitFiles::default()) };
         let header = program.header();
-        let string = |value| self.dwarf.attr_string(unit, value).ok().map(|string| text::from_bytes(string.slice()));
+        let string = |value| self.text(unit, value).ok().map(|string| text::from_bytes(string.slice()));
         let compiled_in = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
         // Numbers start at 1 before DWARF 5; there 0 is the unit's own file, which the header does not name.
         let first = usize::from(header.version() < 5);
@@ -209,7 +217,7 @@ impl DebugInfo<'_> {
                 }
             });
             // Long directories that many files share make a small table large.
-            self.pay(path.as_ref().map_or(0, |path| path.text.len() as u64 / 16))?;
+            self.pay(path.as_ref().map_or(0, |path| path.text.len() as u64 / 4))?;
             files.push(path);
         }
         Ok(UnitFiles { files })

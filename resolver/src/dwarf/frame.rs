@@ -4,8 +4,12 @@
 //! nothing.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 
-use gimli::{CfaRule, CieOrFde, EndianSlice, RegisterRule, UnwindOffset, UnwindSection, constants as dw};
+use gimli::{
+    CfaRule, CieOrFde, CommonInformationEntry, EndianSlice, RegisterRule, UnwindOffset, UnwindSection, constants as dw,
+};
 
 use super::expression::{Around, Reading, Refusal};
 use super::location_list::Described;
@@ -184,9 +188,18 @@ where
 {
     let mut ranges = Vec::new();
     let mut entries = section.entries(bases);
+    // Many entries share a common one, which may be long: each is read once.
+    let mut common = HashMap::new();
     while let Ok(Some(entry)) = entries.next() {
         let CieOrFde::Fde(partial) = entry else { continue };
-        let Ok(fde) = partial.parse(S::cie_from_offset) else { continue };
+        let Ok(fde) = partial.parse(|section, bases, offset| match common.entry(UnwindOffset::into(offset)) {
+            MapEntry::Occupied(known) => Ok(CommonInformationEntry::clone(known.get())),
+            MapEntry::Vacant(vacant) => section.cie_from_offset(bases, offset).inspect(|cie| {
+                vacant.insert(cie.clone());
+            }),
+        }) else {
+            continue;
+        };
         ranges.push((fde.initial_address()..fde.end_address(), Reverse(fde.offset()), fde.offset()));
     }
     RangeMap::new(&ranges)

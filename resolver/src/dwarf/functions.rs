@@ -3,7 +3,7 @@
 //! One pass over the unit makes the index, however many markers ask. It leaves to `scopes` which of several instances a marker is in, and
 //! to `names` which variable a name means.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -80,6 +80,8 @@ pub(super) struct Node {
     pub(super) offset: usize,
     pub(super) kind: Kind,
     pub(super) parent: Option<usize>,
+    /// The instance of a function that it is in, itself where it is one.
+    instance: Option<usize>,
     /// One past the last node below this one.
     pub(super) end: usize,
     ranges: Range<u32>,
@@ -196,25 +198,15 @@ impl Functions {
 
     /// The instance that a node is in: the node itself, or the nearest one around it that is a function or an inlined instance.
     pub(super) fn instance(&self, index: usize) -> Option<usize> {
-        let mut index = index;
-        loop {
-            let node = self.nodes.get(index)?;
-            if node.kind.is_instance() {
-                return Some(index);
-            }
-            if node.kind != Kind::Block {
-                return None;
-            }
-            index = node.parent?;
-        }
+        self.nodes.get(index)?.instance
     }
 
-    /// The out-of-line functions that hold an address, or end there.
-    fn spans_at(&self, address: u64) -> impl Iterator<Item = usize> {
+    /// The out-of-line functions that hold an address, or end there; `None` for others that had to be looked at.
+    fn spans_at(&self, address: u64) -> impl Iterator<Item = Option<usize>> {
         let after = self.spans.partition_point(|span| span.range.start <= address);
         let before = self.spans.get(..after).unwrap_or_default();
         let near = before.iter().rev().take_while(move |span| span.reach >= address);
-        near.filter(move |span| span.range.end >= address).map(|span| span.function)
+        near.map(move |span| (span.range.end >= address).then_some(span.function))
     }
 }
 
@@ -249,7 +241,7 @@ impl<'s> DebugInfo<'s> {
             let depth = start_depth.saturating_add(entries.next_depth());
             let Some(abbreviation) = entries.read_abbreviation().map_err(error)? else { continue };
             unpaid += 1;
-            if unpaid == PAID_AT_ONCE {
+            if unpaid >= PAID_AT_ONCE {
                 self.pay(std::mem::take(&mut unpaid))?;
             }
             while let Some(&(last, node)) = around.last() {
@@ -298,8 +290,12 @@ impl<'s> DebugInfo<'s> {
                 around.push((depth, nodes.len()));
             }
             let end = nodes.len().saturating_add(1);
+            let instance = match kind {
+                Kind::Block => parent.and_then(|parent| nodes.get(parent)?.instance),
+                _ => kind.is_instance().then_some(nodes.len()),
+            };
             let ranges = narrow(first..ranges.len()).ok_or_else(too_many)?;
-            nodes.push(Node { offset: offset.0, kind, parent, end, ranges, variables: 0..0 });
+            nodes.push(Node { offset: offset.0, kind, parent, instance, end, ranges, variables: 0..0 });
         }
         self.pay(unpaid)?;
         let all = nodes.len();
@@ -351,11 +347,10 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn scopes_around(&self, unit: usize, address: u64) -> Result<Vec<(usize, Vec<usize>)>, Error> {
         let functions = self.functions(unit)?;
         let mut around: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut known = HashSet::new();
         for function in functions.spans_at(address) {
             self.pay(1)?;
-            if around.iter().any(|(known, _)| *known == function) {
-                continue;
-            }
+            let Some(function) = function.filter(|function| known.insert(*function)) else { continue };
             let Some(inside) = self.inside_of(functions, function)? else { continue };
             let mut nodes = BTreeSet::from([function]);
             let first = inside.empty.partition_point(|&(at, _)| at < address);

@@ -165,9 +165,10 @@ impl DebugInfo<'_> {
 
     fn search_file(&self, name: &SourcePath, units: &[usize]) -> Result<Matched, Error> {
         let mut candidates = Vec::new();
+        self.still_paid()?;
         for &unit in units {
-            self.pay(1)?;
             let files = self.unit_files(unit)?;
+            self.pay(1 + files.count() as u64 / 16)?;
             for (agreement, number) in files.matching(name) {
                 if let (Some(path), true) = (files.get(number), agreement >= Agreement::Tail(2)) {
                     candidates.push((agreement, (path.clone(), unit, number)));

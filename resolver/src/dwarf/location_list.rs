@@ -70,7 +70,12 @@ impl<'s> DebugInfo<'s> {
             AttributeValue::Exprloc(expression) => Ok(Listed::Single(*expression)),
             AttributeValue::Block(block) => Ok(Listed::Single(Expression(*block))),
             AttributeValue::LocationListsRef(_) | AttributeValue::DebugLocListsIndex(_) => {
-                let offset = self.dwarf.attr_locations_offset(unit, *value);
+                let offset = match value {
+                    AttributeValue::DebugLocListsIndex(index) => self
+                        .list_offset(unit, ".debug_loclists", unit.loclists_base.0, index.0)
+                        .map(|offset| Some(LocationListsOffset(offset))),
+                    value => self.dwarf.attr_locations_offset(unit, *value),
+                };
                 let offset = offset.map_err(|error| self.error(from, error))?;
                 let offset = offset.ok_or_else(|| self.error(from, "a location list that is nowhere"))?;
                 self.list(from, unit, offset).map(Listed::List)
@@ -117,7 +122,7 @@ impl<'s> List<'s> {
         let reader = &mut self.reader;
         let indexed = |reader: &mut Reader<'s>| {
             let index = reader.read_uleb128()?;
-            info.dwarf.address(unit, DebugAddrIndex(usize::try_from(index).unwrap_or(usize::MAX)))
+            info.address(unit, DebugAddrIndex(usize::try_from(index).unwrap_or(usize::MAX)))
         };
         let (begin, end) = match gimli::DwLle(reader.read_u8()?) {
             dw::DW_LLE_end_of_list => return Ok(false),

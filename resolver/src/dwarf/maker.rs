@@ -1,5 +1,6 @@
 //! Debug information made in memory, for the tests of this folder.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use gimli::constants::{self as dw, DwAt, DwTag};
@@ -8,7 +9,10 @@ use gimli::write::{
 };
 use gimli::{Encoding, Format, LineEncoding, LittleEndian};
 
+use simple_markers_record::ByteOrder;
+
 use super::Sections;
+use crate::location::Processor;
 
 /// One unit, of `/src/a.c`.
 pub(super) struct Maker {
@@ -122,6 +126,7 @@ impl Maker {
             Ok(())
         });
         assert_eq!(all, Ok(()));
-        Sections::of(bytes)
+        let parts = bytes.into_iter().map(|(name, bytes)| (name, Cow::Owned(bytes)));
+        Sections::from_parts(parts, ByteOrder::Little, Processor::X86_64, 8)
     }
 }

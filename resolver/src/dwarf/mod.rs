@@ -2,6 +2,7 @@
 //!
 //! Owns gimli; no type of its leaves this folder. It knows nothing of markers: it answers for addresses, names, files and lines.
 
+mod aranges;
 mod describe;
 mod entry_value;
 mod expression;
@@ -18,6 +19,7 @@ mod rust_types;
 mod scopes;
 mod sections;
 mod steps;
+mod tables;
 #[cfg(test)]
 mod testing;
 mod type_names;

@@ -455,7 +455,11 @@ impl DebugInfo<'_> {
     fn unit_globals(&self, index: usize) -> Result<Vec<Global>, Error> {
         let mut globals = Vec::new();
         // A unit that cannot be read defines nothing that could be; of one that cannot be read to its end, what is before that.
-        let Ok(unit) = self.unit(index) else { return Ok(globals) };
+        let Ok(unit) = self.unit(index) else {
+            // Unless there is no work left: half of the statics would be a wrong answer.
+            self.still_paid()?;
+            return Ok(globals);
+        };
         let Ok(mut entries) = unit.entries_raw(None) else { return Ok(globals) };
         // Where `entries` was started anew behind what was passed over, its depth.
         let mut start_depth = 0isize;
@@ -465,7 +469,7 @@ impl DebugInfo<'_> {
         let mut unpaid = 0;
         while !entries.is_empty() {
             unpaid += 1;
-            if unpaid == PAID_AT_ONCE {
+            if unpaid >= PAID_AT_ONCE {
                 self.pay(std::mem::take(&mut unpaid))?;
             }
             let offset = entries.next_offset();
@@ -485,6 +489,8 @@ impl DebugInfo<'_> {
             match abbreviation.tag() {
                 dw::DW_TAG_variable => {
                     let Some(name) = self.name(die)? else { continue };
+                    // The names are copied.
+                    unpaid += 4 * within.len() as u64;
                     let known = self.as_static(die, within.clone())?;
                     if !known.is_declaration {
                         globals.push(((*name).into(), known));

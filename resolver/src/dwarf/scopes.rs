@@ -12,8 +12,8 @@
 //!
 //! What cannot be told apart stays in the answer as several positions, and `names` answers only what is the same from all of them.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError};
 
 use gimli::constants as dw;
 
@@ -118,11 +118,13 @@ impl DebugInfo<'_> {
         let is_holder = |candidate: &&Candidate, key: &(SourcePath, u32)| candidate.declared.as_ref() == Some(key);
         let mut chosen: Vec<&Candidate> = Vec::new();
         for (index, key) in keys.iter().enumerate() {
+            self.pay(candidates.len() as u64)?;
             let here: Vec<&Candidate> = candidates.iter().filter(|candidate| is_holder(candidate, key)).collect();
             if here.is_empty() {
                 continue;
             }
             let outer_keys = keys.get(index + 1..).unwrap_or_default();
+            self.pay((outer_keys.len() as u64).saturating_mul(candidates.len() as u64))?;
             let outer: Vec<&Candidate> =
                 candidates.iter().filter(|candidate| outer_keys.iter().any(|key| is_holder(candidate, key))).collect();
             if outer.is_empty() {
@@ -390,9 +392,12 @@ impl DebugInfo<'_> {
         let is_partial = self.unit(unit)?.header.version() == 2;
         let all = if is_partial { functions.below(candidate.node) } else { 0..0 };
         let bare = functions.bare_below(candidate.node);
-        self.pay(bare.len() as u64 + all.len() as u64)?;
-        let elsewhere = bare.iter().copied().chain(all).filter(|node| candidate.around.binary_search(node).is_err());
-        let there = candidate.around.iter().map(|&node| (node, true));
+        // What stands before the candidate is not below it.
+        let first = candidate.around.partition_point(|&node| node <= candidate.node);
+        let around = candidate.around.get(first..).unwrap_or_default();
+        self.pay((bare.len() as u64).saturating_add(all.len() as u64).saturating_add(around.len() as u64))?;
+        let elsewhere = bare.iter().copied().chain(all).filter(|node| around.binary_search(node).is_err());
+        let there = around.iter().map(|&node| (node, true));
         let mut blocks: Vec<(usize, bool, usize)> = there
             .chain(elsewhere.map(|node| (node, false)))
             .filter_map(|(node, is_there)| {
@@ -436,15 +441,40 @@ impl DebugInfo<'_> {
         possible.reverse();
         possible.sort_by_key(|&node| match lies(functions, node, pc.0) {
             Lies::Empty => 0,
-            Lies::Around | Lies::Behind if candidate.around.contains(&node) => 1,
+            Lies::Around | Lies::Behind if around.binary_search(&node).is_ok() => 1,
             _ => 2,
         });
         possible.push(certain);
         Ok(possible)
     }
 
-    /// The lines that are known to be in a scope and in no function inlined into it, but not in `except`, a scope below it.
-    fn own_lines(&self, unit: usize, node: usize, except: Option<usize>, name: &SourcePath) -> Result<OwnLines, Error> {
+    /// The lines that are known to be in a scope and in no function inlined into it, but not in `except`, a scope below it. Each marker of
+    /// a function asks for the same ones.
+    fn own_lines(
+        &self,
+        unit: usize,
+        node: usize,
+        except: Option<usize>,
+        name: &SourcePath,
+    ) -> Result<Arc<OwnLines>, Error> {
+        self.pay(1)?;
+        let known = || self.own_lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (unit, node, except, name.clone());
+        if let Some(lines) = known().get(&key) {
+            return Ok(Arc::clone(lines));
+        }
+        let lines = Arc::new(self.find_lines(unit, node, except, name)?);
+        known().insert(key, Arc::clone(&lines));
+        Ok(lines)
+    }
+
+    fn find_lines(
+        &self,
+        unit: usize,
+        node: usize,
+        except: Option<usize>,
+        name: &SourcePath,
+    ) -> Result<OwnLines, Error> {
         let functions = self.functions(unit)?;
         let mut lines = OwnLines::default();
         let (below, mut next) = (functions.below(node), node);
@@ -556,9 +586,12 @@ pub(crate) enum NoLine {
     BlockEnds,
 }
 
+/// The lines of scopes that were asked for: by unit, scope, the scope below it that is left out, and file.
+pub(super) type KnownLines = HashMap<(usize, usize, Option<usize>, SourcePath), Arc<OwnLines>>;
+
 /// The lines of a scope, in the marker's file.
 #[derive(Debug, Default)]
-struct OwnLines {
+pub(super) struct OwnLines {
     /// On which variables are declared.
     variables: BTreeSet<u32>,
     /// Of its code, and of the calls that were inlined.

@@ -102,16 +102,19 @@ impl<'data> Sections<'data> {
         })
     }
 
-    /// Sections of a little-endian x86-64 image.
-    #[cfg(test)]
-    pub(super) fn of(sections: HashMap<&'static str, Vec<u8>>) -> Self {
-        Self {
-            sections: sections.into_iter().map(|(name, bytes)| (name, Cow::Owned(bytes))).collect(),
-            bases: [None; 3],
-            endian: RunTimeEndian::Little,
-            processor: Processor::X86_64,
-            address_size: 8,
-        }
+    /// Sections from their bytes, by name (`.debug_info`), as they are in a linked image; those that are not given are empty.
+    #[must_use]
+    pub fn from_parts(
+        parts: impl IntoIterator<Item = (&'static str, Cow<'data, [u8]>)>,
+        order: ByteOrder,
+        processor: Processor,
+        address_size: u8,
+    ) -> Self {
+        let endian = match order {
+            ByteOrder::Little => RunTimeEndian::Little,
+            ByteOrder::Big => RunTimeEndian::Big,
+        };
+        Self { sections: parts.into_iter().collect(), bases: [None; 3], endian, processor, address_size }
     }
 
     /// Whether there is any debug information.

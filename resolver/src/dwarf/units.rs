@@ -9,10 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gimli::{
-    AttributeValue, DwAt, DwTag, RawRngListEntry, Reader as _, Section as _, UnitOffset, UnitSectionOffset,
-    constants as dw,
-};
+use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, UnitOffset, UnitSectionOffset, constants as dw};
 
 use super::sections::{Reader, Sections};
 use crate::Error;
@@ -42,6 +39,11 @@ pub struct DebugInfo<'s> {
     pub(super) frames: OnceLock<super::frame::Frames>,
     /// Steps that are left; negative once they are spent.
     budget: AtomicI64,
+    /// The tables of abbreviations, by offset; units share them.
+    pub(super) abbreviations: Mutex<HashMap<usize, Arc<gimli::Abbreviations>>>,
+    /// The units of types, by signature; of equal ones the first.
+    types: OnceLock<HashMap<u64, Die>>,
+    pub(super) own_lines: Mutex<super::scopes::KnownLines>,
     caches: Vec<UnitCache<'s>>,
     pub(super) globals: OnceLock<super::names::Globals>,
     pub(super) matched: Mutex<HashMap<super::files::SourcePath, Arc<super::lines::Matched>>>,
@@ -61,7 +63,7 @@ pub(super) struct UnitCache<'s> {
 #[derive(Debug)]
 struct Slot<'s> {
     header: gimli::UnitHeader<Reader<'s>>,
-    unit: OnceLock<Result<Unit<'s>, gimli::Error>>,
+    unit: OnceLock<Result<Unit<'s>, String>>,
 }
 
 /// Which unit describes an address.
@@ -70,12 +72,23 @@ struct Addresses {
     /// As `.debug_aranges` says.
     listed: RangeMap<usize>,
     /// As the units themselves say, those that `.debug_aranges` does not speak of.
-    scanned: OnceLock<RangeMap<usize>>,
+    scanned: OnceLock<Scanned>,
     unlisted: Vec<usize>,
 }
 
 /// Where a whole unit is read, its entries are paid for so many at a time.
 pub(super) const PAID_AT_ONCE: u64 = 1024;
+
+/// The most that is taken off at once: so that many who take too much at the same time do not come round to having some left.
+const MOST_AT_ONCE: i64 = i64::MAX / 4096;
+
+/// What the units themselves say.
+#[derive(Debug)]
+struct Scanned {
+    units: RangeMap<usize>,
+    /// What is wrong with the first that cannot be read.
+    damage: Option<String>,
+}
 
 /// How many links from an entry to the one that it completes are followed. Compilers make three.
 const LINKS: usize = 16;
@@ -105,8 +118,10 @@ impl<'s> DebugInfo<'s> {
         while let Ok(Some(header)) = headers.next() {
             units.push(slot(header));
         }
-        let size = [".debug_info", ".debug_types"].map(|name| sections.get(name).len() as u64);
-        let budget = size.iter().sum::<u64>().saturating_mul(16).saturating_add(1 << 20);
+        let size = |names: &[&str]| names.iter().map(|name| sections.get(name).len() as u64).sum::<u64>();
+        let entries = size(&[".debug_info", ".debug_types"]).saturating_mul(8);
+        let others = size(&[".debug_line", ".debug_loc", ".debug_loclists", ".debug_ranges", ".debug_rnglists"]);
+        let budget = entries.saturating_add(others.saturating_mul(2)).saturating_add(1 << 20);
         let caches = units.iter().map(|_| UnitCache::default()).collect();
         Self {
             sections,
@@ -115,6 +130,9 @@ impl<'s> DebugInfo<'s> {
             by_address: OnceLock::new(),
             frames: OnceLock::new(),
             budget: AtomicI64::new(i64::try_from(budget).unwrap_or(i64::MAX)),
+            abbreviations: Mutex::default(),
+            types: OnceLock::new(),
+            own_lines: Mutex::default(),
             caches,
             globals: OnceLock::new(),
             matched: Mutex::default(),
@@ -122,10 +140,12 @@ impl<'s> DebugInfo<'s> {
         }
     }
 
-    /// What is wrong with the debug information as a whole; `None` where all units were found.
+    /// What is wrong with the debug information as a whole; `None` where all units were found, and those that were asked for their
+    /// addresses told them.
     #[must_use]
     pub fn damage(&self) -> Option<&str> {
-        self.damage.as_deref()
+        let scanned = || self.by_address.get()?.scanned.get()?.damage.as_deref();
+        self.damage.as_deref().or_else(scanned)
     }
 
     /// The processor.
@@ -134,19 +154,38 @@ impl<'s> DebugInfo<'s> {
         self.sections.processor()
     }
 
-    /// Pays for so many steps of work: entries, rows, operations.
+    /// Allows so many more steps of work: what is asked grows with the places that are asked for, not only with the debug information.
+    /// Nothing where all were spent: who waits for an answer may have been refused a part of it.
+    pub fn allow(&self, steps: u64) {
+        let steps = i64::try_from(steps).unwrap_or(i64::MAX);
+        let allow = |left: i64| (left >= 0).then(|| left.saturating_add(steps));
+        let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, allow);
+    }
+
+    /// Pays for so many steps of work: entries, rows, operations. Where they are not left, nothing is: what follows fails too, and no
+    /// answer comes of half of what it should be found in.
     pub(super) fn pay(&self, steps: u64) -> Result<(), Error> {
         // One subtraction, whoever else pays at the same time: it is made millions of times. Once spent, nothing is left of it.
-        let cost = i64::try_from(steps).unwrap_or(i64::MAX);
+        let cost = i64::try_from(steps).unwrap_or(i64::MAX).min(MOST_AT_ONCE);
         if self.budget.load(Ordering::Relaxed) < 0 || self.budget.fetch_sub(cost, Ordering::Relaxed) < cost {
             return Err(Error::dwarf(None, "more work than debug information of this size warrants"));
         }
         Ok(())
     }
 
+    /// Fails where all work is spent: for who passes over what cannot be read, which must not be for that.
+    pub(super) fn still_paid(&self) -> Result<(), Error> {
+        self.pay(0)
+    }
+
     /// How many units there are.
     pub(super) fn unit_count(&self) -> usize {
         self.units.len()
+    }
+
+    /// The header of a unit.
+    pub(super) fn header(&self, index: usize) -> Option<gimli::UnitHeader<Reader<'s>>> {
+        Some(self.units.get(index)?.header)
     }
 
     /// What was made of a unit so far.
@@ -157,102 +196,50 @@ impl<'s> DebugInfo<'s> {
     /// A unit, parsed; without its line program, which [`DebugInfo::line_program`] reads.
     pub(super) fn unit(&self, index: usize) -> Result<&Unit<'s>, Error> {
         let slot = self.units.get(index).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
-        let unit = slot.unit.get_or_init(|| {
-            let mut unit = self.dwarf.unit(slot.header)?;
-            // Its tables are large, and needed no more than twice.
-            unit.line_program = None;
-            Ok(unit)
-        });
-        unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), &error.to_string()))
-    }
-
-    /// A unit with no more than its first entry needs: that one's abbreviation alone, and the header of its line program. It is not
-    /// kept: for a look at every unit, of which few are wanted.
-    pub(super) fn unit_alone(&self, index: usize) -> Result<Unit<'s>, gimli::Error> {
-        let slot = self.units.get(index).ok_or(gimli::Error::NoEntryAtGivenOffset)?;
-        let abbreviations = self.abbreviation_of_root(&slot.header)?;
-        Unit::new_with_abbreviations(&self.dwarf, slot.header, Arc::new(abbreviations))
-    }
-
-    /// The line program of a unit; `None` where it has none.
-    pub(super) fn line_program(&self, index: usize) -> Result<Option<gimli::IncompleteLineProgram<Reader<'s>>>, Error> {
-        let alone = self.unit_alone(index);
-        Ok(alone.map_err(|error| Error::dwarf(None, &format!("unit {index}: {error}")))?.line_program)
-    }
-
-    /// The abbreviation of a unit's first entry, found without making anything of those before it (DWARF 5, 7.5.3).
-    fn abbreviation_of_root(
-        &self,
-        header: &gimli::UnitHeader<Reader<'s>>,
-    ) -> Result<gimli::Abbreviations, gimli::Error> {
-        let wanted = header.range_from(UnitOffset(header.header_size())..)?.read_uleb128()?;
-        let mut table = *self.dwarf.debug_abbrev.reader();
-        table.skip(header.debug_abbrev_offset().0)?;
-        loop {
-            let mut rest = table;
-            let code = rest.read_uleb128()?;
-            if code == 0 {
-                return Err(gimli::Error::UnknownAbbreviation(wanted));
-            }
-            let (_tag, _has_children) = (rest.read_uleb128()?, rest.read_u8()?);
-            loop {
-                let (name, form) = (rest.read_uleb128()?, rest.read_uleb128()?);
-                if form == u64::from(dw::DW_FORM_implicit_const.0) {
-                    rest.read_sleb128()?;
-                }
-                if (name, form) == (0, 0) {
-                    break;
-                }
-            }
-            let length = table.len().saturating_sub(rest.len());
-            if code == wanted {
-                // A table of that one.
-                let one: Vec<u8> = table.slice().iter().take(length).copied().chain([0]).collect();
-                let section = gimli::DebugAbbrev::from(gimli::EndianSlice::new(&one, table.endian()));
-                return section.abbreviations(gimli::DebugAbbrevOffset(0));
-            }
-            table = rest;
-        }
+        let unit = slot.unit.get_or_init(|| self.parse(slot.header));
+        unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), error))
     }
 
     /// The unit that describes an address; `None` where none does. Where several say so, the first.
     pub(super) fn unit_at(&self, address: Vaddr) -> Option<usize> {
         let addresses = self.by_address.get_or_init(|| self.listed());
         let scan = || self.scan(&addresses.unlisted);
-        addresses.listed.get(address.0).or_else(|| addresses.scanned.get_or_init(scan).get(address.0))
+        addresses.listed.get(address.0).or_else(|| addresses.scanned.get_or_init(scan).units.get(address.0))
     }
 
     /// What `.debug_aranges` says (DWARF 5, 6.1.2).
     fn listed(&self) -> Addresses {
         let mut ranges = Vec::new();
         let mut is_listed = vec![false; self.units.len()];
-        let mut headers = self.dwarf.debug_aranges.headers();
-        while let Ok(Some(header)) = headers.next() {
-            let Some(unit) = self.unit_index(UnitSectionOffset::DebugInfoOffset(header.debug_info_offset())) else {
-                continue;
-            };
-            let mut entries = header.entries();
-            while let Ok(Some(entry)) = entries.next() {
-                ranges.push((entry.range().begin..entry.range().end, std::cmp::Reverse(unit), unit));
+        super::aranges::ranges(self.sections.reader(".debug_aranges"), |offset, range| {
+            if let Some(unit) = self.unit_index(UnitSectionOffset::DebugInfoOffset(offset)) {
+                ranges.push((range, std::cmp::Reverse(unit), unit));
                 if let Some(listed) = is_listed.get_mut(unit) {
                     *listed = true;
                 }
             }
-        }
+        });
         let unlisted = is_listed.iter().enumerate().filter(|(_, listed)| !**listed).map(|(unit, _)| unit).collect();
         Addresses { listed: RangeMap::new(&ranges), scanned: OnceLock::new(), unlisted }
     }
 
     /// What the units say.
-    fn scan(&self, units: &[usize]) -> RangeMap<usize> {
-        let mut ranges = Vec::new();
+    fn scan(&self, units: &[usize]) -> Scanned {
+        let (mut ranges, mut damage) = (Vec::new(), None);
         for &index in units {
-            let Ok(unit) = self.unit(index) else { continue };
-            let root = self.root(index).ok().and_then(|root| unit.entry(UnitOffset(root.offset)).ok());
-            let Some(Ok(found)) = root.map(|root| self.entry_ranges(unit, &root)) else { continue };
-            ranges.extend(found.into_iter().map(|range| (range, std::cmp::Reverse(index), index)));
+            match self.unit_ranges(index) {
+                Ok(found) => ranges.extend(found.into_iter().map(|range| (range, std::cmp::Reverse(index), index))),
+                Err(error) => damage = damage.or_else(|| Some(format!("{error}, its unit is not read"))),
+            }
         }
-        RangeMap::new(&ranges)
+        Scanned { units: RangeMap::new(&ranges), damage }
+    }
+
+    fn unit_ranges(&self, index: usize) -> Result<Vec<Range<u64>>, Error> {
+        let unit = self.unit(index)?;
+        let root = self.root(index)?;
+        let entry = unit.entry(UnitOffset(root.offset)).map_err(|error| self.error(root, error))?;
+        self.entry_ranges(unit, &entry).map_err(|error| self.error(root, error))
     }
 
     /// The unit that starts at an offset.
@@ -260,8 +247,9 @@ impl<'s> DebugInfo<'s> {
         self.units.binary_search_by_key(&offset, |slot| slot.header.offset()).ok()
     }
 
-    /// The entry at an offset in `.debug_info`; `None` where that is in no unit.
-    pub(super) fn die_at(&self, offset: InfoOffset) -> Option<Die> {
+    /// The entry at an offset in `.debug_info`; `None` where that is in no unit. That an entry starts there is not looked at.
+    #[must_use]
+    pub fn die_at(&self, offset: InfoOffset) -> Option<Die> {
         let wanted = UnitSectionOffset::DebugInfoOffset(gimli::DebugInfoOffset(usize::try_from(offset.0).ok()?));
         let after = self.units.partition_point(|slot| slot.header.offset() <= wanted);
         let unit = after.checked_sub(1)?;
@@ -297,7 +285,15 @@ impl<'s> DebugInfo<'s> {
     /// An attribute of the entry itself.
     pub(super) fn own_attribute(&self, die: Die, name: DwAt) -> Result<Option<Value<'s>>, Error> {
         let (_, entry) = self.entry(die)?;
-        entry.attr_value(name).map_err(|error| self.error(die, error))
+        let (mut attributes, mut passed) = (entry.attrs(), 0usize);
+        while let Some(attribute) = attributes.next().map_err(|error| self.error(die, error))? {
+            if attribute.name() == name {
+                return Ok(Some(attribute.value()));
+            }
+            passed = passed.saturating_add(searched(&attribute));
+        }
+        self.pay_for_text(passed)?;
+        Ok(None)
     }
 
     /// Attributes of the entry itself, in one pass over it.
@@ -308,14 +304,16 @@ impl<'s> DebugInfo<'s> {
     ) -> Result<[Option<Value<'s>>; N], Error> {
         let (_, entry) = self.entry(die)?;
         let mut values = [const { None }; N];
-        let mut attributes = entry.attrs();
+        let (mut attributes, mut passed) = (entry.attrs(), 0usize);
         while let Some(attribute) = attributes.next().map_err(|error| self.error(die, error))? {
             for (name, value) in names.iter().zip(&mut values) {
                 if attribute.name() == *name && value.is_none() {
                     *value = Some(attribute.value());
                 }
             }
+            passed = passed.saturating_add(searched(&attribute));
         }
+        self.pay_for_text(passed)?;
         Ok(values)
     }
 
@@ -379,21 +377,34 @@ impl<'s> DebugInfo<'s> {
 
     /// The type of a type unit.
     fn type_unit(&self, signature: gimli::DebugTypeSignature) -> Option<Die> {
-        let offset = |slot: &Slot<'s>| match slot.header.type_() {
-            gimli::UnitType::Type { type_signature, type_offset }
-            | gimli::UnitType::SplitType { type_signature, type_offset } => {
-                (type_signature == signature).then_some(type_offset.0)
+        let types = self.types.get_or_init(|| {
+            let mut types = HashMap::new();
+            for (unit, slot) in self.units.iter().enumerate() {
+                if let gimli::UnitType::Type { type_signature, type_offset }
+                | gimli::UnitType::SplitType { type_signature, type_offset } = slot.header.type_()
+                {
+                    types.entry(type_signature.0).or_insert(Die { unit, offset: type_offset.0 });
+                }
             }
-            _ => None,
-        };
-        self.units.iter().enumerate().find_map(|(unit, slot)| Some(Die { unit, offset: offset(slot)? }))
+            types
+        });
+        types.get(&signature.0).copied()
+    }
+
+    /// Pays for bytes that are searched for the end of a text. Few cost nothing, which most are.
+    fn pay_for_text(&self, bytes: usize) -> Result<(), Error> {
+        match bytes as u64 / 64 {
+            0 => Ok(()),
+            steps => self.pay(steps),
+        }
     }
 
     /// A string attribute of the entry, or of what it completes; `None` where there is none.
     pub(super) fn string(&self, die: Die, name: DwAt) -> Result<Option<Cow<'s, [u8]>>, Error> {
         let Some((from, value)) = self.attribute(die, name)? else { return Ok(None) };
         let unit = self.unit(from.unit)?;
-        let string = self.dwarf.attr_string(unit, value).map_err(|error| self.error(from, error))?;
+        let string = self.text(unit, value).map_err(|error| self.error(from, error))?;
+        self.pay_for_text(string.len().saturating_mul(8))?;
         Ok(Some(Cow::Borrowed(string.slice())))
     }
 
@@ -428,9 +439,13 @@ impl<'s> DebugInfo<'s> {
         let mut attributes = entry.attrs();
         while let Some(attribute) = attributes.next()? {
             match (attribute.name(), attribute.value()) {
-                (dw::DW_AT_low_pc, value) => low = self.dwarf.attr_address(unit, value)?,
+                (dw::DW_AT_low_pc, value) => low = self.attribute_address(unit, value)?,
                 (dw::DW_AT_high_pc, AttributeValue::Udata(value)) => length = Some(value),
-                (dw::DW_AT_high_pc, value) => high = self.dwarf.attr_address(unit, value)?,
+                (dw::DW_AT_high_pc, value) => high = self.attribute_address(unit, value)?,
+                (dw::DW_AT_ranges, AttributeValue::DebugRngListsIndex(index)) => {
+                    let offset = self.list_offset(unit, ".debug_rnglists", unit.rnglists_base.0, index.0)?;
+                    list = Some(gimli::RangeListsOffset(offset));
+                }
                 (dw::DW_AT_ranges, value) => list = self.dwarf.attr_ranges_offset(unit, value)?,
                 _ => {}
             }
@@ -450,7 +465,7 @@ impl<'s> DebugInfo<'s> {
             return Ok(ranges);
         };
         let mut base = unit.low_pc;
-        let address = |index| self.dwarf.address(unit, index);
+        let address = |index| self.address(unit, index);
         let mut raw = self.dwarf.raw_ranges(unit, list)?;
         while let Some(range) = raw.next()? {
             if self.pay(1).is_err() {
@@ -488,14 +503,30 @@ impl<'s> DebugInfo<'s> {
         if !parent.has_children() || cursor.next_entry().map_err(error)?.is_none() {
             return Ok(children);
         }
-        // What `next_sibling` passes over where there is no DW_AT_sibling is paid for with the child after it.
-        let mut last = die.offset;
         while let Some(child) = cursor.current() {
-            let offset = child.offset().0;
-            self.pay((offset.saturating_sub(last) as u64 / 8).max(1))?;
-            last = offset;
-            children.push((Die { unit: die.unit, offset }, child.tag()));
-            if cursor.next_sibling().map_err(error)?.is_none() {
+            self.pay(1)?;
+            children.push((Die { unit: die.unit, offset: child.offset().0 }, child.tag()));
+            let sibling = match child.has_children() {
+                true => child.attr_value(dw::DW_AT_sibling).map_err(error)?,
+                false => None,
+            };
+            if sibling.is_some() {
+                if cursor.next_sibling().map_err(error)?.is_none() {
+                    break;
+                }
+                continue;
+            }
+            // LLVM writes no DW_AT_sibling: all that is below the child is passed over, and paid for.
+            let mut depth = 0isize;
+            loop {
+                let Some((delta, _)) = cursor.next_dfs().map_err(error)? else { return Ok(children) };
+                depth = depth.saturating_add(delta);
+                if depth <= 0 {
+                    break;
+                }
+                self.pay(1)?;
+            }
+            if depth < 0 {
                 break;
             }
         }
@@ -506,6 +537,14 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn root(&self, unit: usize) -> Result<Die, Error> {
         let header = &self.units.get(unit).ok_or_else(|| Error::dwarf(None, "no such unit"))?.header;
         Ok(Die { unit, offset: header.header_size() })
+    }
+}
+
+/// How many bytes are searched to find the end of an attribute.
+fn searched(attribute: &gimli::Attribute<Reader<'_>>) -> usize {
+    match attribute.raw_value() {
+        AttributeValue::String(string) => string.len(),
+        _ => 0,
     }
 }
 

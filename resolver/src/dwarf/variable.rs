@@ -165,7 +165,7 @@ impl<'s> DebugInfo<'s> {
             | AttributeValue::DebugStrRef(_)
             | AttributeValue::DebugLineStrRef(_)
             | AttributeValue::DebugStrOffsetsIndex(_) => {
-                let text = self.dwarf.attr_string(self.unit(from.unit)?, *value);
+                let text = self.text(self.unit(from.unit)?, *value);
                 string(text.map_err(|error| self.error(from, error))?.slice())
             }
             _ => unsupported("a form that values do not have".to_owned()),

@@ -22,6 +22,10 @@ pub(super) struct Debugged<'d, 's> {
     arguments: Arguments<'d, 's>,
 }
 
+/// Work that is allowed for each site and each of its arguments, beside that for the debug information as a whole: entries and rows that
+/// are looked at. Mostly some 50 to 300 are.
+const STEPS: u64 = 500;
+
 /// What the debug information says of a site.
 #[derive(Default)]
 pub(super) struct Surroundings {
@@ -62,6 +66,7 @@ impl<'d, 's> Debugged<'d, 's> {
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
         let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
+        self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         let scope = self.debug.scope_at(pc, file, line)?;
         let out_of_line = scope.as_ref().and_then(|scope| scope.frames.last());
         let frame = Frame { pc, function: out_of_line.map(|frame| frame.instance), at_entry: false };
@@ -87,6 +92,7 @@ impl<'d, 's> Debugged<'d, 's> {
     /// The function out of line that holds a place; `None` where the debug information describes none.
     pub(super) fn function(&self, pc: Pc) -> Result<Option<Arc<str>>, Error> {
         let Some(pc) = self.address(pc) else { return Ok(None) };
+        self.debug.allow(STEPS);
         // Of no file: which of the inlined functions is meant does not matter.
         Ok(self.debug.scope_at(pc, "", 0)?.and_then(|scope| scope.frames.last()?.function.clone()))
     }
@@ -98,6 +104,7 @@ impl<'d, 's> Debugged<'d, 's> {
 
     /// The sites of a line, and why there are none.
     pub(super) fn line(&self, file: &str, line: u32) -> Result<OfLine, Error> {
+        self.debug.allow(STEPS);
         let LineSites { sites, problem } = self.debug.sites_of_line(file, line)?;
         let site = |site: &super::LineSite| Some((self.pc(site.address)?, (!site.is_exact).then_some(site.line)));
         Ok(OfLine { sites: sites.iter().filter_map(site).collect(), problem })

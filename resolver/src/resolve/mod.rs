@@ -40,6 +40,7 @@ pub use format_check::{Target, mismatch, star_mismatch};
 use join::{Joined, Sections};
 pub use module::module_name;
 use names::AddressNames;
+pub use place::root_of;
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
 pub use value::Bytes;

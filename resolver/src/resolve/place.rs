@@ -3,6 +3,15 @@
 //! What a place means for the program is settled elsewhere; here is only the grammar. An argument that is not a place cannot be
 //! looked up, and the error says why.
 
+/// The path of the variable that the place starts from that `text` writes: `["p"]` of `(*p->q).r[1]`.
+///
+/// # Errors
+///
+/// `text` writes something else than a place: what that is.
+pub fn root_of(text: &str) -> Result<Vec<String>, String> {
+    Ok(Place::parse(text)?.root().to_vec())
+}
+
 /// A place as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {

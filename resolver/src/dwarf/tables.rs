@@ -1,0 +1,182 @@
+//! Tables that units share or refer to by index: abbreviations, addresses, strings, lists (DWARF 5, 7.5.3 and 7.26 to 7.29).
+//!
+//! What gimli does not look at is looked at here: how large a table is before it is read, and whether an index is in it.
+
+use std::sync::{Arc, PoisonError};
+
+use gimli::{AttributeValue, Reader as _, UnitOffset, constants as dw};
+
+use super::sections::Reader;
+use super::units::{DebugInfo, Unit, Value};
+use crate::Error;
+
+/// The most attributes of an abbreviation. Compilers make some twenty; one that takes no bytes costs nothing to write, and time to read.
+const ATTRIBUTES: usize = 256;
+
+impl<'s> DebugInfo<'s> {
+    /// A unit, without its line program, which [`DebugInfo::line_program`] reads: its tables are large, and needed no more than twice.
+    pub(super) fn parse(&self, header: gimli::UnitHeader<Reader<'s>>) -> Result<Unit<'s>, String> {
+        let abbreviations = self.abbreviations(header.debug_abbrev_offset().0)?;
+        let mut unit = self.parse_with(header, abbreviations)?;
+        unit.line_program = None;
+        Ok(unit)
+    }
+
+    /// A unit with no more than its first entry needs: that one's abbreviation alone, and the header of its line program. It is not
+    /// kept: for a look at every unit, of which few are wanted.
+    pub(super) fn unit_alone(&self, index: usize) -> Result<Unit<'s>, String> {
+        let header = self.header(index).ok_or("no such unit")?;
+        let abbreviations = Arc::new(self.abbreviation_of_root(&header)?);
+        self.parse_with(header, abbreviations)
+    }
+
+    /// The line program of a unit; `None` where it has none.
+    pub(super) fn line_program(&self, index: usize) -> Result<Option<gimli::IncompleteLineProgram<Reader<'s>>>, Error> {
+        let alone = self.unit_alone(index);
+        Ok(alone.map_err(|error| Error::dwarf(None, &format!("unit {index}: {error}")))?.line_program)
+    }
+
+    /// A unit with the header of its line program, which is paid for.
+    fn parse_with(
+        &self,
+        header: gimli::UnitHeader<Reader<'s>>,
+        abbreviations: Arc<gimli::Abbreviations>,
+    ) -> Result<Unit<'s>, String> {
+        // Once all is spent, nothing more is read.
+        self.pay(1).map_err(|error| error.to_string())?;
+        // gimli looks up what the first entry says of the unit.
+        let mut entries = header.entries(&abbreviations);
+        if let Ok(Some((_, root))) = entries.next_dfs() {
+            let mut attributes = root.attrs();
+            while let Ok(Some(attribute)) = attributes.next() {
+                self.check_index(&attribute.value()).map_err(|error| error.to_string())?;
+            }
+        }
+        let unit =
+            Unit::new_with_abbreviations(&self.dwarf, header, abbreviations).map_err(|error| error.to_string())?;
+        // Many units may refer to one large table of files, which is read for each of them.
+        if let Some(program) = &unit.line_program {
+            let header = program.header();
+            let names = header.file_names().len().saturating_add(header.include_directories().len());
+            self.pay(names as u64).map_err(|error| error.to_string())?;
+        }
+        Ok(unit)
+    }
+
+    /// Refuses an index that is no place in its table: gimli multiplies without looking, and what wraps around is read at another place.
+    fn check_index(&self, value: &Value<'s>) -> gimli::Result<()> {
+        let (index, name) = match value {
+            AttributeValue::DebugAddrIndex(index) => (index.0, ".debug_addr"),
+            AttributeValue::DebugStrOffsetsIndex(index) => (index.0, ".debug_str_offsets"),
+            _ => return Ok(()),
+        };
+        match index < self.sections.get(name).len() {
+            true => Ok(()),
+            false => Err(gimli::Error::UnsupportedOffset),
+        }
+    }
+
+    /// An address of `.debug_addr` (DWARF 5, 7.27).
+    pub(super) fn address(&self, unit: &Unit<'s>, index: gimli::DebugAddrIndex<usize>) -> gimli::Result<u64> {
+        self.check_index(&AttributeValue::DebugAddrIndex(index))?;
+        self.dwarf.address(unit, index)
+    }
+
+    /// The address that an attribute is; `None` for one of another class.
+    pub(super) fn attribute_address(&self, unit: &Unit<'s>, value: Value<'s>) -> gimli::Result<Option<u64>> {
+        self.check_index(&value)?;
+        self.dwarf.attr_address(unit, value)
+    }
+
+    /// The text that an attribute is.
+    pub(super) fn text(&self, unit: &Unit<'s>, value: Value<'s>) -> gimli::Result<Reader<'s>> {
+        self.check_index(&value)?;
+        self.dwarf.attr_string(unit, value)
+    }
+
+    /// Where a list starts, by its index in the table at `base` of a section (DWARF 5, 7.28 and 7.29).
+    pub(super) fn list_offset(&self, unit: &Unit<'s>, name: &str, base: usize, index: usize) -> gimli::Result<usize> {
+        let format = unit.encoding().format;
+        let mut reader = self.sections.reader(name);
+        let bad = gimli::Error::UnsupportedOffset;
+        let at = index.checked_mul(usize::from(format.word_size())).and_then(|at| at.checked_add(base)).ok_or(bad)?;
+        reader.skip(at)?;
+        reader.read_offset(format)?.checked_add(base).ok_or(bad)
+    }
+
+    /// The abbreviations at an offset (DWARF 5, 7.5.3), read once for all units that use them.
+    fn abbreviations(&self, offset: usize) -> Result<Arc<gimli::Abbreviations>, String> {
+        let known = || self.abbreviations.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known().get(&offset) {
+            return Ok(Arc::clone(known));
+        }
+        // Not while the others wait: most units have a table of their own, and are read at the same time.
+        let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
+        let mut reader = self.sections.reader(".debug_abbrev");
+        reader.skip(offset).map_err(bad)?;
+        while let Some(Declaration { length, .. }) = next_declaration(&mut reader, offset)? {
+            self.pay(length as u64).map_err(|error| error.to_string())?;
+        }
+        let abbreviations = self.dwarf.debug_abbrev.abbreviations(gimli::DebugAbbrevOffset(offset)).map_err(bad)?;
+        Ok(Arc::clone(known().entry(offset).or_insert_with(|| Arc::new(abbreviations))))
+    }
+
+    /// The abbreviation of a unit's first entry, found without making anything of those before it.
+    fn abbreviation_of_root(&self, header: &gimli::UnitHeader<Reader<'s>>) -> Result<gimli::Abbreviations, String> {
+        let offset = header.debug_abbrev_offset().0;
+        let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
+        let root = header.range_from(UnitOffset(header.header_size())..);
+        let wanted = root.and_then(|mut root| root.read_uleb128()).map_err(|error| error.to_string())?;
+        let mut table = self.sections.reader(".debug_abbrev");
+        table.skip(offset).map_err(bad)?;
+        loop {
+            let start = table;
+            let Some(Declaration { code, length }) = next_declaration(&mut table, offset)? else {
+                return Err(bad(gimli::Error::UnknownAbbreviation(wanted)));
+            };
+            if code == wanted {
+                // A table of that one.
+                let one: Vec<u8> = start.slice().iter().take(length).copied().chain([0]).collect();
+                let section = gimli::DebugAbbrev::from(gimli::EndianSlice::new(&one, table.endian()));
+                return section.abbreviations(gimli::DebugAbbrevOffset(0)).map_err(bad);
+            }
+            // Mostly it is the first.
+            self.pay(length as u64).map_err(|error| error.to_string())?;
+        }
+    }
+}
+
+/// An abbreviation as it stands in its table.
+struct Declaration {
+    code: u64,
+    /// In bytes.
+    length: usize,
+}
+
+/// Reads over an abbreviation of the table at `offset`; `None` at the end.
+fn next_declaration(reader: &mut Reader<'_>, offset: usize) -> Result<Option<Declaration>, String> {
+    let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
+    let start = reader.len();
+    if start == 0 {
+        return Ok(None);
+    }
+    let code = reader.read_uleb128().map_err(bad)?;
+    if code == 0 {
+        return Ok(None);
+    }
+    let (_tag, _has_children) = (reader.read_uleb128().map_err(bad)?, reader.read_u8().map_err(bad)?);
+    let mut count = 0;
+    loop {
+        let (name, form) = (reader.read_uleb128().map_err(bad)?, reader.read_uleb128().map_err(bad)?);
+        if form == u64::from(dw::DW_FORM_implicit_const.0) {
+            reader.read_sleb128().map_err(bad)?;
+        }
+        if (name, form) == (0, 0) {
+            return Ok(Some(Declaration { code, length: start.saturating_sub(reader.len()) }));
+        }
+        count += 1;
+        if count > ATTRIBUTES {
+            return Err(format!(".debug_abbrev at {offset:#x}: an abbreviation of more than {ATTRIBUTES} attributes"));
+        }
+    }
+}
