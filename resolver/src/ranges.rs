@@ -44,6 +44,11 @@ impl<T: Copy> RangeMap<T> {
         let after = self.changes.partition_point(|&(start, _)| start <= address);
         self.changes.get(after.checked_sub(1)?)?.1
     }
+
+    /// Where a value begins to count, ascending, and the value.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = (u64, T)> {
+        self.changes.iter().filter_map(|&(start, value)| Some((start, value?)))
+    }
 }
 
 /// The changes of ranges of which no two overlap, as most do not; `None` where some do.

@@ -120,10 +120,7 @@ impl<'s> DebugInfo<'s> {
 
     fn row(&self, pc: Vaddr, register: Option<Register>) -> Result<Option<Row<'s>>, Refusal> {
         let (debug_frame, eh_frame) = self.frame_sections();
-        let frames = self.frames.get_or_init(|| {
-            let bases = self.sections.bases();
-            Frames { debug_frame: index(&debug_frame, &bases), eh_frame: index(&eh_frame, &bases) }
-        });
+        let frames = self.call_frames();
         if let Some(offset) = frames.debug_frame.get(pc.0) {
             return self.row_of(&debug_frame, offset, pc, register);
         }
@@ -133,7 +130,20 @@ impl<'s> DebugInfo<'s> {
         }
     }
 
-    fn frame_sections(&self) -> (gimli::DebugFrame<Reader<'s>>, gimli::EhFrame<Reader<'s>>) {
+    fn call_frames(&self) -> &Frames {
+        self.frames.get_or_init(|| {
+            let (debug_frame, eh_frame) = self.frame_sections();
+            let bases = self.sections.bases();
+            Frames { debug_frame: index(&debug_frame, &bases), eh_frame: index(&eh_frame, &bases) }
+        })
+    }
+
+    /// Where in `.eh_frame` the entry for an address is.
+    pub(super) fn eh_frame_at(&self, address: u64) -> Option<usize> {
+        self.call_frames().eh_frame.get(address)
+    }
+
+    pub(super) fn frame_sections(&self) -> (gimli::DebugFrame<Reader<'s>>, gimli::EhFrame<Reader<'s>>) {
         let vendor = match self.processor() {
             Processor::Aarch64 => gimli::Vendor::AArch64,
             _ => gimli::Vendor::Default,

@@ -342,6 +342,20 @@ impl<'s> DebugInfo<'s> {
         })
     }
 
+    /// The addresses of a function out of line, in the order in which its entry lists them.
+    pub(crate) fn code_of(&self, function: Die) -> Result<Vec<Range<u64>>, Error> {
+        let functions = self.functions(function.unit)?;
+        let ranges = functions.at_offset(function.offset).map(|node| functions.ranges(node)).unwrap_or_default();
+        Ok(ranges.iter().filter(|range| !range.is_empty()).cloned().collect())
+    }
+
+    /// Where a function is entered, where its entry says that apart from its addresses (`DW_AT_entry_pc`; DWARF 5, 2.18).
+    pub(crate) fn entry_of(&self, function: Die) -> Result<Option<u64>, Error> {
+        let Some(value) = self.own_attribute(function, dw::DW_AT_entry_pc)? else { return Ok(None) };
+        let address = self.dwarf.attr_address(self.unit(function.unit)?, value);
+        address.map_err(|error| self.error(function, error))
+    }
+
     /// The scopes in out-of-line functions of a unit that hold an address or end there: each function with all of them, itself among
     /// them, in the order of their entries.
     pub(super) fn scopes_around(&self, unit: usize, address: u64) -> Result<Vec<(usize, Vec<usize>)>, Error> {

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError};
 use super::DebugInfo;
 use super::files::{Agreement, SourcePath, best};
 use crate::Error;
+use crate::address::Vaddr;
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +134,15 @@ impl DebugInfo<'_> {
         // Without an end nothing says how far its last row reaches.
         all.truncate(first);
         Ok(Rows::new(all))
+    }
+
+    /// The file and line of the instruction at an address; `None` where the line table does not say.
+    pub(crate) fn line_at(&self, address: Vaddr) -> Option<(Arc<str>, u32)> {
+        let unit = self.unit_at(address)?;
+        let rows = &self.rows(unit).ok()?.rows;
+        let row = rows.get(rows.partition_point(|row| row.address <= address.0).checked_sub(1)?)?;
+        let file = self.unit_files(unit).ok()?.get(row.file)?;
+        (!row.ends && row.line != 0).then(|| (Arc::clone(file.as_str()), row.line))
     }
 
     /// The file that a name means, and the units that have lines of it. Only tables are read, no program is run.

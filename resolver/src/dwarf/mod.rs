@@ -9,6 +9,7 @@ mod expression;
 pub(crate) mod files;
 mod frame;
 mod functions;
+mod landing_pads;
 pub(crate) mod lines;
 mod location_list;
 #[cfg(test)]

@@ -147,6 +147,10 @@ impl<'data> Sections<'data> {
         self.endian == RunTimeEndian::Big
     }
 
+    pub(super) fn endian(&self) -> RunTimeEndian {
+        self.endian
+    }
+
     pub(super) fn reader(&self, name: &str) -> Reader<'_> {
         EndianSlice::new(self.get(name), self.endian)
     }

@@ -4,6 +4,7 @@
 //! is compressed or relocated, and nothing is read before it is asked for.
 
 pub mod archive;
+mod bytes;
 mod contents;
 mod kind;
 mod layout;
@@ -23,6 +24,7 @@ use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::location::Processor;
 use crate::ranges::RangeMap;
+pub(crate) use bytes::Constants;
 pub use contents::Contents;
 pub use kind::Kind;
 pub use layout::Layout;
@@ -32,6 +34,7 @@ use table::SectionNames;
 /// One ELF file.
 #[derive(Debug)]
 pub struct Image<'data> {
+    data: &'data [u8],
     /// Bytes of the file.
     size: u64,
     elf: object::File<'data>,
@@ -75,7 +78,7 @@ impl<'data> Image<'data> {
         let names = SectionNames::of(&elf);
         let kind = Kind::of(&elf, &names);
         let segments = RangeMap::new(&segments(&elf));
-        Ok(Self { size: data.len() as u64, elf, kind, names, segments })
+        Ok(Self { data, size: data.len() as u64, elf, kind, names, segments })
     }
 
     /// What the file is.

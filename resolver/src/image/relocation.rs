@@ -129,7 +129,7 @@ impl Image<'_> {
     }
 
     /// Where the symbol and addend of a relocation of `size` bytes point.
-    fn pointee(
+    pub(super) fn pointee(
         &self,
         bytes: &[u8],
         offset: u64,

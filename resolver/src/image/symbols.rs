@@ -83,6 +83,14 @@ impl<'data> Symbols<'data> {
         window.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
+    /// All of them, of one address one: the section in a relocatable object, and the symbol.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Option<SectionIndex>, Symbol)> {
+        let starts = |symbol: &Symbol, at: u64| symbol.start == at;
+        self.by_section.iter().flat_map(move |(section, symbols)| {
+            symbols.starts().filter(move |(at, symbol)| starts(symbol, *at)).map(|(_, symbol)| (*section, symbol))
+        })
+    }
+
     fn of_elf<Elf: FileHeader<Endian = Endianness>>(
         file: &ElfFile<'data, Elf>,
         is_meant: impl Fn(u8, bool) -> bool,

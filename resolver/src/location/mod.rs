@@ -254,6 +254,37 @@ impl Location {
         Self { pieces: Arc::new([Piece { bits: None, source, offset: 0 }]) }
     }
 
+    /// The registers that it is read by, each once; none of what thread-local variables take.
+    #[must_use]
+    pub fn registers(&self) -> Vec<Register> {
+        let mut found = std::collections::BTreeSet::new();
+        for piece in &*self.pieces {
+            let mut todo = match &piece.source {
+                Source::Register(register) => {
+                    found.insert(*register);
+                    Vec::new()
+                }
+                Source::Memory(expr) | Source::Value(expr) => vec![expr],
+                Source::Bytes(_) | Source::Pointee { .. } | Source::Gone => Vec::new(),
+            };
+            // Bounded by HEAVIEST.
+            while let Some(expr) = todo.pop() {
+                match expr.node() {
+                    Node::Register(register, _) => {
+                        found.insert(*register);
+                    }
+                    Node::Constant(_) | Node::Address(_) => {}
+                    Node::ThreadLocal(a) | Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => {
+                        todo.push(a);
+                    }
+                    Node::Memory { address, .. } => todo.push(address),
+                    Node::Binary(_, a, b) => todo.extend([a, b]),
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
     /// The source, where one holds all of the value from its first bit.
     #[must_use]
     pub fn source(&self) -> Option<&Source> {

@@ -10,8 +10,8 @@ use std::ops::Range;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use crate::resolve::{
-    Argument, DebugSource, Diagnostic, Inlined, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival,
-    Verdict,
+    Argument, DebugSource, Diagnostic, Exactness, Inlined, Marker, Origin, Place, ProbeCost, ProbeVerdict, Resolution,
+    ResolvedImage, Site, Survival, Verdict, WayIn,
 };
 
 /// Version of the fields. Fields may be added in one version, not changed.
@@ -41,9 +41,6 @@ where
         serializer.collect_seq(self.0.iter().map(View))
     }
 }
-
-/// A list of what is not resolved yet.
-const NONE_YET: [(); 0] = [];
 
 struct Document<'a> {
     resolution: &'a Resolution,
@@ -172,7 +169,7 @@ impl Serialize for MarkerSite<'_> {
             Origin::Record | Origin::Line => marker.line,
             Origin::Nearest { line } => line,
         };
-        let mut site = serializer.serialize_struct("Site", 16)?;
+        let mut site = serializer.serialize_struct("Site", 18)?;
         site.serialize_field("address", &address)?;
         site.serialize_field("file_offset", &of.file_offset.map(|offset| hex(offset.0)))?;
         site.serialize_field("symbol", &of.symbol.as_deref())?;
@@ -181,15 +178,39 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("inlined", &Views(&of.inlined))?;
         site.serialize_field("origin", of.origin.as_str())?;
         site.serialize_field("anchored", &of.anchored)?;
-        site.serialize_field("exactness", &())?;
-        site.serialize_field("ways_in", &NONE_YET)?;
-        site.serialize_field("instruction", &())?;
-        site.serialize_field("probe", &())?;
+        site.serialize_field("exactness", &of.exactness.map(Exactness::as_str))?;
+        site.serialize_field("ways_in", &Views(&of.ways_in))?;
+        site.serialize_field("instruction", &of.instruction.as_deref())?;
+        site.serialize_field("probe", &of.probe.as_ref().map(View))?;
         site.serialize_field("args", &Views(&of.args))?;
         site.serialize_field("line", &line)?;
         site.serialize_field("section", &section)?;
         site.serialize_field("scope_ended", &of.scope_ended)?;
+        site.serialize_field("exactness_code", &of.exactness.map(Exactness::code))?;
+        site.serialize_field("exactness_why", &of.exactness_why.as_deref())?;
         site.end()
+    }
+}
+
+impl Serialize for View<'_, WayIn> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut way = serializer.serialize_struct("WayIn", 4)?;
+        way.serialize_field("address", &hex(self.0.address))?;
+        way.serialize_field("file", &self.0.file.as_deref())?;
+        way.serialize_field("line", &self.0.line)?;
+        way.serialize_field("kind", self.0.kind)?;
+        way.end()
+    }
+}
+
+impl Serialize for View<'_, ProbeVerdict> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut probe = serializer.serialize_struct("Probe", 4)?;
+        probe.serialize_field("accepted", &self.0.accepted)?;
+        probe.serialize_field("cost", &self.0.cost.map(ProbeCost::as_str))?;
+        probe.serialize_field("best_address", &self.0.best_address.map(hex))?;
+        probe.serialize_field("why", &self.0.why.as_deref())?;
+        probe.end()
     }
 }
 

@@ -10,7 +10,7 @@ use anstyle::Style;
 
 use super::{Layout, style, words};
 use crate::resolve::{
-    Argument, DeclaredArgument, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival, Verdict,
+    Argument, DeclaredArgument, Exactness, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival, Verdict,
 };
 use crate::text::shown;
 use crate::verdicts::{FORMAT_MISMATCH, NEAREST, UNKNOWN_SURVIVAL};
@@ -201,11 +201,33 @@ impl Page<'_> {
             false => "no: the instruction there is the next one of the program",
         };
         self.field(4, "anchored", style::PLAIN, anchored)?;
+        self.exactness(site)?;
         if site.scope_ended {
             let ended = "ended here: the marker is the last thing in it, the instruction there is of another one";
             self.field(4, "scope", style::UNKNOWN, ended)?;
         }
         self.arguments(marker, site, place)
+    }
+
+    /// Whether a probe stands for the marker, by which ways the address is reached, and what a probe costs.
+    fn exactness(&mut self, site: &Site) -> io::Result<()> {
+        let Some(exactness) = site.exactness else { return Ok(()) };
+        let style = match exactness {
+            Exactness::Exact => style::READABLE,
+            Exactness::Shared | Exactness::Unproven => style::UNKNOWN,
+            Exactness::Folded | Exactness::Outside => style::GONE,
+        };
+        let why = site.exactness_why.as_deref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+        self.field(4, "exactness", style, &format!("{} {}{why}", exactness.as_str(), exactness.code()))?;
+        for (index, way) in site.ways_in.iter().enumerate() {
+            self.field(4, if index == 0 { "ways in" } else { "" }, style::PLAIN, &words::way_in(way))?;
+        }
+        if let Some(instruction) = site.instruction.as_deref() {
+            self.field(4, "instruction", style::PLAIN, &shown(instruction))?;
+        }
+        let Some(probe) = &site.probe else { return Ok(()) };
+        let (style, words) = words::probe(probe);
+        self.field(4, "uprobe", style, &words)
     }
 
     fn arguments(&mut self, marker: &Marker, site: &Site, place: &Place) -> io::Result<()> {

@@ -7,7 +7,9 @@ use anstyle::Style;
 
 use super::style;
 use crate::location::Source;
-use crate::resolve::{Argument, Encoding, Inlined, Marker, Origin, Place, Site, Verdict};
+use crate::resolve::{
+    Argument, Encoding, Exactness, Inlined, Marker, Origin, Place, ProbeCost, ProbeVerdict, Site, Verdict, WayIn,
+};
 use crate::text::shown;
 
 /// What stands for an address where there is none.
@@ -52,7 +54,48 @@ pub(super) fn remarks(site: &Site) -> Vec<String> {
     if site.scope_ended {
         remarks.push("scope ended".to_owned());
     }
+    match site.exactness {
+        None | Some(Exactness::Exact) => {}
+        Some(Exactness::Shared) => remarks.push(format!("shared: {} ways in", site.ways_in.len())),
+        Some(other) => match &site.exactness_why {
+            Some(why) if other == Exactness::Unproven => remarks.push(format!("unproven: {}", shown(why))),
+            _ => remarks.push(other.as_str().to_owned()),
+        },
+    }
     remarks
+}
+
+/// A way to a site: how, from where, and on which line.
+pub(super) fn way_in(way: &WayIn) -> String {
+    let how = match way.kind {
+        "entry" => "entered there",
+        "fall_through" => "falls through",
+        "call_return" => "a call returns",
+        "jump" => "a jump",
+        "conditional" => "a conditional jump",
+        "table" => "a jump table's entry",
+        "landing_pad" => "the unwinder",
+        "patched" => "a jump that is patched in",
+        _ => "another function",
+    };
+    let line = match (way.file.as_deref(), way.line) {
+        (Some(file), Some(line)) => format!(", {}:{line}", shown(file)),
+        _ => String::new(),
+    };
+    format!("{:#x} {how}{line}", way.address)
+}
+
+/// What comes of a uprobe, with the cheapest address that stands for the same.
+pub(super) fn probe(probe: &ProbeVerdict) -> (Style, String) {
+    let why = probe.why.as_deref().map(|why| format!(" ({})", shown(why))).unwrap_or_default();
+    let (style, verdict) = match (probe.accepted, probe.cost) {
+        (false, _) => (style::GONE, "not taken"),
+        (true, Some(ProbeCost::Emulated)) => (style::PLAIN, "emulated"),
+        (true, Some(ProbeCost::Stepped)) => (style::PLAIN, "stepped"),
+        (true, None) => (style::GONE, "taken, and not to be used"),
+    };
+    let best = probe.best_address.map(|at| format!(", for less at {at:#x}")).unwrap_or_default();
+    (style, format!("{verdict}{why}{best}"))
 }
 
 /// Each inlined function of a site, innermost first, and `into` which function it was inlined, and where the call stood.

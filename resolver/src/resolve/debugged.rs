@@ -6,12 +6,13 @@ use simple_markers_record::ByteOrder;
 
 use super::arguments::{Arguments, Pictures, Stop};
 use super::by_line::{LineProblem, LineSites};
+use super::instructions::Instructions;
 use super::join::Pc;
 use super::names::AddressNames;
 use super::{Argument, DeclaredArgument, Inlined};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
-use crate::dwarf::{DebugInfo, Frame, Scope};
+use crate::dwarf::{DebugInfo, Die, Doubt, Frame, Scope};
 use crate::image::{Image, Layout};
 use object::SectionIndex;
 
@@ -31,6 +32,10 @@ const STEPS: u64 = 500;
 pub(super) struct Surroundings {
     /// The function out of line that holds it.
     pub(super) function: Option<Arc<str>>,
+    /// Its entry.
+    pub(super) instance: Option<Die>,
+    /// Whether no function that the marker can be in is there.
+    pub(super) is_not_there: bool,
     pub(super) inlined: Vec<Inlined>,
     pub(super) scope_ended: bool,
     pub(super) args: Vec<Argument>,
@@ -63,13 +68,19 @@ impl<'d, 's> Debugged<'d, 's> {
         file: &str,
         line: u32,
         declared: &[DeclaredArgument],
+        instructions: Option<&Instructions<'_, '_, '_, '_>>,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
         let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         let scope = self.debug.scope_at(pc, file, line)?;
         let out_of_line = scope.as_ref().and_then(|scope| scope.frames.last());
-        let frame = Frame { pc, function: out_of_line.map(|frame| frame.instance), at_entry: false };
+        let instance = out_of_line.map(|frame| frame.instance);
+        let at_entry = match (instructions, instance) {
+            (Some(instructions), Some(instance)) => instructions.is_entry(pc, instance),
+            _ => false,
+        };
+        let frame = Frame { pc, function: instance, at_entry };
         let stop = Stop { scope: scope.as_ref(), frame, file, line };
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => Argument::unresolved(&declared.text),
@@ -83,6 +94,8 @@ impl<'d, 's> Debugged<'d, 's> {
         }
         Ok(Surroundings {
             function: out_of_line.and_then(|frame| frame.function.clone()),
+            instance,
+            is_not_there: scope.as_ref().is_some_and(|scope| scope.doubt == Some(Doubt::NotThere)),
             inlined: scope.as_ref().map(inlined).unwrap_or_default(),
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,

@@ -12,10 +12,13 @@ use super::diagnostics::Diagnostics;
 use super::functions::Named;
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::texts::TextId;
-use super::{Argument, DeclaredArgument, Described, Marker, Place, Site, Survival, describe, kept};
+use super::instructions::{Asked, FOLDED, Instructions, Probed};
+use super::{Argument, DeclaredArgument, Described, Exactness, Marker, Place, Site, Survival, describe, kept};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
+use crate::dwarf::Die;
 use crate::image::Image;
+use crate::location::Location;
 use crate::text;
 
 /// The markers of an image. `sites_are_known`: a marker without a site has none anywhere.
@@ -24,28 +27,40 @@ pub(super) fn markers(
     mut joined: Joined<'_>,
     named: HashMap<Pc, Named>,
     debug: Option<&Debugged<'_, '_>>,
+    instructions: Option<&Instructions<'_, '_, '_, '_>>,
     sites_are_known: bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Marker> {
     let mut markers = std::mem::take(&mut joined.markers).into_iter();
     let (described, section_names) = (HashMap::new(), HashMap::new());
-    let mut finish = Finish { image, joined, named, described, section_names, diagnostics };
+    let holders = HashMap::new();
+    let mut finish = Finish { image, joined, named, described, section_names, holders, diagnostics };
     let mut finished = Vec::with_capacity(markers.len());
     loop {
         let begun: Vec<Begun> = markers.by_ref().take(TOGETHER).map(|raw| finish.begin(raw)).collect();
         if begun.is_empty() {
+            finish.fold(&mut finished);
             return finished;
         }
-        let around: Vec<Vec<Result<Surroundings, Error>>> = match debug {
-            Some(debug) => begun.par_iter().map(|marker| marker.surroundings(debug)).collect(),
-            None => Vec::new(),
+        let around: Vec<Vec<Found>> = match (debug, instructions) {
+            (None, None) => Vec::new(),
+            _ => begun.par_iter().map(|marker| marker.surroundings(debug, instructions)).collect(),
         };
         let mut around = around.into_iter();
-        finished.extend(begun.into_iter().map(|begun| {
+        for begun in begun {
             let around = around.next().unwrap_or_default();
-            finish.marker(begun, around, sites_are_known)
-        }));
+            let marker = finish.marker(begun, finished.len(), around, sites_are_known);
+            finished.push(marker);
+        }
     }
+}
+
+/// What the debug information says of a site, and what its instructions say.
+type Found = (Result<Surroundings, Error>, Probed);
+
+/// Whether the place of a site is in its function.
+fn is_inside(probed: &Probed) -> bool {
+    !matches!(probed.exactness, None | Some(Exactness::Outside))
 }
 
 /// So many markers are looked up in the debug information at once. What was begun of them is kept meanwhile.
@@ -61,11 +76,31 @@ struct Begun {
 }
 
 impl Begun {
-    fn surroundings(&self, debug: &Debugged<'_, '_>) -> Vec<Result<Surroundings, Error>> {
+    fn surroundings(
+        &self,
+        debug: Option<&Debugged<'_, '_>>,
+        instructions: Option<&Instructions<'_, '_, '_, '_>>,
+    ) -> Vec<Found> {
         let site = |(site, (args, _)): (&RawSite, &(Vec<Argument>, Vec<Error>))| {
-            let Some(pc) = site.pc else { return Ok(Surroundings::default()) };
+            let Some(pc) = site.pc else { return (Ok(Surroundings::default()), Probed::default()) };
             let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
-            debug.site(pc, &self.file, self.raw.line, &self.described.args, is_kept)
+            let around = match debug {
+                Some(debug) => debug.site(pc, &self.file, self.raw.line, &self.described.args, instructions, is_kept),
+                None => Ok(Surroundings::default()),
+            };
+            let Some(instructions) = instructions else { return (around, Probed::default()) };
+            let found = around.as_ref().ok();
+            let resolved = found.into_iter().flat_map(|around| &around.args).filter(|arg| !arg.is_kept);
+            let locations = args.iter().chain(resolved).filter_map(|arg| arg.value.as_ref());
+            let registers: Vec<_> = locations.flat_map(Location::registers).collect();
+            let probed = instructions.site(&Asked {
+                pc,
+                anchored: site.anchored,
+                function: found.and_then(|around| around.instance),
+                is_not_there: found.is_some_and(|around| around.is_not_there),
+                registers: &registers,
+            });
+            (around, probed)
         };
         self.raw.sites.par_iter().zip(&self.kept).map(site).collect()
     }
@@ -78,6 +113,8 @@ struct Finish<'i, 'data, 'a> {
     named: HashMap<Pc, Named>,
     described: HashMap<(TextId, TextId), Described>,
     section_names: HashMap<usize, Arc<str>>,
+    /// The functions that the debug information has for the markers at a place, and the sites there, by their indices.
+    holders: HashMap<Pc, Vec<(Option<Die>, usize, usize)>>,
     diagnostics: &'i mut Diagnostics,
 }
 
@@ -96,7 +133,13 @@ impl Finish<'_, '_, '_> {
         Begun { file: self.joined.texts.text(raw.file), raw, described, kept }
     }
 
-    fn marker(&mut self, begun: Begun, around: Vec<Result<Surroundings, Error>>, sites_are_known: bool) -> Marker {
+    fn marker(
+        &mut self,
+        begun: Begun,
+        index: usize,
+        around: Vec<Found>,
+        sites_are_known: bool,
+    ) -> Marker {
         let Begun { raw, file, described, kept } = begun;
         let survival = match (raw.sites.first(), sites_are_known) {
             (Some(RawSite { pc: Some(_), .. }), _) => Some(Survival::Live),
@@ -108,12 +151,16 @@ impl Finish<'_, '_, '_> {
         let mut sites = Vec::with_capacity(raw.sites.len());
         for (site, (args, errors)) in raw.sites.iter().zip(kept) {
             errors.iter().for_each(|error| self.diagnostics.error(error));
-            let around = around.next().unwrap_or_else(|| Ok(Surroundings::default()));
+            let (around, probed) = around.next().unwrap_or_else(|| (Ok(Surroundings::default()), Probed::default()));
             let around = around.unwrap_or_else(|error| {
                 self.diagnostics.error(&error);
                 Surroundings::default()
             });
-            sites.push(self.site(site, args, around));
+            if let (Some(pc), Some(_)) = (site.pc, around.instance.filter(|_| is_inside(&probed))) {
+                let function = around.instance.filter(|_| !around.is_not_there);
+                self.holders.entry(pc).or_default().push((function, index, sites.len()));
+            }
+            sites.push(self.site(site, args, around, probed));
         }
         let text = |id| self.joined.texts.text(id);
         Marker {
@@ -145,7 +192,7 @@ impl Finish<'_, '_, '_> {
         described.clone()
     }
 
-    fn site(&mut self, raw: &RawSite, mut args: Vec<Argument>, around: Surroundings) -> Site {
+    fn site(&mut self, raw: &RawSite, mut args: Vec<Argument>, around: Surroundings, probed: Probed) -> Site {
         let (place, file_offset) = match raw.pc {
             None => (None, None),
             Some(Pc { section: None, address }) => {
@@ -177,7 +224,28 @@ impl Finish<'_, '_, '_> {
             column: (raw.column != 0).then_some(raw.column),
             origin: raw.origin,
             anchored: raw.anchored,
+            exactness: probed.exactness,
+            exactness_why: probed.why,
+            ways_in: probed.ways_in,
+            instruction: probed.instruction,
+            probe: probed.probe,
             args,
+        }
+    }
+
+    /// Says of sites at one place whose functions are different ones that these are folded.
+    fn fold(&mut self, markers: &mut [Marker]) {
+        for sites in self.holders.values() {
+            let first = sites.first().map(|(function, _, _)| *function);
+            if sites.iter().all(|(function, _, _)| Some(*function) == first) {
+                continue;
+            }
+            for &(_, marker, site) in sites {
+                if let Some(site) = markers.get_mut(marker).and_then(|marker| marker.sites.get_mut(site)) {
+                    site.exactness = Some(Exactness::Folded);
+                    site.exactness_why = Some(FOLDED.into());
+                }
+            }
         }
     }
 

@@ -5,17 +5,22 @@
 mod across;
 mod arguments;
 mod by_line;
+mod code_bytes;
+mod cold;
 mod debugged;
 mod description;
 mod diagnostics;
 mod finish;
 mod format_check;
 mod functions;
+mod instructions;
 mod join;
 mod kept;
 mod module;
 mod names;
+mod patched;
 mod place;
+mod probing;
 mod resolution;
 mod rows;
 mod texts;
@@ -32,6 +37,8 @@ use crate::dwarf::{self, DebugInfo};
 use crate::image::{Image, Kind, archive};
 use crate::text;
 use arguments::Pictures;
+use code_bytes::CodeBytes;
+use instructions::Instructions;
 pub use by_line::{LineProblem, LineSite, LineSites};
 use debugged::Debugged;
 pub use description::{Described, describe};
@@ -41,6 +48,7 @@ use join::{Joined, Sections};
 pub use module::module_name;
 use names::AddressNames;
 pub use place::root_of;
+pub use probing::{Exactness, ProbeCost, ProbeVerdict, WayIn};
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
 pub use value::Bytes;
@@ -144,9 +152,12 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
     let (source, info) = (OnceCell::new(), OnceCell::new());
     let layout = image.layout();
     let (names, debugged) = (OnceCell::new(), OnceCell::new());
-    let debug = || {
+    let read = || {
         let source: &Loaded<'_> = source.get_or_init(|| Loaded::of(image));
-        let info = info.get_or_init(|| source.sections.as_ref().map(DebugInfo::new)).as_ref()?;
+        Some((source, info.get_or_init(|| source.sections.as_ref().map(DebugInfo::new)).as_ref()?))
+    };
+    let debug = || {
+        let (_, info) = read().filter(|(source, _)| source.is_described())?;
         let names = names.get_or_init(|| AddressNames::new(image, layout.as_ref(), info.processor()));
         let pictures = if detail == Detail::Everything { Pictures::Full } else { Pictures::Brief };
         Some(debugged.get_or_init(|| Debugged::new(image, info, layout.as_ref(), names, pictures)))
@@ -155,9 +166,14 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
     if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
         unrecorded::find(debug, &mut joined, &mut diagnostics);
     }
+    let code = CodeBytes::new(image, layout.as_ref());
+    let instructions = match detail != Detail::Names && !joined.markers.is_empty() {
+        true => Instructions::new(&code, read().map(|(_, info)| info)),
+        false => None,
+    };
     let named = functions::name(image, &mut joined, debug, &mut diagnostics);
     let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
-    let markers = finish::markers(image, joined, named, in_full, why_unknown.is_none(), &mut diagnostics);
+    let markers = finish::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
     if let Some(loaded) = source.get() {
         loaded.errors.iter().for_each(|error| diagnostics.error(error));
     }
@@ -170,7 +186,7 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
         build_id: image.build_id(),
         arch: image.architecture(),
         kind: image.kind(),
-        debug: info.get().filter(|info| info.is_some()).map(|_| DebugSource { source: "file", path: path.to_owned() }),
+        debug: source.get().filter(|source| source.is_described()).map(|_| DebugSource { source: "file", path: path.to_owned() }),
         markers,
         diagnostics: diagnostics.finish(),
     };
@@ -179,7 +195,7 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
 
 /// The sections of debug information of an image.
 struct Loaded<'data> {
-    /// `None` where there are none, or they cannot be read.
+    /// `None` where they cannot be read.
     sections: Option<dwarf::Sections<'data>>,
     errors: Vec<Error>,
 }
@@ -189,7 +205,12 @@ impl<'data> Loaded<'data> {
         let mut errors = Vec::new();
         let sections = dwarf::Sections::load(image, |error| errors.push(error));
         let sections = sections.map_err(|error| errors.push(error)).ok();
-        Self { sections: sections.filter(|sections| !sections.is_empty()), errors }
+        Self { sections, errors }
+    }
+
+    /// Whether there is any debug information, not call frame information alone.
+    fn is_described(&self) -> bool {
+        self.sections.as_ref().is_some_and(|sections| !sections.is_empty())
     }
 }
 

@@ -1,0 +1,125 @@
+//! Where the unwinder enters a function: the landing pads of its exception tables (Itanium C++ ABI, "Exception Handling Tables"; LSB 5,
+//! 10.5). gcc, clang and rustc all write them into `.gcc_except_table`, and an entry of `.eh_frame` says where those of a function start.
+
+use gimli::constants as dw;
+use gimli::{EndianSlice, Pointer, Reader as _, RunTimeEndian, UnwindSection as _};
+
+use super::units::DebugInfo;
+use crate::address::Vaddr;
+
+/// A way of the unwinder into a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LandingPad {
+    /// Where it is.
+    pub(crate) at: Vaddr,
+    /// The start of the code that it serves.
+    pub(crate) from: Vaddr,
+}
+
+impl DebugInfo<'_> {
+    /// The landing pads for the code of a range; empty where it has none. `memory` gives what is loaded from an address on.
+    ///
+    /// Fails with a reason where there are some that cannot be read.
+    pub(crate) fn landing_pads<'m>(
+        &self,
+        range: &std::ops::Range<u64>,
+        memory: &dyn Fn(Vaddr) -> Option<&'m [u8]>,
+    ) -> Result<Vec<LandingPad>, String> {
+        let bad = |error: gimli::Error| format!("call frame information: {error}");
+        let bases = self.sections.bases();
+        let section = self.frame_sections().1;
+        let mut pads = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            self.pay(1).map_err(|error| error.to_string())?;
+            // A function has one entry, one for each of its parts where the compiler split it.
+            let Some(offset) = self.eh_frame_at(at) else { break };
+            let fde = section.fde_from_offset(&bases, offset.into(), gimli::EhFrame::cie_from_offset).map_err(bad)?;
+            let table = match fde.lsda() {
+                Some(Pointer::Direct(0)) | None => None,
+                Some(Pointer::Direct(table)) => Some(table),
+                Some(Pointer::Indirect(_)) => return Err("an exception table behind a pointer".to_owned()),
+            };
+            if let Some(table) = table {
+                let bytes = memory(Vaddr(table)).ok_or_else(|| format!("no exception table at {table:#x}"))?;
+                let table = Table {
+                    start: table,
+                    size: bytes.len(),
+                    rest: EndianSlice::new(bytes, self.sections.endian()),
+                    address_size: self.sections.address_size(),
+                };
+                self.read(table, fde.initial_address(), &mut pads)?;
+            }
+            if fde.end_address() <= at {
+                break;
+            }
+            at = fde.end_address();
+        }
+        Ok(pads)
+    }
+
+    fn read(&self, mut table: Table<'_>, function: u64, pads: &mut Vec<LandingPad>) -> Result<(), String> {
+        let start = table.start;
+        let bad = |error: gimli::Error| format!("the exception table at {start:#x}: {error}");
+        let unknown = || format!("the exception table at {start:#x} has an encoding that is not known");
+        let start_encoding = table.rest.read_u8().map_err(bad)?;
+        let landing_start = match start_encoding == dw::DW_EH_PE_omit.0 {
+            true => function,
+            false => table.value(start_encoding).map_err(bad)?.ok_or_else(unknown)?,
+        };
+        if table.rest.read_u8().map_err(bad)? != dw::DW_EH_PE_omit.0 {
+            table.rest.read_uleb128().map_err(bad)?;
+        }
+        let encoding = table.rest.read_u8().map_err(bad)?;
+        let size = table.rest.read_uleb128().map_err(bad)?;
+        let end = table.at().checked_add(size).ok_or_else(unknown)?;
+        while table.at() < end {
+            self.pay(1).map_err(|error| error.to_string())?;
+            let mut field = || table.value(encoding).map_err(bad)?.ok_or_else(unknown);
+            let (from, _length, pad) = (field()?, field()?, field()?);
+            table.rest.read_uleb128().map_err(bad)?;
+            if pad != 0 {
+                let (at, from) = (Vaddr(landing_start.wrapping_add(pad)), Vaddr(function.wrapping_add(from)));
+                pads.push(LandingPad { at, from });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A table that is read from its start on.
+struct Table<'m> {
+    start: u64,
+    size: usize,
+    rest: EndianSlice<'m, RunTimeEndian>,
+    address_size: u8,
+}
+
+impl Table<'_> {
+    /// Where the next byte is.
+    fn at(&self) -> u64 {
+        self.start.wrapping_add(self.size.saturating_sub(self.rest.len()) as u64)
+    }
+
+    /// A value in one of the encodings of pointers (LSB 5, 10.5.1); `None` where it is in none that these tables have.
+    fn value(&mut self, encoding: u8) -> Result<Option<u64>, gimli::Error> {
+        let here = self.at();
+        let rest = &mut self.rest;
+        let value = match dw::DwEhPe(encoding & 0x0f) {
+            dw::DW_EH_PE_absptr => rest.read_address(self.address_size)?,
+            dw::DW_EH_PE_uleb128 => rest.read_uleb128()?,
+            dw::DW_EH_PE_udata2 => rest.read_u16()?.into(),
+            dw::DW_EH_PE_udata4 => rest.read_u32()?.into(),
+            dw::DW_EH_PE_udata8 | dw::DW_EH_PE_sdata8 => rest.read_u64()?,
+            dw::DW_EH_PE_sleb128 => rest.read_sleb128()? as u64,
+            dw::DW_EH_PE_sdata2 => i64::from(rest.read_i16()?) as u64,
+            dw::DW_EH_PE_sdata4 => i64::from(rest.read_i32()?) as u64,
+            _ => return Ok(None),
+        };
+        Ok(match encoding & 0xf0 {
+            0x00 => Some(value),
+            0x10 => Some(here.wrapping_add(value)),
+            _ => None,
+        })
+    }
+}

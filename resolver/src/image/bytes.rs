@@ -1,0 +1,153 @@
+//! Code and tables of an image by address: as the file has them, with what the loader or the linker is still to write.
+//!
+//! Of a linked image the bytes are those of its segments; tables of addresses in it may wait for the loader (`R_*_RELATIVE`). Of a
+//! relocatable object branches wait for the linker: they are made to lead where its sections are laid out.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader as _};
+use object::{
+    Architecture, Endianness, Object as _, ObjectSection as _, RelocationFlags, SectionFlags, SectionIndex, elf,
+};
+
+use super::{Image, Layout, Target};
+use crate::address::{SectionOffset, Vaddr};
+use crate::code::Memory;
+use crate::ranges::RangeMap;
+
+/// How far ahead what an object does not define is taken to be: past all that is laid out, and a branch still reaches it.
+const FAR: u64 = 0x7fff_0000;
+
+impl<'data> Image<'data> {
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The bytes that the file has from a link-time address to the end of its segment; `None` where no segment loads it from the file.
+    #[must_use]
+    pub fn bytes_from(&self, address: Vaddr) -> Option<&'data [u8]> {
+        let start = usize::try_from(self.file_offset(address)?.0).ok()?;
+        let end = usize::try_from(self.segments.get(address.0)?.file_end).ok()?;
+        self.data.get(start..end.min(self.data.len()))
+    }
+
+    /// `size` bytes at a link-time address, as they stand in the file; `None` where they are not all in it.
+    #[must_use]
+    pub fn bytes(&self, address: Vaddr, size: usize) -> Option<&'data [u8]> {
+        self.bytes_from(address)?.get(..size)
+    }
+
+    /// Where each section of a relocatable object is laid out, and its size.
+    pub(crate) fn laid_out<'l>(&'l self, layout: &'l Layout) -> impl Iterator<Item = (SectionIndex, Range<u64>)> + 'l {
+        self.elf.sections().filter_map(|section| {
+            let start = layout.address(section.index(), SectionOffset(0))?;
+            Some((section.index(), start.0..start.0.saturating_add(section.size())))
+        })
+    }
+
+    /// The contents of a loaded section of a relocatable object, where it has code on x86 with its branches made to lead where `layout` has
+    /// their targets, and what no section defines far outside; empty where it cannot be read.
+    pub(crate) fn branches_applied(&self, section: SectionIndex, layout: &Layout) -> Cow<'data, [u8]> {
+        let Ok(header) = self.elf.section_by_index(section) else { return Cow::Borrowed(&[]) };
+        let mut bytes = Cow::Borrowed(header.data().unwrap_or_default());
+        let is_code = matches!(header.flags(),
+            SectionFlags::Elf { sh_flags } if sh_flags & u64::from(elf::SHF_EXECINSTR) != 0);
+        if !is_code {
+            return bytes;
+        }
+        for (offset, relocation) in header.relocations() {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
+            let is_branch = match self.elf.architecture() {
+                Architecture::I386 => matches!(r_type, elf::R_386_PC32 | elf::R_386_PLT32),
+                _ => matches!(r_type, elf::R_X86_64_PC32 | elf::R_X86_64_PLT32),
+            };
+            let (true, Some(here)) = (is_branch, layout.address(section, SectionOffset(offset))) else { continue };
+            let target = match self.pointee(&bytes, offset, &relocation, 4) {
+                Ok(Target::Section(section, value)) => layout.address(section, SectionOffset(value)),
+                Ok(Target::Nowhere) | Err(_) => None,
+            };
+            let value = target.map_or(FAR, |target| target.0.wrapping_sub(here.0)) as u32;
+            let field = usize::try_from(offset).ok().and_then(|start| bytes.to_mut().get_mut(start..start.checked_add(4)?));
+            if let Some(field) = field {
+                field.copy_from_slice(&value.to_le_bytes());
+            }
+        }
+        bytes
+    }
+}
+
+/// What the memory of a linked image holds that the program does not change: tables are read from it.
+#[derive(Debug)]
+pub(crate) struct Constants<'i, 'data> {
+    image: &'i Image<'data>,
+    constant: RangeMap<()>,
+    /// What the loader writes, by address; `None` where that is not known.
+    written: BTreeMap<u64, Option<[u8; 8]>>,
+}
+
+impl<'i, 'data> Constants<'i, 'data> {
+    pub(crate) fn of(image: &'i Image<'data>) -> Self {
+        let mut constant = match &image.elf {
+            object::File::Elf32(elf) => constant_segments(elf),
+            object::File::Elf64(elf) => constant_segments(elf),
+            _ => Vec::new(),
+        };
+        for section in image.elf.sections() {
+            let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
+            if sh_flags & u64::from(elf::SHF_ALLOC) != 0 && sh_flags & u64::from(elf::SHF_WRITE) == 0 {
+                constant.push(section.address()..section.address().saturating_add(section.size()));
+            }
+        }
+        let constant: Vec<_> = constant.into_iter().map(|range| (range, (), ())).collect();
+        let mut written = BTreeMap::new();
+        for (address, relocation) in image.elf.dynamic_relocations().into_iter().flatten() {
+            // Without an addend of its own it stands in the file (i386).
+            if relocation.has_implicit_addend() {
+                continue;
+            }
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
+            let is_relative = match image.elf.architecture() {
+                Architecture::X86_64 => r_type == elf::R_X86_64_RELATIVE,
+                Architecture::Aarch64 => r_type == elf::R_AARCH64_RELATIVE,
+                _ => false,
+            };
+            written.insert(address, is_relative.then(|| relocation.addend().to_le_bytes()));
+        }
+        Self { image, constant: RangeMap::new(&constant), written }
+    }
+}
+
+impl Memory for Constants<'_, '_> {
+    fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]> {
+        let end = at.0.checked_add(size as u64)?;
+        if self.constant.get(at.0).is_none() || self.constant.get(end.checked_sub(1)?).is_none() {
+            return None;
+        }
+        let mut written = self.written.range(at.0.saturating_sub(7)..end);
+        match (written.next(), written.next()) {
+            (None, _) => self.image.bytes(at, size),
+            (Some((address, Some(bytes))), None) if *address == at.0 => bytes.get(..size),
+            _ => None,
+        }
+    }
+}
+
+/// The segments that are not written to, at the latest when the loader is done (`PT_GNU_RELRO`).
+fn constant_segments<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> Vec<Range<u64>> {
+    let endian = file.endian();
+    let is_constant = |kind, flags| match kind {
+        elf::PT_LOAD => flags & elf::PF_W == 0,
+        elf::PT_GNU_RELRO => true,
+        _ => false,
+    };
+    let headers = file.elf_program_headers().iter();
+    let constant = headers.filter(|header| is_constant(header.p_type(endian), header.p_flags(endian)));
+    let range = |header: &Elf::ProgramHeader| {
+        let start: u64 = header.p_vaddr(endian).into();
+        start..start.saturating_add(header.p_memsz(endian).into())
+    };
+    constant.map(range).collect()
+}

@@ -1,0 +1,63 @@
+//! The bytes of an image by address: of a linked one as its segments have them, of a relocatable one section by section, each made
+//! ready once.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use object::SectionIndex;
+
+use crate::address::Vaddr;
+use crate::code::{Memory, NoMemory};
+use crate::image::{Constants, Image, Layout};
+
+/// The bytes of an image.
+pub(super) struct CodeBytes<'i, 'data> {
+    image: &'i Image<'data>,
+    layout: Option<&'i Layout>,
+    constants: OnceLock<Constants<'i, 'data>>,
+    /// The sections of a relocatable object, by address.
+    sections: Vec<Section<'data>>,
+}
+
+struct Section<'data> {
+    index: SectionIndex,
+    range: Range<u64>,
+    bytes: OnceLock<Cow<'data, [u8]>>,
+}
+
+impl<'i, 'data> CodeBytes<'i, 'data> {
+    pub(super) fn new(image: &'i Image<'data>, layout: Option<&'i Layout>) -> Self {
+        let laid_out = layout.into_iter().flat_map(|layout| image.laid_out(layout));
+        let section = |(index, range)| Section { index, range, bytes: OnceLock::new() };
+        let mut sections: Vec<_> = laid_out.map(section).collect();
+        sections.sort_by_key(|section| section.range.start);
+        Self { image, layout, constants: OnceLock::new(), sections }
+    }
+
+    pub(super) fn image(&self) -> &'i Image<'data> {
+        self.image
+    }
+
+    pub(super) fn layout(&self) -> Option<&'i Layout> {
+        self.layout
+    }
+
+    /// What is there from an address on.
+    pub(super) fn from(&self, at: Vaddr) -> Option<&[u8]> {
+        let Some(layout) = self.layout else { return self.image.bytes_from(at) };
+        let after = self.sections.partition_point(|section| section.range.start <= at.0);
+        let section = self.sections.get(after.checked_sub(1)?)?;
+        let bytes = section.bytes.get_or_init(|| self.image.branches_applied(section.index, layout));
+        bytes.get(usize::try_from(at.0.checked_sub(section.range.start)?).ok()?..)
+    }
+
+    /// What tables of addresses are read from.
+    pub(super) fn memory(&self) -> &dyn Memory {
+        match self.layout {
+            // Every entry of every table is still to be relocated.
+            Some(_) => &NoMemory,
+            None => self.constants.get_or_init(|| Constants::of(self.image)),
+        }
+    }
+}

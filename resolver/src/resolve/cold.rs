@@ -1,0 +1,134 @@
+//! The functions that symbols describe, with the parts that gcc and clang split off as `NAME.cold` and `NAME.cold.N`.
+//!
+//! Only for functions that debug information does not describe; that lists all ranges of a function.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::address::SectionOffset;
+use crate::demangle::demangle;
+use crate::image::symbols::Symbols;
+use crate::image::{Image, Layout};
+
+/// The most parts that are taken together: functions of one name in several files have cold parts of one name.
+const PARTS: usize = 16;
+
+/// A function's symbol, in addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FunctionSymbol<'data> {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) is_cold: bool,
+    name: &'data [u8],
+}
+
+/// The symbols of functions, by address, one for each.
+#[derive(Debug)]
+pub(super) struct FunctionSymbols<'data> {
+    all: Vec<FunctionSymbol<'data>>,
+    /// Of what has a cold part: which symbols those are, by its name.
+    cold: HashMap<&'data [u8], Vec<usize>>,
+    /// Of those names, where the one function of the name starts; `None` where several have it.
+    wholes: HashMap<&'data [u8], Option<u64>>,
+}
+
+impl<'data> FunctionSymbols<'data> {
+    pub(super) fn of(image: &Image<'data>, layout: Option<&Layout>) -> Self {
+        let symbols = Symbols::functions(image);
+        let address = |section, offset| match (layout, section) {
+            (Some(layout), Some(section)) => Some(layout.address(section, SectionOffset(offset))?.0),
+            _ => Some(offset),
+        };
+        let mut all: Vec<FunctionSymbol<'data>> = symbols
+            .all()
+            .filter_map(|(section, symbol)| {
+                let (start, name) = (address(section, symbol.start)?, symbols.name(&symbol));
+                let end = start.saturating_add(symbol.end.saturating_sub(symbol.start));
+                Some(FunctionSymbol { start, end, is_cold: whole(name).is_some(), name })
+            })
+            .collect();
+        all.sort_by_key(|symbol| symbol.start);
+        let mut cold: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (index, symbol) in all.iter().enumerate() {
+            if let Some(name) = whole(symbol.name) {
+                cold.entry(name).or_default().push(index);
+            }
+        }
+        let mut wholes: HashMap<&[u8], Option<u64>> = HashMap::new();
+        for symbol in all.iter().filter(|symbol| cold.contains_key(symbol.name)) {
+            wholes.entry(symbol.name).and_modify(|start| *start = None).or_insert(Some(symbol.start));
+        }
+        Self { all, cold, wholes }
+    }
+
+    fn before(&self, address: u64) -> Option<&FunctionSymbol<'data>> {
+        self.all.get(self.all.partition_point(|symbol| symbol.start <= address).checked_sub(1)?)
+    }
+
+    /// The one that holds an address.
+    pub(super) fn at(&self, address: u64) -> Option<FunctionSymbol<'data>> {
+        self.before(address).copied().filter(|symbol| address < symbol.end || address == symbol.start)
+    }
+
+    /// The one that starts at an address.
+    pub(super) fn starting_at(&self, address: u64) -> Option<FunctionSymbol<'data>> {
+        self.at(address).filter(|symbol| symbol.start == address)
+    }
+
+    /// The name of the one that ends at an address.
+    pub(super) fn ending_at(&self, address: u64) -> Option<String> {
+        let symbol = self.before(address.checked_sub(1)?)?;
+        (symbol.end == address).then(|| demangle(symbol.name))
+    }
+
+    /// Where functions start in a range, cold parts left out.
+    pub(super) fn inside(&self, range: &Range<u64>) -> impl Iterator<Item = u64> {
+        let first = self.all.partition_point(|symbol| symbol.start < range.start);
+        let end = range.end;
+        let inside = self.all.iter().skip(first).take_while(move |symbol| symbol.start < end);
+        inside.filter(|symbol| !symbol.is_cold).map(|symbol| symbol.start)
+    }
+
+    /// Where the function is entered that a symbol is all of, or a part; `None` where several have the part's name.
+    pub(super) fn entry_of(&self, symbol: FunctionSymbol<'data>) -> Option<u64> {
+        let Some(name) = whole(symbol.name) else { return Some(symbol.start) };
+        self.wholes.get(name).copied().flatten()
+    }
+
+    /// All parts of the function that is entered at an address.
+    pub(super) fn parts_of(&self, entry: u64) -> Vec<Range<u64>> {
+        let Some(hot) = self.starting_at(entry) else { return Vec::new() };
+        let cold = self.cold.get(hot.name).into_iter().flatten().filter_map(|&index| self.all.get(index));
+        std::iter::once(&hot).chain(cold.take(PARTS)).map(|symbol| symbol.start..symbol.end).collect()
+    }
+}
+
+/// The name of what a cold part is of; `None` for a symbol that is none.
+fn whole(name: &[u8]) -> Option<&[u8]> {
+    const COLD: &[u8] = b".cold";
+    let at = name.windows(COLD.len()).rposition(|window| window == COLD).filter(|at| *at > 0)?;
+    let rest = name.get(at.checked_add(COLD.len())?..)?;
+    let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
+    (rest.is_empty() || rest.strip_prefix(b".").is_some_and(is_number)).then(|| name.get(..at))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cold_parts_are_told_by_their_names() {
+        for (name, of) in [
+            ("f.cold", Some("f")),
+            ("f.cold.12", Some("f")),
+            ("f.part.0.cold", Some("f.part.0")),
+            ("f.colder", None),
+            ("f.cold.", None),
+            ("f.cold.x", None),
+            (".cold", None),
+            ("cold", None),
+        ] {
+            assert_eq!(whole(name.as_bytes()), of.map(str::as_bytes), "{name}");
+        }
+    }
+}
