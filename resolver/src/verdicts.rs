@@ -22,7 +22,7 @@ pub struct Explanation {
     pub code: &'static str,
     /// The word for it in reports.
     pub name: &'static str,
-    /// What it is said of: `survival` of a marker, `place` of a site, `arguments`, `format`.
+    /// What it is said of: `survival` of a marker, `place` and `exactness` of a site, `arguments`, `format`.
     pub group: &'static str,
     /// What it means.
     pub meaning: &'static str,
@@ -161,6 +161,77 @@ $ cd net && cc -g -c queue.c",
         mend: "Compile the two files by paths that tell them apart: `cc -c block/queue.c` in place of `cd block && cc -c queue.c`.",
     },
     Explanation {
+        code: "SM020",
+        name: "exact",
+        group: "exactness",
+        meaning: "\
+A probe at the site fires when, and only when, the marker is passed: the marker has an instruction of its own, or there is one way to the
+address.",
+        example: "\
+int status = work(tag);
+simple_mark(queue:status, \"%d\", status);                   /* at the instruction behind the call, where nothing jumps to */
+queue->status = status;",
+        mend: "None is needed.",
+    },
+    Explanation {
+        code: "SM021",
+        name: "shared",
+        group: "exactness",
+        meaning: "\
+There are several ways to the address of the site: a probe there may also fire where the marker is not passed. The instructions that lead
+there are told, with their lines.",
+        example: "\
+if (request > 10) {
+    request = work(request);
+    simple_mark(queue:large, \"%d\", request);                /* at the instruction behind the block, */
+}
+queue->last = request;                                       /* which is this one, passed in any case */",
+        mend: "\
+Give the marker an instruction of its own: `options(anchor)` in Rust, `simple_mark_anchor` in C. Or move it before something that only
+its own path does.",
+    },
+    Explanation {
+        code: "SM022",
+        name: "folded",
+        group: "exactness",
+        meaning: "\
+Markers of different functions are at one address: the functions have the same instructions, and the linker kept one for all of them
+(`--icf=all`). A probe there fires for each of them.",
+        example: "\
+int get_depth(struct queue *q) { simple_mark(queue:depth, \"\"); return q->count; }
+int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count; }     /* linked with gold --icf=all */",
+        mend: "Link with `--icf=safe` or without, or make the functions differ.",
+    },
+    Explanation {
+        code: "SM023",
+        name: "outside",
+        group: "exactness",
+        meaning: "\
+The address is not in the marker's function: that ends there, for its last instruction is a call that does not return. What stands behind
+belongs to something else, and the marker is never passed there.",
+        example: "\
+void fail(int code)
+{
+    die(code);                                               /* noreturn */
+    simple_mark(queue:failed, \"%d\", code);
+}",
+        mend: "Put the marker before the call.",
+    },
+    Explanation {
+        code: "SM024",
+        name: "unproven",
+        group: "exactness",
+        meaning: "\
+It is not known whether a probe stands for the marker: the function could not be decoded, an indirect jump in it may lead to the address, or
+its code is not known to be complete. Which, is told.",
+        example: "\
+switch (state) {                                             /* in an object file: its jump table is filled in by the linker */
+case IDLE:
+    simple_mark(queue:idle, \"\");
+    ...",
+        mend: "Look at the linked program, with its debug information. Or give the marker an instruction of its own, as for SM021.",
+    },
+    Explanation {
         code: "SM030",
         name: "live",
         group: "arguments",
@@ -289,6 +360,12 @@ mod tests {
         for survival in [Survival::Eliminated, Survival::Discarded] {
             assert_eq!(survival.code().and_then(name), Some(survival.as_str()));
         }
+        use crate::resolve::Exactness;
+        for exactness in
+            [Exactness::Exact, Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven]
+        {
+            assert_eq!(name(exactness.code()), Some(exactness.as_str()));
+        }
         assert_eq!(EXPLANATIONS.iter().filter(|explanation| explanation.group == "arguments").count(), 7);
         assert_eq!(name("sm034"), Some("lost"));
         assert_eq!(name("SM999"), None);
@@ -299,7 +376,7 @@ mod tests {
         assert!(EXPLANATIONS.iter().zip(EXPLANATIONS.iter().skip(1)).all(|(one, other)| one.code < other.code));
         for Explanation { code, name, group, meaning, example, mend } in EXPLANATIONS {
             assert_eq!((code.len(), code.starts_with("SM")), (5, true));
-            assert!(["survival", "place", "arguments", "format"].contains(group), "{code}");
+            assert!(["survival", "place", "exactness", "arguments", "format"].contains(group), "{code}");
             for text in [name, meaning, mend, example] {
                 assert!(!text.is_empty() && text.lines().all(|line| line.len() <= 150), "{code}");
             }

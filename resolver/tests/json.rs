@@ -66,7 +66,7 @@ fn a_site_and_its_arguments_have_all_fields() {
                 { "function": "drain", "call_file": null, "call_line": null },
             ],
             "origin": "record", "anchored": false, "exactness": null, "ways_in": [], "instruction": null, "probe": null,
-            "line": 12, "section": null, "scope_ended": true,
+            "line": 12, "section": null, "scope_ended": true, "exactness_code": null, "exactness_why": null,
         })
     );
     assert_eq!(
@@ -183,9 +183,10 @@ fn what_is_not_resolved_yet_has_its_place_in_the_schema() {
     let mut document = document(&everything());
     let site = document.pointer_mut("/images/0/markers/0/sites/0").unwrap();
     site["exactness"] = json!("shared");
-    site["ways_in"] = json!([{ "address": "0x1008", "file": "queue.c", "line": 9, "kind": "branch" }]);
+    site["ways_in"] = json!([{ "address": "0x1008", "file": "queue.c", "line": 9, "kind": "conditional" }]);
     site["instruction"] = json!("mov %rdi,%rbx");
-    site["probe"] = json!({ "accepted": true, "cost": "emulated", "best_address": null });
+    site["probe"] = json!({ "accepted": true, "cost": "emulated", "best_address": null, "why": null });
+    site["exactness_code"] = json!("SM021");
     assert_eq!(errors(&validator, &document), [""; 0]);
 }
 

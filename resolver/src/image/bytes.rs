@@ -70,7 +70,8 @@ impl<'data> Image<'data> {
                 Ok(Target::Nowhere) | Err(_) => None,
             };
             let value = target.map_or(FAR, |target| target.0.wrapping_sub(here.0)) as u32;
-            let field = usize::try_from(offset).ok().and_then(|start| bytes.to_mut().get_mut(start..start.checked_add(4)?));
+            let field =
+                usize::try_from(offset).ok().and_then(|start| bytes.to_mut().get_mut(start..start.checked_add(4)?));
             if let Some(field) = field {
                 field.copy_from_slice(&value.to_le_bytes());
             }

@@ -223,7 +223,7 @@ impl Page<'_> {
             self.field(4, if index == 0 { "ways in" } else { "" }, style::PLAIN, &words::way_in(way))?;
         }
         if let Some(instruction) = site.instruction.as_deref() {
-            self.field(4, "instruction", style::PLAIN, &shown(instruction))?;
+            self.field(4, "code", style::PLAIN, &shown(instruction))?;
         }
         let Some(probe) = &site.probe else { return Ok(()) };
         let (style, words) = words::probe(probe);

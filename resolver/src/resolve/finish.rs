@@ -10,9 +10,9 @@ use simple_markers_record::SITES;
 use super::debugged::{Debugged, Surroundings};
 use super::diagnostics::Diagnostics;
 use super::functions::Named;
+use super::instructions::{Asked, FOLDED, Instructions, Probed};
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::texts::TextId;
-use super::instructions::{Asked, FOLDED, Instructions, Probed};
 use super::{Argument, DeclaredArgument, Described, Exactness, Marker, Place, Site, Survival, describe, kept};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
@@ -133,13 +133,7 @@ impl Finish<'_, '_, '_> {
         Begun { file: self.joined.texts.text(raw.file), raw, described, kept }
     }
 
-    fn marker(
-        &mut self,
-        begun: Begun,
-        index: usize,
-        around: Vec<Found>,
-        sites_are_known: bool,
-    ) -> Marker {
+    fn marker(&mut self, begun: Begun, index: usize, around: Vec<Found>, sites_are_known: bool) -> Marker {
         let Begun { raw, file, described, kept } = begun;
         let survival = match (raw.sites.first(), sites_are_known) {
             (Some(RawSite { pc: Some(_), .. }), _) => Some(Survival::Live),

@@ -146,10 +146,9 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
     fn words(&self, decoded: &Decoded<'_>, verdict: &code::Verdict, asked: &Asked<'_>) -> Probed {
         let number = |at: Vaddr| format!("{:#x}", self.place(at));
         let exact = |why: &str| match (asked.is_not_there, &decoded.hidden) {
-            (true, _) => said(
-                Exactness::Unproven,
-                "the debug information has another function than the marker's at the address",
-            ),
+            (true, _) => {
+                said(Exactness::Unproven, "the debug information has another function than the marker's at the address")
+            }
             (false, Some(hidden)) if !asked.anchored => said(Exactness::Unproven, hidden),
             (false, _) => said(Exactness::Exact, why),
         };
@@ -262,7 +261,9 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         };
         match before {
             Some(name) if symbol.start == pc.0 && !asked.anchored => {
-                let why = format!("`{name}` ends where this function starts, and no debug information says whose the marker is");
+                let why = format!(
+                    "`{name}` ends where this function starts, and no debug information says whose the marker is"
+                );
                 Err((Exactness::Unproven, why))
             }
             _ if symbol.start == symbol.end => {
@@ -270,7 +271,9 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             }
             _ => match symbols.entry_of(symbol) {
                 Some(entry) => Ok(Key::Symbol(entry)),
-                None => Err((Exactness::Unproven, "it is not known which function this is the cold part of".to_owned())),
+                None => {
+                    Err((Exactness::Unproven, "it is not known which function this is the cold part of".to_owned()))
+                }
             },
         }
     }
@@ -358,7 +361,8 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
 }
 
 /// What is said of markers of different functions at one address.
-pub(super) const FOLDED: &str = "markers of different functions are at the address: the linker made one of the functions";
+pub(super) const FOLDED: &str =
+    "markers of different functions are at the address: the linker made one of the functions";
 
 fn said(exactness: Exactness, why: &str) -> Probed {
     Probed { exactness: Some(exactness), why: Some(why.into()), ..Probed::default() }

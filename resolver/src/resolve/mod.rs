@@ -37,13 +37,13 @@ use crate::dwarf::{self, DebugInfo};
 use crate::image::{Image, Kind, archive};
 use crate::text;
 use arguments::Pictures;
-use code_bytes::CodeBytes;
-use instructions::Instructions;
 pub use by_line::{LineProblem, LineSite, LineSites};
+use code_bytes::CodeBytes;
 use debugged::Debugged;
 pub use description::{Described, describe};
 use diagnostics::Diagnostics;
 pub use format_check::{Target, mismatch, star_mismatch};
+use instructions::Instructions;
 use join::{Joined, Sections};
 pub use module::module_name;
 use names::AddressNames;
@@ -173,7 +173,8 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
     };
     let named = functions::name(image, &mut joined, debug, &mut diagnostics);
     let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
-    let markers = finish::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
+    let markers =
+        finish::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
     if let Some(loaded) = source.get() {
         loaded.errors.iter().for_each(|error| diagnostics.error(error));
     }
@@ -186,7 +187,10 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
         build_id: image.build_id(),
         arch: image.architecture(),
         kind: image.kind(),
-        debug: source.get().filter(|source| source.is_described()).map(|_| DebugSource { source: "file", path: path.to_owned() }),
+        debug: source
+            .get()
+            .filter(|source| source.is_described())
+            .map(|_| DebugSource { source: "file", path: path.to_owned() }),
         markers,
         diagnostics: diagnostics.finish(),
     };

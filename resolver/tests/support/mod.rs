@@ -360,6 +360,11 @@ pub(crate) fn everything() -> Resolution {
         column: Some(5),
         origin,
         anchored: false,
+        exactness: None,
+        exactness_why: None,
+        ways_in: Vec::new(),
+        instruction: None,
+        probe: None,
         args: Vec::new(),
     };
     let computed = Location::whole(Source::Value(Expr::constant(0)));
