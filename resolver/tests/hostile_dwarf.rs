@@ -11,8 +11,11 @@ use simple_markers_resolver::report::{Layout, json, list};
 use simple_markers_resolver::resolve::{Argument, Place, ResolvedImage, Severity, Verdict, resolve};
 use support::{Linked, Strings, declaration};
 
+/// A tag, whether there are children, and the names and forms of attributes.
+type Abbreviation = (u8, bool, &'static [(u8, u8)]);
+
 /// Abbreviations (DWARF 4, 7.5.3): tag, whether it has children, attributes with their forms.
-const ABBREVIATIONS: &[(u8, bool, &[(u8, u8)])] = &[
+const ABBREVIATIONS: &[Abbreviation] = &[
     (0x11, true, &[(0x13, 0x0b), (0x11, 0x01), (0x12, 0x06), (0x10, 0x17)]), // 1 compile_unit: language low_pc high_pc stmt_list
     // 2 subprogram: name decl_file decl_line low_pc high_pc frame_base
     (0x2e, true, &[(0x03, 0x08), (0x3a, 0x0b), (0x3b, 0x0b), (0x11, 0x01), (0x12, 0x06), (0x40, 0x18)]),

@@ -112,8 +112,12 @@ fn json_has_all_fields() {
                 "description": "alone", "args": [], "declared": false, "survival": "live",
                 "sites": [{
                     "address": "0x1018", "file_offset": "0xc8", "symbol": "g", "symbol_offset": "0x18", "function": "g",
-                    "inlined": [], "origin": "record", "anchored": false, "exactness": null, "ways_in": [],
-                    "instruction": null, "probe": null, "args": [], "line": 40, "section": null, "scope_ended": false,
+                    "inlined": [], "origin": "record", "anchored": false, "exactness": "exact",
+                    "ways_in": [{ "address": "0x1017", "file": null, "line": null, "kind": "fall_through" }],
+                    "instruction": "nop", "args": [], "line": 40, "section": null, "scope_ended": false,
+                    "probe": { "accepted": true, "cost": "emulated", "best_address": null, "why": null },
+                    "exactness_code": "SM020",
+                    "exactness_why": "the instruction before it goes on there, and nothing else leads there",
                 }],
             },
         ])

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::report::{Layout, list, show};
-use simple_markers_resolver::resolve::{DeclaredArgument, Marker, Origin, Place, Resolution, resolve};
+use simple_markers_resolver::resolve::{
+    DeclaredArgument, Exactness, Marker, Origin, Place, ProbeCost, ProbeVerdict, Resolution, WayIn, resolve,
+};
 use support::{everything, scsi};
 
 fn text_with(resolution: &Resolution, name: &str, layout: Layout, line: Option<&SourceLine>) -> String {
@@ -120,6 +122,10 @@ fn what_was_read_from_an_image_is_shown() {
     address    0x1010, at 0xc0 of the file
     origin     record: the marker's own, in the image
     anchored   no: the instruction there is the next one of the program
+    exactness  exact SM020: the instruction before it goes on there, and nothing else leads there
+    ways in    0x100f falls through
+    code       nop
+    uprobe     emulated
     arguments
       cmd  %p  live SM030  kept in %rdi (8 bytes, unsigned)
       lun  %d  live SM030  kept in %esi (4 bytes, signed)
@@ -128,6 +134,10 @@ fn what_was_read_from_an_image_is_shown() {
     address    0x1058, at 0x108 of the file
     origin     record: the marker's own, in the image
     anchored   no: the instruction there is the next one of the program
+    exactness  exact SM020: the instruction before it goes on there, and nothing else leads there
+    ways in    0x1057 falls through
+    code       nop
+    uprobe     emulated
     arguments
       cmd  %p  live SM030  kept in %rdi (8 bytes, unsigned)
       lun  %d  live SM030  kept in %esi (4 bytes, signed)
@@ -136,6 +146,10 @@ fn what_was_read_from_an_image_is_shown() {
     address    0x1060, at 0x110 of the file
     origin     record: the marker's own, in the image
     anchored   no: the instruction there is the next one of the program
+    exactness  exact SM020: the instruction before it goes on there, and nothing else leads there
+    ways in    0x105f falls through
+    code       nop
+    uprobe     emulated
     arguments
       cmd  %p  live SM030  kept in %rdi (8 bytes, unsigned)
       lun  %d  live SM030  kept in %esi (4 bytes, signed)
@@ -444,4 +458,25 @@ fn copies_are_told_apart_only_where_they_differ() {
             "        0x1040  file 0x40  run()+0x40  queue.c:12:5",
         ],
     );
+}
+
+#[test]
+fn exactness_is_shown_with_its_evidence() {
+    let mut resolution = everything();
+    let site = &mut resolution.images[0].markers[0].sites[0];
+    site.exactness = Some(Exactness::Shared);
+    site.exactness_why = Some("2 ways in, and not all of them need pass the marker".into());
+    let way = |address, line, kind| WayIn { address, file: Some("queue.c".into()), line: Some(line), kind };
+    site.ways_in = vec![way(0x100c, 12, "call_return"), way(0x1004, 9, "conditional")];
+    site.instruction = Some("mov %eax,(%rdi)".into());
+    let cost = Some(ProbeCost::Stepped);
+    site.probe = Some(ProbeVerdict { accepted: true, cost, why: None, best_address: Some(0x1012) });
+    let page = text(&resolution, "queue:all");
+    let expected = "    exactness  shared SM021: 2 ways in, and not all of them need pass the marker
+    ways in    0x100c a call returns, queue.c:12
+               0x1004 a conditional jump, queue.c:9
+    code       mov %eax,(%rdi)
+    uprobe     stepped, for less at 0x1012
+";
+    assert!(page.contains(expected), "{page}");
 }

@@ -123,3 +123,33 @@ impl Table<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use simple_markers_record::ByteOrder;
+
+    use super::*;
+    use crate::dwarf::Sections;
+    use crate::location::Processor;
+
+    fn read(bytes: &[u8]) -> Result<Vec<(u64, u64)>, String> {
+        let sections = Sections::from_parts([], ByteOrder::Little, Processor::X86_64, 8);
+        let info = DebugInfo::new(&sections);
+        let rest = EndianSlice::new(bytes, RunTimeEndian::Little);
+        let mut pads = Vec::new();
+        info.read(Table { start: 0x2000, size: bytes.len(), rest, address_size: 8 }, 0x1000, &mut pads)?;
+        Ok(pads.into_iter().map(|pad| (pad.at.0, pad.from.0)).collect())
+    }
+
+    #[test]
+    fn tables_are_read_in_the_encodings_that_compilers_write() {
+        // gcc and clang: no start of landing pads, no types, uleb128; the second call has none.
+        assert_eq!(read(&[0xff, 0xff, 0x01, 8, 0x10, 4, 0x30, 0, 0x20, 4, 0, 0]), Ok(vec![(0x1030, 0x1010)]));
+        // Landing pads relative to 0x2001 + 0x100, types, udata4.
+        let mut table = vec![0x1b, 0, 1, 0, 0, 0x9b, 0x21, 0x03, 13];
+        table.extend([0x10, 0, 0, 0, 4, 0, 0, 0, 0x30, 0, 0, 0, 1]);
+        assert_eq!(read(&table), Ok(vec![(0x2131, 0x1010)]));
+        assert!(read(&[0xff, 0xff, 0x01, 8, 0x10]).is_err());
+        assert!(read(&[0x50, 0xff, 0x01, 0]).is_err());
+    }
+}
