@@ -51,9 +51,9 @@ fn count(program: &Path, addresses: &[Vaddr]) -> Vec<u64> {
     let mut current = 0;
     for line in said.lines() {
         let mut words = line.split_whitespace();
-        match (words.next().and_then(|word| word.parse::<usize>().ok()), words.next()) {
-            (Some(number), Some("breakpoint")) => current = number,
-            _ => {}
+        let number = words.next().and_then(|word| word.parse::<usize>().ok());
+        if let (Some(number), Some("breakpoint")) = (number, words.next()) {
+            current = number;
         }
         let hit = line.trim().strip_prefix("breakpoint already hit ");
         if let Some(times) = hit.and_then(|rest| rest.split(' ').next()?.parse().ok()) {

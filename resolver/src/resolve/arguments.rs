@@ -342,12 +342,11 @@ fn located(described: Described) -> (Result<Location, Refusal>, Vec<Range<Vaddr>
             Vec::new(),
         ),
         Described::Lost { ranges } => {
-            (Err(Refusal::new(Verdict::Lost, "the debug information describes no location here")), ranges)
+            (Err(Refusal::new(Verdict::Lost, "the debug information describes no location of it here")), ranges)
         }
-        Described::Never => (
-            Err(Refusal::new(Verdict::Lost, "optimised out: the debug information describes no location anywhere")),
-            Vec::new(),
-        ),
+        Described::Never => {
+            (Err(Refusal::new(Verdict::Lost, "the debug information describes no location of it anywhere")), Vec::new())
+        }
         Described::Dropped => (
             Err(Refusal::new(Verdict::Lost, "it has no address: the linker dropped it, or another object defines it")),
             Vec::new(),
@@ -369,7 +368,7 @@ fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<S
     let gone = location.gone(size);
     let missing: u64 = gone.iter().map(|(from, to)| to - from).sum();
     if size > 0 && missing >= size.saturating_mul(8) {
-        return Err(Refusal::new(Verdict::Lost, "optimised out: the debug information describes no piece of it here"));
+        return Err(Refusal::new(Verdict::Lost, "the debug information describes no piece of it here"));
     }
     if missing > 0 {
         let gone: Vec<String> = gone.iter().map(|(from, to)| format!("{}..{}", from / 8, to.div_ceil(8))).collect();
