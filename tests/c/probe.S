@@ -594,7 +594,6 @@ vectors: .quad 0x0102030405060708, 0x1112131415161718, 0x8182838485868788, 0x0, 
 8:	std
 	cld
 	END std
-	T rdpid %rax
 	.data
 one:	.long 0x1f80
 target:	.quad 0
