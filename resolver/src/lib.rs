@@ -12,7 +12,7 @@
 //! | report | [`report`] | a resolution | text or JSON |
 //! | explanation | [`verdicts`] | a code | what it means, an example, the mend |
 //!
-//! The library takes bytes and does no I/O, and it never panics, whatever the bytes: images are untrusted. The command `smark` is
+//! The library takes bytes and does no I/O (whoever uses it may offer files with debug information, [`companions`]), and it never panics, whatever the bytes: images are untrusted. The command `smark` is
 //! a thin shell over it.
 //!
 //! # Examples
@@ -48,6 +48,7 @@
 
 pub mod address;
 pub mod code;
+pub mod companions;
 pub mod demangle;
 pub mod dwarf;
 mod error;

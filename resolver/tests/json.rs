@@ -53,7 +53,7 @@ fn what_is_printed_is_what_the_schema_promises() {
 fn a_site_and_its_arguments_have_all_fields() {
     let document = document(&everything());
     let image = &document["images"][0];
-    assert_eq!(image["debug"], json!({ "source": "file", "path": "build/queue" }));
+    assert_eq!(image["debug"], json!({ "source": "file", "path": "build/queue", "supplements": [] }));
     let site = &image["markers"][0]["sites"][0];
     let mut rest = site.clone();
     rest.as_object_mut().unwrap().remove("args");

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 use simple_markers_resolver::image::archive;
 
+use super::compressed::{self, Compression};
+
 /// A file to look at.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
@@ -79,32 +81,75 @@ pub(super) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// The bytes of a file; `None` where it was found in a folder and is neither ELF nor an archive.
+/// The bytes of a file, unpacked where it is compressed; `None` where it was found in a folder and is neither ELF nor an archive.
 pub(super) fn open(input: &Input) -> io::Result<Option<Bytes>> {
     let mut file = File::open(&input.path)?;
-    if input.found {
-        let mut magic = Vec::with_capacity(8);
-        file.by_ref().take(8).read_to_end(&mut magic)?;
-        if !magic.starts_with(b"\x7fELF") && !archive::is_archive(&magic) {
-            return Ok(None);
-        }
+    let mut magic = Vec::with_capacity(8);
+    file.by_ref().take(8).read_to_end(&mut magic)?;
+    let is_ours = |magic: &[u8]| magic.starts_with(b"\x7fELF") || archive::is_archive(magic);
+    let compression = Compression::of(&magic);
+    if input.found && compression.is_none() && !is_ours(&magic) {
+        return Ok(None);
     }
+    let bytes = map(&file)?;
+    match compression {
+        Some(compression) => {
+            let unpacked = compressed::unpack(compression, &bytes, |magic| !input.found || is_ours(magic));
+            match unpacked {
+                // A file in a folder that only starts as if it were compressed.
+                Err(_) if input.found => Ok(None),
+                unpacked => Ok(unpacked?.map(Bytes::Unpacked)),
+            }
+        }
+        None => Ok(Some(bytes)),
+    }
+}
+
+/// The bytes of a regular file, unpacked where it is compressed; `None` where there is none, or it cannot be read. Others are not
+/// opened: a named pipe waits for somebody who writes to it, and looking at some devices does something.
+pub(super) fn map_regular(path: &Path) -> Option<Bytes> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let bytes = map(&File::open(path).ok()?).ok()?;
+    match Compression::of(&bytes) {
+        Some(compression) => {
+            let is_elf = |magic: &[u8]| magic.starts_with(b"\x7fELF");
+            compressed::unpack(compression, &bytes, is_elf).ok()?.map(Bytes::Unpacked)
+        }
+        None => Some(bytes),
+    }
+}
+
+fn map(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
-        return Ok(Some(Bytes(None)));
+        return Ok(Bytes::Unpacked(Vec::new()));
     }
     // SAFETY: the map is read-only and private. What it leans on is that nobody truncates the file while we read it; somebody who
     // does ends this process with SIGBUS, as with every tool that maps its input (ld, gdb, perf).
-    let map = unsafe { Mmap::map(&file)? };
-    Ok(Some(Bytes(Some(map))))
+    let map = unsafe { Mmap::map(file)? };
+    Ok(Bytes::Mapped(map))
 }
 
-/// A file, mapped; an empty one cannot be.
-pub(super) struct Bytes(Option<Mmap>);
+/// A file: mapped, or unpacked. An empty one cannot be mapped.
+pub(super) enum Bytes {
+    Mapped(Mmap),
+    Unpacked(Vec<u8>),
+}
 
 impl std::ops::Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or_default()
+        match self {
+            Self::Mapped(map) => map,
+            Self::Unpacked(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }

@@ -11,8 +11,8 @@ use super::{Console, Status};
 
 /// List the markers in programs, one line for each marker and function that holds it
 ///
-/// A FILE is an executable, a shared or relocatable object, a kernel module, an archive (.a, .rlib), or with -r a folder. A
-/// PATTERN is a glob for marker names. Which of the two an operand is: what contains a `/` or names an existing file or folder is
+/// A FILE is an executable, a shared or relocatable object, a kernel image or module, an archive (.a, .rlib), each plain or compressed
+/// (.gz, .xz, .zst), or with -r a folder. A PATTERN is a glob for marker names. Which of the two an operand is: what contains a `/` or names an existing file or folder is
 /// a FILE, everything else is a PATTERN.
 ///
 /// Globs match a whole field: `*` any characters, `?` one, `[a-z]` one of a class. Patterns of one kind are or-ed, the kinds are

@@ -1,5 +1,9 @@
 //! The command line: what was asked for, and the exit status. The one place that opens files and prints errors.
 
+mod companions;
+mod compressed;
+#[cfg(feature = "debuginfod")]
+mod debuginfod;
 mod files;
 mod list;
 mod selecting;

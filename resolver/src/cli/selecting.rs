@@ -9,6 +9,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_resolver::resolve::{self, Detail, Failure, Marker, Resolution, Row, Severity};
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 
+use super::companions::{self, Beside};
 use super::files::{self, Input, Unreadable};
 use super::{Console, Status};
 
@@ -27,6 +28,9 @@ pub(super) struct Selecting {
     /// Look into folders; in them, pass over what is not ELF and what has no markers
     #[arg(short, long)]
     recursive: bool,
+    /// Where debug information is that files do not have themselves; may be given several times [default: /usr/lib/debug]
+    #[arg(long, value_name = "DIR")]
+    debug_dir: Vec<PathBuf>,
     /// Globs for marker names, and files
     #[arg(required = true, value_name = "PATTERN|FILE")]
     operands: Vec<PathBuf>,
@@ -74,8 +78,12 @@ impl Selecting {
         }
         let selection = self.selection(&patterns)?;
         let inputs = files::expand(&named, self.recursive);
+        let folders = match self.debug_dir.is_empty() {
+            true => vec![PathBuf::from(companions::DEBUG_DIR)],
+            false => self.debug_dir.clone(),
+        };
         // Collected in the order of the inputs, whichever is finished first.
-        let outcomes: Vec<Outcome> = inputs.par_iter().filter_map(|input| look(input, detail)).collect();
+        let outcomes: Vec<Outcome> = inputs.par_iter().filter_map(|input| look(input, detail, &folders)).collect();
         let mut resolution = Resolution::default();
         for outcome in outcomes {
             match outcome {
@@ -144,7 +152,7 @@ fn is_file(operand: &Path) -> bool {
 }
 
 /// Resolves one file; `None` where it was found in a folder and has nothing for us.
-fn look(input: &Result<Input, Unreadable>, detail: Detail) -> Option<Outcome> {
+fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) -> Option<Outcome> {
     let failed = |path: &Path, message| Some(Outcome::Failed(Failure { path: path.display().to_string(), message }));
     let input = match input {
         Ok(input) => input,
@@ -154,7 +162,8 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail) -> Option<Outcome> {
         Ok(bytes) => bytes?,
         Err(error) => return failed(&input.path, files::reason(&error)),
     };
-    let mut resolution = resolve::resolve_with(&input.path.display().to_string(), &bytes, detail);
+    let beside = Beside::new(&input.path, folders);
+    let mut resolution = resolve::resolve_beside(&input.path.display().to_string(), &bytes, detail, &beside);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());
     }

@@ -8,6 +8,7 @@ use gimli::{DieReference, Encoding, Expression, Operation, Reader as _, UnitOffs
 
 use super::frame::Frame;
 use super::sections::Reader;
+use super::tables;
 use super::units::{DebugInfo, Die};
 use crate::Error;
 use crate::address::Vaddr;
@@ -346,7 +347,10 @@ impl<'s> Run<'_, '_, 's> {
                 Ok(())
             }
             Operation::ImplicitPointer { value, byte_offset } => {
-                let variable = InfoOffset(value.0 as u64);
+                let info = self.reading.info;
+                let variable = unit.and_then(|unit| info.die_in(unit, value)).map(|die| info.info_offset(die));
+                // One that leads nowhere is a value that is not there.
+                let variable = variable.unwrap_or(InfoOffset(u64::MAX));
                 self.complete = Some(Source::Pointee { variable, offset: byte_offset });
                 Ok(())
             }
@@ -420,7 +424,7 @@ impl<'s> Run<'_, '_, 's> {
 
     fn indexed(&self, unit: Option<usize>, index: gimli::DebugAddrIndex) -> Result<u64, Refusal> {
         let unit = unit.ok_or_else(|| Refusal::malformed("an index of an address outside of any unit"))?;
-        Ok(self.reading.info.address(self.reading.info.unit(unit)?, index)?)
+        Ok(tables::address(self.reading.info.dwarf_of(unit)?, self.reading.info.unit(unit)?, index)?)
     }
 
     /// `DW_OP_call2` and its like: the operations of another entry's location stand in the place of the call.
@@ -428,8 +432,8 @@ impl<'s> Run<'_, '_, 's> {
         let info = self.reading.info;
         let die = match (callee, unit) {
             (DieReference::UnitRef(offset), Some(unit)) => Some(Die { unit, offset: offset.0 }),
-            (DieReference::DebugInfoRef(offset), _) => info.die_at(InfoOffset(offset.0 as u64)),
-            (DieReference::UnitRef(_), None) => None,
+            (DieReference::DebugInfoRef(offset), Some(unit)) => info.die_in(unit, offset),
+            (_, None) => None,
         };
         let die = die.ok_or_else(|| Refusal::malformed(format_args!("{name} to an entry that is not there")))?;
         match info.attribute(die, dw::DW_AT_location)? {

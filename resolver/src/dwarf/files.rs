@@ -11,7 +11,8 @@ use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::DebugInfo;
-use super::units::{Die, Value};
+use super::tables;
+use super::units::{Die, Value, is_partial};
 use crate::Error;
 use crate::text;
 
@@ -159,7 +160,7 @@ impl DebugInfo<'_> {
     /// The units whose tables name a file that ends in one of `lasts`, in their order, each with those that it names: without putting
     /// names together. Type units share the table of the unit that they come with, of which only the first counts.
     pub(super) fn naming<'n>(&self, lasts: &HashSet<&'n [u8]>) -> Result<Vec<Naming<'n>>, Error> {
-        let named = (0..self.unit_count()).into_par_iter().map(|unit| self.named_in(unit, lasts));
+        let named = (0..self.own_count()).into_par_iter().map(|unit| self.named_in(unit, lasts));
         let named: Vec<_> = named.collect::<Result<_, _>>()?;
         let mut tables = HashSet::new();
         let units = named.into_iter().enumerate().filter_map(|(unit, found)| Some((unit, found?)));
@@ -173,12 +174,16 @@ impl DebugInfo<'_> {
             self.still_paid()?;
             return Ok(None);
         };
+        // Neither those that dwz made of what others had in common.
+        if is_partial(&unit) {
+            return Ok(None);
+        }
         let Some(program) = &unit.line_program else { return Ok(None) };
         let files = program.header().file_names();
         self.pay(1 + files.len() as u64 / 16)?;
         let mut named = Vec::new();
         for file in files {
-            let Ok(name) = self.text(&unit, file.path_name()) else { continue };
+            let Ok(name) = tables::text(&self.dwarf, &unit, file.path_name()) else { continue };
             let last = name.slice().rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default();
             named.extend(lasts.get(last));
         }
@@ -188,10 +193,10 @@ impl DebugInfo<'_> {
     }
 
     fn read_files(&self, index: usize) -> Result<UnitFiles, Error> {
-        let unit = self.unit(index)?;
+        let (dwarf, unit) = (self.own_dwarf(index)?, self.own_unit(index)?);
         let Some(program) = self.line_program(index)? else { return Ok(UnitFiles::default()) };
         let header = program.header();
-        let string = |value| self.text(unit, value).ok().map(|string| text::from_bytes(string.slice()));
+        let string = |value| tables::text(dwarf, unit, value).ok().map(|string| text::from_bytes(string.slice()));
         let compiled_in = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
         // Numbers start at 1 before DWARF 5; there 0 is the unit's own file, which the header does not name.
         let first = usize::from(header.version() < 5);

@@ -222,7 +222,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     fn index_unit(&self, index: usize) -> Result<Functions, Error> {
-        let unit = self.unit(index)?;
+        let (dwarf, unit) = (self.dwarf_of(index)?, self.unit(index)?);
         let error = |error: gimli::Error| self.error(Die { unit: index, offset: 0 }, error);
         let too_many = || self.error(Die { unit: index, offset: 0 }, "more than 2^32 ranges or variables");
         let (mut nodes, mut ranges): (Vec<Node>, Vec<Range<u64>>) = (Vec::new(), Vec::new());
@@ -284,7 +284,7 @@ impl<'s> DebugInfo<'s> {
             if kind.is_instance() || kind == Kind::Block {
                 let error = |error| self.error(Die { unit: index, offset: offset.0 }, error);
                 let entry = unit.entry(offset).map_err(error)?;
-                ranges.extend(self.entry_ranges(unit, &entry).map_err(error)?);
+                ranges.extend(self.entry_ranges(dwarf, unit, &entry).map_err(error)?);
             }
             if abbreviation.has_children() && !is_passed {
                 around.push((depth, nodes.len()));

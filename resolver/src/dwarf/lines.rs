@@ -105,7 +105,7 @@ impl DebugInfo<'_> {
     }
 
     fn run(&self, index: usize) -> Result<Rows, Error> {
-        let unit = self.unit(index)?;
+        let unit = self.own_unit(index)?;
         let Some(program) = self.line_program(index)? else { return Ok(Rows::default()) };
         let size = unit.encoding().address_size;
         let last = u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63);
@@ -161,7 +161,7 @@ impl DebugInfo<'_> {
         let mut by_last: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (unit, named) in self.naming(&lasts)? {
             // A unit that cannot be read has no lines to offer.
-            if self.unit(unit).is_ok() {
+            if self.own_unit(unit).is_ok() {
                 named.into_iter().for_each(|last| by_last.entry(last).or_default().push(unit));
             }
         }

@@ -10,6 +10,8 @@ use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Rea
 
 use super::expression::{Reading, Refusal};
 use super::sections::Reader;
+use super::split::Contribution;
+use super::tables;
 use super::units::{DebugInfo, Die, Unit, Value};
 use crate::Error;
 use crate::address::Vaddr;
@@ -71,10 +73,12 @@ impl<'s> DebugInfo<'s> {
             AttributeValue::Block(block) => Ok(Listed::Single(Expression(*block))),
             AttributeValue::LocationListsRef(_) | AttributeValue::DebugLocListsIndex(_) => {
                 let offset = match value {
-                    AttributeValue::DebugLocListsIndex(index) => self
-                        .list_offset(unit, ".debug_loclists", unit.loclists_base.0, index.0)
-                        .map(|offset| Some(LocationListsOffset(offset))),
-                    value => self.dwarf.attr_locations_offset(unit, *value),
+                    AttributeValue::DebugLocListsIndex(index) => {
+                        let lists = self.locations(from.unit, true);
+                        tables::list_offset(lists, unit, unit.loclists_base.0, index.0)
+                            .map(|offset| Some(LocationListsOffset(offset)))
+                    }
+                    value => self.dwarf_of(from.unit)?.attr_locations_offset(unit, *value),
                 };
                 let offset = offset.map_err(|error| self.error(from, error))?;
                 let offset = offset.ok_or_else(|| self.error(from, "a location list that is nowhere"))?;
@@ -91,11 +95,18 @@ impl<'s> DebugInfo<'s> {
         let bad = |error: gimli::Error| {
             Refusal::Broken(self.error(from, format_args!("the location list at {:#x} of {name}: {error}", offset.0)))
         };
-        let mut list = List { reader: self.sections.reader(name), base: unit.low_pc, entries: Vec::new() };
+        let split = self.contribution(from.unit);
+        let reader = self.locations(from.unit, is_v5);
+        let dwarf = self.dwarf_of(from.unit)?;
+        let mut list = List { reader, base: unit.low_pc, entries: Vec::new() };
         list.reader.skip(offset.0).map_err(bad)?;
         loop {
             self.pay(1)?;
-            let goes_on = if is_v5 { list.next_v5(self, unit) } else { list.next_v4(unit) };
+            let goes_on = match (is_v5, split) {
+                (true, _) => list.next_v5(dwarf, unit),
+                (false, Some(_)) => list.next_early(dwarf, unit),
+                (false, None) => list.next_v4(unit),
+            };
             match goes_on {
                 Ok(true) => {}
                 Ok(false) => return Ok(list.entries),
@@ -108,6 +119,28 @@ impl<'s> DebugInfo<'s> {
     }
 }
 
+impl<'s> DebugInfo<'s> {
+    /// The section of location lists of the file that a unit is in: `.debug_loclists`, or `.debug_loc` before DWARF 5.
+    fn locations(&self, unit: usize, is_v5: bool) -> Reader<'s> {
+        match (self.contribution(unit), is_v5) {
+            (Some(Contribution { locations: [_, lists], .. }), true) => *lists,
+            (Some(Contribution { locations: [lists, _], .. }), false) => *lists,
+            (None, true) => self.sections.reader(".debug_loclists"),
+            (None, false) => self.sections.reader(".debug_loc"),
+        }
+    }
+}
+
+/// What gcc and clang wrote of DWARF 4 in `.debug_loc.dwo`: an early form of DWARF 5's lists, in which lengths are of four bytes and
+/// expressions have their length in two.
+mod early {
+    pub(super) const END: u8 = 0;
+    pub(super) const BASE: u8 = 1;
+    pub(super) const START_END: u8 = 2;
+    pub(super) const START_LENGTH: u8 = 3;
+    pub(super) const VIEW_PAIR: u8 = gimli::constants::DW_LLE_GNU_view_pair.0;
+}
+
 /// A list that is being read.
 struct List<'s> {
     reader: Reader<'s>,
@@ -117,13 +150,10 @@ struct List<'s> {
 
 impl<'s> List<'s> {
     /// Reads an entry of `.debug_loclists`; whether there may be another one.
-    fn next_v5(&mut self, info: &DebugInfo<'s>, unit: &Unit<'s>) -> gimli::Result<bool> {
+    fn next_v5(&mut self, dwarf: &gimli::Dwarf<Reader<'s>>, unit: &Unit<'s>) -> gimli::Result<bool> {
         let size = unit.encoding().address_size;
         let reader = &mut self.reader;
-        let indexed = |reader: &mut Reader<'s>| {
-            let index = reader.read_uleb128()?;
-            info.address(unit, DebugAddrIndex(usize::try_from(index).unwrap_or(usize::MAX)))
-        };
+        let indexed = |reader: &mut Reader<'s>| indexed(dwarf, unit, reader);
         let (begin, end) = match gimli::DwLle(reader.read_u8()?) {
             dw::DW_LLE_end_of_list => return Ok(false),
             dw::DW_LLE_base_addressx => {
@@ -165,6 +195,34 @@ impl<'s> List<'s> {
         Ok(true)
     }
 
+    /// Reads an entry of `.debug_loc.dwo`; whether there may be another one.
+    fn next_early(&mut self, dwarf: &gimli::Dwarf<Reader<'s>>, unit: &Unit<'s>) -> gimli::Result<bool> {
+        let size = unit.encoding().address_size;
+        let reader = &mut self.reader;
+        let (begin, end) = match reader.read_u8()? {
+            early::END => return Ok(false),
+            early::BASE => {
+                self.base = indexed(dwarf, unit, reader)?;
+                return Ok(true);
+            }
+            early::VIEW_PAIR => {
+                reader.read_uleb128()?;
+                reader.read_uleb128()?;
+                return Ok(true);
+            }
+            early::START_END => (indexed(dwarf, unit, reader)?, indexed(dwarf, unit, reader)?),
+            early::START_LENGTH => {
+                let begin = indexed(dwarf, unit, reader)?;
+                (begin, begin.wrapping_add(reader.read_u32()?.into()))
+            }
+            kind => return Err(gimli::Error::UnknownLocListsEntry(gimli::DwLle(kind))),
+        };
+        let length = self.reader.read_u16()?;
+        let expression = Expression(self.reader.split(length.into())?);
+        self.push(begin, end, size, expression);
+        Ok(true)
+    }
+
     /// Reads an entry of `.debug_loc`; whether there may be another one.
     fn next_v4(&mut self, unit: &Unit<'s>) -> gimli::Result<bool> {
         let size = unit.encoding().address_size;
@@ -197,6 +255,12 @@ impl<'s> List<'s> {
             self.entries.push(Entry { range: Some(Vaddr(begin)..Vaddr(end)), expression });
         }
     }
+}
+
+/// An address by its index.
+fn indexed<'s>(dwarf: &gimli::Dwarf<Reader<'s>>, unit: &Unit<'s>, reader: &mut Reader<'s>) -> gimli::Result<u64> {
+    let index = reader.read_uleb128()?;
+    tables::address(dwarf, unit, DebugAddrIndex(usize::try_from(index).unwrap_or(usize::MAX)))
 }
 
 fn expression<'s>(reader: &mut Reader<'s>) -> gimli::Result<Expression<Reader<'s>>> {

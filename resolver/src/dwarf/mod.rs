@@ -19,6 +19,7 @@ mod names;
 mod rust_types;
 mod scopes;
 mod sections;
+mod split;
 mod steps;
 mod tables;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use names::Lookup;
 pub(crate) use scopes::NoLine;
 pub use scopes::{Doubt, Scope, ScopeFrame};
 pub use sections::Sections;
+pub use split::{SplitFiles, SplitUnit};
 pub use steps::{Projection, Step};
 pub use types::TypeRef;
 pub use units::{DebugInfo, Die};

@@ -27,6 +27,23 @@ pub struct Sections<'data> {
     address_size: u8,
 }
 
+/// What is read of debug information.
+const IDS: [SectionId; 13] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugAranges,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugLoc,
+    SectionId::DebugLocLists,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugTypes,
+];
+
 /// Sections that may be looked at, beside those of [`SectionId`].
 const FRAMES: [&str; 2] = [".eh_frame", ".debug_frame"];
 
@@ -39,28 +56,49 @@ impl<'data> Sections<'data> {
     /// # Errors
     ///
     /// A section cannot be read or decompressed.
-    pub fn load(image: &Image<'data>, mut error: impl FnMut(Error)) -> Result<Self, Error> {
-        let ids = [
-            SectionId::DebugAbbrev,
-            SectionId::DebugAddr,
-            SectionId::DebugAranges,
-            SectionId::DebugInfo,
-            SectionId::DebugLine,
-            SectionId::DebugLineStr,
-            SectionId::DebugLoc,
-            SectionId::DebugLocLists,
-            SectionId::DebugRanges,
-            SectionId::DebugRngLists,
-            SectionId::DebugStr,
-            SectionId::DebugStrOffsets,
-            SectionId::DebugTypes,
-        ];
-        let names = ids.into_iter().map(SectionId::name).chain(FRAMES);
+    pub fn load(image: &Image<'data>, error: impl FnMut(Error)) -> Result<Self, Error> {
+        let names = IDS.into_iter().map(SectionId::name).chain(FRAMES);
+        Self::load_as(image, names.map(|name| (name, name)), error)
+    }
+
+    /// Loads the sections of a file of split units (`.dwo`, `.dwp`), by the names that they have in an image.
+    ///
+    /// # Errors
+    ///
+    /// A section cannot be read or decompressed.
+    pub fn load_split(image: &Image<'data>, error: impl FnMut(Error)) -> Result<Self, Error> {
+        let indices = [SectionId::DebugCuIndex, SectionId::DebugTuIndex].map(|id| (id.name(), id.name()));
+        let names = IDS.into_iter().filter_map(|id| Some((id.name(), id.dwo_name()?)));
+        Self::load_as(image, names.chain(indices), error)
+    }
+
+    /// Loads the frames, which are with the program and not with its debug information.
+    ///
+    /// # Errors
+    ///
+    /// A section cannot be read or decompressed.
+    pub fn add_frames(&mut self, image: &Image<'data>, error: impl FnMut(Error)) -> Result<(), Error> {
+        let frames = Self::load_as(image, FRAMES.map(|name| (name, name)).into_iter(), error)?;
+        for (name, bytes) in frames.sections {
+            if self.get(name).is_empty() {
+                self.sections.insert(name, bytes);
+            }
+        }
+        self.bases = frames.bases;
+        Ok(())
+    }
+
+    /// Loads sections: as which each, and by which name the file has it.
+    fn load_as(
+        image: &Image<'data>,
+        names: impl Iterator<Item = (&'static str, &'static str)>,
+        mut error: impl FnMut(Error),
+    ) -> Result<Self, Error> {
         let layout = image.layout();
         let mut loaded: Vec<(&'static str, Vec<Part<'data>>)> = Vec::new();
         // Where each section of the file starts in what is made of all of its name.
         let mut starts: HashMap<SectionIndex, u64> = HashMap::new();
-        for name in names {
+        for (kept_as, name) in names {
             let (mut parts, mut size) = (Vec::new(), 0u64);
             for contents in image.contents(name) {
                 let contents = contents?;
@@ -68,14 +106,15 @@ impl<'data> Sections<'data> {
                 size = size.saturating_add(contents.bytes.len() as u64);
                 parts.push(contents);
             }
-            loaded.push((name, parts));
+            loaded.push((kept_as, parts));
         }
         let base = |name| image.section_address(name, layout.as_ref());
         let frames = base(FRAMES[0]);
         let mut sections = HashMap::new();
         for (name, mut parts) in loaded {
             if let Some(layout) = &layout {
-                for part in &mut parts {
+                // A debug companion keeps the relocations of what it has no bytes of.
+                for part in parts.iter_mut().filter(|part| !part.bytes.is_empty()) {
                     image.relocate(
                         name,
                         part,
@@ -121,6 +160,20 @@ impl<'data> Sections<'data> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.get(SectionId::DebugInfo.name()).is_empty()
+    }
+
+    /// How many steps of work so much debug information warrants.
+    pub(super) fn warranted(&self) -> u64 {
+        let size = |names: &[&str]| names.iter().map(|name| self.get(name).len() as u64).sum::<u64>();
+        let entries = size(&[".debug_info", ".debug_types"]).saturating_mul(8);
+        let others = size(&[".debug_line", ".debug_loc", ".debug_loclists", ".debug_ranges", ".debug_rnglists"]);
+        entries.saturating_add(others.saturating_mul(2))
+    }
+
+    /// Whether this is a package of split units.
+    #[must_use]
+    pub fn is_package(&self) -> bool {
+        !self.get(SectionId::DebugCuIndex.name()).is_empty()
     }
 
     /// The bytes of a section; empty where there is none.

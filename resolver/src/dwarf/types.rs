@@ -206,11 +206,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     pub(super) fn dwarf_language(&self, die: Die) -> Option<gimli::DwLang> {
-        let root = self.root(die.unit).ok()?;
-        match self.own_attribute(root, dw::DW_AT_language).ok()?? {
-            AttributeValue::Language(language) => Some(language),
-            _ => None,
-        }
+        self.unit_language(die.unit)
     }
 
     /// The dimensions of an array that are not indexed (DWARF 5, 5.5 and 5.13).

@@ -4,14 +4,18 @@
 //! that no arrangement of references makes a small file take for ever.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, UnitOffset, UnitSectionOffset, constants as dw};
+use gimli::{
+    AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffset, UnitSectionOffset, constants as dw,
+};
 
 use super::sections::{Reader, Sections};
+use super::split::{Split, SplitFiles};
+use super::tables;
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::location::{InfoOffset, Processor};
@@ -32,19 +36,33 @@ pub struct Die {
 #[derive(Debug)]
 pub struct DebugInfo<'s> {
     pub(super) sections: &'s Sections<'s>,
+    /// That of the image itself; its `sup` is what dwz moved to a file of its own.
     pub(super) dwarf: gimli::Dwarf<Reader<'s>>,
-    units: Vec<Slot<'s>>,
+    /// Those of the image, then those of the file of dwz. In the place of a unit that has its entries in a file of its own stands the
+    /// one of that file, when it is first asked for.
+    pub(super) units: Vec<Slot<'s>>,
+    /// How many of them are the image's.
+    own: usize,
+    /// The files with entries of units that have but a skeleton in the image.
+    pub(super) files: Option<&'s dyn SplitFiles>,
+    /// Which of those files were paid for.
+    pub(super) paid: Mutex<HashSet<(bool, u64)>>,
+    /// The units of types of a package of such files (`.dwp`).
+    pub(super) package_types: OnceLock<super::split::Types<'s>>,
+    pub(super) package: OnceLock<Option<super::split::Package<'s>>>,
+    pub(super) skeletons: OnceLock<HashMap<u64, usize>>,
+    /// Of the units without a language, which dwz made, the one of the units that import them.
+    languages: OnceLock<HashMap<usize, usize>>,
     by_address: OnceLock<Addresses>,
     /// Call frame information by address.
     pub(super) frames: OnceLock<super::frame::Frames>,
     /// Steps that are left; negative once they are spent.
     budget: AtomicI64,
-    /// The tables of abbreviations, by offset; units share them.
-    pub(super) abbreviations: Mutex<HashMap<usize, Arc<gimli::Abbreviations>>>,
-    /// The units of types, by signature; of equal ones the first.
-    types: OnceLock<HashMap<u64, Die>>,
+    /// The tables of abbreviations, by where they stand in memory; units share them.
+    pub(super) abbreviations: Mutex<HashMap<(usize, usize), Arc<gimli::Abbreviations>>>,
+    /// The units of types of the image and of the file of dwz, by signature; of equal ones the first.
+    types: OnceLock<HashMap<u64, (usize, usize)>>,
     pub(super) own_lines: Mutex<super::scopes::KnownLines>,
-    caches: Vec<UnitCache<'s>>,
     pub(super) globals: OnceLock<super::names::Globals>,
     pub(super) matched: Mutex<HashMap<super::files::SourcePath, Arc<super::lines::Matched>>>,
     /// What is wrong with the chain of unit headers, after which nothing more is found.
@@ -60,10 +78,32 @@ pub(super) struct UnitCache<'s> {
     pub(super) rows: OnceLock<super::lines::Rows>,
 }
 
+/// A unit of a table.
 #[derive(Debug)]
-struct Slot<'s> {
-    header: gimli::UnitHeader<Reader<'s>>,
+pub(super) struct Slot<'s> {
+    pub(super) header: gimli::UnitHeader<Reader<'s>>,
+    pub(super) home: Home<'s>,
     unit: OnceLock<Result<Unit<'s>, String>>,
+    /// Its entries, where they are in another file; `None` where they are not, or that file was not found.
+    pub(super) split: OnceLock<Option<Split<'s>>>,
+    cache: UnitCache<'s>,
+}
+
+impl<'s> Slot<'s> {
+    pub(super) fn new(header: gimli::UnitHeader<Reader<'s>>, home: Home<'s>) -> Self {
+        Self { header, home, unit: OnceLock::new(), split: OnceLock::new(), cache: UnitCache::default() }
+    }
+}
+
+/// The sections that a unit is in.
+#[derive(Debug)]
+pub(super) enum Home<'s> {
+    /// The image's.
+    Image,
+    /// Those of the file of dwz.
+    Alternate,
+    /// Those of a file of split units: of types.
+    Split(Arc<super::split::Contribution<'s>>),
 }
 
 /// Which unit describes an address.
@@ -97,43 +137,45 @@ impl<'s> DebugInfo<'s> {
     /// Reads the unit headers.
     #[must_use]
     pub fn new(sections: &'s Sections<'s>) -> Self {
-        let dwarf = sections.dwarf();
+        Self::with(sections, None, None)
+    }
+
+    /// Reads the unit headers of an image, and of the file that dwz moved to what several images have in common. Entries that are in
+    /// files of their own are read when they are asked for.
+    #[must_use]
+    pub fn with(
+        sections: &'s Sections<'s>,
+        alternate: Option<&'s Sections<'s>>,
+        files: Option<&'s dyn SplitFiles>,
+    ) -> Self {
+        let mut dwarf = sections.dwarf();
         let (mut units, mut damage) = (Vec::new(), None);
-        let slot = |header| Slot { header, unit: OnceLock::new() };
-        let mut headers = dwarf.units();
-        loop {
-            match headers.next() {
-                Ok(Some(header)) => units.push(slot(header)),
-                Ok(None) => break,
-                Err(error) => {
-                    let end = units.last().map_or(0, |slot: &Slot<'_>| {
-                        info_offset(&slot.header).0.saturating_add(slot.header.length_including_self() as u64)
-                    });
-                    damage = Some(format!(".debug_info at {end:#x}: {error}, units from there on are not read"));
-                    break;
-                }
-            }
+        headers(&dwarf, || Home::Image, &mut units, &mut damage);
+        let own = units.len();
+        if let Some(alternate) = alternate {
+            let alternate = alternate.dwarf();
+            headers(&alternate, || Home::Alternate, &mut units, &mut damage);
+            dwarf.set_sup(alternate);
         }
-        let mut headers = dwarf.type_units();
-        while let Ok(Some(header)) = headers.next() {
-            units.push(slot(header));
-        }
-        let size = |names: &[&str]| names.iter().map(|name| sections.get(name).len() as u64).sum::<u64>();
-        let entries = size(&[".debug_info", ".debug_types"]).saturating_mul(8);
-        let others = size(&[".debug_line", ".debug_loc", ".debug_loclists", ".debug_ranges", ".debug_rnglists"]);
-        let budget = entries.saturating_add(others.saturating_mul(2)).saturating_add(1 << 20);
-        let caches = units.iter().map(|_| UnitCache::default()).collect();
+        let work = [Some(sections), alternate].into_iter().flatten().map(Sections::warranted);
+        let budget = work.fold(1 << 20, u64::saturating_add);
         Self {
             sections,
             dwarf,
             units,
+            own,
+            files,
+            paid: Mutex::default(),
+            package_types: OnceLock::new(),
+            package: OnceLock::new(),
+            skeletons: OnceLock::new(),
+            languages: OnceLock::new(),
             by_address: OnceLock::new(),
             frames: OnceLock::new(),
             budget: AtomicI64::new(i64::try_from(budget).unwrap_or(i64::MAX)),
             abbreviations: Mutex::default(),
             types: OnceLock::new(),
             own_lines: Mutex::default(),
-            caches,
             globals: OnceLock::new(),
             matched: Mutex::default(),
             damage,
@@ -183,21 +225,94 @@ impl<'s> DebugInfo<'s> {
         self.units.len()
     }
 
-    /// The header of a unit.
-    pub(super) fn header(&self, index: usize) -> Option<gimli::UnitHeader<Reader<'s>>> {
-        Some(self.units.get(index)?.header)
+    /// How many of them are the image's: those that have lines and addresses, and those that dwz made of what others had in common.
+    pub(super) fn own_count(&self) -> usize {
+        self.own
+    }
+
+    /// The units that have lines and addresses: neither those of the file of dwz, nor those that it made of what others had in common.
+    pub(super) fn compiled_units(&self) -> impl Iterator<Item = usize> {
+        (0..self.own).filter(|&unit| !self.is_partial(unit))
+    }
+
+    fn is_partial(&self, unit: usize) -> bool {
+        self.own_unit(unit).is_ok_and(is_partial)
     }
 
     /// What was made of a unit so far.
     pub(super) fn cache(&self, index: usize) -> Result<&UnitCache<'s>, Error> {
-        self.caches.get(index).ok_or_else(|| Error::dwarf(None, "no such unit"))
+        Ok(&self.slot(index)?.cache)
+    }
+
+    /// How a unit in a file of split units is numbered: the number of its skeleton, and a multiple of this. 0 times are the entries of
+    /// the skeleton, the rest are types. What is a skeleton's number for those of a package is [`Self::unit_count`].
+    pub(super) fn stride(&self) -> usize {
+        self.units.len().saturating_add(1)
+    }
+
+    /// A unit as its table has it.
+    pub(super) fn slot(&self, index: usize) -> Result<&Slot<'s>, Error> {
+        let slot = match index.checked_sub(self.units.len()) {
+            None => self.units.get(index),
+            Some(_) => {
+                let (nth, of) = (index / self.stride(), index % self.stride());
+                nth.checked_sub(1).and_then(|nth| self.split_types(of)?.units.get(nth))
+            }
+        };
+        slot.ok_or_else(|| Error::dwarf(None, "no such unit"))
+    }
+
+    /// A unit as it stands in the image: where its entries are in another file, the skeleton.
+    pub(super) fn own_unit(&self, index: usize) -> Result<&Unit<'s>, Error> {
+        let slot = self.slot(index)?;
+        let unit = slot.unit.get_or_init(|| self.parse(self.home(slot), slot.header));
+        unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), error))
     }
 
     /// A unit, parsed; without its line program, which [`DebugInfo::line_program`] reads.
     pub(super) fn unit(&self, index: usize) -> Result<&Unit<'s>, Error> {
-        let slot = self.units.get(index).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
-        let unit = slot.unit.get_or_init(|| self.parse(slot.header));
-        unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), error))
+        match self.split(index) {
+            Some(split) => Ok(&split.unit),
+            None => self.own_unit(index),
+        }
+    }
+
+    /// The sections that a unit as it stands in the image refers to.
+    pub(super) fn own_dwarf(&self, index: usize) -> Result<&gimli::Dwarf<Reader<'s>>, Error> {
+        Ok(self.home(self.slot(index)?))
+    }
+
+    /// The sections that the entries of a unit refer to.
+    pub(super) fn dwarf_of(&self, index: usize) -> Result<&gimli::Dwarf<Reader<'s>>, Error> {
+        match self.split(index) {
+            Some(split) => Ok(&split.of.dwarf),
+            None => self.own_dwarf(index),
+        }
+    }
+
+    pub(super) fn home<'a>(&'a self, slot: &'a Slot<'s>) -> &'a gimli::Dwarf<Reader<'s>> {
+        match &slot.home {
+            Home::Image => &self.dwarf,
+            Home::Alternate => self.dwarf.sup().unwrap_or(&self.dwarf),
+            Home::Split(of) => &of.dwarf,
+        }
+    }
+
+    /// What a file of split units has of a unit; `None` where the unit is not of such a file.
+    pub(super) fn contribution(&self, index: usize) -> Option<&super::split::Contribution<'s>> {
+        match (self.split(index), &self.slot(index).ok()?.home) {
+            (Some(split), _) => Some(&split.of),
+            (None, Home::Split(of)) => Some(of),
+            (None, _) => None,
+        }
+    }
+
+    /// The header of the entries of a unit.
+    pub(super) fn header(&self, index: usize) -> Option<&gimli::UnitHeader<Reader<'s>>> {
+        match self.split(index) {
+            Some(split) => Some(&split.unit.header),
+            None => Some(&self.slot(index).ok()?.header),
+        }
     }
 
     /// The unit that describes an address; `None` where none does. Where several say so, the first.
@@ -210,7 +325,7 @@ impl<'s> DebugInfo<'s> {
     /// What `.debug_aranges` says (DWARF 5, 6.1.2).
     fn listed(&self) -> Addresses {
         let mut ranges = Vec::new();
-        let mut is_listed = vec![false; self.units.len()];
+        let mut is_listed = vec![false; self.own];
         super::aranges::ranges(self.sections.reader(".debug_aranges"), |offset, range| {
             if let Some(unit) = self.unit_index(UnitSectionOffset::DebugInfoOffset(offset)) {
                 ranges.push((range, std::cmp::Reverse(unit), unit));
@@ -227,6 +342,7 @@ impl<'s> DebugInfo<'s> {
     fn scan(&self, units: &[usize]) -> Scanned {
         let (mut ranges, mut damage) = (Vec::new(), None);
         for &index in units {
+            // The skeleton says it where the entries are in another file.
             match self.unit_ranges(index) {
                 Ok(found) => ranges.extend(found.into_iter().map(|range| (range, std::cmp::Reverse(index), index))),
                 Err(error) => damage = damage.or_else(|| Some(format!("{error}, its unit is not read"))),
@@ -236,37 +352,78 @@ impl<'s> DebugInfo<'s> {
     }
 
     fn unit_ranges(&self, index: usize) -> Result<Vec<Range<u64>>, Error> {
-        let unit = self.unit(index)?;
-        let root = self.root(index)?;
-        let entry = unit.entry(UnitOffset(root.offset)).map_err(|error| self.error(root, error))?;
-        self.entry_ranges(unit, &entry).map_err(|error| self.error(root, error))
+        let unit = self.own_unit(index)?;
+        let root = unit.header.header_size();
+        let start = info_offset(&unit.header).0.saturating_add(root as u64);
+        let error = |error: gimli::Error| Error::dwarf(Some(start), &error.to_string());
+        let entry = unit.entry(UnitOffset(root)).map_err(error)?;
+        self.entry_ranges(&self.dwarf, unit, &entry).map_err(error)
     }
 
-    /// The unit that starts at an offset.
+    /// The unit of the image that starts at an offset.
     fn unit_index(&self, offset: UnitSectionOffset) -> Option<usize> {
-        self.units.binary_search_by_key(&offset, |slot| slot.header.offset()).ok()
+        self.units.get(..self.own)?.binary_search_by_key(&offset, |slot| slot.header.offset()).ok()
     }
 
-    /// The entry at an offset in `.debug_info`; `None` where that is in no unit. That an entry starts there is not looked at.
+    /// The entry at an offset in `.debug_info` of the image, or of the file of dwz; `None` where that is in no unit.
+    fn find_die(&self, in_alternate: bool, offset: usize) -> Option<Die> {
+        let wanted = UnitSectionOffset::DebugInfoOffset(gimli::DebugInfoOffset(offset));
+        let first = if in_alternate { self.own } else { 0 };
+        let units = if in_alternate { self.units.get(self.own..)? } else { self.units.get(..self.own)? };
+        let unit = units.partition_point(|slot| slot.header.offset() <= wanted).checked_sub(1)?;
+        let offset = wanted.as_debug_info_offset()?.to_unit_offset(&units.get(unit)?.header)?;
+        Some(Die { unit: first.checked_add(unit)?, offset: offset.0 })
+    }
+
+    /// The entry at an offset in `.debug_info` of the file that a unit is in; `None` where that is in no unit.
+    pub(super) fn die_in(&self, unit: usize, offset: gimli::DebugInfoOffset) -> Option<Die> {
+        match (self.contribution(unit), &self.slot(unit).ok()?.home) {
+            (Some(of), _) => self.split_die(unit, of, offset),
+            (None, home) => self.find_die(matches!(home, Home::Alternate), offset.0),
+        }
+    }
+
+    /// The entry of an [`Self::info_offset`]; `None` where that is in no unit. That an entry starts there is not looked at.
     #[must_use]
     pub fn die_at(&self, offset: InfoOffset) -> Option<Die> {
-        let wanted = UnitSectionOffset::DebugInfoOffset(gimli::DebugInfoOffset(usize::try_from(offset.0).ok()?));
-        let after = self.units.partition_point(|slot| slot.header.offset() <= wanted);
-        let unit = after.checked_sub(1)?;
-        let offset = wanted.as_debug_info_offset()?.to_unit_offset(&self.units.get(unit)?.header)?;
-        Some(Die { unit, offset: offset.0 })
+        match (offset.0 >> OFFSET).checked_sub(1) {
+            None => self.find_die(false, usize::try_from(offset.0).ok()?),
+            Some(unit) => {
+                let unit = usize::try_from(unit).ok()?;
+                let start = info_offset(self.header(unit)?).0;
+                let offset = (offset.0 & ((1 << OFFSET) - 1)).checked_sub(start)?;
+                Some(Die { unit, offset: usize::try_from(offset).ok()? })
+            }
+        }
     }
 
-    /// Where an entry is in its section, `.debug_info` or `.debug_types`: for messages, and as its identity in a [`crate::location::Location`].
+    /// An entry as a number, its identity in a [`crate::location::Location`]: where it is in `.debug_info` or `.debug_types` of the
+    /// image; of one in another file the unit stands above bit 40.
     #[must_use]
     pub fn info_offset(&self, die: Die) -> InfoOffset {
-        let start = self.units.get(die.unit).map_or(0, |slot| info_offset(&slot.header).0);
-        InfoOffset(start.saturating_add(die.offset as u64))
+        let offset = self.section_offset(die);
+        let is_here = die.unit < self.own && self.split(die.unit).is_none();
+        let unit = if is_here { 0 } else { die.unit as u64 + 1 };
+        match (offset >> OFFSET, unit.checked_mul(1 << OFFSET)) {
+            (0, Some(unit)) => InfoOffset(unit | offset),
+            _ => InfoOffset(u64::MAX),
+        }
+    }
+
+    /// Where an entry is in its section.
+    fn section_offset(&self, die: Die) -> u64 {
+        let start = self.header(die.unit).map_or(0, |header| info_offset(header).0);
+        start.saturating_add(die.offset as u64)
     }
 
     /// An error at an entry.
     pub(super) fn error(&self, die: Die, what: impl std::fmt::Display) -> Error {
-        Error::dwarf(Some(self.info_offset(die).0), &what.to_string())
+        let offset = self.section_offset(die);
+        match self.contribution(die.unit) {
+            Some(of) => Error::dwarf(None, &format!("{} at {offset:#x}: {what}", of.path)),
+            None if die.unit >= self.own => Error::dwarf(None, &format!("file of dwz at {offset:#x}: {what}")),
+            None => Error::dwarf(Some(offset), &what.to_string()),
+        }
     }
 
     /// An entry, and the unit that it is in.
@@ -357,11 +514,9 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn reference(&self, from: Die, value: &Value<'s>) -> Result<Die, Error> {
         let die = match value {
             AttributeValue::UnitRef(offset) => Some(Die { unit: from.unit, offset: offset.0 }),
-            AttributeValue::DebugInfoRef(offset) => self.die_at(InfoOffset(offset.0 as u64)),
-            AttributeValue::DebugTypesRef(signature) => self.type_unit(*signature),
-            AttributeValue::DebugInfoRefSup(_) => {
-                return Err(self.error(from, "a reference into a supplementary file (dwz), which is not read"));
-            }
+            AttributeValue::DebugInfoRef(offset) => self.die_in(from.unit, *offset),
+            AttributeValue::DebugTypesRef(signature) => self.type_unit(from.unit, *signature),
+            AttributeValue::DebugInfoRefSup(offset) => self.find_die(true, offset.0),
             _ => None,
         };
         die.ok_or_else(|| self.error(from, "a reference that leads nowhere"))
@@ -375,20 +530,65 @@ impl<'s> DebugInfo<'s> {
         }
     }
 
-    /// The type of a type unit.
-    fn type_unit(&self, signature: gimli::DebugTypeSignature) -> Option<Die> {
-        let types = self.types.get_or_init(|| {
-            let mut types = HashMap::new();
-            for (unit, slot) in self.units.iter().enumerate() {
-                if let gimli::UnitType::Type { type_signature, type_offset }
-                | gimli::UnitType::SplitType { type_signature, type_offset } = slot.header.type_()
-                {
-                    types.entry(type_signature.0).or_insert(Die { unit, offset: type_offset.0 });
+    /// The type of a unit of types that an entry of a unit means.
+    fn type_unit(&self, from: usize, signature: gimli::DebugTypeSignature) -> Option<Die> {
+        for of in [from % self.stride(), self.unit_count()] {
+            if let Some((nth, offset)) = self.split_types(of).and_then(|types| types.find(signature)) {
+                return Some(Die { unit: nth.checked_add(1)?.checked_mul(self.stride())?.checked_add(of)?, offset });
+            }
+        }
+        let types = self.types.get_or_init(|| by_signature(&self.units));
+        types.get(&signature.0).map(|&(unit, offset)| Die { unit, offset })
+    }
+
+    /// The language of a unit (DWARF 5, 3.1.1); `None` where it says none. dwz makes units without one of what others had in common,
+    /// which are of the language of those.
+    pub(super) fn unit_language(&self, unit: usize) -> Option<gimli::DwLang> {
+        let said = |unit| match self.own_attribute(self.root(unit).ok()?, dw::DW_AT_language).ok()?? {
+            AttributeValue::Language(language) => Some(language),
+            _ => None,
+        };
+        said(unit).or_else(|| {
+            if unit >= self.units.len() || !self.is_partial(unit) {
+                return None;
+            }
+            said(*self.languages.get_or_init(|| self.importers()).get(&unit)?)
+        })
+    }
+
+    /// Of each unit that others import the first of those that is compiled.
+    fn importers(&self) -> HashMap<usize, usize> {
+        let mut importers = HashMap::new();
+        let mut left: Vec<(usize, usize)> = self.compiled_units().map(|unit| (unit, unit)).collect();
+        left.reverse();
+        while let Some((unit, importer)) = left.pop() {
+            // What dwz imports stands before everything else.
+            let Ok(children) = self.leading(unit, dw::DW_TAG_imported_unit) else { continue };
+            for die in children {
+                let imported = self.own_attribute(die, dw::DW_AT_import);
+                let Ok(Some(imported)) = imported.map(|value| self.reference(die, &value?).ok()) else { continue };
+                if let std::collections::hash_map::Entry::Vacant(entry) = importers.entry(imported.unit) {
+                    entry.insert(importer);
+                    left.push((imported.unit, importer));
                 }
             }
-            types
-        });
-        types.get(&signature.0).copied()
+        }
+        importers
+    }
+
+    /// The first entries below the root of a unit, as far as they have a tag.
+    fn leading(&self, index: usize, tag: DwTag) -> Result<Vec<Die>, Error> {
+        let unit = self.own_unit(index)?;
+        let error = |error: gimli::Error| self.error(Die { unit: index, offset: 0 }, error);
+        let mut entries = unit.entries();
+        entries.next_entry().map_err(error)?;
+        let mut leading = Vec::new();
+        while entries.next_entry().map_err(error)?.is_some() {
+            self.pay(1)?;
+            let Some(entry) = entries.current().filter(|entry| entry.tag() == tag) else { break };
+            leading.push(Die { unit: index, offset: entry.offset().0 });
+        }
+        Ok(leading)
     }
 
     /// Pays for bytes that are searched for the end of a text. Few cost nothing, which most are.
@@ -403,7 +603,7 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn string(&self, die: Die, name: DwAt) -> Result<Option<Cow<'s, [u8]>>, Error> {
         let Some((from, value)) = self.attribute(die, name)? else { return Ok(None) };
         let unit = self.unit(from.unit)?;
-        let string = self.text(unit, value).map_err(|error| self.error(from, error))?;
+        let string = tables::text(self.dwarf_of(from.unit)?, unit, value).map_err(|error| self.error(from, error))?;
         self.pay_for_text(string.len().saturating_mul(8))?;
         Ok(Some(Cow::Borrowed(string.slice())))
     }
@@ -427,6 +627,7 @@ impl<'s> DebugInfo<'s> {
     /// the linker dropped are left out.
     pub(super) fn entry_ranges(
         &self,
+        dwarf: &gimli::Dwarf<Reader<'s>>,
         unit: &Unit<'s>,
         entry: &Entry<'_, '_, 's>,
     ) -> Result<Vec<Range<u64>>, gimli::Error> {
@@ -439,14 +640,15 @@ impl<'s> DebugInfo<'s> {
         let mut attributes = entry.attrs();
         while let Some(attribute) = attributes.next()? {
             match (attribute.name(), attribute.value()) {
-                (dw::DW_AT_low_pc, value) => low = self.attribute_address(unit, value)?,
+                (dw::DW_AT_low_pc, value) => low = tables::attribute_address(dwarf, unit, value)?,
                 (dw::DW_AT_high_pc, AttributeValue::Udata(value)) => length = Some(value),
-                (dw::DW_AT_high_pc, value) => high = self.attribute_address(unit, value)?,
+                (dw::DW_AT_high_pc, value) => high = tables::attribute_address(dwarf, unit, value)?,
                 (dw::DW_AT_ranges, AttributeValue::DebugRngListsIndex(index)) => {
-                    let offset = self.list_offset(unit, ".debug_rnglists", unit.rnglists_base.0, index.0)?;
+                    let lists = *dwarf.ranges.debug_rnglists().reader();
+                    let offset = tables::list_offset(lists, unit, unit.rnglists_base.0, index.0)?;
                     list = Some(gimli::RangeListsOffset(offset));
                 }
-                (dw::DW_AT_ranges, value) => list = self.dwarf.attr_ranges_offset(unit, value)?,
+                (dw::DW_AT_ranges, value) => list = dwarf.attr_ranges_offset(unit, value)?,
                 _ => {}
             }
         }
@@ -465,8 +667,8 @@ impl<'s> DebugInfo<'s> {
             return Ok(ranges);
         };
         let mut base = unit.low_pc;
-        let address = |index| self.address(unit, index);
-        let mut raw = self.dwarf.raw_ranges(unit, list)?;
+        let address = |index| tables::address(dwarf, unit, index);
+        let mut raw = dwarf.raw_ranges(unit, list)?;
         while let Some(range) = raw.next()? {
             if self.pay(1).is_err() {
                 return Err(gimli::Error::UnsupportedOffset);
@@ -535,7 +737,7 @@ impl<'s> DebugInfo<'s> {
 
     /// The first entry of a unit.
     pub(super) fn root(&self, unit: usize) -> Result<Die, Error> {
-        let header = &self.units.get(unit).ok_or_else(|| Error::dwarf(None, "no such unit"))?.header;
+        let header = self.header(unit).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
         Ok(Die { unit, offset: header.header_size() })
     }
 }
@@ -571,7 +773,57 @@ pub(super) fn behind<'s>(
     Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))
 }
 
-fn info_offset(header: &gimli::UnitHeader<Reader<'_>>) -> SectionOffset {
+/// Whether a unit is one that others import (DWARF 5, 3.1.1).
+pub(super) fn is_partial(unit: &Unit<'_>) -> bool {
+    let mut entries = unit.entries();
+    matches!(entries.next_dfs(), Ok(Some((_, root))) if root.tag() == dw::DW_TAG_partial_unit)
+}
+
+/// The headers of the units in some sections.
+fn headers<'s>(
+    dwarf: &gimli::Dwarf<Reader<'s>>,
+    home: impl Fn() -> Home<'s>,
+    units: &mut Vec<Slot<'s>>,
+    damage: &mut Option<String>,
+) {
+    let mut headers = dwarf.units();
+    let mut end = 0;
+    loop {
+        match headers.next() {
+            Ok(Some(header)) => {
+                end = info_offset(&header).0.saturating_add(header.length_including_self() as u64);
+                units.push(Slot::new(header, home()));
+            }
+            Ok(None) => break,
+            Err(error) => {
+                *damage = Some(format!(".debug_info at {end:#x}: {error}, units from there on are not read"));
+                break;
+            }
+        }
+    }
+    let mut headers = dwarf.type_units();
+    while let Ok(Some(header)) = headers.next() {
+        units.push(Slot::new(header, home()));
+    }
+}
+
+/// Bits of an [`InfoOffset`] that are an offset in a section.
+const OFFSET: u32 = 40;
+
+/// The units of types, by signature, each with the offset of its type; of equal ones the first.
+pub(super) fn by_signature(units: &[Slot<'_>]) -> HashMap<u64, (usize, usize)> {
+    let mut types = HashMap::new();
+    for (unit, slot) in units.iter().enumerate() {
+        if let gimli::UnitType::Type { type_signature, type_offset }
+        | gimli::UnitType::SplitType { type_signature, type_offset } = slot.header.type_()
+        {
+            types.entry(type_signature.0).or_insert((unit, type_offset.0));
+        }
+    }
+    types
+}
+
+pub(super) fn info_offset(header: &gimli::UnitHeader<Reader<'_>>) -> SectionOffset {
     match header.offset() {
         UnitSectionOffset::DebugInfoOffset(offset) => SectionOffset(offset.0 as u64),
         UnitSectionOffset::DebugTypesOffset(offset) => SectionOffset(offset.0 as u64),

@@ -7,6 +7,7 @@ use gimli::{AttributeValue, constants as dw};
 use super::expression::{Around, Reading, Refusal};
 use super::frame::Frame;
 use super::location_list::Described;
+use super::tables;
 use super::units::{DebugInfo, Die, Value};
 use crate::Error;
 use crate::address::Vaddr;
@@ -165,7 +166,7 @@ impl<'s> DebugInfo<'s> {
             | AttributeValue::DebugStrRef(_)
             | AttributeValue::DebugLineStrRef(_)
             | AttributeValue::DebugStrOffsetsIndex(_) => {
-                let text = self.text(self.unit(from.unit)?, *value);
+                let text = tables::text(self.dwarf_of(from.unit)?, self.unit(from.unit)?, *value);
                 string(text.map_err(|error| self.error(from, error))?.slice())
             }
             _ => unsupported("a form that values do not have".to_owned()),

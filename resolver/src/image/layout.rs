@@ -31,15 +31,13 @@ impl Image<'_> {
         }
         let (mut starts, mut ranges, mut next) = (HashMap::new(), Vec::new(), FIRST);
         for section in self.elf.sections() {
-            let is_loaded =
-                matches!(section.flags(), SectionFlags::Elf { sh_flags } if sh_flags & u64::from(elf::SHF_ALLOC) != 0);
             let align = section.align().clamp(1, 1 << 20).next_power_of_two();
             // A gap after each section: an address at the very end of one is not the start of the next.
             let start = next.checked_next_multiple_of(align);
             let Some((start, end)) = start.and_then(|start| Some((start, start.checked_add(section.size())?))) else {
                 continue;
             };
-            if !is_loaded || end > u64::from(u32::MAX >> 1) {
+            if !is_loaded(section.flags()) || end > u64::from(u32::MAX >> 1) {
                 continue;
             }
             starts.insert(section.index(), Vaddr(start));
@@ -48,6 +46,24 @@ impl Image<'_> {
         }
         Some(Layout { starts, sections: RangeMap::new(&ranges) })
     }
+}
+
+impl Image<'_> {
+    /// Whether the loaded sections of another image are the same as those of this one, in the same order: then one layout is the other.
+    #[must_use]
+    pub fn is_laid_out_as(&self, other: &Image<'_>) -> bool {
+        let loaded = |image: &Image<'_>| {
+            let sections = image.elf.sections().filter(|section| is_loaded(section.flags()));
+            sections
+                .map(|section| (image.names.name(section.index()).to_vec(), section.size(), section.align()))
+                .collect::<Vec<_>>()
+        };
+        loaded(self) == loaded(other)
+    }
+}
+
+fn is_loaded(flags: SectionFlags) -> bool {
+    matches!(flags, SectionFlags::Elf { sh_flags } if sh_flags & u64::from(elf::SHF_ALLOC) != 0)
 }
 
 impl Layout {

@@ -140,7 +140,20 @@ impl<'data> Image<'data> {
     #[must_use]
     pub fn build_id(&self) -> Option<String> {
         let id = self.elf.build_id().ok()??;
-        Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+        Some(hexadecimal(id))
+    }
+
+    /// The file that the debug information was put in, and its CRC-32 (`.gnu_debuglink`); `None` where there is none.
+    #[must_use]
+    pub fn debug_link(&self) -> Option<(&'data [u8], u32)> {
+        self.elf.gnu_debuglink().ok()?
+    }
+
+    /// The file that dwz moved debug information to, and its build id in hexadecimal (`.gnu_debugaltlink`); `None` where there is none.
+    #[must_use]
+    pub fn alternate_link(&self) -> Option<(&'data [u8], String)> {
+        let (name, id) = self.elf.gnu_debugaltlink().ok()??;
+        Some((name, hexadecimal(id)))
     }
 
     /// Whether the image has a section of that name, one of those in [`crate::record`] or a DWARF section.
@@ -149,9 +162,11 @@ impl<'data> Image<'data> {
         self.sections(name).next().is_some()
     }
 
-    /// The sections of that name, in the order of the section headers.
+    /// The sections of that name, in the order of the section headers; compressed as GNU did it before `SHF_COMPRESSED` they have another.
     fn sections(&self, name: &str) -> impl Iterator<Item = SectionIndex> {
-        self.names.find(name)
+        let compressed = name.strip_prefix(".debug_").map(|rest| format!(".zdebug_{rest}"));
+        let compressed: Vec<SectionIndex> = compressed.iter().flat_map(|name| self.names.find(name)).collect();
+        self.names.find(name).chain(compressed)
     }
 
     /// The name of a section, for reading; at most 255 bytes, empty where it has none.
@@ -193,6 +208,10 @@ impl<'data> Image<'data> {
         let (start, size) = self.elf.section_by_index(section).ok()?.file_range()?;
         offset.to_file_offset(&file_range(start, size)?)
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The loaded segments (`PT_LOAD`), as far as the file has bytes for them; where two claim an address, the first counts.

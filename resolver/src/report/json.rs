@@ -99,9 +99,10 @@ impl Serialize for Image<'_> {
 
 impl Serialize for View<'_, DebugSource> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut debug = serializer.serialize_struct("Debug", 2)?;
+        let mut debug = serializer.serialize_struct("Debug", 3)?;
         debug.serialize_field("source", self.0.source)?;
         debug.serialize_field("path", &self.0.path)?;
+        debug.serialize_field("supplements", &Views(&self.0.supplements))?;
         debug.end()
     }
 }

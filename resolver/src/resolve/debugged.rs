@@ -9,7 +9,7 @@ use super::by_line::{LineProblem, LineSites};
 use super::instructions::Instructions;
 use super::join::Pc;
 use super::names::AddressNames;
-use super::{Argument, DeclaredArgument, Inlined};
+use super::{Argument, DeclaredArgument, Inlined, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, Scope};
@@ -73,6 +73,16 @@ impl<'d, 's> Debugged<'d, 's> {
     ) -> Result<Surroundings, Error> {
         let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
+        if let Some(why) = self.debug.missing_at(pc) {
+            let why: Arc<str> = why.into();
+            let verdict = Some(Verdict::Unsupported);
+            let argument = |argument: &DeclaredArgument| Argument {
+                verdict,
+                why: Some(Arc::clone(&why)),
+                ..Argument::unresolved(&argument.text)
+            };
+            return Ok(Surroundings { args: declared.iter().map(argument).collect(), ..Surroundings::default() });
+        }
         let scope = self.debug.scope_at(pc, file, line)?;
         let out_of_line = scope.as_ref().and_then(|scope| scope.frames.last());
         let instance = out_of_line.map(|frame| frame.instance);

@@ -23,7 +23,8 @@ pub(super) struct Named {
     pub(super) symbol: Option<(Arc<str>, u64)>,
 }
 
-/// Names the functions of all live sites. Where there is no live site neither symbols nor debug information are read.
+/// Names the functions of all live sites. Where there is no live site neither symbols nor debug information are read. `image` is the one
+/// that has the symbols.
 /// `debug` is asked for only where a symbol does not say.
 pub(super) fn name<'d, 's: 'd>(
     image: &Image<'_>,

@@ -13,7 +13,7 @@ use super::diagnostics::Diagnostics;
 use super::texts::{TextId, Texts};
 use crate::Error;
 use crate::address::SectionOffset;
-use crate::image::{Contents, Image, Relocated, Target};
+use crate::image::{Contents, Image, Layout, Relocated, Target};
 
 /// Where a live site is, in the order in which sites are listed: by section (in a relocatable object only), then by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +54,8 @@ pub(super) struct Sections<'data> {
     pub(super) declarations: Vec<Contents<'data>>,
     pub(super) sites: Vec<Contents<'data>>,
     pub(super) strings: Vec<Contents<'data>>,
+    /// Whether sites and strings are those of the image's debug companion.
+    pub(super) are_beside: bool,
 }
 
 impl<'data> Sections<'data> {
@@ -63,7 +65,14 @@ impl<'data> Sections<'data> {
             let contents = image.contents(name);
             contents.filter_map(|contents| contents.map_err(|error| diagnostics.error(&error)).ok()).collect()
         };
-        Self { declarations: load(DECLARATIONS), sites: load(SITES), strings: load(STRINGS) }
+        Self { declarations: load(DECLARATIONS), sites: load(SITES), strings: load(STRINGS), are_beside: false }
+    }
+
+    /// These, with the sites of the image's debug companion: `strip` moves them there, and `eu-strip` the declarations too.
+    pub(super) fn with_those_of(self, companion: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
+        let theirs = Self::load(companion, diagnostics);
+        let declarations = if self.declarations.is_empty() { theirs.declarations } else { self.declarations };
+        Self { declarations, are_beside: !theirs.sites.is_empty(), sites: theirs.sites, strings: theirs.strings }
     }
 
     /// Bytes of all of them.
@@ -81,9 +90,16 @@ pub(super) struct Joined<'a> {
     pub(super) markers: Vec<RawMarker>,
 }
 
-/// Joins the records of `sections`.
-pub(super) fn join<'a>(image: &Image<'_>, sections: &'a Sections<'_>, diagnostics: &mut Diagnostics) -> Joined<'a> {
+/// Joins the records of `sections`. `companion` is the image that the sites are in, where that is not `image`.
+pub(super) fn join<'a>(
+    image: &Image<'_>,
+    companion: Option<&Image<'_>>,
+    sections: &'a Sections<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Joined<'a> {
+    let companion = companion.filter(|_| sections.are_beside);
     let mut join = Join {
+        layouts: companion.and_then(|companion| Some([companion.layout()?, image.layout()?])),
         order: image.byte_order(),
         is_relocatable: image.is_relocatable(),
         tables: sections.strings.iter().enumerate().map(|(index, contents)| (contents.section, index)).collect(),
@@ -102,7 +118,7 @@ pub(super) fn join<'a>(image: &Image<'_>, sections: &'a Sections<'_>, diagnostic
         }
     }
     for contents in &sections.sites {
-        let relocated = image.relocated(SITES, contents, |error| diagnostics.error(&error));
+        let relocated = companion.unwrap_or(image).relocated(SITES, contents, |error| diagnostics.error(&error));
         for site in Sites::new(&contents.bytes, join.order) {
             let added = site.map_err(Error::from).and_then(|site| join.add_site(&site, &relocated));
             if !carry_on(added, diagnostics) {
@@ -129,6 +145,8 @@ fn terminated(table: &[u8]) -> Strings<'_> {
 struct Join<'a> {
     order: ByteOrder,
     is_relocatable: bool,
+    /// The layouts of the image that the sites are in, and of the image, where those are two.
+    layouts: Option<[Layout; 2]>,
     /// The string tables, and which of them a section is.
     strings: Vec<Strings<'a>>,
     tables: HashMap<SectionIndex, usize>,
@@ -196,7 +214,16 @@ impl<'a> Join<'a> {
             return Ok((!site.is_dead()).then_some(Pc { section: None, address: site.pc }));
         }
         match relocated.target(site.pc_offset() as u64) {
-            Some(Target::Section(section, address)) => Ok(Some(Pc { section: Some(section.0), address })),
+            Some(Target::Section(section, address)) => {
+                // Sections are numbered otherwise in the companion.
+                let place = match &self.layouts {
+                    Some([theirs, ours]) => {
+                        theirs.address(section, SectionOffset(address)).and_then(|address| ours.place(address))
+                    }
+                    None => Some((section, SectionOffset(address))),
+                };
+                Ok(place.map(|(section, offset)| Pc { section: Some(section.0), address: offset.0 }))
+            }
             Some(Target::Nowhere) => Ok(None),
             None if site.is_dead() => Ok(None),
             None => {

@@ -10,6 +10,7 @@ mod cold;
 mod debugged;
 mod description;
 mod diagnostics;
+mod files;
 mod finish;
 mod format_check;
 mod functions;
@@ -33,7 +34,8 @@ use std::sync::Arc;
 use simple_markers_record::SITES;
 
 use crate::Error;
-use crate::dwarf::{self, DebugInfo};
+use crate::companions::{Companions, NoCompanions, Store};
+use crate::dwarf::DebugInfo;
 use crate::image::{Image, Kind, archive};
 use crate::text;
 use arguments::Pictures;
@@ -42,6 +44,7 @@ use code_bytes::CodeBytes;
 use debugged::Debugged;
 pub use description::{Described, describe};
 use diagnostics::Diagnostics;
+use files::Files;
 pub use format_check::{Target, mismatch, star_mismatch};
 use instructions::Instructions;
 use join::{Joined, Sections};
@@ -76,13 +79,22 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
 /// a member of an archive is not. What cannot be read is among the failures; rows are numbered.
 #[must_use]
 pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
+    resolve_beside(path, data, detail, &NoCompanions)
+}
+
+/// [`resolve_with`], with the files beside it that hold its debug information, where it has none itself.
+///
+/// Each is checked before it is believed, by its build id or its checksum; those that are refused are among the diagnostics, those that
+/// were read are in [`ResolvedImage::debug`]. The sites of markers, which are removed with debug information, are taken from there too.
+#[must_use]
+pub fn resolve_beside(path: &str, data: &[u8], detail: Detail, companions: &dyn Companions) -> Resolution {
     let mut resolution = Resolution::default();
     let module: Arc<str> = module_name(path).into();
     if archive::is_archive(data) {
-        resolve_archive(path, &module, data, detail, &mut resolution);
+        resolve_archive(path, &module, data, (detail, companions), &mut resolution);
     } else {
         match Image::parse(data) {
-            Ok(image) => resolution.images.push(resolve_part(path, module, &image, detail).finish()),
+            Ok(image) => resolution.images.push(resolve_part(path, module, &image, (detail, companions)).finish()),
             Err(error) => resolution.fail(path, &error),
         }
     }
@@ -90,7 +102,10 @@ pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
     resolution
 }
 
-fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], detail: Detail, resolution: &mut Resolution) {
+/// How much is asked, and who opens files.
+type Asked<'c> = (Detail, &'c dyn Companions);
+
+fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], asked: Asked<'_>, resolution: &mut Resolution) {
     let members = match archive::members(data) {
         Ok(members) => members,
         Err(error) => return resolution.fail(path, &error),
@@ -103,7 +118,7 @@ fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], detail: Detail, r
         };
         let path = format!("{path}({})", text::from_bytes(member.name));
         match Image::parse(member.data) {
-            Ok(image) => parts.push(resolve_part(&path, Arc::clone(module), &image, detail)),
+            Ok(image) => parts.push(resolve_part(&path, Arc::clone(module), &image, asked)),
             Err(error) => resolution.fail(&path, &error),
         }
     }
@@ -121,7 +136,7 @@ impl Resolution {
 /// Everything about the markers of one image, not numbered. `path` and `module` are for the answer only.
 #[must_use]
 pub fn resolve_image(path: &str, module: Arc<str>, image: &Image<'_>) -> ResolvedImage {
-    resolve_part(path, module, image, Detail::Everything).finish()
+    resolve_part(path, module, image, (Detail::Everything, &NoCompanions)).finish()
 }
 
 /// An image that may be a part of something: what else is there may answer what it leaves open.
@@ -144,21 +159,31 @@ impl Part {
     }
 }
 
-fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail) -> Part {
+fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, companions): Asked<'_>) -> Part {
     let mut diagnostics = Diagnostics::default();
-    let sections = Sections::load(image, &mut diagnostics);
-    let mut joined = join::join(image, &sections, &mut diagnostics);
+    let opened = Store::default();
+    let files = Files::new(path, image, companions, &opened);
+    let mut sections = Sections::load(image, &mut diagnostics);
+    // `strip` removes sites with the debug information; `eu-strip` declarations too, then a link is all that says that there were any.
+    let is_stripped = sections.sites.is_empty() && !image.has_section(".debug_info");
+    if is_stripped && (!sections.declarations.is_empty() || image.debug_link().is_some()) {
+        if let Some(companion) = files.companion() {
+            sections = sections.with_those_of(&companion.image, &mut diagnostics);
+        }
+    }
+    let mut joined = join::join(image, files.known_companion(), &sections, &mut diagnostics);
     // Debug information is read when it is first asked for: a list of what symbols name does without it.
     let (source, info) = (OnceCell::new(), OnceCell::new());
     let layout = image.layout();
     let (names, debugged) = (OnceCell::new(), OnceCell::new());
     let read = || {
-        let source: &Loaded<'_> = source.get_or_init(|| Loaded::of(image));
-        Some((source, info.get_or_init(|| source.sections.as_ref().map(DebugInfo::new)).as_ref()?))
+        let source: &files::Loaded<'_> = source.get_or_init(|| files.load());
+        let with = |sections| DebugInfo::with(sections, source.alternate.as_ref(), Some(files.split()));
+        Some((source, info.get_or_init(|| source.sections.as_ref().map(with)).as_ref()?))
     };
     let debug = || {
         let (_, info) = read().filter(|(source, _)| source.is_described())?;
-        let names = names.get_or_init(|| AddressNames::new(image, layout.as_ref(), info.processor()));
+        let names = names.get_or_init(|| AddressNames::new(files.named(), layout.as_ref(), info.processor()));
         let pictures = if detail == Detail::Everything { Pictures::Full } else { Pictures::Brief };
         Some(debugged.get_or_init(|| Debugged::new(image, info, layout.as_ref(), names, pictures)))
     };
@@ -171,7 +196,7 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
         true => Instructions::new(&code, read().map(|(_, info)| info)),
         false => None,
     };
-    let named = functions::name(image, &mut joined, debug, &mut diagnostics);
+    let named = functions::name(files.named(), &mut joined, debug, &mut diagnostics);
     let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
     let markers =
         finish::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
@@ -181,41 +206,21 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, detail: Detail)
     if let Some(damage) = info.get().and_then(|info| info.as_ref()?.damage()) {
         diagnostics.error(&Error::dwarf(None, damage));
     }
+    // Where there is no marker nothing is missed.
+    for (section, message) in files.notes().into_iter().filter(|_| !markers.is_empty()) {
+        diagnostics.note(section, message);
+    }
     let image = ResolvedImage {
         path: path.to_owned(),
         module,
         build_id: image.build_id(),
         arch: image.architecture(),
         kind: image.kind(),
-        debug: source
-            .get()
-            .filter(|source| source.is_described())
-            .map(|_| DebugSource { source: "file", path: path.to_owned() }),
+        debug: source.get().filter(|source| source.is_described()).map(|_| files.source()),
         markers,
         diagnostics: diagnostics.finish(),
     };
     Part { image, why_unknown }
-}
-
-/// The sections of debug information of an image.
-struct Loaded<'data> {
-    /// `None` where they cannot be read.
-    sections: Option<dwarf::Sections<'data>>,
-    errors: Vec<Error>,
-}
-
-impl<'data> Loaded<'data> {
-    fn of(image: &Image<'data>) -> Self {
-        let mut errors = Vec::new();
-        let sections = dwarf::Sections::load(image, |error| errors.push(error));
-        let sections = sections.map_err(|error| errors.push(error)).ok();
-        Self { sections, errors }
-    }
-
-    /// Whether there is any debug information, not call frame information alone.
-    fn is_described(&self) -> bool {
-        self.sections.as_ref().is_some_and(|sections| !sections.is_empty())
-    }
 }
 
 /// Why a marker that has no site may have survived all the same; `None` where it did not.

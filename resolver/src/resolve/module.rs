@@ -1,10 +1,12 @@
 //! The name of a module: what `dtrace` and `lsmod` would call a file.
 
-/// The file's name without its folder and extension: `drivers/scsi_mod.ko` is `scsi_mod`, `libc.so.6` is `libc`. What starts with a
+/// The file's name without its folder and extension, and that of a compression: `drivers/scsi_mod.ko` is `scsi_mod`, `libc.so.6` is `libc`. What starts with a
 /// digit is a version, not an extension: `python3.11` stays.
 #[must_use]
 pub fn module_name(path: &str) -> &str {
     let name = path.rsplit('/').find(|component| !component.is_empty()).unwrap_or(path);
+    let unpacked = [".gz", ".xz", ".zst"].iter().find_map(|packed| name.strip_suffix(packed));
+    let name = unpacked.filter(|name| !name.is_empty()).unwrap_or(name);
     if let Some((stem, version)) = name.split_once(".so.") {
         if !stem.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return stem;
@@ -25,6 +27,10 @@ mod tests {
         for (path, module) in [
             ("/lib/modules/scsi_mod.ko", "scsi_mod"),
             ("libc.so.6", "libc"),
+            ("scsi_mod.ko.xz", "scsi_mod"),
+            ("vmlinux.zst", "vmlinux"),
+            ("libc.so.6.gz", "libc"),
+            (".gz", ".gz"),
             ("libstdc++.so.6.0.30", "libstdc++"),
             ("libfoo.so", "libfoo"),
             ("libfoo-0123.rlib", "libfoo-0123"),

@@ -76,10 +76,13 @@ pub struct ResolvedImage {
 /// Where the debug information of an image was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugSource {
-    /// How it was found: `file`, in the image itself.
+    /// How it was found: `file`, in the image itself; `build-id` or `debuglink`, in a file of its own; of a supplement `altlink`, `dwp` or
+    /// `dwo`.
     pub source: &'static str,
     /// The file that it is in.
     pub path: String,
+    /// The files that parts of it are in, in the order in which they were read; those that no marker needed are not among them.
+    pub supplements: Vec<DebugSource>,
 }
 
 /// Whether a marker made it into the image (`docs/design.md`, "Survival").

@@ -478,7 +478,7 @@ pub(crate) fn everything() -> Resolution {
         build_id: Some("0123456789abcdef".to_owned()),
         arch: "x86_64",
         kind,
-        debug: Some(DebugSource { source: "file", path: path.to_owned() }),
+        debug: Some(DebugSource { source: "file", path: path.to_owned(), supplements: Vec::new() }),
         markers,
         diagnostics: vec![diagnostic.clone()],
     };

@@ -1,0 +1,182 @@
+//! Where files with debug information are looked for: as gdb does it ("Separate Debug Files" in its manual), and what gcc, clang, dwz and
+//! rustc write. Whether one belongs to the image is the library's to check.
+//!
+//! A hostile image names what it likes. Only regular files are opened, and of those nothing is shown but what is debug information.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use simple_markers_resolver::companions::{Companions, Opened, Wanted};
+
+use super::files;
+
+/// Where distributions put debug information.
+pub(super) const DEBUG_DIR: &str = "/usr/lib/debug";
+
+/// The files beside an image.
+#[derive(Debug)]
+pub(super) struct Beside<'a> {
+    image: &'a Path,
+    /// The folders of debug information (`--debug-dir`).
+    folders: &'a [PathBuf],
+}
+
+/// Files that may be the one, each with the word for how it was found.
+type Candidates = Vec<(&'static str, PathBuf)>;
+
+impl<'a> Beside<'a> {
+    pub(super) fn new(image: &'a Path, folders: &'a [PathBuf]) -> Self {
+        Self { image, folders }
+    }
+
+    /// `xx/yyyy.debug` in the folders of build ids.
+    fn by_build_id(&self, build_id: &str, source: &'static str) -> Candidates {
+        // Two digits are a folder, the rest is a file; one byte alone names none.
+        let Some((start, rest)) = build_id.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) else {
+            return Vec::new();
+        };
+        let file = format!("{start}/{rest}.debug");
+        self.folders.iter().map(|folder| (source, folder.join(".build-id").join(&file))).collect()
+    }
+
+    /// In the image's folder, its `.debug`, and the folder of the same path below those of debug information.
+    fn by_link(&self, name: &[u8]) -> Candidates {
+        let name = path(name);
+        let near = folder(self.image);
+        // Of an image that is a symbolic link, the folder of what it stands for too.
+        let whole = self.image.canonicalize().ok();
+        let real = whole.as_deref().map_or(near, folder);
+        let mut candidates = vec![near.join(name), near.join(".debug").join(name)];
+        candidates.extend([real.join(name), real.join(".debug").join(name)]);
+        let below = real.strip_prefix("/").unwrap_or(real);
+        candidates.extend(self.folders.iter().map(|folder| folder.join(below).join(name)));
+        candidates.into_iter().map(|path| ("debuglink", path)).collect()
+    }
+
+    fn candidates(&self, wanted: &Wanted<'_>) -> Candidates {
+        match *wanted {
+            Wanted::Debug { build_id, link } => {
+                let mut candidates = build_id.map(|id| self.by_build_id(id, "build-id")).unwrap_or_default();
+                candidates.extend(link.map(|name| self.by_link(name)).unwrap_or_default());
+                // What has no debug information of its own is not its own companion.
+                let image = self.image.canonicalize().ok();
+                candidates.retain(|(_, path)| image.is_none() || path.canonicalize().ok() != image);
+                candidates
+            }
+            Wanted::Alternate { of, name, build_id } => {
+                let mut candidates = vec![("altlink", folder(Path::new(of)).join(path(name)))];
+                candidates.extend(self.by_build_id(build_id, "altlink"));
+                let last = path(name).file_name().unwrap_or_default();
+                candidates.extend(self.folders.iter().map(|folder| ("altlink", folder.join(".dwz").join(last))));
+                candidates
+            }
+            Wanted::Package { of } => {
+                [Path::new(of), self.image].map(|path| ("dwp", with_suffix(path, ".dwp"))).into_iter().collect()
+            }
+            Wanted::Split { of, name, comp_dir } => {
+                let name = path(name);
+                let last = Path::new(name.file_name().unwrap_or_default());
+                let near = [folder(self.image), folder(Path::new(of))];
+                let mut candidates = vec![comp_dir.map_or(Path::new(""), path).join(name)];
+                candidates.extend(near.iter().flat_map(|folder| [folder.join(name), folder.join(last)]));
+                candidates.into_iter().map(|path| ("dwo", path)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Companions for Beside<'_> {
+    fn open(&self, wanted: &Wanted<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
+        let mut seen: Vec<PathBuf> = Vec::new();
+        for (source, path) in self.candidates(wanted).into_iter().chain(fetched(wanted)) {
+            // Most are not there. What cannot be read is as good as that.
+            let Some(bytes) = files::map_regular(&path) else { continue };
+            if seen.contains(&path) {
+                continue;
+            }
+            let opened = Opened { bytes: Box::new(bytes), path: path.display().to_string(), source };
+            if take(&opened) {
+                return Some(opened);
+            }
+            seen.push(path);
+        }
+        None
+    }
+}
+
+/// What the servers of debug information have; asked for when nothing that is at hand was taken.
+#[cfg(feature = "debuginfod")]
+fn fetched(wanted: &Wanted<'_>) -> impl Iterator<Item = (&'static str, PathBuf)> {
+    let build_id = match *wanted {
+        Wanted::Debug { build_id, .. } => build_id,
+        Wanted::Alternate { build_id, .. } => Some(build_id),
+        _ => None,
+    };
+    let build_id = build_id.map(str::to_owned);
+    std::iter::once_with(move || Some(("debuginfod", super::debuginfod::fetch(&build_id?)?))).flatten()
+}
+
+#[cfg(not(feature = "debuginfod"))]
+fn fetched(_: &Wanted<'_>) -> std::iter::Empty<(&'static str, PathBuf)> {
+    std::iter::empty()
+}
+
+fn path(name: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(name))
+}
+
+/// The folder of a file; the current one where its path names none.
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(wanted: &Wanted<'_>) -> Vec<String> {
+        let folders = ["/dbg".into(), "more".into()];
+        let candidates = Beside::new(Path::new("/no/such/prog"), &folders).candidates(wanted);
+        candidates.iter().map(|(source, path)| format!("{source} {}", path.display())).collect()
+    }
+
+    #[test]
+    fn files_are_looked_for_as_gdb_does() {
+        let wanted = Wanted::Debug { build_id: Some("ab12cd"), link: Some(b"prog.debug") };
+        let expected = [
+            "build-id /dbg/.build-id/ab/12cd.debug",
+            "build-id more/.build-id/ab/12cd.debug",
+            "debuglink /no/such/prog.debug",
+            "debuglink /no/such/.debug/prog.debug",
+            "debuglink /no/such/prog.debug",
+            "debuglink /no/such/.debug/prog.debug",
+            "debuglink /dbg/no/such/prog.debug",
+            "debuglink more/no/such/prog.debug",
+        ];
+        assert_eq!(paths(&wanted), expected);
+        assert_eq!(paths(&Wanted::Debug { build_id: Some("ab"), link: None }), Vec::<String>::new());
+        let wanted = Wanted::Alternate { of: "/dbg/x/prog.debug", name: b"../.dwz/common", build_id: "ab12cd" };
+        assert_eq!(
+            paths(&wanted),
+            [
+                "altlink /dbg/x/../.dwz/common",
+                "altlink /dbg/.build-id/ab/12cd.debug",
+                "altlink more/.build-id/ab/12cd.debug",
+                "altlink /dbg/.dwz/common",
+                "altlink more/.dwz/common",
+            ]
+        );
+        let wanted = Wanted::Split { of: "/no/such/prog", name: b"o/a.dwo", comp_dir: Some(b"/src") };
+        assert_eq!(paths(&wanted)[..3], ["dwo /src/o/a.dwo", "dwo /no/such/o/a.dwo", "dwo /no/such/a.dwo"]);
+        let wanted = Wanted::Package { of: "/dbg/prog.debug" };
+        assert_eq!(paths(&wanted), ["dwp /dbg/prog.debug.dwp", "dwp /no/such/prog.dwp"]);
+    }
+}

@@ -1,0 +1,274 @@
+//! Entries that are not in the image: split units, in files of their own (`.dwo`) or in packages of those (`.dwp`; DWARF 5, 7.3.2 and
+//! appendix F, and what gcc and clang did before it for DWARF 4).
+//!
+//! The image has a skeleton of each unit, with its addresses and lines. Here the rest is joined to it, when it is first asked for.
+//! Who opens files, and which, is not known here: [`SplitFiles`].
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use gimli::{DwarfFileType, IndexSectionId, Reader as _, UnitOffset, UnitType};
+
+use super::sections::{Reader, Sections};
+use super::tables;
+use super::units::{DebugInfo, Die, Home, Slot, Unit, by_signature};
+use crate::address::Vaddr;
+use crate::text;
+
+/// Gives the files that the entries of skeleton units are in.
+pub trait SplitFiles: std::fmt::Debug + Sync {
+    /// The package of the image's split units, and its path; `None` where there is none.
+    fn package(&self) -> Option<(&Sections<'_>, Arc<str>)>;
+
+    /// The file that holds a unit, its path, and a number that is the same for the same file; `None` where it was not found.
+    fn object(&self, wanted: &SplitUnit) -> Option<(u64, &Sections<'_>, Arc<str>)>;
+}
+
+/// A unit that has but a skeleton in the image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SplitUnit {
+    /// The name of its file (`DW_AT_dwo_name`).
+    pub name: Vec<u8>,
+    /// The folder that the name is relative to; `None` where it does not say.
+    pub comp_dir: Option<Vec<u8>>,
+    /// Its identity.
+    pub id: u64,
+}
+
+/// The sections that a split unit is in.
+#[derive(Debug)]
+pub(super) struct Contribution<'s> {
+    pub(super) dwarf: gimli::Dwarf<Reader<'s>>,
+    /// `.debug_loc.dwo` and `.debug_loclists.dwo`.
+    pub(super) locations: [Reader<'s>; 2],
+    pub(super) path: Arc<str>,
+}
+
+/// The entries of a unit, from a file of their own.
+#[derive(Debug)]
+pub(super) struct Split<'s> {
+    pub(super) unit: Unit<'s>,
+    pub(super) of: Arc<Contribution<'s>>,
+    /// Types of the same file.
+    types: Types<'s>,
+}
+
+/// Units of types of a file.
+#[derive(Debug)]
+pub(super) struct Types<'s> {
+    pub(super) units: Vec<Slot<'s>>,
+    by_signature: HashMap<u64, (usize, usize)>,
+}
+
+impl<'s> Types<'s> {
+    fn new(units: Vec<Slot<'s>>) -> Self {
+        let by_signature = by_signature(&units);
+        Self { units, by_signature }
+    }
+
+    /// Which unit a type is in, and its offset there.
+    pub(super) fn find(&self, signature: gimli::DebugTypeSignature) -> Option<(usize, usize)> {
+        self.by_signature.get(&signature.0).copied()
+    }
+}
+
+impl<'s> Contribution<'s> {
+    fn object(sections: &'s Sections<'s>, path: Arc<str>, image: &gimli::Dwarf<Reader<'s>>) -> Self {
+        let mut dwarf = sections.dwarf();
+        dwarf.make_dwo(image);
+        let locations = [".debug_loc", ".debug_loclists"].map(|name| sections.reader(name));
+        Self { dwarf, locations, path }
+    }
+
+    /// What a package has in a row of its index of units or of types.
+    fn row(package: &Package<'s>, types: bool, row: u32, image: &gimli::Dwarf<Reader<'s>>) -> gimli::Result<Self> {
+        let index = if types { &package.index.tu_index } else { &package.index.cu_index };
+        let mut locations = [IndexSectionId::DebugLoc, IndexSectionId::DebugLocLists].map(|_| package.empty);
+        for section in index.sections(row)? {
+            let (name, at) = match section.section {
+                IndexSectionId::DebugLoc => (".debug_loc", 0),
+                IndexSectionId::DebugLocLists => (".debug_loclists", 1),
+                _ => continue,
+            };
+            let mut part = package.sections.reader(name);
+            part.skip(section.offset as usize)?;
+            part.truncate(section.size as usize)?;
+            if let Some(location) = locations.get_mut(at) {
+                *location = part;
+            }
+        }
+        let dwarf = match types {
+            true => package.index.tu_sections(row, image)?,
+            false => package.index.cu_sections(row, image)?,
+        };
+        Ok(Self { dwarf, locations, path: Arc::clone(&package.path) })
+    }
+
+    /// The unit with an identity, and the types beside it.
+    fn unit(self, info: &DebugInfo<'s>, id: u64) -> Option<Split<'s>> {
+        let (mut found, mut types) = (None, Vec::new());
+        let mut headers = self.dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            info.pay(1).ok()?;
+            match header.type_() {
+                UnitType::SplitType { .. } | UnitType::Type { .. } => types.push(header),
+                _ if found.is_none() => {
+                    found = info.parse(&self.dwarf, header).ok().filter(|unit| unit.dwo_id == Some(gimli::DwoId(id)));
+                }
+                _ => {}
+            }
+        }
+        let mut headers = self.dwarf.type_units();
+        while let Ok(Some(header)) = headers.next() {
+            info.pay(1).ok()?;
+            types.push(header);
+        }
+        let of = Arc::new(self);
+        let types = types.into_iter().map(|header| Slot::new(header, Home::Split(Arc::clone(&of)))).collect();
+        Some(Split { unit: found?, of, types: Types::new(types) })
+    }
+}
+
+/// A package of split units.
+#[derive(Debug)]
+pub(super) struct Package<'s> {
+    index: gimli::DwarfPackage<Reader<'s>>,
+    sections: &'s Sections<'s>,
+    empty: Reader<'s>,
+    path: Arc<str>,
+}
+
+impl<'s> Sections<'s> {
+    /// The identities of the split units in a `.dwo` file, and whether one of them is `id`.
+    #[must_use]
+    pub fn split_unit(&self, id: u64) -> (bool, Vec<u64>) {
+        // For its budget, and what it looks at before gimli does.
+        let info = DebugInfo::new(self);
+        let mut dwarf = self.dwarf();
+        dwarf.file_type = DwarfFileType::Dwo;
+        let mut ids = Vec::new();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            ids.extend(info.parse(&dwarf, header).ok().and_then(|unit| unit.dwo_id).map(|id| id.0));
+        }
+        (ids.contains(&id), ids)
+    }
+}
+
+impl<'s> DebugInfo<'s> {
+    /// The entries of a unit, where they are in another file; `None` where they are not, or it was not found.
+    pub(super) fn split(&self, index: usize) -> Option<&Split<'s>> {
+        self.files?;
+        // None of these is in the file of dwz, which has no code to speak of.
+        let slot = self.units.get(index).filter(|slot| matches!(slot.home, Home::Image))?;
+        slot.split.get_or_init(|| self.open(index)).as_ref()
+    }
+
+    /// What a unit is a skeleton of; `None` where it is none.
+    fn skeleton(&self, index: usize) -> Option<SplitUnit> {
+        let unit = self.own_unit(index).ok()?;
+        let id = unit.dwo_id?.0;
+        let name = tables::text(&self.dwarf, unit, unit.dwo_name().ok()??).ok()?;
+        let comp_dir = unit.comp_dir.map(|directory| directory.slice().to_vec());
+        Some(SplitUnit { name: name.slice().to_vec(), comp_dir, id })
+    }
+
+    /// Why the entries at an address cannot be read; `None` where they can, or there are none.
+    pub(crate) fn missing_at(&self, address: Vaddr) -> Option<String> {
+        let unit = self.unit_at(address)?;
+        let skeleton = self.skeleton(unit)?;
+        match self.split(unit) {
+            Some(_) => None,
+            // Not looked for: what is asked next says so.
+            None if self.still_paid().is_err() => None,
+            None => {
+                Some(format!("the debug information is in {}, which was not found", text::from_bytes(&skeleton.name)))
+            }
+        }
+    }
+
+    /// Must not ask for what is split, nor make errors at an entry, which do: this is what they wait for.
+    fn open(&self, index: usize) -> Option<Split<'s>> {
+        let wanted = self.skeleton(index)?;
+        let mut split = self.open_in_package(wanted.id).or_else(|| {
+            let (number, sections, path) = self.files?.object(&wanted)?;
+            self.earn((false, number), sections.warranted());
+            Contribution::object(sections, path, &self.dwarf).unit(self, wanted.id)
+        })?;
+        let own = self.own_unit(index).ok()?;
+        split.unit.copy_relocated_attributes(own);
+        Some(split)
+    }
+
+    fn open_in_package(&self, id: u64) -> Option<Split<'s>> {
+        let package = self.package()?;
+        let row = package.index.cu_index.find(id)?;
+        let split = Contribution::row(package, false, row, &self.dwarf).ok()?.unit(self, id)?;
+        self.earn((true, id), (split.unit.header.length_including_self() as u64).saturating_mul(16));
+        Some(split)
+    }
+
+    fn package(&self) -> Option<&Package<'s>> {
+        let open = || {
+            let (sections, path) = self.files?.package()?;
+            let load = |id: gimli::SectionId| Ok::<_, gimli::Error>(sections.reader(id.name()));
+            let empty = sections.reader("");
+            Some(Package { index: gimli::DwarfPackage::load(load, empty).ok()?, sections, empty, path })
+        };
+        self.package.get_or_init(open).as_ref()
+    }
+
+    /// More debug information warrants more work; each file and each part of a package counts once.
+    fn earn(&self, what: (bool, u64), steps: u64) {
+        let mut paid = self.paid.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if paid.insert(what) {
+            self.allow(steps.min(1 << 48));
+        }
+    }
+
+    /// The units of types that stand beside a split unit; of number [`Self::unit_count`] those of the package.
+    pub(super) fn split_types(&self, index: usize) -> Option<&Types<'s>> {
+        if index != self.unit_count() {
+            return self.split(index).map(|split| &split.types);
+        }
+        let package = self.package()?;
+        Some(self.package_types.get_or_init(|| {
+            let mut types = Vec::new();
+            for row in 1..=package.index.tu_index.unit_count() {
+                if self.pay(1).is_err() {
+                    break;
+                }
+                let Ok(of) = Contribution::row(package, true, row, &self.dwarf) else { continue };
+                let header = of.dwarf.units().next().ok().flatten();
+                let Some(header) = header.or_else(|| of.dwarf.type_units().next().ok().flatten()) else { continue };
+                types.push(Slot::new(header, Home::Split(Arc::new(of))));
+            }
+            Types::new(types)
+        }))
+    }
+
+    /// The entry at an offset in `.debug_info.dwo` of the file that `unit` is in; `None` where that is in no unit.
+    pub(super) fn split_die(&self, unit: usize, of: &Contribution<'s>, wanted: gimli::DebugInfoOffset) -> Option<Die> {
+        let offset =
+            |header: &gimli::UnitHeader<Reader<'s>>| wanted.to_unit_offset(header).map(|UnitOffset(offset)| offset);
+        if let Some(offset) = self.header(unit).and_then(offset) {
+            return Some(Die { unit, offset });
+        }
+        let mut headers = of.dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            self.pay(1).ok()?;
+            let Some(offset) = offset(&header) else { continue };
+            let id = self.parse(&of.dwarf, header).ok()?.dwo_id?.0;
+            return Some(Die { unit: *self.skeletons().get(&id)?, offset });
+        }
+        None
+    }
+
+    /// The skeletons, by what they are of.
+    fn skeletons(&self) -> &HashMap<u64, usize> {
+        self.skeletons.get_or_init(|| {
+            let skeleton = |unit| Some((self.own_unit(unit).ok()?.dwo_id?.0, unit));
+            self.compiled_units().filter_map(skeleton).collect()
+        })
+    }
+}
