@@ -10,9 +10,10 @@ use std::sync::OnceLock;
 use gimli::{DwTag, constants as dw};
 
 use super::DebugInfo;
+use super::entries::behind;
 use super::files::SourcePath;
 use super::types::is_c;
-use super::units::{Die, PAID_AT_ONCE, behind};
+use super::units::{Die, PAID_AT_ONCE};
 use crate::Error;
 use crate::ranges::RangeMap;
 use crate::text;

@@ -4,6 +4,7 @@
 
 mod aranges;
 mod describe;
+mod entries;
 mod entry_value;
 mod expression;
 pub(crate) mod files;
@@ -16,6 +17,7 @@ mod location_list;
 mod maker;
 mod members;
 mod names;
+mod next_line;
 mod rust_types;
 mod scopes;
 mod sections;
@@ -35,7 +37,7 @@ mod variants;
 pub use frame::Frame;
 pub use location_list::Described;
 pub use names::Lookup;
-pub(crate) use scopes::NoLine;
+pub(crate) use next_line::NoLine;
 pub use scopes::{Doubt, Scope, ScopeFrame};
 pub use sections::Sections;
 pub use split::{SplitFiles, SplitUnit};

@@ -9,10 +9,11 @@ use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::DebugInfo;
+use super::entries::behind;
 use super::files::SourcePath;
 use super::functions::{Kind, Variable};
 use super::scopes::{Position, Scope, is_file};
-use super::units::{Die, PAID_AT_ONCE, behind};
+use super::units::{Die, PAID_AT_ONCE};
 use crate::Error;
 use crate::text;
 

@@ -238,7 +238,12 @@ impl DebugInfo<'_> {
     }
 
     /// The functions that can hold a line of a file, the last declared first: their lines of declaration and their entries.
-    fn holders_in(&self, units: &BTreeSet<usize>, file: &SourcePath, line: u32) -> Result<Vec<(u32, Vec<Die>)>, Error> {
+    pub(super) fn holders_in(
+        &self,
+        units: &BTreeSet<usize>,
+        file: &SourcePath,
+        line: u32,
+    ) -> Result<Vec<(u32, Vec<Die>)>, Error> {
         let mut holders = Vec::new();
         let mut declared = Vec::new();
         for &unit in units {
@@ -269,115 +274,6 @@ impl DebugInfo<'_> {
             }
         }
         Ok(holders)
-    }
-
-    /// For each instance of the function that holds a line, in some units, the rows of the next line that has one, no further than the
-    /// block around it: the instance, the unit and the rows' indices. Else why there is none.
-    pub(crate) fn next_line(
-        &self,
-        units: &[usize],
-        file: &SourcePath,
-        line: u32,
-    ) -> Result<Result<Vec<NextLine>, NoLine>, Error> {
-        let units: BTreeSet<usize> = units.iter().copied().collect();
-        let mut holders = self.holders_in(&units, file, line)?.into_iter().peekable();
-        let mut chosen: Vec<(usize, usize)> = Vec::new();
-        if holders.peek().is_none() {
-            return Ok(Err(NoLine::NoFunction));
-        }
-        while let Some((declared, origins)) = holders.next() {
-            let mut here = Vec::new();
-            for (&unit, &origin) in units.iter().flat_map(|unit| origins.iter().map(move |origin| (unit, origin))) {
-                here.extend(self.instances_of(unit, origin)?.iter().map(|&node| (unit, node)));
-            }
-            here.sort_unstable();
-            here.dedup();
-            let mut last = declared;
-            for &(unit, node) in &here {
-                last = self.own_lines(unit, node, None, file)?.all().max().unwrap_or(0).max(last);
-            }
-            if line < last || holders.peek().is_none() {
-                chosen = here;
-                break;
-            }
-            // Behind a closure: its last line says nothing of where it ends, save where the function around it goes on before the marker.
-            let mut is_past = here.is_empty();
-            if let Some((_, outer)) = holders.peek() {
-                for (&unit, &origin) in units.iter().flat_map(|unit| outer.iter().map(move |origin| (unit, origin))) {
-                    for &node in self.instances_of(unit, origin)? {
-                        is_past |=
-                            self.own_lines(unit, node, None, file)?.all().any(|outer| last < outer && outer <= line);
-                    }
-                }
-            }
-            if !is_past {
-                return Ok(Err(NoLine::SeveralFunctions));
-            }
-        }
-        let (mut found, mut why) = (Vec::new(), NoLine::NothingBelow);
-        for (unit, node) in chosen {
-            match self.next_line_of(unit, node, file, line)? {
-                Ok(next) => found.push(next),
-                Err(reason) => why = reason,
-            }
-        }
-        Ok(if found.is_empty() { Err(why) } else { Ok(found) })
-    }
-
-    fn next_line_of(
-        &self,
-        unit: usize,
-        node: usize,
-        file: &SourcePath,
-        line: u32,
-    ) -> Result<Result<NextLine, NoLine>, Error> {
-        let functions = self.functions(unit)?;
-        let mut around = node;
-        let mut next = node + 1;
-        while next < functions.below(around).end {
-            self.pay(1)?;
-            let Some(found) = functions.node(next) else { break };
-            let block = next;
-            next = found.end;
-            if found.kind != Kind::Block {
-                continue;
-            }
-            let lines = self.own_lines(unit, block, None, file)?;
-            let (first, last) = (lines.all().min(), lines.code.last().copied());
-            let (Some(first), Some(last)) = (first, last) else { continue };
-            if first <= line && line < last {
-                (around, next) = (block, block + 1);
-            } else if first <= line {
-                let outer = self.own_lines(unit, around, Some(block), file)?;
-                if !outer.code.iter().any(|&outer| last < outer && outer <= line) {
-                    return Ok(Err(NoLine::BlockEnds));
-                }
-            }
-        }
-        let numbers: BTreeSet<u64> =
-            self.unit_files(unit)?.iter().filter(|(_, known)| *known == file).map(|(number, _)| number).collect();
-        let mut best: Option<(u32, Vec<usize>)> = None;
-        let instance = functions.instance(node);
-        for range in functions.ranges(around) {
-            for (index, row) in self.rows(unit)?.within(range) {
-                self.pay(1)?;
-                let is_better = best.as_ref().is_none_or(|(known, _)| row.line <= *known);
-                if row.line <= line || !numbers.contains(&row.file) || !is_better {
-                    continue;
-                }
-                let deepest = self.deepest(unit, node, row.address.max(range.start))?;
-                if deepest.and_then(|deepest| functions.instance(deepest)) != instance {
-                    continue;
-                }
-                match &mut best {
-                    Some((known, rows)) if *known == row.line => rows.push(index),
-                    _ => best = Some((row.line, vec![index])),
-                }
-            }
-        }
-        let Some((line, rows)) = best else { return Ok(Err(NoLine::NothingBelow)) };
-        let offset = functions.node(node).map_or(0, |node| node.offset);
-        Ok(Ok(NextLine { instance: Die { unit, offset }, unit, line, rows }))
     }
 
     /// The name of the function of an instance, as in [`ScopeFrame::function`].
@@ -450,7 +346,7 @@ impl DebugInfo<'_> {
 
     /// The lines that are known to be in a scope and in no function inlined into it, but not in `except`, a scope below it. Each marker of
     /// a function asks for the same ones.
-    fn own_lines(
+    pub(super) fn own_lines(
         &self,
         unit: usize,
         node: usize,
@@ -563,29 +459,6 @@ impl DebugInfo<'_> {
     }
 }
 
-/// The next line of an instance that has rows.
-#[derive(Debug)]
-pub(crate) struct NextLine {
-    pub(crate) instance: Die,
-    pub(crate) unit: usize,
-    pub(crate) line: u32,
-    /// The indices of its rows, of all ranges, ascending in each.
-    pub(crate) rows: Vec<usize>,
-}
-
-/// Why there is no next line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoLine {
-    /// No function of the file is declared before the line.
-    NoFunction,
-    /// The function that holds the line, or one nested in it: nothing tells.
-    SeveralFunctions,
-    /// No line of the function below that one has code.
-    NothingBelow,
-    /// The line may be the last of a block.
-    BlockEnds,
-}
-
 /// The lines of scopes that were asked for: by unit, scope, the scope below it that is left out, and file.
 pub(super) type KnownLines = HashMap<(usize, usize, Option<usize>, SourcePath), Arc<OwnLines>>;
 
@@ -595,11 +468,11 @@ pub(super) struct OwnLines {
     /// On which variables are declared.
     variables: BTreeSet<u32>,
     /// Of its code, and of the calls that were inlined.
-    code: BTreeSet<u32>,
+    pub(super) code: BTreeSet<u32>,
 }
 
 impl OwnLines {
-    fn all(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
         self.variables.iter().chain(&self.code).copied()
     }
 }
@@ -623,185 +496,4 @@ fn lies(functions: &Functions, node: usize, pc: u64) -> Lies {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::maker::Maker;
-    use super::super::{DebugInfo, Lookup, Sections};
-    use super::*;
-
-    /// Functions, calls and blocks of a scope in short.
-    fn chain(sections: &Sections<'_>, pc: u64, line: u32) -> (String, bool, Option<Doubt>) {
-        let info = DebugInfo::new(sections);
-        let scope = info.scope_at(Vaddr(pc), "a.c", line).unwrap().unwrap();
-        let frame = |frame: &ScopeFrame| {
-            let call = frame.call_line.map_or_else(String::new, |line| format!("@{line}"));
-            format!("{}{call}/{}", frame.function.as_deref().unwrap_or("?"), frame.blocks.len())
-        };
-        (scope.frames.iter().map(frame).collect::<Vec<_>>().join(" "), scope.ended, scope.doubt)
-    }
-
-    /// The line of declaration of what a name means; 0 where it is not placed.
-    fn line_of(sections: &Sections<'_>, pc: u64, line: u32, name: &str) -> Result<u32, Lookup> {
-        let info = DebugInfo::new(sections);
-        let scope = info.scope_at(Vaddr(pc), "a.c", line).unwrap().unwrap();
-        match info.lookup(&scope, &[name], "a.c", line).unwrap() {
-            Lookup::Found { is_placed: false, .. } => Ok(0),
-            Lookup::Found { variable, .. } => Ok(info.declared(variable).unwrap().unwrap().1),
-            other => Err(other),
-        }
-    }
-
-    /// `outer` (line 10, 0x1000..0x1040) with `inner` (line 1) inlined into it twice, and into that `leaf` (line 5).
-    fn nested() -> Sections<'static> {
-        let mut maker = Maker::new(5);
-        let root = maker.root();
-        let inner = maker.named(root, dw::DW_TAG_subprogram, "inner", 1);
-        let x = maker.named(inner, dw::DW_TAG_formal_parameter, "x", 1);
-        let _gone = maker.named(inner, dw::DW_TAG_variable, "gone", 2);
-        let leaf = maker.named(root, dw::DW_TAG_subprogram, "leaf", 5);
-        let outer = maker.named(root, dw::DW_TAG_subprogram, "outer", 10);
-        maker.at(outer, &[(0x1000, 0x1040)]);
-        maker.named(outer, dw::DW_TAG_variable, "x", 11);
-        let first = maker.inlined(outer, inner, 12, &[(0x1004, 0x1010), (0x1030, 0x1038)]);
-        maker.completing(first, dw::DW_TAG_formal_parameter, x);
-        maker.inlined(first, leaf, 3, &[(0x1008, 0x100c)]);
-        let entry = maker.add(first, dw::DW_TAG_entry_point);
-        maker.named(entry, dw::DW_TAG_formal_parameter, "entry", 1);
-        let second = maker.inlined(outer, inner, 13, &[(0x1020, 0x1030)]);
-        maker.completing(second, dw::DW_TAG_formal_parameter, x);
-        maker.rows(&[
-            (0x1000, 11),
-            (0x1004, 2),
-            (0x1008, 6),
-            (0x100c, 3),
-            (0x1010, 14),
-            (0x1020, 2),
-            (0x1030, 3),
-            (0x1038, 15),
-            (0x1040, 0),
-        ]);
-        maker.sections()
-    }
-
-    #[test]
-    fn the_function_of_the_line_is_chosen_among_nested_ones() {
-        let sections = nested();
-        let inner = |ended| ("inner@12/0 outer/0".to_owned(), ended, None);
-        assert_eq!(chain(&sections, 0x1006, 2), inner(false));
-        assert_eq!(chain(&sections, 0x1009, 6), ("leaf@3/0 inner@12/0 outer/0".to_owned(), false, None));
-        assert_eq!(chain(&sections, 0x1009, 3), inner(false), "code of leaf follows, the marker is in inner");
-        assert_eq!(chain(&sections, 0x1009, 12), ("outer/0".to_owned(), false, None));
-        assert_eq!(chain(&sections, 0x1010, 4), inner(true), "the last thing of inner");
-        assert_eq!(chain(&sections, 0x1010, 14), ("outer/0".to_owned(), false, None));
-        assert_eq!(chain(&sections, 0x1034, 3), inner(false), "its second range");
-        // Where one instance ends and the other starts.
-        let (_, _, doubt) = chain(&sections, 0x1030, 3);
-        assert_eq!(doubt, Some(Doubt::Several));
-        assert!(matches!(line_of(&sections, 0x1030, 3, "x"), Err(Lookup::Several(several)) if several.len() == 2));
-        // Inner has no code there.
-        assert_eq!(chain(&sections, 0x1002, 3), ("outer/0".to_owned(), false, Some(Doubt::NotThere)));
-        assert_eq!(line_of(&sections, 0x1002, 3, "x"), Err(Lookup::NoScope));
-        let info = DebugInfo::new(&sections);
-        assert!(info.scope_at(Vaddr(0x2000), "a.c", 3).unwrap().is_none());
-    }
-
-    #[test]
-    fn names_stop_at_the_function() {
-        let sections = nested();
-        assert_eq!(line_of(&sections, 0x1006, 2, "x"), Ok(1));
-        assert_eq!(line_of(&sections, 0x1009, 12, "x"), Ok(11));
-        assert_eq!(line_of(&sections, 0x1009, 6, "x"), Err(Lookup::Absent { similar: Vec::new() }), "leaf has no x");
-        assert_eq!(line_of(&sections, 0x1006, 2, "gone"), Ok(0), "only the abstract instance has it");
-        assert!(matches!(line_of(&sections, 0x1006, 2, "entry"), Err(Lookup::Absent { .. })));
-        assert_eq!(line_of(&sections, 0x1006, 2, "other"), Err(Lookup::Absent { similar: Vec::new() }));
-        assert_eq!(line_of(&sections, 0x1006, 2, "gome"), Err(Lookup::Absent { similar: vec!["gone".to_owned()] }));
-    }
-
-    #[test]
-    fn the_last_declaration_before_the_marker_counts() {
-        let mut maker = Maker::new(4);
-        let root = maker.root();
-        let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
-        maker.at(function, &[(0x1000, 0x1100)]);
-        maker.named(function, dw::DW_TAG_variable, "x", 2);
-        let block = maker.block(function, &[(0x1010, 0x1040)]);
-        maker.named(block, dw::DW_TAG_variable, "x", 5);
-        maker.named(block, dw::DW_TAG_variable, "x", 7);
-        maker.named(block, dw::DW_TAG_variable, "later", 7);
-        let empty = maker.block(block, &[(0x1020, 0x1020)]);
-        maker.named(empty, dw::DW_TAG_variable, "kept", 6);
-        maker.named(root, dw::DW_TAG_variable, "x", 0);
-        let global = maker.named(root, dw::DW_TAG_variable, "global", 20);
-        maker.set(global, dw::DW_AT_external, gimli::write::AttributeValue::Flag(true));
-        maker.rows(&[(0x1000, 2), (0x1010, 6), (0x1030, 8), (0x1040, 10), (0x1100, 0)]);
-        let sections = maker.sections();
-        let line = |pc, line, name| line_of(&sections, pc, line, name);
-        assert_eq!(line(0x1008, 3, "x"), Ok(2));
-        assert_eq!(line(0x1020, 6, "x"), Ok(5));
-        assert_eq!(line(0x1020, 8, "x"), Ok(7));
-        assert_eq!(line(0x1020, 6, "kept"), Ok(6), "a block that is empty at the place");
-        assert_eq!(line(0x1020, 6, "later"), Err(Lookup::DeclaredLater { line: 7 }));
-        assert_eq!(line(0x1010, 6, "x"), Ok(5), "lines of the block on both sides");
-        assert_eq!(line(0x1040, 11, "x"), Ok(2), "the function went on in between");
-        assert!(matches!(line(0x1040, 9, "x"), Err(Lookup::Several(several)) if several.len() == 2), "nothing tells");
-        assert_eq!(line(0x1008, 3, "global"), Ok(20));
-    }
-
-    #[test]
-    fn a_closure_is_left_when_the_function_around_it_went_on() {
-        let mut maker = Maker::new(4);
-        let root = maker.root();
-        let outer = maker.named(root, dw::DW_TAG_subprogram, "outer", 10);
-        maker.at(outer, &[(0x1000, 0x1100)]);
-        maker.named(outer, dw::DW_TAG_variable, "x", 11);
-        let space = maker.add(root, dw::DW_TAG_namespace);
-        maker.set(space, dw::DW_AT_name, gimli::write::AttributeValue::String(b"outer".to_vec()));
-        let closure = maker.named(space, dw::DW_TAG_subprogram, "{closure#0}", 12);
-        let captured = maker.named(closure, dw::DW_TAG_variable, "x", 11);
-        let inlined = maker.inlined(outer, closure, 15, &[(0x1020, 0x1040)]);
-        maker.completing(inlined, dw::DW_TAG_variable, captured);
-        maker.rows(&[(0x1000, 11), (0x1020, 13), (0x1040, 20), (0x1100, 0)]);
-        let sections = maker.sections();
-        let inner = "outer::{closure#0}@15/0 outer/0";
-        assert_eq!(chain(&sections, 0x1030, 13).0, inner);
-        assert_eq!(chain(&sections, 0x1040, 16), ("outer/0".to_owned(), false, None), "the call stands before it");
-        assert_eq!(chain(&sections, 0x1040, 14).2, Some(Doubt::Several));
-        assert_eq!(chain(&sections, 0x1060, 14), ("outer/0".to_owned(), false, None));
-    }
-
-    #[test]
-    fn hostile_entries_end() {
-        let mut maker = Maker::new(5);
-        let root = maker.root();
-        let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
-        maker.at(function, &[(0x1000, 0x1100)]);
-        maker.set(function, dw::DW_AT_abstract_origin, gimli::write::AttributeValue::UnitRef(function));
-        let sections = maker.sections();
-        let info = DebugInfo::new(&sections);
-        assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).is_err(), "an origin that is itself");
-
-        let mut maker = Maker::new(5);
-        let root = maker.root();
-        let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
-        maker.at(function, &[(u64::MAX - 8, u64::MAX - 4)]);
-        maker.set(function, dw::DW_AT_high_pc, gimli::write::AttributeValue::Udata(u64::MAX));
-        let sections = maker.sections();
-        let info = DebugInfo::new(&sections);
-        assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).unwrap().is_none(), "a length past the address space");
-    }
-
-    #[test]
-    fn a_line_has_a_site_in_each_copy() {
-        let sections = nested();
-        let info = DebugInfo::new(&sections);
-        let sites = |line| {
-            let found = info.sites_of_line("src/a.c", line).unwrap();
-            let sites: Vec<_> = found.sites.iter().map(|site| (site.address.0, site.line, site.is_exact)).collect();
-            (sites, found.problem)
-        };
-        assert_eq!(sites(2), (vec![(0x1004, 2, true), (0x1020, 2, true)], None));
-        assert_eq!(sites(12), (vec![(0x1010, 14, false)], None));
-        assert_eq!(sites(16), (Vec::new(), Some(crate::resolve::LineProblem::NothingBelow)));
-        let other = info.sites_of_line("b.c", 2).unwrap();
-        assert_eq!(other.problem, Some(crate::resolve::LineProblem::NoSuchFile));
-    }
-}
+mod tests;

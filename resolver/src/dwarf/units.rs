@@ -1,21 +1,17 @@
-//! Units and their entries: what everything else under `dwarf/` walks on (DWARF 5, 2.1 to 2.3, 3.1, 7.5).
+//! Units: what everything else under `dwarf/` walks on (DWARF 5, 3.1, 7.5). What is in them is for `entries.rs`.
 //!
 //! A unit is parsed when it is first asked for. All walking is paid for out of a budget that grows with the debug information, so
 //! that no arrangement of references makes a small file take for ever.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gimli::{
-    AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffset, UnitSectionOffset, constants as dw,
-};
+use gimli::{AttributeValue, DwTag, UnitOffset, UnitSectionOffset, constants as dw};
 
 use super::sections::{Reader, Sections};
 use super::split::{Split, SplitFiles};
-use super::tables;
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::location::{InfoOffset, Processor};
@@ -129,9 +125,6 @@ struct Scanned {
     /// What is wrong with the first that cannot be read.
     damage: Option<String>,
 }
-
-/// How many links from an entry to the one that it completes are followed. Compilers make three.
-const LINKS: usize = 16;
 
 impl<'s> DebugInfo<'s> {
     /// Reads the unit headers.
@@ -366,7 +359,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// The entry at an offset in `.debug_info` of the image, or of the file of dwz; `None` where that is in no unit.
-    fn find_die(&self, in_alternate: bool, offset: usize) -> Option<Die> {
+    pub(super) fn find_die(&self, in_alternate: bool, offset: usize) -> Option<Die> {
         let wanted = UnitSectionOffset::DebugInfoOffset(gimli::DebugInfoOffset(offset));
         let first = if in_alternate { self.own } else { 0 };
         let units = if in_alternate { self.units.get(self.own..)? } else { self.units.get(..self.own)? };
@@ -426,112 +419,8 @@ impl<'s> DebugInfo<'s> {
         }
     }
 
-    /// An entry, and the unit that it is in.
-    pub(super) fn entry(&self, die: Die) -> Result<(&Unit<'s>, Entry<'_, '_, 's>), Error> {
-        self.pay(1)?;
-        let unit = self.unit(die.unit)?;
-        let entry = unit.entry(UnitOffset(die.offset)).map_err(|error| self.error(die, error))?;
-        Ok((unit, entry))
-    }
-
-    /// The tag of an entry.
-    pub(super) fn tag(&self, die: Die) -> Result<DwTag, Error> {
-        Ok(self.entry(die)?.1.tag())
-    }
-
-    /// An attribute of the entry itself.
-    pub(super) fn own_attribute(&self, die: Die, name: DwAt) -> Result<Option<Value<'s>>, Error> {
-        let (_, entry) = self.entry(die)?;
-        let (mut attributes, mut passed) = (entry.attrs(), 0usize);
-        while let Some(attribute) = attributes.next().map_err(|error| self.error(die, error))? {
-            if attribute.name() == name {
-                return Ok(Some(attribute.value()));
-            }
-            passed = passed.saturating_add(searched(&attribute));
-        }
-        self.pay_for_text(passed)?;
-        Ok(None)
-    }
-
-    /// Attributes of the entry itself, in one pass over it.
-    pub(super) fn own_attributes<const N: usize>(
-        &self,
-        die: Die,
-        names: [DwAt; N],
-    ) -> Result<[Option<Value<'s>>; N], Error> {
-        let (_, entry) = self.entry(die)?;
-        let mut values = [const { None }; N];
-        let (mut attributes, mut passed) = (entry.attrs(), 0usize);
-        while let Some(attribute) = attributes.next().map_err(|error| self.error(die, error))? {
-            for (name, value) in names.iter().zip(&mut values) {
-                if attribute.name() == *name && value.is_none() {
-                    *value = Some(attribute.value());
-                }
-            }
-            passed = passed.saturating_add(searched(&attribute));
-        }
-        self.pay_for_text(passed)?;
-        Ok(values)
-    }
-
-    /// An attribute of the entry, or of what it completes (`DW_AT_abstract_origin`, `DW_AT_specification`; DWARF 5, 2.13.2 and 3.3.8), with
-    /// the entry that has it: its unit is what strings, addresses and references in the value belong to.
-    pub(super) fn attribute(&self, die: Die, name: DwAt) -> Result<Option<(Die, Value<'s>)>, Error> {
-        let mut die = die;
-        for _ in 0..LINKS {
-            let [value, origin, specification] =
-                self.own_attributes(die, [name, dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
-            if let Some(value) = value {
-                return Ok(Some((die, value)));
-            }
-            match origin.or(specification) {
-                Some(origin) => die = self.reference(die, &origin)?,
-                None => return Ok(None),
-            }
-        }
-        Err(self.error(die, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
-    }
-
-    /// What an entry completes; `None` for one that stands for itself.
-    pub(super) fn origin(&self, die: Die) -> Result<Option<Die>, Error> {
-        let [origin, specification] = self.own_attributes(die, [dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
-        origin.or(specification).map(|origin| self.reference(die, &origin)).transpose()
-    }
-
-    /// The entry that everything that completes it leads to: an abstract instance or a declaration.
-    pub(super) fn root_origin(&self, die: Die) -> Result<Die, Error> {
-        let mut die = die;
-        for _ in 0..LINKS {
-            match self.origin(die)? {
-                Some(origin) => die = origin,
-                None => return Ok(die),
-            }
-        }
-        Err(self.error(die, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
-    }
-
-    /// The entry that a reference in an attribute of `from` means (DWARF 5, 7.5.5, class reference).
-    pub(super) fn reference(&self, from: Die, value: &Value<'s>) -> Result<Die, Error> {
-        let die = match value {
-            AttributeValue::UnitRef(offset) => Some(Die { unit: from.unit, offset: offset.0 }),
-            AttributeValue::DebugInfoRef(offset) => self.die_in(from.unit, *offset),
-            AttributeValue::DebugTypesRef(signature) => self.type_unit(from.unit, *signature),
-            AttributeValue::DebugInfoRefSup(offset) => self.find_die(true, offset.0),
-            _ => None,
-        };
-        die.ok_or_else(|| self.error(from, "a reference that leads nowhere"))
-    }
-
-    /// The entry of an attribute that is a reference, of the entry or of what it completes; `None` where there is no such attribute.
-    pub(super) fn referred(&self, die: Die, name: DwAt) -> Result<Option<Die>, Error> {
-        match self.attribute(die, name)? {
-            Some((from, value)) => self.reference(from, &value).map(Some),
-            None => Ok(None),
-        }
-    }
-
     /// The type of a unit of types that an entry of a unit means.
-    fn type_unit(&self, from: usize, signature: gimli::DebugTypeSignature) -> Option<Die> {
+    pub(super) fn type_unit(&self, from: usize, signature: gimli::DebugTypeSignature) -> Option<Die> {
         for of in [from % self.stride(), self.unit_count()] {
             if let Some((nth, offset)) = self.split_types(of).and_then(|types| types.find(signature)) {
                 return Some(Die { unit: nth.checked_add(1)?.checked_mul(self.stride())?.checked_add(of)?, offset });
@@ -591,186 +480,11 @@ impl<'s> DebugInfo<'s> {
         Ok(leading)
     }
 
-    /// Pays for bytes that are searched for the end of a text. Few cost nothing, which most are.
-    fn pay_for_text(&self, bytes: usize) -> Result<(), Error> {
-        match bytes as u64 / 64 {
-            0 => Ok(()),
-            steps => self.pay(steps),
-        }
-    }
-
-    /// A string attribute of the entry, or of what it completes; `None` where there is none.
-    pub(super) fn string(&self, die: Die, name: DwAt) -> Result<Option<Cow<'s, [u8]>>, Error> {
-        let Some((from, value)) = self.attribute(die, name)? else { return Ok(None) };
-        let unit = self.unit(from.unit)?;
-        let string = tables::text(self.dwarf_of(from.unit)?, unit, value).map_err(|error| self.error(from, error))?;
-        self.pay_for_text(string.len().saturating_mul(8))?;
-        Ok(Some(Cow::Borrowed(string.slice())))
-    }
-
-    /// `DW_AT_name` of the entry, or of what it completes.
-    pub(super) fn name(&self, die: Die) -> Result<Option<Cow<'s, [u8]>>, Error> {
-        self.string(die, dw::DW_AT_name)
-    }
-
-    /// An unsigned constant, of the entry or of what it completes; `None` where there is none, or one of another class.
-    pub(super) fn unsigned(&self, die: Die, name: DwAt) -> Result<Option<u64>, Error> {
-        Ok(self.attribute(die, name)?.and_then(|(_, value)| value.udata_value()))
-    }
-
-    /// Whether a flag is set, on the entry or on what it completes.
-    pub(super) fn flag(&self, die: Die, name: DwAt) -> Result<bool, Error> {
-        Ok(matches!(self.attribute(die, name)?, Some((_, AttributeValue::Flag(true)))))
-    }
-
-    /// The addresses of an entry, empty ranges too: LLVM writes those around what it does not know to be empty. Those of code that
-    /// the linker dropped are left out.
-    pub(super) fn entry_ranges(
-        &self,
-        dwarf: &gimli::Dwarf<Reader<'s>>,
-        unit: &Unit<'s>,
-        entry: &Entry<'_, '_, 's>,
-    ) -> Result<Vec<Range<u64>>, gimli::Error> {
-        let size = unit.encoding().address_size;
-        // The linkers' marks of code that they dropped: the last two addresses, and 0 or 1.
-        let dropped = |address: u64| {
-            address <= 1 || address >= (u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63)) - 1
-        };
-        let (mut low, mut high, mut length, mut list) = (None, None, None, None);
-        let mut attributes = entry.attrs();
-        while let Some(attribute) = attributes.next()? {
-            match (attribute.name(), attribute.value()) {
-                (dw::DW_AT_low_pc, value) => low = tables::attribute_address(dwarf, unit, value)?,
-                (dw::DW_AT_high_pc, AttributeValue::Udata(value)) => length = Some(value),
-                (dw::DW_AT_high_pc, value) => high = tables::attribute_address(dwarf, unit, value)?,
-                (dw::DW_AT_ranges, AttributeValue::DebugRngListsIndex(index)) => {
-                    let lists = *dwarf.ranges.debug_rnglists().reader();
-                    let offset = tables::list_offset(lists, unit, unit.rnglists_base.0, index.0)?;
-                    list = Some(gimli::RangeListsOffset(offset));
-                }
-                (dw::DW_AT_ranges, value) => list = dwarf.attr_ranges_offset(unit, value)?,
-                _ => {}
-            }
-        }
-        let mut ranges = Vec::new();
-        let mut push = |start: u64, end: u64| {
-            if start <= end && !dropped(start) {
-                ranges.push(start..end);
-            }
-        };
-        let Some(list) = list else {
-            if let Some((low, high)) =
-                low.and_then(|low| Some((low, high.or(length.and_then(|length| low.checked_add(length)))?)))
-            {
-                push(low, high);
-            }
-            return Ok(ranges);
-        };
-        let mut base = unit.low_pc;
-        let address = |index| tables::address(dwarf, unit, index);
-        let mut raw = dwarf.raw_ranges(unit, list)?;
-        while let Some(range) = raw.next()? {
-            if self.pay(1).is_err() {
-                return Err(gimli::Error::UnsupportedOffset);
-            }
-            match range {
-                RawRngListEntry::BaseAddress { addr } => base = addr,
-                RawRngListEntry::BaseAddressx { addr } => base = address(addr)?,
-                RawRngListEntry::StartxEndx { begin, end } => push(address(begin)?, address(end)?),
-                RawRngListEntry::StartxLength { begin, length } => {
-                    let begin = address(begin)?;
-                    push(begin, begin.saturating_add(length));
-                }
-                RawRngListEntry::AddressOrOffsetPair { begin, end } | RawRngListEntry::OffsetPair { begin, end } => {
-                    // The base of dropped code: what is relative to it is dropped too. A unit of several ranges has base 0.
-                    if base == 0 || !dropped(base) {
-                        push(base.wrapping_add(begin), base.wrapping_add(end));
-                    }
-                }
-                RawRngListEntry::StartEnd { begin, end } => push(begin, end),
-                RawRngListEntry::StartLength { begin, length } => push(begin, begin.saturating_add(length)),
-            }
-        }
-        Ok(ranges)
-    }
-
-    /// The entries right below one, in their order, with their tags.
-    pub(super) fn children(&self, die: Die) -> Result<Vec<(Die, DwTag)>, Error> {
-        let unit = self.unit(die.unit)?;
-        let error = |error| self.error(die, error);
-        let mut cursor = unit.entries_at_offset(UnitOffset(die.offset)).map_err(error)?;
-        cursor.next_entry().map_err(error)?;
-        let mut children = Vec::new();
-        let Some(parent) = cursor.current() else { return Ok(children) };
-        if !parent.has_children() || cursor.next_entry().map_err(error)?.is_none() {
-            return Ok(children);
-        }
-        while let Some(child) = cursor.current() {
-            self.pay(1)?;
-            children.push((Die { unit: die.unit, offset: child.offset().0 }, child.tag()));
-            let sibling = match child.has_children() {
-                true => child.attr_value(dw::DW_AT_sibling).map_err(error)?,
-                false => None,
-            };
-            if sibling.is_some() {
-                if cursor.next_sibling().map_err(error)?.is_none() {
-                    break;
-                }
-                continue;
-            }
-            // LLVM writes no DW_AT_sibling: all that is below the child is passed over, and paid for.
-            let mut depth = 0isize;
-            loop {
-                let Some((delta, _)) = cursor.next_dfs().map_err(error)? else { return Ok(children) };
-                depth = depth.saturating_add(delta);
-                if depth <= 0 {
-                    break;
-                }
-                self.pay(1)?;
-            }
-            if depth < 0 {
-                break;
-            }
-        }
-        Ok(children)
-    }
-
     /// The first entry of a unit.
     pub(super) fn root(&self, unit: usize) -> Result<Die, Error> {
         let header = self.header(unit).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
         Ok(Die { unit, offset: header.header_size() })
     }
-}
-
-/// How many bytes are searched to find the end of an attribute.
-fn searched(attribute: &gimli::Attribute<Reader<'_>>) -> usize {
-    match attribute.raw_value() {
-        AttributeValue::String(string) => string.len(),
-        _ => 0,
-    }
-}
-
-/// Reads over the attributes of an entry: the offset behind all that is in it, where it says that (`DW_AT_sibling`).
-pub(super) fn behind<'s>(
-    unit: &Unit<'s>,
-    entries: &mut gimli::EntriesRaw<'_, '_, Reader<'s>>,
-    abbreviation: &gimli::Abbreviation,
-) -> Result<Option<UnitOffset>, gimli::Error> {
-    let attributes = abbreviation.attributes();
-    if !attributes.iter().any(|attribute| attribute.name() == dw::DW_AT_sibling) {
-        entries.skip_attributes(attributes)?;
-        return Ok(None);
-    }
-    let mut sibling = None;
-    for attribute in attributes {
-        let read = entries.read_attribute(*attribute)?;
-        if let (dw::DW_AT_sibling, AttributeValue::UnitRef(offset)) = (read.name(), read.value()) {
-            sibling = Some(offset);
-        }
-    }
-    // One that leads back would lead round and round.
-    let inside = entries.next_offset().0..unit.header.length_including_self();
-    Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))
 }
 
 /// Whether a unit is one that others import (DWARF 5, 3.1.1).
