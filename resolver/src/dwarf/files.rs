@@ -230,7 +230,8 @@ impl DebugInfo<'_> {
 
     /// The path of a file as the compiler of a unit was given it: without the folder that it ran in.
     pub(super) fn as_written(&self, unit: usize, file: &SourcePath) -> Arc<str> {
-        let folder = self.unit(unit).ok().and_then(|unit| unit.comp_dir).map(|folder| text::from_bytes(folder.slice()));
+        let folder =
+            self.own_unit(unit).ok().and_then(|unit| unit.comp_dir).map(|folder| text::from_bytes(folder.slice()));
         let inside = folder.and_then(|folder| file.text.strip_prefix(&*folder)?.strip_prefix('/'));
         inside.map_or_else(|| Arc::clone(&file.text), Arc::from)
     }
