@@ -10,7 +10,7 @@ use simple_markers_resolver::resolve::{Exactness, Place, Resolution, resolve};
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::tools::{find, run, skipped};
 
-const SOURCE: &str = "tests/c/exactness.c";
+const SOURCE: &str = "tests/uprobe/exactness.c";
 
 fn compile(compiler: Compiler, level: &str, folder: &Path) -> Option<PathBuf> {
     if find(compiler.name()).is_none() {

@@ -132,7 +132,7 @@ fn the_kernel_does_what_we_say_that_it_does() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("probe");
-    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/c/probe");
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/uprobe/probe");
     let mut compile = Command::new(gcc);
     compile.args(["-O1", "-no-pie", "-static", "-D_GNU_SOURCE"]).args([format!("{sources}.c"), format!("{sources}.S")]);
     run(compile.arg("-o").arg(&program));
