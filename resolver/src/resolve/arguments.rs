@@ -124,7 +124,7 @@ impl<'d, 's> Arguments<'d, 's> {
         argument.size = of.size;
         argument.encoding = encoding(&of);
         argument.language = self.language(stop);
-        argument.mismatch = self.mismatch(declared, &of, stop).map(Into::into);
+        argument.mismatch = self.mismatch(declared, &of, argument.language).map(Into::into);
         let size = of.size;
         argument.of = Some(of);
         match location.and_then(|location| judge(location, size)) {
@@ -257,6 +257,10 @@ impl<'d, 's> Arguments<'d, 's> {
     /// What is `offset` bytes into what the pointer at `bit_offset` of an object points at.
     fn through(&self, object: Object, bit_offset: u64, size: u8, offset: u64, of: TypeRef, stop: &Stop<'_>) -> Object {
         let follow = |location: Location| {
+            let is_known = location.pieces.iter().any(|piece| matches!(piece.source, Source::Bytes(_)));
+            if self.is_big_endian && is_known {
+                return Err(Refusal::unsupported("a pointer of known bytes, of a big-endian processor"));
+            }
             let pointer = location.part(bit_offset, Some(u64::from(size) * 8)).and_then(|part| part.pointer(size));
             match pointer {
                 Ok(pointer) => {
@@ -307,8 +311,8 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// What is wrong with the conversion of an argument for its type.
-    fn mismatch(&self, declared: &DeclaredArgument, of: &Type, stop: &Stop<'_>) -> Option<String> {
-        let target = Target { language: self.language(stop), address_size: self.names.address_size().into() };
+    fn mismatch(&self, declared: &DeclaredArgument, of: &Type, language: Language) -> Option<String> {
+        let target = Target { language, address_size: self.names.address_size().into() };
         let conversion = declared.conversion.as_deref()?;
         if conversion == "*" {
             return format_check::star_mismatch(of, target);

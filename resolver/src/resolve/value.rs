@@ -10,7 +10,7 @@ use simple_markers_record::{ByteOrder, printf};
 
 use super::{Argument, Encoding};
 use crate::address::RuntimeAddress;
-use crate::location::{Location, Machine, Piece, Processor, Source, Unreadable};
+use crate::location::{LARGEST, Location, Machine, Piece, Processor, Source, Unreadable};
 use crate::types::{self, Limits, Object, Reading, Rendered, Shape, Type};
 
 /// The bytes of an argument's value.
@@ -30,6 +30,10 @@ impl Argument {
     /// The machine does not have what the location asks for.
     pub fn read(&self, machine: &dyn Machine) -> Result<Option<Bytes>, Unreadable> {
         let (Some(location), Some(size)) = (&self.value, self.size) else { return Ok(None) };
+        // Before anything is made of that size: debug information may say any.
+        if size > LARGEST {
+            return Err(Unreadable::TooLarge(size));
+        }
         let gone: Vec<Range<u64>> = location.gone(size).into_iter().map(|(from, to)| from..to).collect();
         let zeros = |piece: &Piece| match piece.source {
             Source::Gone | Source::Pointee { .. } => {
@@ -93,6 +97,7 @@ impl Argument {
         Some(Arc::new(Type { name: "".into(), size: self.size, shape }))
     }
 
+    /// Calls `then` with how values are read and written where `machine` stands.
     fn with_reading<T>(&self, machine: &dyn Machine, processor: Processor, then: impl FnOnce(&Reading<'_>) -> T) -> T {
         let byte_order = if machine.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
         let memory = |address: u64, into: &mut [u8]| machine.read(RuntimeAddress(address), into);
@@ -103,5 +108,56 @@ impl Argument {
             memory: &memory,
             limits: Limits::default(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::location::Register;
+
+    struct Nothing;
+
+    impl Machine for Nothing {
+        fn register(&self, _: Register) -> Option<Vec<u8>> {
+            None
+        }
+        fn read(&self, _: RuntimeAddress, _: &mut [u8]) -> bool {
+            false
+        }
+        fn bias(&self) -> u64 {
+            0
+        }
+        fn thread_local(&self, _: u64) -> Option<RuntimeAddress> {
+            None
+        }
+        fn address_size(&self) -> u8 {
+            8
+        }
+        fn is_big_endian(&self) -> bool {
+            false
+        }
+    }
+
+    fn of_size(size: u64, pieces: &[Piece]) -> Argument {
+        let value = Some(Location { pieces: pieces.into() });
+        Argument { size: Some(size), value, ..Argument::unresolved(&"x".into()) }
+    }
+
+    #[test]
+    fn what_is_gone_is_zero_and_said() {
+        let known = Piece { bits: Some(16), source: Source::Bytes([1, 2].into()), offset: 0 };
+        let gone = Piece { bits: Some(16), source: Source::Gone, offset: 0 };
+        let Ok(Some(read)) = of_size(4, &[known, gone]).read(&Nothing) else { panic!("it is readable") };
+        assert_eq!(
+            (read.bytes.as_slice(), read.gone.as_slice()),
+            (&[1, 2, 0, 0][..], &[Range { start: 16, end: 32 }][..])
+        );
+    }
+
+    #[test]
+    fn a_size_that_no_value_has_is_refused_before_it_is_made() {
+        let gone = Piece { bits: None, source: Source::Gone, offset: 0 };
+        assert_eq!(of_size(1 << 60, &[gone]).read(&Nothing), Err(Unreadable::TooLarge(1 << 60)));
     }
 }
