@@ -32,10 +32,23 @@ pub struct Explanation {
     pub mend: &'static str,
 }
 
-/// The explanation of a code, written in any case; `None` where there is no such code.
+impl Explanation {
+    /// The explanation as plain text of several paragraphs, with a line feed at the end.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { code, name, group, meaning, example, mend } = self;
+        let example: String = example.lines().map(|line| format!("    {line}\n")).collect();
+        format!("{code} {name} ({group})\n\n{meaning}\n\n{example}\nMend: {mend}\n")
+    }
+}
+
+/// The explanation of a code or of a verdict's word, written in any case; `None` where there is no such code.
 #[must_use]
 pub fn find(code: &str) -> Option<&'static Explanation> {
-    EXPLANATIONS.iter().find(|explanation| explanation.code.eq_ignore_ascii_case(code))
+    let is_it = |explanation: &&Explanation| {
+        explanation.code.eq_ignore_ascii_case(code) || explanation.name.eq_ignore_ascii_case(code)
+    };
+    EXPLANATIONS.iter().find(is_it)
 }
 
 /// All explanations as a page of Markdown: `docs/verdicts.md`.

@@ -261,3 +261,46 @@ fn help_has_examples() {
     let version = Command::new(env!("CARGO_BIN_EXE_smark")).arg("--version").output().unwrap();
     assert_eq!(String::from_utf8(version.stdout).unwrap(), format!("smark {}\n", env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn codes_are_explained() {
+    let folder = Folder::new("explain");
+    let (status, text, err) = folder.smark("explain", &["sm034"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert!(text.starts_with("SM034 lost (arguments)\n\n") && text.contains("\nMend: "), "{text}");
+    assert_eq!(folder.smark("explain", &["lost"]).1, text);
+    assert_eq!(folder.smark("explain", &["lost", "SM020"]).1.lines().filter(|line| line.starts_with("SM0")).count(), 2);
+
+    let (status, all, _) = folder.smark("explain", &[]);
+    let first = |line: &str| line.split(' ').next().map(str::to_owned);
+    let codes: Vec<_> = all.lines().filter_map(first).collect();
+    assert_eq!(status, 0);
+    assert_eq!(codes, simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|one| one.code).collect::<Vec<_>>());
+
+    let (status, text, err) = folder.smark("explain", &["SM999"]);
+    assert_eq!((status, text.as_str()), (1, ""));
+    assert_eq!(err, "smark: there is no code `SM999`; `smark explain` lists them\n");
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let folder = Folder::new("manual");
+    let commands = ["list", "show", "explain", "completions", "man"];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (status, text, _) = folder.smark("completions", &[shell]);
+        assert_eq!(status, 0);
+        assert!(commands.iter().all(|command| text.contains(command)), "{shell}");
+    }
+    let (status, text, _) = folder.smark("man", &[]);
+    assert_eq!(status, 0);
+    assert!(
+        text.contains(".TH smark 1") && commands.iter().all(|command| text.contains(&format!("smark\\-{command}"))),
+        "{text}"
+    );
+
+    assert_eq!(folder.smark("man", &["--folder", "sub"]), (0, String::new(), String::new()));
+    for command in commands {
+        let page = fs::read_to_string(folder.0.join(format!("sub/smark-{command}.1"))).unwrap();
+        assert!(page.contains("EXAMPLES"), "{command}");
+    }
+}

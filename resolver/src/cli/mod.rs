@@ -4,8 +4,10 @@ mod companions;
 mod compressed;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
+mod explain;
 mod files;
 mod list;
+mod manual;
 mod selecting;
 mod show;
 mod sources;
@@ -49,6 +51,9 @@ enum Colour {
 enum Command {
     List(list::List),
     Show(show::Show),
+    Explain(explain::Explain),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// How a command ended, worst last.
@@ -79,6 +84,9 @@ pub(crate) fn main() -> ExitCode {
     let result = match command {
         Command::List(list) => list.run(&console),
         Command::Show(show) => show.run(&console),
+        Command::Explain(explain) => explain.run(&console),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     };
     match result {
         Ok(status) => status.into(),

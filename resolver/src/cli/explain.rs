@@ -1,0 +1,49 @@
+//! `smark explain`: what a code means, with an example and the mend.
+
+use std::io::{self, BufWriter, Write as _};
+
+use clap::Args;
+use simple_markers_resolver::verdicts::{self, Explanation};
+
+use super::{Console, Status};
+
+/// Explain a code: what it means, a case of it, what to do about it
+///
+/// Codes stand in the JSON of `smark list` and in the findings of `smark check`. Without a CODE all of them are listed.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Explain {
+    /// A code, such as SM033, or the verdict's word, such as `lost`
+    code: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  Why an argument is lost, and what helps:
+      smark explain SM034
+  All codes, a line each:
+      smark explain";
+
+impl Explain {
+    pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        if self.code.is_empty() {
+            for Explanation { code, name, group, .. } in verdicts::EXPLANATIONS {
+                writeln!(out, "{code}  {name:<18}{group}")?;
+            }
+        }
+        let mut status = Status::Done;
+        for (index, code) in self.code.iter().enumerate() {
+            match verdicts::find(code) {
+                Some(explanation) if index == 0 => write!(out, "{}", explanation.text())?,
+                Some(explanation) => write!(out, "\n{}", explanation.text())?,
+                None => {
+                    console.error(&format!("there is no code `{code}`; `smark explain` lists them"));
+                    status = Status::NoMatch;
+                }
+            }
+        }
+        out.flush()?;
+        Ok(status)
+    }
+}

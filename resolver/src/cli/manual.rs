@@ -1,0 +1,61 @@
+//! `smark completions` and `smark man`: for the shell and for `man`, made from the same definition as `--help`.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::{Smark, Status};
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  bash:
+      smark completions bash > ~/.local/share/bash-completion/completions/smark
+  zsh, into a folder of $fpath:
+      smark completions zsh > ~/.zfunc/_smark
+  fish:
+      smark completions fish > ~/.config/fish/completions/smark.fish")]
+pub(super) struct Completions {
+    shell: Shell,
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> anyhow::Result<Status> {
+        // Made in memory: clap_complete panics on a closed pipe.
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut Smark::command(), "smark", &mut text);
+        io::stdout().lock().write_all(&text)?;
+        Ok(Status::Done)
+    }
+}
+
+/// Print the manual page, or write those of all commands into a folder
+#[derive(Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  Read it:
+      smark man | man -l -
+  Install all of them:
+      smark man --folder /usr/local/share/man/man1")]
+pub(super) struct Man {
+    /// Write smark.1, smark-list.1, .. here, over those that are there
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+impl Man {
+    pub(super) fn run(&self) -> anyhow::Result<Status> {
+        match &self.folder {
+            Some(folder) => clap_mangen::generate_to(Smark::command(), folder)?,
+            None => {
+                let mut text = Vec::new();
+                clap_mangen::Man::new(Smark::command()).render(&mut text)?;
+                io::stdout().lock().write_all(&text)?;
+            }
+        }
+        Ok(Status::Done)
+    }
+}
