@@ -44,7 +44,7 @@ pub fn build(arguments: &[&str]) -> PathBuf {
     target
 }
 
-/// The command `smark` of this workspace, built once for each test binary.
+/// The command `smark` of this workspace, and `cargo-smark` beside it, built once for each test binary.
 ///
 /// # Panics
 ///
@@ -52,7 +52,7 @@ pub fn build(arguments: &[&str]) -> PathBuf {
 #[must_use]
 pub fn smark() -> &'static Path {
     static SMARK: LazyLock<PathBuf> =
-        LazyLock::new(|| build(&["--package", "simple-markers-resolver", "--bin", "smark"]).join("debug/smark"));
+        LazyLock::new(|| build(&["--package", "simple-markers-resolver", "--bins"]).join("debug/smark"));
     &SMARK
 }
 

@@ -1,0 +1,297 @@
+//! The command line of `cargo smark`: which arguments are for `cargo build`, and which for `smark`.
+//!
+//! Options of `cargo build` and of `smark` may stand in any order, as one is used to from cargo. Each argument that `cargo build` takes is
+//! found by the definition below, everything else is for `smark`; what follows `--` is for cargo, for options that are not defined here.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
+
+use crate::artifacts::Built;
+
+/// Build with cargo, and list, show, check or export the markers of what was built
+///
+/// COMMAND is `list`, `show`, `check` or `export`. The programs, examples and C libraries that `cargo build` makes with these options are
+/// handed to that command of `smark`; where there are none, the Rust libraries. Every other option and PATTERN is for `smark`, see
+/// `smark COMMAND --help`. What follows `--` is for `cargo build`.
+///
+/// `check` takes `markers.lock` beside the Cargo.toml of the workspace where that file exists, and the name of the profile.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo-smark",
+    bin_name = "cargo smark",
+    version,
+    override_usage = "cargo smark COMMAND [BUILD OPTIONS] [OPTIONS AND PATTERNS OF smark] [-- MORE OPTIONS OF cargo build]",
+    after_help = EXAMPLES
+)]
+struct Build {
+    /// Build with the profile `release`
+    #[arg(short, long)]
+    release: bool,
+    /// Build with this profile
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Build this package
+    #[arg(short, long, value_name = "SPEC")]
+    package: Vec<String>,
+    /// Build all packages of the workspace
+    #[arg(long)]
+    workspace: bool,
+    /// Leave this package out
+    #[arg(long, value_name = "SPEC")]
+    exclude: Vec<String>,
+    /// Build the library
+    #[arg(long)]
+    lib: bool,
+    /// Build this program
+    #[arg(long, value_name = "NAME")]
+    bin: Vec<String>,
+    /// Build all programs
+    #[arg(long)]
+    bins: bool,
+    /// Build this example
+    #[arg(long, value_name = "NAME")]
+    example: Vec<String>,
+    /// Build all examples
+    #[arg(long)]
+    examples: bool,
+    /// Build this test
+    #[arg(long, value_name = "NAME")]
+    test: Vec<String>,
+    /// Build all tests
+    #[arg(long)]
+    tests: bool,
+    /// Build this benchmark
+    #[arg(long, value_name = "NAME")]
+    bench: Vec<String>,
+    /// Build all benchmarks
+    #[arg(long)]
+    benches: bool,
+    /// Build everything of a package
+    #[arg(long)]
+    all_targets: bool,
+    /// Features to build with
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    features: Vec<String>,
+    /// Build with all features
+    #[arg(long)]
+    all_features: bool,
+    /// Build without the default features
+    #[arg(long)]
+    no_default_features: bool,
+    /// Build for this target
+    #[arg(long, value_name = "TRIPLE")]
+    target: Vec<String>,
+    /// Where to build
+    #[arg(long, value_name = "FOLDER")]
+    target_dir: Option<PathBuf>,
+    /// The Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+    /// Number of parallel jobs
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<String>,
+    /// Set a value of cargo's configuration
+    #[arg(long, value_name = "KEY=VALUE|PATH")]
+    config: Vec<String>,
+    /// Require that Cargo.lock is up to date
+    #[arg(long)]
+    locked: bool,
+    /// Do not use the network
+    #[arg(long)]
+    offline: bool,
+    /// As --locked and --offline
+    #[arg(long)]
+    frozen: bool,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  The markers of the programs of this package, as they ship:
+      cargo smark list --release
+  One of them in full:
+      cargo smark show --release --bin server queue:complete
+  Fail where a marker did not survive the optimiser:
+      cargo smark check --release
+  Probes for bpftrace:
+      cargo smark export --release --to bpftrace 'queue:*'
+
+EXIT STATUS
+  That of smark; 2 where the build fails";
+
+/// The commands of `smark` that look at files.
+const COMMANDS: [&str; 4] = ["list", "show", "check", "export"];
+
+/// What is to be built, and what is to be done with it.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    /// The command of `smark`.
+    pub(crate) command: String,
+    /// For `cargo build`.
+    pub(crate) build: Vec<OsString>,
+    /// For `smark`.
+    pub(crate) passed: Vec<OsString>,
+    /// The name of the profile, as Cargo.toml has it.
+    pub(crate) profile: String,
+    /// Whether only errors are to be said.
+    pub(crate) quiet: bool,
+}
+
+/// Takes the command line apart, without the name of the program.
+///
+/// # Errors
+///
+/// An option of `cargo build` that is not right, no command, or none of ours; a wish for help or the version.
+pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
+    let definition = Build::command();
+    let mut command = None;
+    let mut build = Vec::new();
+    let mut passed = Vec::new();
+    let mut rest = given.iter();
+    if given.is_empty() {
+        build.push(OsString::from("--help"));
+    }
+    while let Some(argument) = rest.next() {
+        if argument == "--" {
+            break;
+        }
+        if command.is_none() && !is_option(argument) {
+            command = Some(argument.to_string_lossy().into_owned());
+            continue;
+        }
+        // What is asked before the command is asked of us.
+        let ours = command.is_none() && ["-h", "--help", "-V", "--version"].iter().any(|option| argument == option);
+        match of_build(&definition, argument) {
+            Some(takes_next) => {
+                build.push(argument.clone());
+                if takes_next {
+                    build.extend(rest.next().cloned());
+                }
+            }
+            None if ours => build.push(argument.clone()),
+            None => passed.push(argument.clone()),
+        }
+    }
+    let program = OsString::from("cargo-smark");
+    let parsed = definition.try_get_matches_from(std::iter::once(&program).chain(&build))?;
+    let parsed = Build::from_arg_matches(&parsed)?;
+    build.extend(rest.cloned());
+
+    let command = command.filter(|command| COMMANDS.contains(&command.as_str())).ok_or_else(|| {
+        let what = format!("the first argument is one of the commands {}", COMMANDS.join(", "));
+        Build::command().error(clap::error::ErrorKind::InvalidSubcommand, what)
+    })?;
+    let quiet = passed.iter().any(|argument| argument == "-q" || argument == "--quiet");
+    let profile = match parsed.profile {
+        Some(profile) => profile,
+        None if parsed.release => "release".to_owned(),
+        None => "dev".to_owned(),
+    };
+    Ok(Arguments { command, build, passed, profile, quiet })
+}
+
+impl Arguments {
+    /// Whether the user only wants to know what the command of `smark` takes.
+    pub(crate) fn asks_for_help(&self) -> bool {
+        self.passed.iter().any(|argument| argument == "--help" || argument == "-h")
+    }
+
+    /// The lock file and the profile for `smark check`, as far as the user has not named them.
+    pub(crate) fn lock_arguments(&self, built: &Built) -> Vec<OsString> {
+        let names = |option: &str| {
+            let with_value = format!("{option}=");
+            self.passed.iter().any(|given| given == option || given.to_string_lossy().starts_with(&with_value))
+        };
+        let mut more = Vec::new();
+        if self.command != "check" {
+            return more;
+        }
+        let lock = built.workspace.join("markers.lock");
+        let is_named = names("--lock");
+        if !is_named && lock.is_file() {
+            more.extend([OsString::from("--lock"), lock.into_os_string()]);
+        }
+        if is_named || !more.is_empty() {
+            more.extend([OsString::from("--profile"), OsString::from(&self.profile)]);
+        }
+        more
+    }
+}
+
+/// A path so that `smark` takes it for a file, not for a pattern.
+pub(crate) fn as_file(path: &Path) -> PathBuf {
+    if path.is_absolute() { path.to_owned() } else { Path::new(".").join(path) }
+}
+
+fn is_option(argument: &OsStr) -> bool {
+    argument.to_string_lossy().starts_with('-')
+}
+
+/// Whether an argument is an option of `cargo build`, and if so whether its value is the next argument.
+fn of_build(definition: &Command, argument: &OsStr) -> Option<bool> {
+    let argument = argument.to_string_lossy();
+    let (option, has_value) = if let Some(long) = argument.strip_prefix("--") {
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        (definition.get_arguments().find(|option| option.get_long() == Some(name)), value.is_some())
+    } else {
+        let mut short = argument.strip_prefix('-')?.chars();
+        let name = short.next()?;
+        (definition.get_arguments().find(|option| option.get_short() == Some(name)), short.next().is_some())
+    };
+    let takes_value = matches!(option?.get_action(), ArgAction::Set | ArgAction::Append);
+    Some(takes_value && !has_value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken_apart(line: &str) -> Arguments {
+        let given: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        read(&given).unwrap()
+    }
+
+    #[test]
+    fn options_of_cargo_and_of_smark_may_be_mixed() {
+        let arguments =
+            taken_apart("show -r queue:* --bin server -v -F=a,b --features c -j4 -n x* --target t -- -Zunstable");
+        assert_eq!(arguments.command, "show");
+        assert_eq!(
+            arguments.build,
+            ["-r", "--bin", "server", "-F=a,b", "--features", "c", "-j4", "--target", "t", "-Zunstable"]
+        );
+        assert_eq!(arguments.passed, ["queue:*", "-v", "-n", "x*"]);
+        assert_eq!(arguments.profile, "release");
+        assert!(!arguments.quiet);
+    }
+
+    #[test]
+    fn the_profile_has_the_name_of_the_manifest() {
+        assert_eq!(taken_apart("list").profile, "dev");
+        assert_eq!(taken_apart("list --profile bench -q").profile, "bench");
+        assert_eq!(taken_apart("list --profile=x").profile, "x");
+        assert!(taken_apart("list -q").quiet);
+    }
+
+    #[test]
+    fn wrong_lines_are_refused() {
+        let error = |line: &str| {
+            let given: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            read(&given).unwrap_err().kind()
+        };
+        use clap::error::ErrorKind;
+        assert_eq!(error(""), ErrorKind::DisplayHelp);
+        assert_eq!(error("--release"), ErrorKind::InvalidSubcommand);
+        assert_eq!(error("explain SM001"), ErrorKind::InvalidSubcommand);
+        assert_eq!(error("--help"), ErrorKind::DisplayHelp);
+        assert_eq!(error("--version"), ErrorKind::DisplayVersion);
+        assert_eq!(error("list --bin"), ErrorKind::InvalidValue);
+    }
+
+    #[test]
+    fn help_of_a_command_is_smarks() {
+        assert!(taken_apart("list --help").asks_for_help());
+        assert!(!taken_apart("list").asks_for_help());
+    }
+}

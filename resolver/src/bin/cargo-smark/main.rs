@@ -1,0 +1,93 @@
+//! `cargo smark`: builds the programs of a package or workspace, and hands them to `smark`.
+//!
+//! It knows what to build (`arguments`) and what came of it (`artifacts`); markers are the business of `smark`, which it starts.
+
+mod arguments;
+mod artifacts;
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context as _;
+
+use arguments::Arguments;
+use artifacts::{Built, Debug};
+
+fn main() -> ExitCode {
+    let given: Vec<OsString> = env::args_os().skip(1).collect();
+    // Cargo starts `cargo-smark smark ..`.
+    let given = match given.first() {
+        Some(first) if first == "smark" => given.get(1..).unwrap_or_default(),
+        _ => &given,
+    };
+    match arguments::read(given) {
+        Ok(arguments) => run(&arguments).unwrap_or_else(|error| {
+            say(&format!("{error:#}"));
+            ExitCode::from(2)
+        }),
+        // Help and the version come this way too.
+        Err(error) => {
+            let _ = error.print();
+            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if arguments.asks_for_help() {
+        return start(Command::new(smark()).arg(&arguments.command).arg("--help"));
+    }
+    let Some(built) = artifacts::build(arguments)? else {
+        // Cargo has said why.
+        return Ok(ExitCode::from(2));
+    };
+    if built.files.is_empty() {
+        anyhow::bail!("nothing was built that `smark` reads: no program and no library");
+    }
+    if !arguments.quiet {
+        if let Some(advice) = advice(arguments, &built) {
+            say(&advice);
+        }
+    }
+    let files = built.files.iter().map(|file| arguments::as_file(file));
+    let mut command = Command::new(smark());
+    command.arg(&arguments.command).args(&arguments.passed).args(arguments.lock_arguments(&built)).args(files);
+    start(&mut command)
+}
+
+/// Runs a program; its exit code, or 2 where a signal ended it.
+fn start(command: &mut Command) -> anyhow::Result<ExitCode> {
+    let status =
+        command.status().with_context(|| format!("{} cannot be started", command.get_program().to_string_lossy()))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::from(2), ExitCode::from))
+}
+
+/// What to do about a profile that leaves out the debug information that variables are found by; `None` where it does not.
+fn advice(arguments: &Arguments, built: &Built) -> Option<String> {
+    let without = match built.debug {
+        Debug::None => {
+            "has no debug information: cargo strips the sites of the markers with what else would be debug information"
+        }
+        Debug::Lines => "has debug information of lines only: no variable can be found",
+        Debug::Full => return None,
+    };
+    let profile = &arguments.profile;
+    Some(format!(
+        "the profile `{profile}` {without}. Add to the Cargo.toml of the workspace:\n\n[profile.{profile}]\ndebug = \"full\"\n"
+    ))
+}
+
+/// The `smark` beside this program, as both are installed together; otherwise the one that is found in PATH.
+fn smark() -> PathBuf {
+    let name = format!("smark{}", env::consts::EXE_SUFFIX);
+    let beside = env::current_exe().ok().map(|program| program.with_file_name(&name));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(name))
+}
+
+fn say(what: &str) {
+    use std::io::Write as _;
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(std::io::stderr().lock(), "cargo smark: {what}");
+}

@@ -1,0 +1,125 @@
+//! `cargo smark` in a workspace as users have it: what it builds, what it hands to `smark`, and what it advises.
+
+use std::process::{Command, Output};
+
+use simple_markers_tests::fixture::{self, Fixture};
+
+/// A workspace of a program and a C library, both with a marker, and a Rust library that both use, with another.
+fn workspace(name: &str) -> Fixture {
+    let markers = fixture::markers("");
+    let member = |member: &str, rest: &str| {
+        format!(
+            "[package]\nname = \"{name}_{member}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+             [dependencies]\nsimple-markers = {markers}\n{rest}"
+        )
+    };
+    let shared = format!("{name}_shared = {{ path = \"../shared\" }}\n");
+    Fixture::empty(name)
+        .file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"server\", \"plugin\", \"shared\"]\n")
+        .file("server/Cargo.toml", &member("server", &shared))
+        .file(
+            "server/src/main.rs",
+            &format!(
+                "fn main() {{\n    let count = std::env::args().count();\n    \
+                 simple_markers::simple_mark!(server:start, \"%zu arguments\", count);\n    \
+                 println!(\"{{}}\", {name}_shared::twice(count));\n}}\n"
+            ),
+        )
+        .file("plugin/Cargo.toml", &member("plugin", &format!("{shared}[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n")))
+        .file(
+            "plugin/src/lib.rs",
+            &format!(
+                "#[unsafe(no_mangle)]\npub extern \"C\" fn plugin_visit(count: usize) -> usize {{\n    \
+                 simple_markers::simple_mark!(plugin:visit, \"%zu\", count);\n    {name}_shared::twice(count)\n}}\n"
+            ),
+        )
+        .file("shared/Cargo.toml", &member("shared", ""))
+        .file(
+            "shared/src/lib.rs",
+            "#[inline(never)]\npub fn twice(count: usize) -> usize {\n    \
+             simple_markers::simple_mark!(shared:twice, \"%zu\", count);\n    2 * count\n}\n",
+        )
+}
+
+/// `cargo smark ARGUMENTS` in the workspace: exit status, standard output, standard error.
+fn cargo_smark(workspace: &Fixture, arguments: &[&str]) -> (i32, String, String) {
+    // The environment of a fixture's cargo, and its options after the command of smark.
+    let cargo = workspace.cargo("smark");
+    let mut command = Command::new(fixture::smark().with_file_name("cargo-smark"));
+    command.arg("smark").args(arguments).arg("--offline").current_dir(workspace.folder());
+    for (name, value) in cargo.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let Output { status, stdout, stderr } = command.output().expect("cargo-smark starts");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (status.code().expect("an exit status"), text(stdout), text(stderr))
+}
+
+/// Module and name of each row of a list.
+fn rows(list: &str) -> Vec<(&str, &str)> {
+    let header = list.lines().next().expect("a header");
+    let column = |name| header.find(name).expect("a column");
+    let (module, function, name) = (column("MODULE"), column("FUNCTION"), column("NAME"));
+    let end = column("DESCRIPTION");
+    let mut rows: Vec<_> =
+        list.lines().skip(1).map(|line| (line[module..function].trim(), line[name..end].trim())).collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn programs_and_c_libraries_of_the_workspace_are_listed() {
+    let workspace = workspace("cargo_smark_list");
+    let (status, list, said) = cargo_smark(&workspace, &["list", "-q"]);
+    assert_eq!((status, said.as_str()), (0, ""), "{list}");
+    let (plugin, server) = ("libcargo_smark_list_plugin", "cargo_smark_list_server");
+    assert_eq!(
+        rows(&list),
+        [(server, "server:start"), (server, "shared:twice"), (plugin, "plugin:visit"), (plugin, "shared:twice")],
+        "{list}"
+    );
+
+    let (status, list, _) = cargo_smark(&workspace, &["list", "-q", "--bin", server, "server:*"]);
+    assert_eq!((status, rows(&list)), (0, vec![(server, "server:start")]));
+
+    let (status, list, _) = cargo_smark(&workspace, &["list", "-q", "-p", "cargo_smark_list_shared"]);
+    assert_eq!((status, rows(&list)), (0, vec![("libcargo_smark_list_shared", "shared:twice")]));
+
+    let (status, text, _) = cargo_smark(&workspace, &["show", "-q", "--workspace", "server:start"]);
+    assert_eq!(status, 0);
+    assert!(text.contains("server/src/main.rs:3") && text.contains("count") && !text.contains("twice"), "{text}");
+}
+
+#[test]
+fn a_profile_without_debug_information_is_told_what_to_add() {
+    let workspace = workspace("cargo_smark_debug");
+    // A profile of the name that most are built with, made as cheap as `dev`.
+    let said = |debug: &str, more: &[&str]| {
+        let build = ["list", "--release", "--config", "profile.release.opt-level=0", "--config", debug];
+        cargo_smark(&workspace, &[&build[..], more].concat()).2
+    };
+    let add = "Add to the Cargo.toml of the workspace:\n\n[profile.release]\ndebug = \"full\"\n";
+    let without = said("profile.release.debug=false", &[]);
+    assert!(without.contains("cargo smark: the profile `release` has no debug information") && without.contains(add));
+    let lines = said("profile.release.debug=\"line-tables-only\"", &[]);
+    assert!(lines.contains("has debug information of lines only") && lines.contains(add), "{lines}");
+    assert!(!said("profile.release.debug=\"full\"", &[]).contains("debug information"));
+    assert_eq!(said("profile.release.debug=false", &["-q", "--", "--color=never"]), "");
+}
+
+#[test]
+fn what_fails_is_said_once_and_has_its_status() {
+    let workspace = workspace("cargo_smark_fails");
+    let (status, out, said) = cargo_smark(&workspace, &["list", "--bin", "absent"]);
+    assert_eq!((status, out.as_str()), (2, ""));
+    assert!(said.contains("no bin target named `absent`") && !said.contains("smark:"), "{said}");
+    let (status, out, said) = cargo_smark(&workspace, &["list", "-q", "absent:*"]);
+    assert_eq!((status, out.lines().count()), (1, 0), "{out}");
+    assert!(said.contains("absent:*"), "{said}");
+    let (status, _, said) = cargo_smark(&workspace, &["explain"]);
+    assert_eq!(status, 2);
+    assert!(said.contains("list, show, check, export"), "{said}");
+}
