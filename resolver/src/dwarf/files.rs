@@ -29,6 +29,8 @@ pub(crate) enum Agreement {
     Tail(usize),
     /// One name is the end of the other, which has so many components in common with it.
     Contained(usize),
+    /// One is what the compiler was given, in the folder that it ran in, the other is the file that this means.
+    AsWritten,
     /// They are the same, both absolute.
     Same,
 }
@@ -116,6 +118,8 @@ pub(crate) fn best<T>(candidates: impl IntoIterator<Item = (Agreement, T)>) -> V
 #[derive(Debug, Default)]
 pub(super) struct UnitFiles {
     files: Vec<Option<SourcePath>>,
+    /// The folder that the compiler ran in; `None` where the unit does not say.
+    compiled_in: Option<String>,
 }
 
 /// A unit, or a table, by its number or offset, and those of the wanted names that it has.
@@ -142,7 +146,13 @@ impl UnitFiles {
 
     /// The numbers of the files that agree best with a name, and how well; empty where none does.
     pub(super) fn matching(&self, name: &SourcePath) -> Vec<(Agreement, u64)> {
-        best(self.iter().filter_map(|(number, file)| Some((file.agreement(name)?, number))))
+        let compiled_in = self.compiled_in.as_deref().filter(|_| !name.is_absolute());
+        let meant = compiled_in.map(|folder| SourcePath::new(&format!("{folder}/{}", name.text)));
+        let agreement = |file: &SourcePath| match meant.as_ref() == Some(file) {
+            true => Some(Agreement::AsWritten),
+            false => file.agreement(name),
+        };
+        best(self.iter().filter_map(|(number, file)| Some((agreement(file)?, number))))
     }
 }
 
@@ -197,7 +207,8 @@ impl DebugInfo<'_> {
         let Some(program) = self.line_program(index)? else { return Ok(UnitFiles::default()) };
         let header = program.header();
         let string = |value| tables::text(dwarf, unit, value).ok().map(|string| text::from_bytes(string.slice()));
-        let compiled_in = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
+        let folder = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
+        let compiled_in = folder.map(|folder| folder.to_string()).filter(|folder| !folder.is_empty());
         // Numbers start at 1 before DWARF 5; there 0 is the unit's own file, which the header does not name.
         let first = usize::from(header.version() < 5);
         let count = header.file_names().len().min(MOST);
@@ -206,7 +217,7 @@ impl DebugInfo<'_> {
         for file in header.file_names().iter().take(count) {
             let name = string(file.path_name());
             // Directory 0 is the compilation directory, which the unit names itself.
-            let is_own = file.directory_index() == 0 && compiled_in.is_some();
+            let is_own = file.directory_index() == 0 && unit.comp_dir.is_some();
             let directory = if is_own { None } else { file.directory(header).and_then(string) };
             let join = |base: &str, name: &str| match name.starts_with('/') {
                 true => name.to_owned(),
@@ -216,7 +227,7 @@ impl DebugInfo<'_> {
                 if let Some(directory) = directory.filter(|directory| !directory.is_empty()) {
                     path = join(&directory, &path);
                 }
-                match compiled_in.as_deref().filter(|base| !base.is_empty()) {
+                match &compiled_in {
                     Some(base) => SourcePath::new(&join(base, &path)),
                     None => SourcePath::new(&path),
                 }
@@ -225,7 +236,7 @@ impl DebugInfo<'_> {
             self.pay(path.as_ref().map_or(0, |path| path.text.len() as u64 / 4))?;
             files.push(path);
         }
-        Ok(UnitFiles { files })
+        Ok(UnitFiles { files, compiled_in })
     }
 
     /// The path of a file as the compiler of a unit was given it: without the folder that it ran in.
@@ -292,6 +303,19 @@ mod tests {
         assert_eq!(agree("/x/lib.c", "/x/b.c"), None);
         assert_eq!(agree("/x/ab.c", "/x/b.c"), None);
         assert!(Agreement::Same > Agreement::Contained(9) && Agreement::Contained(1) > Agreement::Tail(9));
+    }
+
+    #[test]
+    fn the_file_that_the_compiler_was_given_is_meant_not_one_that_ends_like_it() {
+        let path = |text: &str| Some(SourcePath::new(text));
+        let files = vec![None, path("/linux/arch/x86/kernel/resource.c"), path("/linux/kernel/resource.c")];
+        let of = |compiled_in: &str| UnitFiles { files: files.clone(), compiled_in: Some(compiled_in.to_owned()) };
+        let name = SourcePath::new("kernel/resource.c");
+        assert_eq!(of("/linux").matching(&name), [(Agreement::AsWritten, 2)]);
+        assert_eq!(of("/linux/").matching(&name), [(Agreement::AsWritten, 2)]);
+        let contained = Agreement::Contained(2);
+        assert_eq!(of("/elsewhere").matching(&name), [(contained, 1), (contained, 2)]);
+        assert_eq!(of("/linux").matching(&SourcePath::new("/linux/kernel/resource.c")), [(Agreement::Same, 2)]);
     }
 
     #[test]
