@@ -14,6 +14,7 @@ Requests and answers (addresses are decimal; those of the image are link-time, t
     {"op": "start"}                                     {"bias": n, "pid": n}
     {"op": "break", "addresses": [n], "hits": n}        {}          each is deleted after so many hits
     {"op": "continue"}                                  {"stopped": n} or {"exited": n} or {"signal": "SIGSEGV"}
+    {"op": "count", "addresses": [n]}                   {"hits": [n], "exited": n}      how often the program comes by, to its end
     {"op": "registers"}                                 {"REGISTER": "hex"}     by DWARF's numbers
     {"op": "read", "address": n, "length": n}           {"bytes": "hex" or null}
     {"op": "scopes"}                                    {"frames": [[function, is inline]], "at": [function], "before": [function]}
@@ -22,12 +23,18 @@ Requests and answers (addresses are decimal; those of the image are link-time, t
 
 VALUE is {"type": s, "size": n, "leaves": [...]} or {"error": s}; SYMBOL is {"line": n, "function": s or null, "frame_line": n or null}:
 where the variable is declared, in which function, and where the one is declared that gdb's own rule takes.
+
+A program for another processor is run by the emulator in SESSION_EMULATOR (qemu's user mode), with gdb at the other end of a socket.
 """
 import gdb
 import json
 import os
 import re
+import shutil
 import struct
+import subprocess
+import tempfile
+import time
 
 # The program and gdb's own words go elsewhere: these two are the only ones who talk here.
 requests = os.fdopen(os.dup(0), "r")
@@ -46,10 +53,18 @@ for setting in [
 
 MOST_LEAVES = 600
 DEEPEST = 14
-# DWARF's numbers (System V ABI for x86-64, figure 3.36).
-REGISTERS = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"] + ["r%d" % n for n in range(8, 16)] + ["rip"]
-VECTORS = {17 + n: "xmm%d" % n for n in range(16)}
-FS_BASE = 58
+# By DWARF's numbers: registers of eight bytes, and vectors with the field that has their halves.
+# System V ABI for x86-64, figure 3.36; AADWARF64, 4.1.
+X86_64 = (
+    dict(enumerate(["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"] + ["r%d" % n for n in range(8, 16)] + ["rip"]))
+    | {58: "fs_base"},
+    {17 + n: "xmm%d" % n for n in range(16)}, lambda vector: vector["v2_int64"],
+)
+AARCH64 = (
+    dict(enumerate(["x%d" % n for n in range(31)] + ["sp", "pc"])),
+    {64 + n: "v%d" % n for n in range(32)}, lambda vector: vector["d"]["u"],
+)
+EMULATOR = os.environ.get("SESSION_EMULATOR", "").split()
 
 bias = 0
 entry = 0
@@ -67,14 +82,38 @@ def elf_entry(path):
 
 def start(_):
     global bias
-    gdb.execute("set args " + os.environ.get("SESSION_ARGUMENTS", "") + " </dev/null >/dev/null 2>&1", to_string=True)
-    gdb.execute("starti", to_string=True)
-    pid = gdb.selected_inferior().pid
-    with open("/proc/%d/auxv" % pid, "rb") as file:
-        words = struct.iter_unpack("<QQ", file.read())
-    at_entry = dict(words)[9]
+    arguments = os.environ.get("SESSION_ARGUMENTS", "")
+    if EMULATOR:
+        emulate(arguments)
+    else:
+        gdb.execute("set args " + arguments + " </dev/null >/dev/null 2>&1", to_string=True)
+        gdb.execute("starti", to_string=True)
+    auxiliary = gdb.execute("info auxv", to_string=True).splitlines()
+    at_entry = [int(line.split()[-1], 0) for line in auxiliary if line.split()[1] == "AT_ENTRY"][0]
     bias = (at_entry - elf_entry(program())) & 0xFFFFFFFFFFFFFFFF
-    return {"bias": bias, "pid": pid}
+    return {"bias": bias, "pid": gdb.selected_inferior().pid}
+
+
+def emulate(arguments):
+    """The program under the emulator, before its first instruction. The emulator ends with gdb."""
+    folder = tempfile.mkdtemp()
+    try:
+        socket = folder + "/gdb"
+        command = EMULATOR + ["-g", socket, program()] + arguments.split()
+        emulator = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+        gdb.execute("set sysroot " + os.environ["SESSION_LIBRARIES"], to_string=True)
+        # It takes a moment until it listens.
+        for _ in range(3000):
+            try:
+                gdb.execute("target remote " + socket, to_string=True)
+                return
+            except gdb.error:
+                if emulator.poll() is not None:
+                    raise
+                time.sleep(0.01)
+        raise RuntimeError("the emulator does not listen")
+    finally:
+        shutil.rmtree(folder)
 
 
 def set_breakpoints(request):
@@ -120,19 +159,29 @@ def resume(_):
         return {"stopped": address}
 
 
+def count(request):
+    points = [gdb.Breakpoint("*%d" % (address + bias)) for address in request["addresses"]]
+    for point in points:
+        point.silent = True
+        point.ignore_count = 1 << 30
+    gdb.execute("continue", to_string=True)
+    hits = [point.hit_count for point in points]
+    return {"hits": hits, "exited": exit_code[0]} if exit_code else {"failed": "the program stopped: %s" % stop_signal}
+
+
 def pc():
-    return int(gdb.newest_frame().read_register("rip")) & 0xFFFFFFFFFFFFFFFF
+    return gdb.newest_frame().pc() & 0xFFFFFFFFFFFFFFFF
 
 
 def registers(_):
     frame = gdb.newest_frame()
+    general, vectors, halves_of = AARCH64 if frame.architecture().name() == "aarch64" else X86_64
     found = {}
-    for number, name in enumerate(REGISTERS):
+    for number, name in general.items():
         found[number] = (int(frame.read_register(name)) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little").hex()
-    for number, name in VECTORS.items():
-        halves = frame.read_register(name)["v2_int64"]
+    for number, name in vectors.items():
+        halves = halves_of(frame.read_register(name))
         found[number] = b"".join((int(halves[n]) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little") for n in (0, 1)).hex()
-    found[FS_BASE] = (int(frame.read_register("fs_base")) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little").hex()
     return found
 
 
@@ -491,7 +540,7 @@ def value(request):
 
 OPERATIONS = {
     "start": start, "break": set_breakpoints, "continue": resume, "registers": registers, "read": read, "scopes": scopes,
-    "value": value,
+    "value": value, "count": count,
 }
 
 for line in requests:

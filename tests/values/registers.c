@@ -12,6 +12,11 @@
 #endif
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x))
 #define KEEP(x) __asm__ volatile("" ::"r"(x) : "memory")
+#ifdef __aarch64__
+#define FLOATING(x) "+w"(x)
+#else
+#define FLOATING(x) "+x"(x)
+#endif
 #define USE(x) __asm__ volatile("" ::"m"(x) : "memory")
 
 enum colour { RED = 1, GREEN = 5, BLUE = -7 };
@@ -74,7 +79,7 @@ NOINLINE int folded(void) {
 NOINLINE double floats(float single, double twice, double *out) {
     double product = twice * single;
     float quarter = single / 4;
-    __asm__ volatile("" : "+x"(product), "+x"(quarter));
+    __asm__ volatile("" : FLOATING(product), FLOATING(quarter));
     simple_mark(registers:floats, "%f %f %f %f", single, twice, product, quarter); //~ 1.5 -2.25 -3.375 0.375
     KEEP(out);
     *out = product + quarter;
@@ -167,6 +172,8 @@ NOINLINE unsigned flags(unsigned value) {
 int main(void) {
     int value = 41, *p = &value, total = 0;
     double out;
+    // Else gcc does not store it: it sees that `pointers` has no use for what `pp` points at.
+    KEEP(&p);
     for (int round = 0; round < 2; round++) {
         total += parameters(-3, 200, -300, -1ul, true, "text", -5, 65000);
         total += computed(3);

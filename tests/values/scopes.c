@@ -31,7 +31,8 @@ NOINLINE int shadowed(int value) {
         KEEP(value);
         {
             long value = 5;
-            simple_mark(scopes:innermost, "%ld %d", value, result); //~ 5 11
+            // clang for AArch64 adds `value` to `result` before the marker, and says so: 33.
+            simple_mark(scopes:innermost, "%ld %d", value, result); //~ 5 11|33
             KEEP(result);
         }
         // Nothing tells whether the marker is the last thing in the block before it.

@@ -39,8 +39,7 @@ pub enum Arch {
 
 /// The image's memory as it was linked: jump tables are read from it.
 pub trait Memory {
-    /// `size` bytes at an address that the file itself holds; `None` where it does not, and where relocations are still to be applied
-    /// (a relocatable object: every table in it is then unknown).
+    /// `size` bytes at an address that the file itself holds; `None` where it does not, and where relocations are still to be applied.
     fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]>;
 }
 

@@ -281,8 +281,8 @@ fn aarch64_probes_follow_the_kernels_masks() {
     for word in [0xa9bf_7bfd, 0xd503_233f, 0xd503_245f, 0x9100_0400, 0xd503_3bbf] {
         assert_eq!(probe(word).effect, Effect::Fires(Cost::Stepped), "{word:#x}");
     }
-    // ldxr, ldr literal, svc, mrs, brk, retaa, yield
-    for word in [0xc85f_7c00, 0x5800_0000, 0xd400_0001, 0xd53b_d040, 0xd420_0000, 0xd65f_0bff, 0xd503_203f] {
+    // ldxr, ldr literal, svc, msr, brk, retaa, yield
+    for word in [0xc85f_7c00, 0x5800_0000, 0xd400_0001, 0xd51b_d040, 0xd420_0000, 0xd65f_0bff, 0xd503_203f] {
         assert!(matches!(probe(word).effect, Effect::Refused(_)), "{word:#x}");
     }
     assert_eq!(probe(0x1400_0001).instruction, "b 0x1004");

@@ -1,9 +1,6 @@
-//! Code and tables of an image by address: as the file has them, with what the loader or the linker is still to write.
-//!
-//! Of a linked image the bytes are those of its segments; tables of addresses in it may wait for the loader (`R_*_RELATIVE`). Of a
-//! relocatable object branches wait for the linker: they are made to lead where its sections are laid out.
+//! Code and tables of a linked image by address: the bytes of its segments, with what the loader is still to write (`R_*_RELATIVE`).
+//! `branches` has what waits for the linker.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -12,13 +9,10 @@ use object::{
     Architecture, Endianness, Object as _, ObjectSection as _, RelocationFlags, SectionFlags, SectionIndex, elf,
 };
 
-use super::{Image, Layout, Target};
+use super::{Image, Layout};
 use crate::address::{SectionOffset, Vaddr};
 use crate::code::Memory;
 use crate::ranges::RangeMap;
-
-/// How far ahead what an object does not define is taken to be: past all that is laid out, and a branch still reaches it.
-const FAR: u64 = 0x7fff_0000;
 
 impl<'data> Image<'data> {
     /// Bytes of the file.
@@ -46,37 +40,6 @@ impl<'data> Image<'data> {
             let start = layout.address(section.index(), SectionOffset(0))?;
             Some((section.index(), start.0..start.0.saturating_add(section.size())))
         })
-    }
-
-    /// The contents of a loaded section of a relocatable object, where it has code on x86 with its branches made to lead where `layout` has
-    /// their targets, and what no section defines far outside; empty where it cannot be read.
-    pub(crate) fn branches_applied(&self, section: SectionIndex, layout: &Layout) -> Cow<'data, [u8]> {
-        let Ok(header) = self.elf.section_by_index(section) else { return Cow::Borrowed(&[]) };
-        let mut bytes = Cow::Borrowed(header.data().unwrap_or_default());
-        let is_code = matches!(header.flags(),
-            SectionFlags::Elf { sh_flags } if sh_flags & u64::from(elf::SHF_EXECINSTR) != 0);
-        if !is_code {
-            return bytes;
-        }
-        for (offset, relocation) in header.relocations() {
-            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
-            let is_branch = match self.elf.architecture() {
-                Architecture::I386 => matches!(r_type, elf::R_386_PC32 | elf::R_386_PLT32),
-                _ => matches!(r_type, elf::R_X86_64_PC32 | elf::R_X86_64_PLT32),
-            };
-            let (true, Some(here)) = (is_branch, layout.address(section, SectionOffset(offset))) else { continue };
-            let target = match self.pointee(&bytes, offset, &relocation, 4) {
-                Ok(Target::Section(section, value)) => layout.address(section, SectionOffset(value)),
-                Ok(Target::Nowhere) | Err(_) => None,
-            };
-            let value = target.map_or(FAR, |target| target.0.wrapping_sub(here.0)) as u32;
-            let field =
-                usize::try_from(offset).ok().and_then(|start| bytes.to_mut().get_mut(start..start.checked_add(4)?));
-            if let Some(field) = field {
-                field.copy_from_slice(&value.to_le_bytes());
-            }
-        }
-        bytes
     }
 }
 

@@ -4,6 +4,7 @@
 //! is compressed or relocated, and nothing is read before it is asked for.
 
 pub mod archive;
+mod branches;
 mod bytes;
 mod contents;
 mod kind;

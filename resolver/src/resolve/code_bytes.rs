@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use object::SectionIndex;
 
 use crate::address::Vaddr;
-use crate::code::{Memory, NoMemory};
+use crate::code::Memory;
 use crate::image::{Constants, Image, Layout};
 
 /// The bytes of an image.
@@ -24,12 +24,17 @@ struct Section<'data> {
     index: SectionIndex,
     range: Range<u64>,
     bytes: OnceLock<Cow<'data, [u8]>>,
+    /// Where relocations change it; `None` where it is not constant.
+    relocated: OnceLock<Option<Vec<u64>>>,
 }
+
+/// The most bytes that a relocation changes.
+const WIDEST: u64 = 8;
 
 impl<'i, 'data> CodeBytes<'i, 'data> {
     pub(super) fn new(image: &'i Image<'data>, layout: Option<&'i Layout>) -> Self {
         let laid_out = layout.into_iter().flat_map(|layout| image.laid_out(layout));
-        let section = |(index, range)| Section { index, range, bytes: OnceLock::new() };
+        let section = |(index, range)| Section { index, range, bytes: OnceLock::new(), relocated: OnceLock::new() };
         let mut sections: Vec<_> = laid_out.map(section).collect();
         sections.sort_by_key(|section| section.range.start);
         Self { image, layout, constants: OnceLock::new(), sections }
@@ -46,18 +51,37 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
     /// What is there from an address on.
     pub(super) fn from(&self, at: Vaddr) -> Option<&[u8]> {
         let Some(layout) = self.layout else { return self.image.bytes_from(at) };
-        let after = self.sections.partition_point(|section| section.range.start <= at.0);
-        let section = self.sections.get(after.checked_sub(1)?)?;
+        let section = self.section(at)?;
         let bytes = section.bytes.get_or_init(|| self.image.branches_applied(section.index, layout));
         bytes.get(usize::try_from(at.0.checked_sub(section.range.start)?).ok()?..)
+    }
+
+    fn section(&self, at: Vaddr) -> Option<&Section<'data>> {
+        let after = self.sections.partition_point(|section| section.range.start <= at.0);
+        self.sections.get(after.checked_sub(1)?)
     }
 
     /// What tables of addresses are read from.
     pub(super) fn memory(&self) -> &dyn Memory {
         match self.layout {
-            // Every entry of every table is still to be relocated.
-            Some(_) => &NoMemory,
+            Some(_) => self,
             None => self.constants.get_or_init(|| Constants::of(self.image)),
         }
+    }
+}
+
+/// Of a relocatable object: what no relocation changes. AArch64's tables are of differences within a section, which the assembler knows;
+/// x86's wait for the linker.
+impl Memory for CodeBytes<'_, '_> {
+    fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]> {
+        let section = self.section(at)?;
+        let relocated = section.relocated.get_or_init(|| self.image.constant_section(section.index)).as_ref()?;
+        let start = at.0.checked_sub(section.range.start)?;
+        let end = start.checked_add(size as u64)?;
+        let next = relocated.partition_point(|offset| offset.saturating_add(WIDEST) <= start);
+        if relocated.get(next).is_some_and(|offset| *offset < end) {
+            return None;
+        }
+        self.from(at)?.get(..size)
     }
 }

@@ -75,14 +75,14 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
-    /// The instructions of an image; `None` where its processor's are not understood, or wait for a linker in a way that is not.
+    /// The instructions of an image; `None` where its processor's are not understood.
     pub(super) fn new(code: &'c CodeBytes<'i, 'data>, debug: Option<&'c DebugInfo<'s>>) -> Option<Self> {
         let image = code.image();
         let arch = match image.processor() {
             Processor::X86_64 => Arch::X86_64,
             Processor::I386 => Arch::I386,
-            Processor::Aarch64 if !image.is_relocatable() => Arch::Aarch64,
-            Processor::Aarch64 | Processor::Other => return None,
+            Processor::Aarch64 => Arch::Aarch64,
+            Processor::Other => return None,
         };
         let left = image.size().saturating_mul(4).saturating_add(1 << 20);
         Some(Self {

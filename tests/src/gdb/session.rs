@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
 use simple_markers_resolver::location::{Machine, Register};
 
+use crate::computer::Computer;
 use crate::fixture;
 
 /// A program that gdb runs.
@@ -105,10 +106,11 @@ impl Session {
     ///
     /// gdb does not start, or does not start the program.
     #[must_use]
-    pub fn start(program: &Path, arguments: &str) -> Self {
-        let mut command = Command::new("gdb");
+    pub fn start(computer: Computer, program: &Path, arguments: &str) -> Self {
+        let mut command = Command::new(computer.gdb());
         command.args(["-q", "-nx", "-batch", "-x"]).arg(fixture::workspace().join("tests/gdb/session.py"));
         command.arg("--args").arg(program).env("SESSION_ARGUMENTS", arguments).env("LC_ALL", "C");
+        command.env("SESSION_EMULATOR", computer.emulator().join(" ")).env("SESSION_LIBRARIES", computer.libraries());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut gdb = command.spawn().expect("gdb starts");
         let (Some(input), Some(output)) = (gdb.stdin.take(), gdb.stdout.take()) else { panic!("both are pipes") };
@@ -133,6 +135,19 @@ impl Session {
             (.., Some(signal)) => Next::Signal(signal.to_owned()),
             _ => panic!("{answer}"),
         }
+    }
+
+    /// Runs the program to its end, and counts how often it comes by each of some addresses.
+    ///
+    /// # Panics
+    ///
+    /// It does not end by itself.
+    #[must_use]
+    pub fn count(&self, addresses: &[Vaddr]) -> Vec<u64> {
+        let addresses: Vec<_> = addresses.iter().map(|address| address.0).collect();
+        let answer = self.ask(&json!({"op": "count", "addresses": addresses}));
+        assert_eq!(answer["exited"], 0, "{answer}");
+        answer["hits"].as_array().into_iter().flatten().map(number).collect()
     }
 
     /// The machine as it stands.

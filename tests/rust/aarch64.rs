@@ -1,0 +1,62 @@
+//! AArch64, emulated: what resolution says of arguments, scopes and exactness of programs in C by gcc and clang, against gdb at each of
+//! their sites, as `differential` and `exactness` have it for this computer.
+
+use simple_markers_tests::computer::Computer;
+use simple_markers_tests::differential::{c_programs, conclude, examine_all};
+use simple_markers_tests::exactness::{self, JOINS, TABLES};
+use simple_markers_tests::header::Compiler;
+
+/// The protection has return addresses signed and landing marks (`bti`) where indirect jumps lead.
+const PROTECTED: &str = "-mbranch-protection=standard";
+
+const BUILDS: [(&str, &[&str]); 7] = [
+    ("-O0", &[]),
+    ("-O1", &[]),
+    ("-O2", &[]),
+    ("-O3", &[]),
+    ("-Os", &[]),
+    ("-O2", &["-gdwarf-4", PROTECTED]),
+    ("-O2", &["-no-pie", "-fno-pie", "-fomit-frame-pointer"]),
+];
+
+fn c_is_as_gdb_reads_it(compiler: Compiler) {
+    if !Computer::Aarch64.has(compiler) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    conclude(&examine_all(&c_programs(Computer::Aarch64, compiler, &BUILDS, folder.path())), 400);
+}
+
+#[test]
+fn what_gcc_describes_is_as_gdb_reads_it() {
+    c_is_as_gdb_reads_it(Compiler::Gcc);
+}
+
+#[test]
+fn what_clang_describes_is_as_gdb_reads_it() {
+    c_is_as_gdb_reads_it(Compiler::Clang);
+}
+
+#[test]
+fn what_is_exact_is_hit_as_often_as_the_marker_is_passed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut all = (0, 0);
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if !Computer::Aarch64.has(compiler) {
+            continue;
+        }
+        for options in
+            [&["-O0"][..], &["-O1"], &["-O2"], &["-O3"], &["-Os"], &["-O2", PROTECTED], &["-Os", "-fno-pie", "-no-pie"]]
+        {
+            for source in [JOINS, TABLES] {
+                let program = exactness::compile(Computer::Aarch64, compiler, source, options, folder.path());
+                program.holds();
+                program.is_as_before_linking();
+                let (sites, unproven) = program.unproven();
+                all = (all.0 + sites, all.1 + unproven);
+            }
+        }
+    }
+    eprintln!("{} of {} sites unproven", all.1, all.0);
+    assert!(all.1 * 20 < all.0 || all.0 == 0, "{} of {} sites unproven", all.1, all.0);
+}

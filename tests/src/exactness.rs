@@ -1,0 +1,150 @@
+//! Programs that count by themselves how often they pass each of their markers, against the verdicts of the resolver and what gdb counts
+//! at the addresses.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::resolve::{Exactness, Place, Resolution, resolve};
+
+use crate::computer::Computer;
+use crate::gdb::Session;
+use crate::header::{Compiler, Language};
+use crate::tools::run;
+
+/// Markers before joins, at entries, in cases.
+pub const JOINS: &str = "tests/uprobe/exactness.c";
+/// Jump tables.
+pub const TABLES: &str = "tests/uprobe/tables.c";
+
+/// A build of the program.
+pub struct Program {
+    row: String,
+    computer: Computer,
+    image: PathBuf,
+    object: PathBuf,
+    /// The address and the verdict of each site, by marker.
+    pub sites: BTreeMap<String, Vec<(Vaddr, Exactness)>>,
+}
+
+/// Builds the program.
+///
+/// # Panics
+///
+/// It does not compile, or is not resolved.
+#[must_use]
+pub fn compile(computer: Computer, compiler: Compiler, source: &str, options: &[&str], folder: &Path) -> Program {
+    let stem = Path::new(source).file_stem().expect("a name").to_string_lossy();
+    let image = folder.join(format!("{stem}{}{}", compiler.name(), options.concat()));
+    let object = image.with_extension("o");
+    run(computer.compilation(compiler, Language::C).args(options).args(["-g", "-c", source, "-o"]).arg(&object));
+    run(computer.compilation(compiler, Language::C).args(options).arg(&object).arg("-o").arg(&image));
+    let row = format!("{} {stem} {}", compiler.name(), options.join(" "));
+    let sites = sites(&image).into_iter().map(|(name, sites)| {
+        let site = |(place, exactness)| match place {
+            Place::Address(address) => (address, exactness),
+            place => panic!("{name} is at {place:?}"),
+        };
+        (name.clone(), sites.into_iter().map(site).collect())
+    });
+    Program { row, computer, sites: sites.collect(), image, object }
+}
+
+/// The place and the verdict of each site of an image, by marker.
+fn sites(image: &Path) -> BTreeMap<String, Vec<(Place, Exactness)>> {
+    let data = std::fs::read(image).expect("the program");
+    let Resolution { images, failures } = resolve(&image.to_string_lossy(), &data);
+    assert!(failures.is_empty(), "{failures:?}");
+    let markers = images.iter().flat_map(|image| &image.markers);
+    let sites = markers.map(|marker| {
+        let site = marker.sites.iter().map(|site| {
+            let place = site.place.clone().unwrap_or_else(|| panic!("{} is nowhere", marker.name));
+            (place, site.exactness.unwrap_or_else(|| panic!("{}: {}: no verdict", image.display(), marker.name)))
+        });
+        (marker.name.rsplit(':').next().unwrap_or_default().to_owned(), site.collect())
+    });
+    sites.collect()
+}
+
+impl Program {
+    /// How often gdb comes by the sites of each marker.
+    #[must_use]
+    pub fn hits(&self) -> BTreeMap<String, u64> {
+        let addresses: Vec<Vaddr> = self.sites.values().flatten().map(|(address, _)| *address).collect();
+        let mut counts = Session::start(self.computer, &self.image, "").count(&addresses).into_iter();
+        let sum = |(name, sites): (&String, &Vec<_>)| (name.clone(), counts.by_ref().take(sites.len()).sum());
+        self.sites.iter().map(sum).collect()
+    }
+
+    /// How often the program passes each marker, as it counts itself.
+    ///
+    /// # Panics
+    ///
+    /// It does not run, or prints something else.
+    #[must_use]
+    pub fn passed(&self) -> BTreeMap<String, u64> {
+        let said = run(&mut self.computer.runs(&self.image));
+        let line = |line: &str| {
+            let (name, count) = line.split_once(' ').expect("a name and a count");
+            (name.to_owned(), count.parse().expect("a count"))
+        };
+        said.lines().map(line).collect()
+    }
+
+    /// Sites, and those of which nothing is proven.
+    #[must_use]
+    pub fn unproven(&self) -> (usize, usize) {
+        let all = || self.sites.values().flatten();
+        (all().count(), all().filter(|(_, exactness)| *exactness == Exactness::Unproven).count())
+    }
+
+    /// The verdicts on the object that the program was linked from are those on the program.
+    ///
+    /// # Panics
+    ///
+    /// One differs.
+    pub fn is_as_before_linking(&self) {
+        let verdicts = |sites: &mut dyn Iterator<Item = Exactness>| {
+            let mut verdicts: Vec<_> = sites.map(|exactness| format!("{exactness:?}")).collect();
+            verdicts.sort();
+            verdicts
+        };
+        for (name, before) in sites(&self.object) {
+            let before = verdicts(&mut before.into_iter().map(|(_, exactness)| exactness));
+            let linked = verdicts(&mut self.sites[&name].iter().map(|(_, exactness)| *exactness));
+            assert_eq!(before, linked, "{} {name}", self.row);
+        }
+    }
+
+    /// Every site of a marker has the verdict.
+    ///
+    /// # Panics
+    ///
+    /// One has not.
+    pub fn shows(&self, expected: &[(&str, Exactness)]) {
+        for (name, expected) in expected {
+            let sites = &self.sites[*name];
+            assert!(sites.iter().all(|(_, exactness)| exactness == expected), "{} {name}: {sites:?}", self.row);
+        }
+    }
+
+    /// What is exact is hit as often as the marker is passed, and the others no less often.
+    ///
+    /// # Panics
+    ///
+    /// It is not so.
+    pub fn holds(&self) {
+        let (hits, passed) = (self.hits(), self.passed());
+        assert_eq!(self.sites.keys().collect::<Vec<_>>(), passed.keys().collect::<Vec<_>>(), "{}", self.row);
+        for (name, sites) in &self.sites {
+            let (hits, passed) = (hits[name], passed[name]);
+            let row = format!("{} {name}: {sites:?}, {hits} hits, passed {passed}", self.row);
+            if sites.iter().all(|(_, exactness)| *exactness == Exactness::Exact) {
+                assert_eq!(hits, passed, "{row}");
+            }
+            // No verdict is ever missing, and a miss is never excused: a probe fires at least as often.
+            assert!(hits >= passed, "{row}");
+            eprintln!("{row}");
+        }
+    }
+}
