@@ -153,6 +153,18 @@ impl Flow {
         })
     }
 
+    /// Whether what runs to the end of the last part goes on behind it.
+    #[must_use]
+    pub fn falls_out(&self) -> bool {
+        self.instructions.last().is_some_and(|last| last.falls().is_some())
+    }
+
+    /// Whether some of the bytes are no instruction.
+    #[must_use]
+    pub fn has_undecoded(&self) -> bool {
+        self.undecoded.is_some()
+    }
+
     /// Whether the function has the byte at an address.
     #[must_use]
     pub fn contains(&self, at: Vaddr) -> bool {

@@ -61,7 +61,7 @@ pub struct Function<'a> {
     /// All of its code: compilers split functions (`.cold`, `.part.0`), and each part jumps into the others.
     pub parts: Vec<Part<'a>>,
     /// Ways in that the instructions do not show, by target: landing pads of the unwinder ([`Way::Unwind`]), branches that the kernel
-    /// patches in at run time ([`Way::Patched`], its `__jump_table`), jumps from other functions.
+    /// patches in at run time ([`Way::Patched`], its `__jump_table`), fixups ([`Way::Fixup`]), jumps from other functions.
     pub others: Vec<(Vaddr, WayIn)>,
     /// Whether execution may go on after a trap: in a kernel `WARN()` is a `ud2` or `brk` that returns, in programs none does.
     pub traps_return: bool,
@@ -107,6 +107,8 @@ pub enum Way {
     Unwind,
     /// A jump that is patched in at run time.
     Patched,
+    /// The kernel goes on there after the instruction that it comes from has faulted.
+    Fixup,
     /// A jump from another function.
     Foreign,
 }

@@ -76,6 +76,7 @@ pub(super) fn way_in(way: &WayIn) -> String {
         "table" => "a jump table's entry",
         "landing_pad" => "the unwinder",
         "patched" => "a jump that is patched in",
+        "fixup" => "where the kernel goes on after a fault",
         _ => "another function",
     };
     let line = match (way.file.as_deref(), way.line) {

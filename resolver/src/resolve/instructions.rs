@@ -13,7 +13,8 @@ use object::SectionIndex;
 use super::code_bytes::CodeBytes;
 use super::cold::FunctionSymbols;
 use super::join::Pc;
-use super::{Exactness, ProbeCost, ProbeVerdict, WayIn, patched};
+use super::patched::Patched;
+use super::{Exactness, ProbeCost, ProbeVerdict, WayIn};
 use crate::address::{SectionOffset, Vaddr};
 use crate::code::{self, Arch, Cost, Effect, Flow, Function, Part, Unproven, Way, Why};
 use crate::dwarf::{DebugInfo, Die};
@@ -29,8 +30,8 @@ pub(super) struct Instructions<'c, 'i, 'data, 's> {
     arch: Arch,
     debug: Option<&'c DebugInfo<'s>>,
     symbols: OnceLock<FunctionSymbols<'data>>,
-    /// Branches that are patched in at run time, by target.
-    patched: OnceLock<Vec<(Vaddr, Vaddr)>>,
+    /// What a kernel does to its own code.
+    patched: OnceLock<Patched>,
     decoded: Mutex<HashMap<Key, Cell<'c>>>,
     /// Bytes of code that may still be decoded: bounds the work where functions are said to overlap.
     left: AtomicU64,
@@ -133,6 +134,9 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             }
             None => return Probed::default(),
         };
+        if self.is_kernel() && self.patched().is_inside(pc) {
+            return said(Exactness::Unproven, "the kernel may replace the instructions there by others");
+        }
         let verdict = decoded.flow.exactness(pc, asked.anchored);
         let mut probed = self.words(decoded, &verdict, asked);
         probed.ways_in = verdict.ways.iter().take(LISTED).map(|way| self.way_in(way)).collect();
@@ -190,6 +194,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             Way::Table { .. } => "table",
             Way::Unwind => "landing_pad",
             Way::Patched => "patched",
+            Way::Fixup => "fixup",
             Way::Foreign => "foreign",
         };
         let (file, line) = self.debug.and_then(|debug| debug.line_at(way.from)).unzip();
@@ -278,6 +283,10 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         }
     }
 
+    fn patched(&self) -> &Patched {
+        self.patched.get_or_init(|| Patched::of(self.code, self.arch))
+    }
+
     fn symbols(&self) -> &FunctionSymbols<'data> {
         self.symbols.get_or_init(|| FunctionSymbols::of(self.code.image(), self.code.layout()))
     }
@@ -335,12 +344,10 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         others.dedup();
         let is_kernel = self.is_kernel();
         if is_kernel {
-            let patched = self.patched.get_or_init(|| patched::branches(self.code.image(), self.code.layout()));
-            for range in &ranges {
-                let first = patched.partition_point(|(target, _)| target.0 < range.start);
-                let here = patched.iter().skip(first).take_while(|(target, _)| target.0 < range.end);
-                others.extend(here.map(|&(target, from)| (target, code::WayIn { from, way: Way::Patched })));
-            }
+            let patched = self.patched();
+            others.extend(ranges.iter().flat_map(|range| patched.ways(range)));
+            hidden =
+                hidden.or_else(|| patched.unknown().map(|why| format!("what the kernel patches is not known: {why}")));
         }
         let function = Function { entry: Vaddr(entry), parts, others, traps_return: is_kernel };
         let flow = Flow::of(&function, self.code.memory(), self.arch);
