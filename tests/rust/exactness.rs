@@ -3,8 +3,9 @@
 
 use simple_markers_resolver::resolve::Exactness;
 use simple_markers_tests::computer::Computer;
-use simple_markers_tests::exactness::{JOINS, TABLES, compile};
+use simple_markers_tests::exactness::{FOLDED, JOINS, TABLES, compile};
 use simple_markers_tests::header::Compiler;
+use simple_markers_tests::tools;
 
 #[test]
 fn what_is_exact_is_hit_as_often_as_the_marker_is_passed() {
@@ -43,4 +44,21 @@ fn verdicts_are_those_that_the_instructions_show() {
         ("five", Exactness::Shared),
     ]);
     assert_ne!(program.hits()["shared"], program.passed()["shared"]);
+}
+
+/// gold points the records of both functions at the one that it keeps; lld and mold write a tombstone for the other's.
+#[test]
+fn markers_of_functions_that_gold_made_one_of_are_folded() {
+    if !Computer::Here.has(Compiler::Gcc) || tools::find("ld.gold").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for folding in ["-Wl,--icf=safe", "-Wl,--icf=all"] {
+        let options = ["-O2", "-ffunction-sections", "-fuse-ld=gold", folding];
+        let program = compile(Computer::Here, Compiler::Gcc, FOLDED, &options, folder.path());
+        program.shows(&[("one", Exactness::Folded), ("two", Exactness::Folded)]);
+        assert_eq!(program.sites["one"], program.sites["two"]);
+        // Each function is called once, and a probe fires for both.
+        assert_eq!((program.hits()["one"], program.hits()["two"]), (2, 2));
+    }
 }

@@ -14,6 +14,8 @@ use crate::tools::run;
 
 /// Markers before joins, at entries, in cases.
 pub const JOINS: &str = "tests/uprobe/exactness.c";
+/// Functions that a linker folds.
+pub const FOLDED: &str = "tests/uprobe/folded.c";
 /// Jump tables.
 pub const TABLES: &str = "tests/uprobe/tables.c";
 
