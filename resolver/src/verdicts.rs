@@ -213,7 +213,7 @@ Markers of different functions are at one address: the functions have the same i
         example: "\
 int get_depth(struct queue *q) { simple_mark(queue:depth, \"\"); return q->count; }
 int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count; }     /* linked with gold --icf=all */",
-        mend: "Link with `--icf=safe` or without, or make the functions differ.",
+        mend: "Link without `--icf` (gold folds with `--icf=safe` as well), or make the functions differ.",
     },
     Explanation {
         code: "SM023",

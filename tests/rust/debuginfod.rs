@@ -1,0 +1,127 @@
+//! `smark` with its feature `debuginfod` against a server of this test on the loopback: the debug information of a stripped program comes from
+//! there, that of another program is refused with both build ids, and what the server has not is missed in peace. Without any network.
+//!
+//! Only with the feature `debuginfod` of this crate: the command is built anew for it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::{fs, thread};
+
+use serde_json::Value;
+use simple_markers_tests::{fixture, tools};
+
+/// A server, what it has by path, and what it was asked for.
+struct Server {
+    url: String,
+    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port of the loopback");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        let server = Self { url, files: Arc::default(), asked: Arc::default() };
+        let (files, asked) = (Arc::clone(&server.files), Arc::clone(&server.asked));
+        // It ends with the process.
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.expect("a connection");
+                let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                let request: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+                let path = request[0].split(' ').nth(1).expect("a path").to_owned();
+                let file = files.lock().expect("the files").get(&path).cloned();
+                asked.lock().expect("the list").push(path);
+                let (status, body) = file.map_or(("404 Not Found", Vec::new()), |file| ("200 OK", file));
+                let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                // The client may have gone away.
+                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+            }
+        });
+        server
+    }
+
+    fn serve(&self, build_id: &str, file: &Path) {
+        let path = format!("/buildid/{build_id}/debuginfo");
+        self.files.lock().expect("the files").insert(path, fs::read(file).expect("the file"));
+    }
+}
+
+/// A program of which the debug information is in a file of its own: both.
+fn split(folder: &Path, name: &str, factor: u32) -> (PathBuf, PathBuf) {
+    let (source, program, debug) =
+        (folder.join(format!("{name}.c")), folder.join(name), folder.join(format!("{name}.debug")));
+    let text = format!(
+        "#include \"simple_marker.h\"\nint main(int count, char **words) {{\n\
+         int value = count * {factor};\n\
+         simple_mark(debuginfod:value, \"%d %p\", value, words);\nreturn value;\n}}\n"
+    );
+    fs::write(&source, text).expect("the source is written");
+    let mut gcc = Command::new("gcc");
+    gcc.current_dir(fixture::workspace()).args(["-O0", "-g", "-Imarkers/include", "-Wl,--build-id=sha1", "-o"]);
+    tools::run(gcc.arg(&program).arg(&source));
+    tools::run(Command::new("objcopy").arg("--only-keep-debug").arg(&program).arg(&debug));
+    tools::run(Command::new("strip").args(["-g", "--keep-section=.debug.simple_marker.*"]).arg(&program));
+    (program, debug)
+}
+
+/// What `smark` says of the image, and its notes.
+fn listed(smark: &Path, server: &Server, cache: &Path, program: &Path) -> (Value, String) {
+    let mut command = Command::new(smark);
+    command.args(["list", "--json"]).arg(program).env("DEBUGINFOD_CACHE_PATH", cache);
+    command.env("DEBUGINFOD_URLS", &server.url).env("DEBUGINFOD_TIMEOUT", "20").env("NO_PROXY", "*");
+    for proxy in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
+        command.env_remove(proxy);
+    }
+    let output = command.output().expect("smark runs");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("smark prints JSON");
+    (json["images"][0].clone(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn debug_information_comes_from_a_server_and_is_checked() {
+    if ["gcc", "objcopy", "strip"].iter().any(|tool| tools::find(tool).is_none()) {
+        return;
+    }
+    let features = ["--package", "simple-markers-resolver", "--bin", "smark", "--features", "debuginfod"];
+    let smark = fixture::build(&features).join("debug/smark");
+    let folder = tempfile::tempdir().expect("a folder");
+    let ((program, debug), (_, other)) = (split(folder.path(), "mine", 3), split(folder.path(), "other", 5));
+    let server = Server::start();
+    let listed = |cache: &str| listed(&smark, &server, &folder.path().join(cache), &program);
+    let argument = |image: &Value| image["markers"][0]["sites"][0]["args"][0].clone();
+
+    // The server has nothing: no debug information, and nothing is said of arguments.
+    let (image, _) = listed("missed");
+    let build_id = image["build_id"].as_str().expect("a build id").to_owned();
+    assert_eq!(image["debug"], Value::Null, "{image}");
+    assert_eq!(argument(&image)["verdict"], Value::Null, "{image}");
+    let path = format!("/buildid/{build_id}/debuginfo");
+    assert_eq!(*server.asked.lock().expect("the list"), [path.as_str()]);
+    // It is not asked for what it has not again.
+    assert_eq!(listed("missed").0["debug"], Value::Null);
+    assert_eq!(server.asked.lock().expect("the list").len(), 1);
+
+    // That of another program is refused with both build ids.
+    server.serve(&build_id, &other);
+    let (image, notes) = listed("wrong");
+    let said = format!("{notes}{}", image["diagnostics"]);
+    let notes = tools::run(Command::new("readelf").arg("--notes").arg(&other));
+    let theirs = notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).expect("a build id");
+    assert!(said.contains(&format!("its build id is {theirs}, the image's is {build_id}")), "{said}");
+    assert_eq!((&image["debug"], &argument(&image)["verdict"]), (&Value::Null, &Value::Null), "{image}");
+
+    // Its own is read, from the server once and then from where it was kept.
+    server.serve(&build_id, &debug);
+    for _ in 0..2 {
+        let (image, _) = listed("right");
+        assert_eq!(image["debug"]["source"], "debuginfod", "{image}");
+        assert_eq!(argument(&image)["verdict"], "live", "{image}");
+    }
+    assert_eq!(*server.asked.lock().expect("the list"), [path.as_str(); 3]);
+    assert_eq!(fs::read(folder.path().join("right").join(&build_id).join("debuginfo")).ok(), fs::read(&debug).ok());
+}
