@@ -192,7 +192,8 @@ queue->status = status;",
         group: "exactness",
         meaning: "\
 There are several ways to the address of the site: a probe there may also fire where the marker is not passed. The instructions that lead
-there are told, with their lines.",
+there are told, with their lines. Or several copies of the marker are at one address, as of a loop that was unrolled and has no
+other code: a probe fires once for all of them.",
         example: "\
 if (request > 10) {
     request = work(request);

@@ -63,6 +63,8 @@ pub struct Function<'a> {
     /// Ways in that the instructions do not show, by target: landing pads of the unwinder ([`Way::Unwind`]), branches that the kernel
     /// patches in at run time ([`Way::Patched`], its `__jump_table`), fixups ([`Way::Fixup`]), jumps from other functions.
     pub others: Vec<(Vaddr, WayIn)>,
+    /// Whether all landing pads are among `others`. Where they are not, what nothing is known to lead to may be one, of any call.
+    pub pads_are_known: bool,
     /// Whether execution may go on after a trap: in a kernel `WARN()` is a `ud2` or `brk` that returns, in programs none does.
     pub traps_return: bool,
 }

@@ -1,7 +1,7 @@
 //! Which instructions give a register its value at another: reaching definitions, backwards over a [`Flow`].
 //!
 //! Only for functions with indirect jumps. A block that nothing is known to lead to is taken to be entered from every indirect jump and,
-//! for landing pads, from every call, so that what is found holds for each jump table that is still unknown.
+//! where landing pads are not known, from every call, so that what is found holds for each jump table that is still unknown.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,15 +13,16 @@ pub(super) struct Reach {
     /// The registers that each instruction writes.
     pub(super) writes: Vec<u64>,
     before: Vec<Before>,
-    /// All indirect jumps and calls.
+    /// All indirect jumps and, where landing pads are not known, all calls.
     anywhere: Vec<usize>,
+    pads_are_known: bool,
     /// How many instructions may still be looked at: bounds the time for a function of thousands of tables.
     left: usize,
 }
 
 enum Before {
     These(Vec<usize>),
-    /// Nothing is known to lead here: all indirect jumps and calls may.
+    /// Nothing is known to lead here.
     Anywhere,
 }
 
@@ -46,7 +47,8 @@ impl Reach {
             writes.push(mask);
         }
         let left = flow.instructions.len().saturating_mul(STEPS.1).saturating_add(STEPS.0);
-        Self { writes, before: Vec::new(), anywhere: Vec::new(), left }
+        let pads_are_known = function.pads_are_known;
+        Self { writes, before: Vec::new(), anywhere: Vec::new(), pads_are_known, left }
     }
 
     /// Takes over the ways that are known now.
@@ -54,7 +56,10 @@ impl Reach {
         let all = |what: fn(Next) -> bool| {
             flow.instructions.iter().enumerate().filter(move |(_, it)| what(it.next)).map(|(index, _)| index)
         };
-        self.anywhere = all(|next| matches!(next, Next::Indirect | Next::Call)).collect();
+        self.anywhere = match self.pads_are_known {
+            true => all(|next| next == Next::Indirect).collect(),
+            false => all(|next| matches!(next, Next::Indirect | Next::Call)).collect(),
+        };
         self.before = (0..flow.instructions.len())
             .map(|index| {
                 let ways = flow.ways_to(index);

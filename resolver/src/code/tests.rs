@@ -14,7 +14,7 @@ impl Memory for Data {
 
 fn function(bytes: &[u8]) -> Function<'_> {
     let parts = vec![Part { start: Vaddr(0x1000), bytes }];
-    Function { entry: Vaddr(0x1000), parts, others: Vec::new(), traps_return: false }
+    Function { entry: Vaddr(0x1000), parts, others: Vec::new(), pads_are_known: true, traps_return: false }
 }
 
 fn flow(bytes: &[u8]) -> Flow {
@@ -121,6 +121,38 @@ fn a_table_that_cannot_be_read_leaves_all_unproven() {
         // What has two ways in is shared whatever the jump does; an anchor is exact.
         assert_eq!(flow.exactness(Vaddr(0x101c), true).exactness, Exactness::Exact(Why::Anchored));
     }
+}
+
+#[test]
+fn the_address_of_a_table_may_be_kept_over_a_call_where_none_returns_a_value() {
+    // lea 2000(%rip),%r11; mov %edi,%ebx; call; cmp $3,%ebx; ja 101f; mov %ebx,%ebx; movslq (%r11,%rbx,4),%rax; add %r11,%rax;
+    // 101c: jmp *%rax; ret; 101f: ret. As gcc has it with -fipa-ra.
+    let mut code = vec![
+        0x4c, 0x8d, 0x1d, 0xf9, 0x0f, 0, 0, 0x89, 0xfb, 0xe8, 0, 0x10, 0, 0, 0x83, 0xfb, 0x03, 0x77, 0x0c, 0x89, 0xdb,
+        0x49, 0x63, 0x04, 0x9b, 0x4c, 0x01, 0xd8, 0xff, 0xe0, 0xc3, 0xc3,
+    ];
+    let memory = table(&[0x101e, 0x101e, 0x101f, 0x101f]);
+    let found = |code: &[u8]| Flow::of(&function(code), &memory, Arch::X86_64).indirect().to_vec();
+    assert_eq!(found(&code), [(Vaddr(0x101c), Indirect::Table { entries: 4 })]);
+    // The same in %r8.
+    (code[2], code[24], code[27]) = (0x05, 0x98, 0xc0);
+    assert_eq!(found(&code), [(Vaddr(0x101c), Indirect::Unknown)]);
+}
+
+#[test]
+fn what_only_a_table_leads_to_may_be_a_landing_pad_where_these_are_not_known() {
+    // 1000: call; lea 2000(%rip),%r12; 100c: cmp $3,%ebx; ja 101d; mov %ebx,%ebx; movslq (%r12,%rbx,4),%rax; add %r12,%rax;
+    // 101a: jmp *%rax; ret; 101d: ret; 101e: jmp 100c
+    let code = [
+        0xe8, 0, 0x10, 0, 0, 0x4c, 0x8d, 0x25, 0xf4, 0x0f, 0, 0, 0x83, 0xfb, 0x03, 0x77, 0x0c, 0x89, 0xdb, 0x49, 0x63,
+        0x04, 0x9c, 0x4c, 0x01, 0xe0, 0xff, 0xe0, 0xc3, 0xc3, 0xeb, 0xec,
+    ];
+    let memory = table(&[0x101e, 0x101e, 0x101d, 0x101d]);
+    let mut function = function(&code);
+    let found = |function: &Function<'_>| Flow::of(function, &memory, Arch::X86_64).indirect().to_vec();
+    assert_eq!(found(&function), [(Vaddr(0x101a), Indirect::Table { entries: 4 })]);
+    function.pads_are_known = false;
+    assert_eq!(found(&function), [(Vaddr(0x101a), Indirect::Unknown)]);
 }
 
 #[test]

@@ -113,10 +113,12 @@ pub(super) fn bit(register: Register) -> u64 {
     }
 }
 
-/// What a call may change, by the System V ABI: all but rbx, rbp, rsp, r12 to r15 (i386: ebx, ebp, esp, esi, edi).
+/// What may be read behind a call and be another value than before it: by the System V ABI a call keeps rbx, rbp, rsp, r12 to r15 (i386: ebx,
+/// ebp, esp, esi, edi). It may change r9, r10 and r11, and no convention returns a value there. Who reads one of these behind a call knows
+/// that the callee leaves it alone: gcc looks (`-fipa-ra`), and keeps the address of a jump table there over the calls in a loop.
 pub(super) fn clobbered(bitness: u32) -> u64 {
     let kept: u64 =
-        if bitness == 64 { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 };
+        if bitness == 64 { 1 << 3 | 1 << 4 | 1 << 5 | 0x7f << 9 } else { 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 };
     !kept
 }
 

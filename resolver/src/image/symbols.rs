@@ -24,6 +24,8 @@ pub struct Symbol {
     pub start: u64,
     /// The address after its last byte; `start` where the symbol has no size.
     pub end: u64,
+    /// Whether it is weak: so are the functions of which several files have a copy and the linker keeps one.
+    pub is_weak: bool,
     /// Where the name starts in the string table.
     name: u32,
 }
@@ -117,7 +119,8 @@ impl<'data> Symbols<'data> {
             let Ok(Some(section)) = table.symbol_section(endian, symbol, index) else { continue };
             let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
             let end = start.saturating_add(symbol.st_size(endian).into());
-            let function = Symbol { symbol: index.0, start, end, name: symbol.st_name(endian) };
+            let is_weak = symbol.st_bind() == elf::STB_WEAK;
+            let function = Symbol { symbol: index.0, start, end, is_weak, name: symbol.st_name(endian) };
             let rank = rank(symbol.st_bind(), index);
             sections.entry(is_relocatable.then_some(section)).or_default().push((function, rank));
         }

@@ -19,6 +19,8 @@ pub(super) struct FunctionSymbol<'data> {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) is_cold: bool,
+    /// Whether several files may have the function, of which the linker keeps one: a weak one, or a part of one (`f.part.0`, which is local).
+    pub(super) may_be_in_several: bool,
     name: &'data [u8],
 }
 
@@ -44,7 +46,8 @@ impl<'data> FunctionSymbols<'data> {
             .filter_map(|(section, symbol)| {
                 let (start, name) = (address(section, symbol.start)?, symbols.name(&symbol));
                 let end = start.saturating_add(symbol.end.saturating_sub(symbol.start));
-                Some(FunctionSymbol { start, end, is_cold: whole(name).is_some(), name })
+                let may_be_in_several = symbol.is_weak || name.contains(&b'.');
+                Some(FunctionSymbol { start, end, is_cold: whole(name).is_some(), may_be_in_several, name })
             })
             .collect();
         all.sort_by_key(|symbol| symbol.start);

@@ -63,6 +63,28 @@ fn is_inside(probed: &Probed) -> bool {
     !matches!(probed.exactness, None | Some(Exactness::Outside))
 }
 
+/// Finds how many copies of a marker stand at each address, of what one file has there.
+fn count_copies(sites: &mut [RawSite]) {
+    if sites.len() < 2 {
+        return;
+    }
+    let mut runs: HashMap<(Pc, u32), u32> = HashMap::new();
+    for site in sites.iter() {
+        if let Some(pc) = site.pc {
+            let count = runs.entry((pc, site.run)).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    let mut most: HashMap<Pc, u32> = HashMap::new();
+    for ((pc, _), count) in runs {
+        let most = most.entry(pc).or_default();
+        *most = count.max(*most);
+    }
+    for site in sites {
+        site.copies = site.pc.and_then(|pc| most.get(&pc).copied()).unwrap_or(1);
+    }
+}
+
 /// So many markers are looked up in the debug information at once. What was begun of them is kept meanwhile.
 const TOGETHER: usize = 1024;
 
@@ -96,6 +118,7 @@ impl Begun {
             let probed = instructions.site(&Asked {
                 pc,
                 anchored: site.anchored,
+                copies: site.copies,
                 function: found.and_then(|around| around.instance),
                 is_not_there: found.is_some_and(|around| around.is_not_there),
                 registers: &registers,
@@ -120,9 +143,10 @@ struct Finish<'i, 'data, 'a> {
 
 impl Finish<'_, '_, '_> {
     fn begin(&mut self, mut raw: RawMarker) -> Begun {
-        // Live ones first, by address; two records of one place are one site.
-        raw.sites.sort_by_key(|site| (site.pc.is_none(), site.pc, site.column, site.offset));
-        raw.sites.dedup_by_key(|site| (site.pc, site.column, site.pc.is_none().then_some(site.offset)));
+        count_copies(&mut raw.sites);
+        // Live ones first, by address; two records of one place that keep the same are one site.
+        raw.sites.sort_by_key(|site| (site.pc.is_none(), site.pc, site.column, site.operands, site.offset));
+        raw.sites.dedup_by_key(|site| (site.pc, site.column, site.operands, site.pc.is_none().then_some(site.offset)));
         let described = self.describe(&raw);
         let size = described.args.len().saturating_mul(size_of::<Argument>());
         let kept = raw.sites.iter().map(|site| match self.joined.texts.pay(size) {
@@ -252,5 +276,30 @@ impl Finish<'_, '_, '_> {
             errors.push(Error::Operand { section: SITES, offset, entry });
         });
         (args, errors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::Origin;
+
+    #[test]
+    fn copies_are_records_of_one_run() {
+        let site = |address, run| RawSite {
+            offset: 0,
+            pc: Some(Pc { section: None, address }),
+            column: 0,
+            anchored: false,
+            operands: None,
+            run,
+            copies: 1,
+            origin: Origin::Record,
+        };
+        // Three of an unrolled loop; the one of a function that two files have.
+        let mut sites =
+            [site(16, 1), site(16, 1), site(16, 1), site(32, 2), site(32, 4), RawSite { pc: None, ..site(0, 5) }];
+        count_copies(&mut sites);
+        assert_eq!(sites.map(|site| site.copies), [3, 3, 3, 1, 1, 1]);
     }
 }

@@ -67,6 +67,8 @@ pub(super) struct Probed {
 pub(super) struct Asked<'a> {
     pub(super) pc: Pc,
     pub(super) anchored: bool,
+    /// How many records of the marker are there that one file may have.
+    pub(super) copies: u32,
     /// The function out of line that holds it, as the debug information has it.
     pub(super) function: Option<Die>,
     /// Whether the debug information has the marker's function elsewhere only.
@@ -139,6 +141,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         }
         let verdict = decoded.flow.exactness(pc, asked.anchored);
         let mut probed = self.words(decoded, &verdict, asked);
+        self.add_copies(&mut probed, pc, asked);
         probed.ways_in = verdict.ways.iter().take(LISTED).map(|way| self.way_in(way)).collect();
         if verdict.exactness != code::Exactness::Outside {
             self.add_probe(&mut probed, pc, bytes);
@@ -182,6 +185,37 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
                 said(Exactness::Unproven, "nothing that is known leads there")
             }
         }
+    }
+
+    /// Several copies of a marker at one address, as of a loop that was unrolled and has no other code: a probe fires once for all of them.
+    fn add_copies(&self, probed: &mut Probed, pc: Vaddr, asked: &Asked<'_>) {
+        // An instruction of its own stands between it and the next.
+        if asked.copies < 2 || asked.anchored {
+            return;
+        }
+        let copies = asked.copies;
+        let may_be_one = self.symbols().at(pc.0).is_none_or(|symbol| symbol.may_be_in_several);
+        let (exactness, why) = match (probed.exactness, may_be_one) {
+            (Some(Exactness::Exact), false) => {
+                let why = format!("{copies} copies of the marker are there, and a probe fires once for all of them");
+                (Exactness::Shared, why)
+            }
+            (Some(Exactness::Exact), true) => {
+                let what = "copies in a row, or the one of a function that several files have";
+                (Exactness::Unproven, format!("{copies} records of the marker are there: {what}"))
+            }
+            (Some(Exactness::Shared), _) => {
+                let before = probed.why.as_deref().unwrap_or_default();
+                (Exactness::Shared, format!("{before}; and {copies} records of the marker are there"))
+            }
+            (Some(Exactness::Unproven), _) => {
+                let before = probed.why.as_deref().unwrap_or_default();
+                (Exactness::Unproven, format!("{before}; and {copies} records of the marker are there"))
+            }
+            _ => return,
+        };
+        probed.exactness = Some(exactness);
+        probed.why = Some(why.into());
     }
 
     fn way_in(&self, way: &code::WayIn) -> WayIn {
@@ -349,7 +383,9 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             hidden =
                 hidden.or_else(|| patched.unknown().map(|why| format!("what the kernel patches is not known: {why}")));
         }
-        let function = Function { entry: Vaddr(entry), parts, others, traps_return: is_kernel };
+        // The kernel also enters code that mends a fault (`__ex_table`).
+        let pads_are_known = hidden.is_none() && !is_kernel;
+        let function = Function { entry: Vaddr(entry), parts, others, pads_are_known, traps_return: is_kernel };
         let flow = Flow::of(&function, self.code.memory(), self.arch);
         Ok(Decoded { function, flow, hidden })
     }

@@ -33,6 +33,11 @@ pub(super) struct RawSite {
     pub(super) column: u32,
     pub(super) anchored: bool,
     pub(super) operands: Option<TextId>,
+    /// Numbers the runs of records with one address. A compiler writes them in the order of the code, so that those of a function are one run;
+    /// a copy of the function in another file makes another.
+    pub(super) run: u32,
+    /// How many records of the marker a run has here at most; known when all records are.
+    pub(super) copies: u32,
     pub(super) origin: Origin,
 }
 
@@ -106,6 +111,7 @@ pub(super) fn join<'a>(
         strings: sections.strings.iter().map(|contents| terminated(&contents.bytes)).collect(),
         texts: Texts::new(sections.size()),
         by_offset: HashMap::new(),
+        last: (None, 0),
         by_identity: HashMap::new(),
         markers: Vec::new(),
     };
@@ -153,6 +159,8 @@ struct Join<'a> {
     texts: Texts<'a>,
     /// Strings that were read already: index in `strings`, and offset there.
     by_offset: HashMap<(usize, u32), TextId>,
+    /// Where the last record was, and its run.
+    last: (Option<Pc>, u32),
     /// Markers by name, file and line.
     by_identity: HashMap<(TextId, TextId, u32), usize>,
     markers: Vec<RawMarker>,
@@ -193,12 +201,17 @@ impl<'a> Join<'a> {
         let (name, file) = (string(site.name, 0)?, string(site.file, 1)?);
         let (format, args) = (string(site.format, 2)?, string(site.args, 3)?);
         let operands = if site.has_operands() { Some(string(site.operands, 4)?) } else { None };
+        if pc.is_none() || self.last.0 != pc {
+            self.last = (pc, self.last.1.wrapping_add(1));
+        }
         let raw = RawSite {
             offset: site.offset,
             pc,
             column: site.column,
             anchored: site.is_anchored(),
             operands,
+            run: self.last.1,
+            copies: 1,
             origin: Origin::Record,
         };
         let marker = RawMarker { name, file, line: site.line, format, args, declared: false, sites: Vec::new() };

@@ -7,7 +7,8 @@ use std::sync::Arc;
 pub enum Exactness {
     /// It does.
     Exact,
-    /// There are two or more ways to the address: it may also fire on one that does not pass the marker.
+    /// There are two or more ways to the address: it may also fire on one that does not pass the marker. Or several copies of the marker are
+    /// there, for all of which it fires once; [`Site::exactness_why`](super::Site::exactness_why) says which.
     Shared,
     /// Markers of different functions are at the address: the linker folded the functions.
     Folded,

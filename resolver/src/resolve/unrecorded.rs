@@ -36,6 +36,8 @@ pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostic
                     column: 0,
                     anchored: false,
                     operands: None,
+                    run: 0,
+                    copies: 1,
                     origin: nearest.map_or(Origin::Line, |line| Origin::Nearest { line }),
                 }));
             }
