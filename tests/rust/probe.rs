@@ -6,15 +6,14 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-use std::collections::HashMap;
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::code::{Arch, Cost, Effect, Probe, probe};
 use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::uprobes::Uprobes;
 
 const TIMES: u64 = 101;
 
@@ -29,63 +28,6 @@ struct Test {
 enum Outcome {
     Computed(String),
     Killed(String),
-}
-
-/// The kernel's tracing directory, with probes of ours that are taken away in the end.
-struct Tracing {
-    at: PathBuf,
-    group: String,
-    _mounted: Option<Mount>,
-}
-
-struct Mount(tempfile::TempDir);
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0.path()).status();
-    }
-}
-
-impl Tracing {
-    /// `None` without the rights to it.
-    fn open() -> Option<Self> {
-        let group = format!("smark{}", std::process::id());
-        let at = PathBuf::from("/sys/kernel/tracing");
-        if fs::OpenOptions::new().append(true).open(at.join("uprobe_events")).is_ok() {
-            return Some(Self { at, group, _mounted: None });
-        }
-        let folder = tempfile::tempdir().ok()?;
-        let status = Command::new("mount").args(["-t", "tracefs", "tracefs"]).arg(folder.path()).output().ok()?.status;
-        let mount = Mount(folder);
-        let at = mount.0.path().to_owned();
-        let is_ours = status.success() && fs::OpenOptions::new().append(true).open(at.join("uprobe_events")).is_ok();
-        is_ours.then_some(Self { at, group, _mounted: Some(mount) })
-    }
-
-    fn write(&self, file: &str, text: &str) -> std::io::Result<()> {
-        fs::OpenOptions::new().append(true).open(self.at.join(file))?.write_all(text.as_bytes())
-    }
-
-    fn hits(&self) -> HashMap<String, u64> {
-        let profile = fs::read_to_string(self.at.join("uprobe_profile")).expect("the kernel's counts of hits");
-        let each = profile.lines().filter_map(|line| {
-            let mut fields = line.split_whitespace().skip(1);
-            Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
-        });
-        each.collect()
-    }
-}
-
-impl Drop for Tracing {
-    fn drop(&mut self) {
-        let _ = self.write(&format!("events/{}/enable", self.group), "0");
-        let events = fs::read_to_string(self.at.join("uprobe_events")).unwrap_or_default();
-        let ours = format!("p:{}/", self.group);
-        for event in events.lines().filter(|line| line.starts_with(&ours)) {
-            let name = event.split_whitespace().next().unwrap_or_default().replacen("p:", "-:", 1);
-            let _ = self.write("uprobe_events", &format!("{name}\n"));
-        }
-    }
 }
 
 fn is_recent() -> bool {
@@ -127,7 +69,7 @@ fn the_kernel_does_what_we_say_that_it_does() {
     if !is_recent() {
         return skipped("what uprobes do is not tested on a kernel before Linux 6.18");
     }
-    let Some(tracing) = Tracing::open() else {
+    let Some(uprobes) = Uprobes::open() else {
         return skipped("what uprobes do is not tested without the right to use tracefs");
     };
     let folder = tempfile::tempdir().expect("a folder");
@@ -140,13 +82,10 @@ fn the_kernel_does_what_we_say_that_it_does() {
     let tests = tests(&program);
     assert!(tests.len() > 300, "{} instructions", tests.len());
     let without: Vec<_> = (0..tests.len()).map(|index| outcome(&program, index).0).collect();
-    for (index, test) in tests.iter().enumerate() {
-        let event = format!("p:{}/t{index} {}:{:#x}\n", tracing.group, program.display(), test.offset);
-        tracing.write("uprobe_events", &event).unwrap_or_else(|error| panic!("{event}: {error}"));
-    }
-    tracing.write(&format!("events/{}/enable", tracing.group), "1").expect("the probes can be enabled");
+    let offsets: Vec<u64> = tests.iter().map(|test| test.offset).collect();
+    let placed = uprobes.place(&program, &offsets);
     let with: Vec<_> = (0..tests.len()).map(|index| outcome(&program, index)).collect();
-    let hits = tracing.hits();
+    let hits = placed.hits();
 
     let nop = tests.iter().position(|test| test.said.instruction == "nop").expect("a nop");
     let limit = with[nop].1 * 3;
@@ -158,7 +97,7 @@ fn the_kernel_does_what_we_say_that_it_does() {
             continue;
         }
         checked += 1;
-        let hits = hits.get(&format!("t{index}")).copied().unwrap_or_default();
+        let hits = hits[index];
         let (after, time) = &with[index];
         let is_same = *after == without[index];
         let is_right = match test.said.effect {

@@ -314,6 +314,18 @@ pub fn sites(image: &Path) -> Vec<Site> {
 /// A record has not the length that its size of addresses makes.
 #[must_use]
 pub fn site_bytes(image: &Path) -> Vec<Site<Vec<u8>>> {
+    let mut sites = site_records(image);
+    sites.sort();
+    sites
+}
+
+/// [`site_bytes`], in the order of the section.
+///
+/// # Panics
+///
+/// A record has not the length that its size of addresses makes.
+#[must_use]
+pub fn site_records(image: &Path) -> Vec<Site<Vec<u8>>> {
     // In a relocatable object as its relocations have it; `readelf` leaves others alone, also where --emit-relocs kept some.
     let strings = dump(image, ".debug.simple_marker.str", "--relocated-dump").unwrap_or_default();
     let records = dump(image, ".debug.simple_marker.2", "--relocated-dump").unwrap_or_default();
@@ -346,6 +358,5 @@ pub fn site_bytes(image: &Path) -> Vec<Site<Vec<u8>>> {
         rest = behind;
     }
     assert!(rest.is_empty(), "{rest:x?}");
-    sites.sort();
     sites
 }

@@ -6,16 +6,19 @@
 
 pub mod computer;
 pub mod differential;
+pub mod counted;
 pub mod dwarfdump;
 pub mod exactness;
 pub mod fixture;
 pub mod gdb;
+pub mod generator;
 pub mod header;
 pub mod image;
 pub mod listing;
 pub mod matrix;
 pub mod source;
 pub mod tools;
+pub mod uprobes;
 
 /// The Rust code of the README, compiled.
 #[cfg(doctest)]

@@ -1,0 +1,33 @@
+//! Numbers that look random and are the same each time: SplitMix64 (Steele, Lea, Flood 2014).
+
+/// A sequence of choices.
+pub(super) struct Choices(u64);
+
+impl Choices {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub(super) fn below(&mut self, bound: u32) -> u32 {
+        (self.next() % u64::from(bound)) as u32
+    }
+
+    /// True in `percent` of a hundred cases.
+    pub(super) fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of several, of which there is at least one.
+    pub(super) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len() as u32) as usize]
+    }
+}
