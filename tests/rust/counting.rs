@@ -25,9 +25,10 @@ use std::{fs, thread};
 
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::resolve::{Exactness, Place, Site, resolve};
+use simple_markers_tests::computer::Computer;
 use simple_markers_tests::counted::with_counters;
 use simple_markers_tests::fixture;
-use simple_markers_tests::gdb::{self, Next, Session, known_bytes};
+use simple_markers_tests::gdb::{Next, Session, known_bytes};
 use simple_markers_tests::generator::{Form, Program, ROUNDS, Shape, Variant};
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::matrix::{Markers, Toolchain};
@@ -251,7 +252,7 @@ impl Suite {
                 assert_eq!(said.trim(), result, "{name}: what the program computes under probes");
                 placed.hits()
             }
-            None => gdb::count(&image.path, &[&words], &addresses),
+            None => Session::start(Computer::Here, &image.path, &words).count(&addresses),
         };
         let mut measured = Measured { hits: addresses.into_iter().zip(hits).collect(), passed: HashMap::new() };
 
@@ -373,7 +374,7 @@ impl Suite {
         let pairs: Vec<_> =
             sites.iter().filter_map(|(marker, at, site)| Some((*marker, *at, best(site)?, *site))).collect();
         let both: BTreeSet<Vaddr> = pairs.iter().flat_map(|(_, at, best, _)| [*at, *best]).collect();
-        let session = Session::start(&image.path, &ROUNDS_OF_GDB.to_string());
+        let session = Session::start(Computer::Here, &image.path, &ROUNDS_OF_GDB.to_string());
         session.stop_at(&both.into_iter().collect::<Vec<_>>(), STOPS);
         type Values = Vec<Option<Result<(Vec<u8>, Vec<u8>), String>>>;
         let mut read: HashMap<(usize, bool), Vec<Values>> = HashMap::new();

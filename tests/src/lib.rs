@@ -5,8 +5,8 @@
 //! The tests themselves are in `rust/`; `ui/` has what the macro refuses, `c/` the sources for the header.
 
 pub mod computer;
-pub mod differential;
 pub mod counted;
+pub mod differential;
 pub mod dwarfdump;
 pub mod exactness;
 pub mod fixture;

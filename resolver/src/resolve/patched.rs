@@ -119,7 +119,8 @@ impl Patched {
         let flow = |range: &Range<u64>| {
             let size = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
             let part = Part { start: Vaddr(range.start), bytes: code.from(Vaddr(range.start))?.get(..size)? };
-            let function = Function { entry: part.start, parts: vec![part], others: Vec::new(), traps_return: true };
+            let (entry, others) = (part.start, Vec::new());
+            let function = Function { entry, parts: vec![part], others, pads_are_known: false, traps_return: true };
             Some(Flow::of(&function, &NoMemory, arch))
         };
         let from = Vaddr(range.start);

@@ -4,12 +4,10 @@
 //! gdb shares nothing with the resolver: it reads the debug information, unwinds and evaluates by itself. Where it is known to be wrong,
 //! or cannot say, is in [`Reason`], and each case has to prove itself.
 
-mod count;
 mod judge;
 mod session;
 mod tally;
 
-pub use count::count;
 pub use judge::{Judged, Reason, Scalar, judge, known_bytes};
 pub use session::{Answer, Leaf, Next, Scopes, Session, Stopped, Variable};
 pub use tally::Tally;
