@@ -9,6 +9,7 @@
 //! | debug information | [`dwarf`] | sections | names of functions that symbols do not name |
 //! | resolution | [`resolve`] | all of these | a [`resolve::Resolution`], a plain value with public fields |
 //! | choice | [`select`] | patterns | rows of a resolution |
+//! | check | [`mod@check`] | a resolution, a policy, a lock file | findings, and those as bytes |
 //! | report | [`report`] | a resolution | text or JSON |
 //! | explanation | [`verdicts`] | a code | what it means, an example, the mend |
 //!
@@ -47,6 +48,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod check;
 pub mod code;
 pub mod companions;
 pub mod demangle;

@@ -86,6 +86,14 @@ impl Selection {
         })
     }
 
+    /// Whether a marker of that name is meant wherever it is: not where modules or functions are asked for.
+    #[must_use]
+    pub fn matches_name(&self, name: &str) -> bool {
+        let is_name = |field: &Field| *field == Field::Name;
+        self.globs.iter().all(|(field, _)| is_name(field))
+            && (self.globs.is_empty() || self.globs.iter().any(|(_, glob)| glob.is_match(name)))
+    }
+
     /// The patterns that match none of `rows`, whatever the other patterns say.
     #[must_use]
     pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {

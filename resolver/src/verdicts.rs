@@ -15,6 +15,23 @@ pub const AMBIGUOUS: &str = "SM012";
 /// Code of an argument that is not what its conversion expects.
 pub const FORMAT_MISMATCH: &str = "SM040";
 
+/// Code of an argument of which nothing could be asked: there is no debug information for its site.
+pub const UNDESCRIBED: &str = "SM037";
+/// Code of a name that several markers of an image have.
+pub const DUPLICATE: &str = "SM050";
+/// Code of a marker, or an argument, that the lock file has and the program has not.
+pub const GONE: &str = "SM060";
+/// Code of a marker, or an argument, that the program has and the lock file has not.
+pub const NEW: &str = "SM061";
+/// Code of a marker that the lock file has by another name.
+pub const RENAMED: &str = "SM062";
+/// Code of an argument whose verdict is below the least that the lock file accepts.
+pub const WORSE: &str = "SM063";
+/// Code of an argument whose verdict is above the least that the lock file accepts.
+pub const BETTER: &str = "SM064";
+/// Code of a marker that has fewer sites than the lock file has of it.
+pub const FEWER: &str = "SM065";
+
 /// What there is to know of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
@@ -22,7 +39,8 @@ pub struct Explanation {
     pub code: &'static str,
     /// The word for it in reports.
     pub name: &'static str,
-    /// What it is said of: `survival` of a marker, `place` and `exactness` of a site, `arguments`, `format`.
+    /// What it is said of: `survival` of a marker, `place` and `exactness` of a site, `arguments`, `format`, `names`; `baseline` of what a
+    /// lock file has.
     pub group: &'static str,
     /// What it means.
     pub meaning: &'static str,
@@ -338,6 +356,19 @@ simple_mark(queue:load, \"%d\", queue->depth * 100 / limit);  /* a computation i
         mend: "Keep the argument, or put it into a variable and name that.",
     },
     Explanation {
+        code: UNDESCRIBED,
+        name: "undescribed",
+        group: "arguments",
+        meaning: "\
+Whether the argument can be read at the site is not known: there is no debug information for it, and the marker does not keep it.",
+        example: "\
+$ cc -O2 queue.c                      # without -g
+$ smark check a.out",
+        mend: "\
+Compile with `-g` (in a Cargo profile `debug = true`), or name the folder that has the debug information with `--debug-dir`. Or keep the
+argument, which is then known without debug information.",
+    },
+    Explanation {
         code: FORMAT_MISMATCH,
         name: "format mismatch",
         group: "format",
@@ -348,6 +379,81 @@ value by the format prints something else than the program means.",
 unsigned long sector = request->sector;
 simple_mark(queue:sector, \"sector %d\", sector);             /* 4 of its 8 bytes, and signed */",
         mend: "Write the conversion of the type, here `%lu`. With `-Wformat` the C compiler says so, in Rust it is a compile error.",
+    },
+    Explanation {
+        code: DUPLICATE,
+        name: "duplicate",
+        group: "names",
+        meaning: "\
+Several markers of the image have the same name: it is declared in several places of the source. Whoever puts a probe at the name gets
+all of them, with the arguments of one.",
+        example: "\
+simple_mark(queue:submit, \"request %d\", request);            /* queue.c:12 */
+simple_mark(queue:submit, \"flags %x\", flags);                /* queue.c:40 */",
+        mend: "Give each marker a name of its own: `queue:submit`, `queue:submit_flags`.",
+    },
+    Explanation {
+        code: GONE,
+        name: "gone",
+        group: "baseline",
+        meaning: "\
+The lock file has the marker, or an argument of it, and the program does not declare it any more: it was taken out of the source, or the
+code around it is not compiled.",
+        example: "\
+-    simple_mark(queue:drain, \"depth %d\", queue->depth);       /* and markers.lock still has queue:drain */",
+        mend: "Put the marker back, or say that it is meant with `smark check --lock markers.lock --update`.",
+    },
+    Explanation {
+        code: NEW,
+        name: "new",
+        group: "baseline",
+        meaning: "The program has the marker, or an argument of it, and the lock file does not.",
+        example: "\
++    simple_mark(queue:flush, \"depth %d\", queue->depth);       /* and markers.lock has no queue:flush */",
+        mend: "Take it up with `smark check --lock markers.lock --update`.",
+    },
+    Explanation {
+        code: RENAMED,
+        name: "renamed",
+        group: "baseline",
+        meaning: "\
+The program has no marker of that name any more, and a new one in the same file, with the same format and arguments. Scripts that name the
+old one find nothing.",
+        example: "\
+-    simple_mark(queue:submit, \"request %d\", request);
++    simple_mark(queue:accept, \"request %d\", request);",
+        mend: "Take the new name up with `smark check --lock markers.lock --update`, and into whatever uses the old one.",
+    },
+    Explanation {
+        code: WORSE,
+        name: "worse",
+        group: "baseline",
+        meaning: "\
+The verdict on an argument, at one of the marker's sites at least, is below the least that the lock file accepts for it. From best to
+worst: live and constant, partial, entry, lost, absent, unsupported, undescribed.",
+        example: "\
+args.tag = \"live\"        # in markers.lock; `tag` is lost since a change of the code, the compiler or its options",
+        mend: "What helps against the new verdict; or accept it with `smark check --lock markers.lock --update`.",
+    },
+    Explanation {
+        code: BETTER,
+        name: "better",
+        group: "baseline",
+        meaning: "The verdict on an argument, at all sites of the marker, is above the least that the lock file accepts for it.",
+        example: "\
+args.tag = \"lost\"        # in markers.lock; `tag` can be read by now",
+        mend: "Hold on to it with `smark check --lock markers.lock --update`.",
+    },
+    Explanation {
+        code: FEWER,
+        name: "fewer copies",
+        group: "baseline",
+        meaning: "\
+The marker has fewer sites in the program than the lock file asks for. The compiler inlines, unrolls and copies less than it did, which
+is no harm; or it removed some of the copies because they are never executed.",
+        example: "\
+sites = 3                # in markers.lock; two of the three callers that the function was inlined into are gone",
+        mend: "Look at the sites with `smark show`. Where nothing is missing accept it with `smark check --lock markers.lock --update`.",
     },
 ];
 
@@ -380,7 +486,7 @@ mod tests {
         {
             assert_eq!(name(exactness.code()), Some(exactness.as_str()));
         }
-        assert_eq!(EXPLANATIONS.iter().filter(|explanation| explanation.group == "arguments").count(), 7);
+        assert_eq!(EXPLANATIONS.iter().filter(|explanation| explanation.group == "arguments").count(), 8);
         assert_eq!(name("sm034"), Some("lost"));
         assert_eq!(name("SM999"), None);
     }
@@ -390,7 +496,8 @@ mod tests {
         assert!(EXPLANATIONS.iter().zip(EXPLANATIONS.iter().skip(1)).all(|(one, other)| one.code < other.code));
         for Explanation { code, name, group, meaning, example, mend } in EXPLANATIONS {
             assert_eq!((code.len(), code.starts_with("SM")), (5, true));
-            assert!(["survival", "place", "exactness", "arguments", "format"].contains(group), "{code}");
+            let groups = ["survival", "place", "exactness", "arguments", "format", "names", "baseline"];
+            assert!(groups.contains(group), "{code}");
             for text in [name, meaning, mend, example] {
                 assert!(!text.is_empty() && text.lines().all(|line| line.len() <= 150), "{code}");
             }

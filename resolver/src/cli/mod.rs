@@ -1,5 +1,6 @@
 //! The command line: what was asked for, and the exit status. The one place that opens files and prints errors.
 
+mod check;
 mod companions;
 mod compressed;
 #[cfg(feature = "debuginfod")]
@@ -51,6 +52,7 @@ enum Colour {
 enum Command {
     List(list::List),
     Show(show::Show),
+    Check(check::Check),
     Explain(explain::Explain),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -61,7 +63,7 @@ enum Command {
 enum Status {
     /// Everything was done.
     Done,
-    /// A pattern matches nothing.
+    /// A pattern matches nothing, or a check does not hold.
     NoMatch,
     /// A file could not be read, or not all of it.
     Unreadable,
@@ -84,6 +86,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match command {
         Command::List(list) => list.run(&console),
         Command::Show(show) => show.run(&console),
+        Command::Check(check) => check.run(&console),
         Command::Explain(explain) => explain.run(&console),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

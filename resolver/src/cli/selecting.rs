@@ -123,6 +123,16 @@ impl Selected {
         rows.iter().filter(|row| self.selection.matches(row)).cloned().collect()
     }
 
+    /// Whether markers of a name are meant, of which nothing else is known; none are where modules or functions are asked for.
+    pub(super) fn keeps_name(&self, name: &str) -> bool {
+        self.selection.matches_name(name)
+    }
+
+    /// Whether all markers are meant.
+    pub(super) fn is_all(&self) -> bool {
+        self.selection.is_empty()
+    }
+
     /// Whether a marker has a row among `chosen`; every marker is meant where there is no pattern.
     pub(super) fn keeps<'s>(&'s self, chosen: &[Row<'_>]) -> impl Fn(&Marker) -> bool + use<'s> {
         let ids: HashSet<u64> = chosen.iter().map(|row| row.marker.id).collect();

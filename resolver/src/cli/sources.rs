@@ -29,12 +29,17 @@ struct Source {
 impl Sources {
     /// The line that a marker was recorded with; `None` where its file is not at hand, or has no such line.
     pub(super) fn line(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<SourceLine> {
+        self.line_below(image, marker, 0)
+    }
+
+    /// A line so many below that; `None` as for the line itself.
+    pub(super) fn line_below(&mut self, image: &ResolvedImage, marker: &Marker, below: u32) -> Option<SourceLine> {
         if self.last.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
             self.last = Some((marker.file.to_string(), read(Path::new(&*marker.file))));
         }
         let (_, source) = self.last.as_ref()?;
         let source = source.as_ref()?;
-        let index = usize::try_from(marker.line.checked_sub(1)?).ok()?;
+        let index = usize::try_from(marker.line.checked_sub(1)?.checked_add(below)?).ok()?;
         let line = source.bytes.split(|byte| *byte == b'\n').nth(index)?;
         if line.len() > LONGEST {
             return None;

@@ -97,6 +97,14 @@ impl Instruction {
 }
 
 impl Flow {
+    /// Where the instruction starts that holds the byte at an address; `None` where no instruction of the function does.
+    #[must_use]
+    pub fn holding(&self, byte: Vaddr) -> Option<Vaddr> {
+        let after = self.instructions.partition_point(|it| it.at <= byte.0);
+        let it = self.instructions.get(after.checked_sub(1)?)?;
+        (byte.0 < it.end()).then_some(Vaddr(it.at))
+    }
+
     /// Decodes a function and settles its jump tables. Takes time in proportion to the code.
     #[must_use]
     pub fn of(function: &Function<'_>, memory: &dyn Memory, arch: Arch) -> Self {

@@ -161,9 +161,21 @@ pub(super) struct Functions {
     inside: HashMap<usize, OnceLock<Inside>>,
     declared: OnceLock<BTreeMap<SourcePath, OfFile>>,
     by_origin: OnceLock<HashMap<Die, Vec<usize>>>,
+    /// The instances whose code the linker dropped, by what they complete: `fate` fills it.
+    pub(super) dropped: OnceLock<HashMap<Die, Vec<usize>>>,
 }
 
 impl Functions {
+    /// All nodes, in the order of their entries.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Whether any parameter or variable is described.
+    pub(super) fn has_variables(&self) -> bool {
+        !self.variables.is_empty()
+    }
+
     pub(super) fn node(&self, index: usize) -> Option<&Node> {
         self.nodes.get(index)
     }
@@ -340,6 +352,7 @@ impl<'s> DebugInfo<'s> {
             inside,
             declared: OnceLock::new(),
             by_origin: OnceLock::new(),
+            dropped: OnceLock::new(),
         })
     }
 

@@ -7,6 +7,7 @@ mod describe;
 mod entries;
 mod entry_value;
 mod expression;
+mod fate;
 pub(crate) mod files;
 mod frame;
 mod functions;
@@ -34,6 +35,7 @@ mod units;
 mod variable;
 mod variants;
 
+pub(crate) use fate::{LineFate, State};
 pub use frame::Frame;
 pub use location_list::Described;
 pub use names::Lookup;

@@ -165,7 +165,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// What a unit is a skeleton of; `None` where it is none.
-    fn skeleton(&self, index: usize) -> Option<SplitUnit> {
+    pub(super) fn skeleton(&self, index: usize) -> Option<SplitUnit> {
         let unit = self.own_unit(index).ok()?;
         let id = unit.dwo_id?.0;
         let name = tables::text(&self.dwarf, unit, unit.dwo_name().ok()??).ok()?;

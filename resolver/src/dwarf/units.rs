@@ -465,6 +465,11 @@ impl<'s> DebugInfo<'s> {
         importers
     }
 
+    /// Whether a unit imports others: what dwz made of what several have in common.
+    pub(super) fn imports(&self, unit: usize) -> Result<bool, Error> {
+        Ok(!self.leading(unit, dw::DW_TAG_imported_unit)?.is_empty())
+    }
+
     /// The first entries below the root of a unit, as far as they have a tag.
     fn leading(&self, index: usize, tag: DwTag) -> Result<Vec<Die>, Error> {
         let unit = self.own_unit(index)?;

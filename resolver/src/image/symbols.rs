@@ -4,10 +4,10 @@
 //! one address the one with a size, then global before weak before local, then the first in the table.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use object::read::elf::{ElfFile, FileHeader, Sym as _};
-use object::{Endianness, SectionIndex, SymbolIndex, elf};
+use object::{Endianness, Object as _, ObjectSymbol as _, SectionIndex, SymbolIndex, elf};
 
 use super::Image;
 use crate::ranges::RangeMap;
@@ -54,6 +54,21 @@ impl<'data> Symbols<'data> {
     #[must_use]
     pub fn variables(image: &Image<'data>) -> Self {
         Self::of(image, |kind, _| kind == elf::STT_OBJECT)
+    }
+
+    /// The addresses of the functions of some names, mangled; of several of one name the first in the table. Whichever symbol is best at an
+    /// address, all of them are looked at: where a linker made one of two functions, both names stand at its address.
+    #[must_use]
+    pub fn functions_named<'n>(image: &Image<'data>, names: &HashSet<&'n [u8]>) -> HashMap<&'n [u8], u64> {
+        let longest = names.iter().map(|name| name.len()).max().unwrap_or(0).min(WINDOW);
+        let mut found = HashMap::new();
+        for symbol in image.elf.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text) {
+            let (Ok(bytes), Some(_)) = (symbol.name_bytes(), symbol.section_index()) else { continue };
+            if let Some(name) = Some(bytes).filter(|name| name.len() <= longest).and_then(|name| names.get(name)) {
+                found.entry(*name).or_insert(symbol.address());
+            }
+        }
+        found
     }
 
     fn of(image: &Image<'data>, is_meant: impl Fn(u8, bool) -> bool) -> Self {

@@ -3,9 +3,9 @@
 pub mod json;
 pub mod list;
 pub mod show;
-mod style;
+pub(crate) mod style;
 mod verbose;
-mod words;
+pub(crate) mod words;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

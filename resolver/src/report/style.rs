@@ -7,29 +7,29 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Column heads.
-pub(super) const HEAD: Style = Style::new().underline();
+pub(crate) const HEAD: Style = Style::new().underline();
 /// Names of markers.
-pub(super) const NAME: Style = Style::new().bold();
+pub(crate) const NAME: Style = Style::new().bold();
 /// What says that a marker is not there.
-pub(super) const GONE: Style = AnsiColor::Red.on_default();
+pub(crate) const GONE: Style = AnsiColor::Red.on_default();
 /// What says that we do not know.
-pub(super) const UNKNOWN: Style = AnsiColor::Yellow.on_default();
+pub(crate) const UNKNOWN: Style = AnsiColor::Yellow.on_default();
 /// What says that something can be read.
-pub(super) const READABLE: Style = AnsiColor::Green.on_default();
+pub(crate) const READABLE: Style = AnsiColor::Green.on_default();
 /// What is there to be looked up, not read.
-pub(super) const QUIET: Style = Style::new().dimmed();
+pub(crate) const QUIET: Style = Style::new().dimmed();
 /// Arguments.
-pub(super) const ARGUMENT: Style = AnsiColor::Cyan.on_default();
+pub(crate) const ARGUMENT: Style = AnsiColor::Cyan.on_default();
 /// Everything else.
-pub(super) const PLAIN: Style = Style::new();
+pub(crate) const PLAIN: Style = Style::new();
 
 /// Columns that a cell takes.
-pub(super) fn width(cell: &str) -> usize {
+pub(crate) fn width(cell: &str) -> usize {
     cell.width()
 }
 
 /// Writes a cell in a style; then, outside of the style, spaces up to `columns`.
-pub(super) fn cell(out: &mut dyn Write, colour: bool, style: Style, cell: &str, columns: usize) -> io::Result<()> {
+pub(crate) fn cell(out: &mut dyn Write, colour: bool, style: Style, cell: &str, columns: usize) -> io::Result<()> {
     if colour && style != PLAIN && !cell.is_empty() {
         write!(out, "{style}{cell}{style:#}")?;
     } else {
@@ -40,7 +40,7 @@ pub(super) fn cell(out: &mut dyn Write, colour: bool, style: Style, cell: &str, 
 }
 
 /// `cell` cut to `columns`, its end an ellipsis where something is missing.
-pub(super) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
+pub(crate) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
     if width(cell) <= columns {
         return Cow::Borrowed(cell);
     }
@@ -58,7 +58,7 @@ pub(super) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
 }
 
 /// `text` in lines of at most `columns`, parted at spaces; a word that is wider stands alone. `None`: one line.
-pub(super) fn wrap(text: &str, columns: Option<usize>) -> Vec<&str> {
+pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<&str> {
     let Some(columns) = columns.filter(|columns| width(text) > *columns) else { return vec![text] };
     let mut lines = Vec::new();
     let mut rest = text;

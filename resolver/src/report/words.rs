@@ -66,7 +66,7 @@ pub(super) fn remarks(site: &Site) -> Vec<String> {
 }
 
 /// A way to a site: how, from where, and on which line.
-pub(super) fn way_in(way: &WayIn) -> String {
+pub(crate) fn way_in(way: &WayIn) -> String {
     let how = match way.kind {
         "entry" => "entered there",
         "fall_through" => "falls through",
@@ -100,7 +100,7 @@ pub(super) fn probe(probe: &ProbeVerdict) -> (Style, String) {
 }
 
 /// Each inlined function of a site, innermost first, and `into` which function it was inlined, and where the call stood.
-pub(super) fn inlined(site: &Site) -> Vec<(String, String)> {
+pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
     let outer = site.inlined.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([site.function.as_ref()]);
     let sentence = |(inlined, outer): (&Inlined, Option<&Arc<str>>)| {
         let into = outer.map_or_else(|| "a function without a name".into(), |outer| shown(outer));

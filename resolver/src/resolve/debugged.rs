@@ -9,10 +9,10 @@ use super::by_line::{LineProblem, LineSites};
 use super::instructions::Instructions;
 use super::join::Pc;
 use super::names::AddressNames;
-use super::{Argument, DeclaredArgument, Inlined, Verdict};
+use super::{Argument, DeclaredArgument, Ended, Inlined, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
-use crate::dwarf::{DebugInfo, Die, Doubt, Frame, Scope};
+use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineFate, Scope};
 use crate::image::{Image, Layout};
 use object::SectionIndex;
 
@@ -98,6 +98,7 @@ impl<'d, 's> Debugged<'d, 's> {
         };
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
         for argument in &mut args {
+            argument.ended = self.ended(argument, pc, instance, instructions);
             for range in &mut argument.ranges {
                 *range = self.place(range.start)..self.place(range.end);
             }
@@ -110,6 +111,39 @@ impl<'d, 's> Debugged<'d, 's> {
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,
         })
+    }
+
+    /// Where a lost argument was last described before a site, and what ended that.
+    fn ended(
+        &self,
+        argument: &Argument,
+        pc: Vaddr,
+        instance: Option<Die>,
+        instructions: Option<&Instructions<'_, '_, '_, '_>>,
+    ) -> Option<Ended> {
+        if argument.verdict != Some(Verdict::Lost) {
+            return None;
+        }
+        let ranges = argument.ranges.iter().filter(|range| range.start < range.end && range.end <= pc.0);
+        let end = ranges.map(|range| range.end).max()?;
+        // GCC ends what a call overwrites within the call instruction.
+        let by =
+            instructions.zip(instance).and_then(|(code, instance)| code.holding(instance, Vaddr(end.checked_sub(1)?)));
+        let (at, instruction) = by.unzip();
+        let (file, line) = at.and_then(|at| self.debug.line_at(at)).unzip();
+        Some(Ended { distance: pc.0.saturating_sub(end), instruction, file, line })
+    }
+
+    /// What became of the function that a line is in; `None` where the debug information does not say.
+    pub(super) fn fate(&self, file: &str, line: u32) -> Result<Option<LineFate>, Error> {
+        self.debug.allow(STEPS);
+        self.debug.fate_of_line(file, line)
+    }
+
+    /// The name of the function that starts at an address; `None` where none does.
+    pub(super) fn function_starting_at(&self, address: Vaddr) -> Option<Arc<str>> {
+        self.debug.allow(STEPS);
+        self.debug.function_starting_at(address).ok().flatten()
     }
 
     /// The function out of line that holds a place; `None` where the debug information describes none.

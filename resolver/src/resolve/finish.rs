@@ -13,7 +13,10 @@ use super::functions::Named;
 use super::instructions::{Asked, FOLDED, Instructions, Probed};
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::texts::TextId;
-use super::{Argument, DeclaredArgument, Described, Exactness, Marker, Place, Site, Survival, describe, kept};
+use super::{
+    Argument, DeclaredArgument, Described, Exactness, Fate, LineProblem, Marker, Place, Site, Survival, describe, kept,
+    unrecorded,
+};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::dwarf::Die;
@@ -57,6 +60,14 @@ pub(super) fn markers(
 
 /// What the debug information says of a site, and what its instructions say.
 type Found = (Result<Surroundings, Error>, Probed);
+
+/// What is said of a marker that the line table has no place for.
+fn unplaced(problem: LineProblem) -> Fate {
+    match problem {
+        LineProblem::SeveralFiles(files) => Fate::Ambiguous { files },
+        problem => Fate::Unresolved { why: unrecorded::why(&problem).into() },
+    }
+}
 
 /// Whether the place of a site is in its function.
 fn is_inside(probed: &Probed) -> bool {
@@ -193,6 +204,7 @@ impl Finish<'_, '_, '_> {
             declared: raw.declared,
             survival,
             sites,
+            fate: raw.problem.map(unplaced),
         }
     }
 

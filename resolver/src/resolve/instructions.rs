@@ -107,6 +107,15 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         decoded.hidden.is_none() && verdict.exactness == code::Exactness::Exact(Why::Entry)
     }
 
+    /// The instruction of a function that holds the byte at an address: where it starts, and as objdump writes it; `None` where the
+    /// function could not be decoded.
+    pub(super) fn holding(&self, function: Die, byte: Vaddr) -> Option<(Vaddr, Arc<str>)> {
+        let cell = self.decoded(Key::Described(function));
+        let at = cell.get()?.as_ref().ok()?.flow.holding(byte)?;
+        let text = code::probe(self.arch, at, self.code.from(at)?).instruction;
+        (text != "(bad)").then(|| (at, text.into()))
+    }
+
     /// What there is to say of a site.
     pub(super) fn site(&self, asked: &Asked<'_>) -> Probed {
         let Some(pc) = self.address(asked.pc) else { return Probed::default() };

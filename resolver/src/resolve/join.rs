@@ -8,9 +8,9 @@ use simple_markers_record::site::{Site, Sites};
 use simple_markers_record::strings::Strings;
 use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
-use super::Origin;
 use super::diagnostics::Diagnostics;
 use super::texts::{TextId, Texts};
+use super::{LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
 use crate::image::{Contents, Image, Layout, Relocated, Target};
@@ -51,6 +51,8 @@ pub(super) struct RawMarker {
     pub(super) args: TextId,
     pub(super) declared: bool,
     pub(super) sites: Vec<RawSite>,
+    /// Why the line table has no site for it, where it was asked.
+    pub(super) problem: Option<LineProblem>,
 }
 
 /// The marker sections of an image, loaded.
@@ -175,7 +177,8 @@ impl<'a> Join<'a> {
         };
         let (name, file) = (intern(declaration.name)?, intern(declaration.file)?);
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
-        let marker = RawMarker { name, file, line: declaration.line, format, args, declared: true, sites: Vec::new() };
+        let (line, sites) = (declaration.line, Vec::new());
+        let marker = RawMarker { name, file, line, format, args, declared: true, sites, problem: None };
         self.marker(marker);
         Ok(())
     }
@@ -214,7 +217,8 @@ impl<'a> Join<'a> {
             copies: 1,
             origin: Origin::Record,
         };
-        let marker = RawMarker { name, file, line: site.line, format, args, declared: false, sites: Vec::new() };
+        let (line, sites) = (site.line, Vec::new());
+        let marker = RawMarker { name, file, line, format, args, declared: false, sites, problem: None };
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);
         }

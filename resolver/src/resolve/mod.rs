@@ -10,6 +10,7 @@ mod cold;
 mod debugged;
 mod description;
 mod diagnostics;
+mod fates;
 mod files;
 mod finish;
 mod format_check;
@@ -198,8 +199,11 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, compan
     };
     let named = functions::name(files.named(), &mut joined, debug, &mut diagnostics);
     let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
-    let markers =
+    let mut markers =
         finish::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
+    if let Some(debug) = in_full {
+        fates::find(&mut markers, debug, files.named());
+    }
     if let Some(loaded) = source.get() {
         loaded.errors.iter().for_each(|error| diagnostics.error(error));
     }

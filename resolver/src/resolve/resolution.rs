@@ -143,6 +143,63 @@ pub struct Marker {
     pub survival: Option<Survival>,
     /// Live ones by address, then dead ones.
     pub sites: Vec<Site>,
+    /// What became of a marker that has no live site, as far as it is known; `None` for others, and where nothing is.
+    pub fate: Option<Fate>,
+}
+
+/// What became of a marker that has no live site: what is known, nothing that is only likely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its function is in the image, with code on lines before and behind the marker's: the compiler removed what is between.
+    DeadBranch {
+        /// The function.
+        function: Arc<str>,
+        /// The nearest line with code of the function that is before the marker, or its declaration.
+        before: u32,
+        /// The nearest that is behind.
+        behind: u32,
+    },
+    /// The function that is declared last before it has code on lines before it only: the marker was in a part at its end that the compiler
+    /// removed, or in a function that was never compiled to code.
+    BehindCode {
+        /// The function.
+        function: Arc<str>,
+        /// The last line of its code.
+        last: u32,
+    },
+    /// The function that is declared last before it has no code: it was never used, or only where it came to nothing.
+    NoCode {
+        /// The function.
+        function: Arc<str>,
+    },
+    /// No function is described that is declared in its file before it: its own was never compiled to code.
+    NotCompiled,
+    /// Its function was compiled, and the linker dropped all copies of it.
+    Dropped {
+        /// The function.
+        function: Arc<str>,
+        /// The functions that it was inlined into, which were dropped with it.
+        into: Vec<Arc<str>>,
+    },
+    /// Its function has the same code as another one, and the linker kept that one for both.
+    Folded {
+        /// The function.
+        function: Arc<str>,
+        /// The one that was kept; `None` where debug information names none.
+        into: Option<Arc<str>>,
+        /// Where that is.
+        address: Vaddr,
+    },
+    /// It has no site record, and the line table has no place for it.
+    Unresolved {
+        /// Why.
+        why: Arc<str>,
+    },
+    /// It has no site record, and several files may be its own.
+    Ambiguous {
+        /// The files.
+        files: Vec<Arc<str>>,
+    },
 }
 
 /// An argument as a marker declares it.
@@ -333,6 +390,21 @@ pub struct Argument {
     pub ranges: Vec<Range<u64>>,
     /// What is wrong with its conversion for a value of that type; `None` where nothing is.
     pub mismatch: Option<Arc<str>>,
+    /// Where a lost one was last described before the site; `None` where it was not, and for others.
+    pub ended: Option<Ended>,
+}
+
+/// The end of the last place of a variable before a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How many bytes before the site; 0 where it ends right there.
+    pub distance: u64,
+    /// The instruction that ends it, as objdump writes it; `None` where the instructions are not known.
+    pub instruction: Option<Arc<str>>,
+    /// The source file of that instruction; `None` where the debug information does not say.
+    pub file: Option<Arc<str>>,
+    /// Its source line, from 1.
+    pub line: Option<u32>,
 }
 
 impl Argument {
@@ -354,6 +426,7 @@ impl Argument {
             why: None,
             ranges: Vec::new(),
             mismatch: None,
+            ended: None,
         }
     }
 }

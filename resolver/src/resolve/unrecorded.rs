@@ -29,6 +29,7 @@ pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostic
                     let (name, file) = (texts.text(marker.name), texts.text(marker.file));
                     let message = format!("{name} ({file}:{}): {}", marker.line, why(&problem));
                     diagnostics.note(DECLARATIONS, message);
+                    marker.problem = Some(problem);
                 }
                 marker.sites.extend(found.sites.into_iter().map(|(pc, nearest)| RawSite {
                     offset: 0,
@@ -46,7 +47,8 @@ pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostic
     }
 }
 
-fn why(problem: &LineProblem) -> String {
+/// Why a line has no site, in words.
+pub(super) fn why(problem: &LineProblem) -> String {
     match problem {
         LineProblem::NoSuchFile => "no line table names its file".to_owned(),
         LineProblem::SeveralFiles(files) => {

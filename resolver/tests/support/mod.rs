@@ -422,6 +422,7 @@ pub(crate) fn everything() -> Resolution {
         declared: true,
         survival: Some(Survival::Live),
         sites: Vec::new(),
+        fate: None,
     };
     let inlined = vec![
         Inlined { function: "submit".into(), call_file: Some("queue.c".into()), call_line: Some(40) },

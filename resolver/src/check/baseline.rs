@@ -1,0 +1,363 @@
+//! A program against a lock file: markers that are gone, new or renamed, arguments that got worse or better, copies that are missing; and
+//! what the lock file accepts and excepts.
+//!
+//! The lock file has no lines, so that it does not change where code moves. Of a marker that is gone and one that is new in the same file, with
+//! the same format and arguments, and no third one like them, it is said that it was renamed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::findings::{finding, live};
+use super::lock::{Least, Locked, Section};
+use super::{Check, Checked, Exception, Finding, Lock, Profile, Report, Severity, mends, relative};
+use crate::resolve::Marker;
+use crate::verdicts::{BETTER, FEWER, GONE, NEW, RENAMED, WORSE};
+
+/// A marker as it was found, in all images of a target that have it.
+#[derive(Clone, Debug)]
+pub(super) struct Observed {
+    pub(super) name: Arc<str>,
+    pub(super) file: Arc<str>,
+    pub(super) format: Arc<str>,
+    /// The least number of live sites in an image.
+    pub(super) sites: u64,
+    /// The worst verdict on each argument, and the marker that has it; of a marker without a live site the arguments alone.
+    pub(super) args: Vec<ObservedArgument>,
+    /// The image and marker that has the fewest sites.
+    index: (usize, usize),
+}
+
+/// The text of an argument, the worst verdict on it, and the image and marker that has it.
+pub(super) type ObservedArgument = (Arc<str>, Option<Least>, (usize, usize));
+/// What was found, by name and file.
+type ByName = BTreeMap<(Arc<str>, Arc<str>), Observed>;
+
+/// What was found in the images of each target.
+pub(super) fn observe(check: &Check<'_>, profile: &Profile) -> BTreeMap<String, Vec<Observed>> {
+    let mut by_target: BTreeMap<String, ByName> = BTreeMap::new();
+    for (of, image) in check.resolution.images.iter().enumerate().filter(|(_, image)| !image.markers.is_empty()) {
+        let observed = by_target.entry(profile.target(image).to_owned()).or_default();
+        for (index, marker) in image.markers.iter().enumerate() {
+            let new = observe_marker(marker, (of, index), check.root);
+            match observed.entry((Arc::clone(&new.name), Arc::clone(&new.file))) {
+                std::collections::btree_map::Entry::Vacant(entry) => {
+                    entry.insert(new);
+                }
+                std::collections::btree_map::Entry::Occupied(mut entry) => entry.get_mut().merge(new),
+            }
+        }
+    }
+    by_target.into_iter().map(|(target, observed)| (target, observed.into_values().collect())).collect()
+}
+
+fn observe_marker(marker: &Marker, index: (usize, usize), root: Option<&str>) -> Observed {
+    let mut args: Vec<ObservedArgument> = Vec::new();
+    for (number, declared) in marker.args.iter().enumerate() {
+        let verdicts = live(marker).filter_map(|site| site.args.get(number)).map(|argument| argument.verdict);
+        let worst = verdicts.map(Least::new).max_by_key(|least| least.rank());
+        add_argument(&mut args, (Arc::clone(&declared.text), worst, index));
+    }
+    Observed {
+        name: Arc::clone(&marker.name),
+        file: relative(&marker.file, root),
+        format: Arc::clone(&marker.format),
+        sites: live(marker).count() as u64,
+        args,
+        index,
+    }
+}
+
+/// Adds a verdict on an argument. Of two on one argument the worse counts.
+fn add_argument(args: &mut Vec<ObservedArgument>, new: ObservedArgument) {
+    let rank = |least: Option<Least>| least.map(Least::rank);
+    match args.iter_mut().find(|(text, _, _)| *text == new.0) {
+        Some(known) if rank(new.1) > rank(known.1) => *known = new,
+        Some(_) => {}
+        None => args.push(new),
+    }
+}
+
+impl Observed {
+    fn merge(&mut self, other: Self) {
+        if other.sites < self.sites {
+            (self.sites, self.index) = (other.sites, other.index);
+        }
+        for argument in other.args {
+            add_argument(&mut self.args, argument);
+        }
+    }
+
+    fn has_same_text(&self, locked: &Locked) -> bool {
+        let args = locked.args.as_deref().unwrap_or_default();
+        locked.file.as_deref() == Some(&*self.file)
+            && locked.format.as_deref() == Some(&*self.format)
+            && args.len() == self.args.len()
+            && self.args.iter().all(|(text, _, _)| args.iter().any(|(locked, _)| **locked == **text))
+    }
+}
+
+/// Which marker of a lock file is which of the program: for each observed one the index of the locked one, and whether it was renamed.
+pub(super) fn pair(observed: &[Observed], locked: &[Locked]) -> Vec<Option<(usize, bool)>> {
+    let mut pairs: Vec<Option<(usize, bool)>> = vec![None; observed.len()];
+    let mut taken: HashSet<usize> = HashSet::new();
+    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, locked) in locked.iter().enumerate() {
+        by_name.entry(&locked.name).or_default().push(index);
+    }
+    // By name and file, then by name where the file was moved.
+    for needs_file in [true, false] {
+        for (observed, pair) in observed.iter().zip(&mut pairs).filter(|(_, pair)| pair.is_none()) {
+            let candidates = by_name.get(&*observed.name).map_or(&[][..], Vec::as_slice);
+            let is_it = |index: &&usize| {
+                !taken.contains(*index)
+                    && locked.get(**index).is_some_and(|locked| {
+                        !needs_file || locked.file.as_deref().is_none_or(|file| *file == *observed.file)
+                    })
+            };
+            if let Some(&index) = candidates.iter().find(is_it) {
+                taken.insert(index);
+                *pair = Some((index, false));
+            }
+        }
+    }
+    type Text<'a> = (&'a str, &'a str, Vec<&'a str>);
+    let mut gone: BTreeMap<Text<'_>, Vec<usize>> = BTreeMap::new();
+    for (index, locked) in locked.iter().enumerate().filter(|(index, locked)| !taken.contains(index) && !locked.gone) {
+        if let (Some(file), Some(format)) = (&locked.file, &locked.format) {
+            let mut args: Vec<&str> = locked.args.iter().flatten().map(|(text, _)| &**text).collect();
+            args.sort_unstable();
+            gone.entry((file, format, args)).or_default().push(index);
+        }
+    }
+    let mut new: BTreeMap<Text<'_>, Vec<usize>> = BTreeMap::new();
+    for (index, observed) in observed.iter().enumerate().filter(|(index, _)| matches!(pairs.get(*index), Some(None))) {
+        let mut args: Vec<&str> = observed.args.iter().map(|(text, _, _)| &**text).collect();
+        args.sort_unstable();
+        new.entry((&observed.file, &observed.format, args)).or_default().push(index);
+    }
+    for (text, new) in new {
+        if let (&[new], Some(&[gone])) = (new.as_slice(), gone.get(&text).map(Vec::as_slice)) {
+            let has_same_text =
+                observed.get(new).zip(locked.get(gone)).is_some_and(|(new, gone)| new.has_same_text(gone));
+            if let (Some(pair), true) = (pairs.get_mut(new), has_same_text) {
+                *pair = Some((gone, true));
+            }
+        }
+    }
+    pairs
+}
+
+/// Adds what differs from a lock file, and marks what it accepts and excepts.
+pub(super) fn compare(check: &Check<'_>, lock: &Lock, profile: &Profile, report: &mut Report) {
+    for (target, observed) in observe(check, profile) {
+        let Some(section) = lock.section(&profile.name, &target) else { continue };
+        let pairs = pair(&observed, &section.markers);
+        let of = Compared { check, profile, target: &target, section };
+        of.compare(&observed, &pairs, report);
+        of.except(&observed, &pairs, report);
+    }
+}
+
+struct Compared<'a> {
+    check: &'a Check<'a>,
+    profile: &'a Profile,
+    target: &'a str,
+    section: &'a Section,
+}
+
+impl Compared<'_> {
+    fn checked<'r>(&self, report: &'r Report, index: (usize, usize)) -> Option<(&'r Checked, Option<u32>)> {
+        // The markers stand in the order of their indices.
+        let at = report.markers.binary_search_by_key(&index, |checked| checked.index).ok()?;
+        let column = self.check.resolution.images.get(index.0)?.markers.get(index.1)?.column;
+        Some((report.markers.get(at)?, column))
+    }
+
+    fn compare(&self, observed: &[Observed], pairs: &[Option<(usize, bool)>], report: &mut Report) {
+        let mut findings = Vec::new();
+        for (observed, pair) in observed.iter().zip(pairs) {
+            let Some((checked, column)) = self.checked(report, observed.index) else { continue };
+            let of = |code| finding(checked, column, code);
+            let name = &observed.name;
+            let locked = pair.and_then(|(index, renamed)| Some((self.section.markers.get(index)?, renamed)));
+            let (locked, renamed) = match locked {
+                Some((locked, renamed)) if !locked.gone => (locked, renamed),
+                _ => {
+                    findings.push(Finding {
+                        message: format!("{name} is new: the lock file does not have it"),
+                        expected: "the markers of the lock file".to_owned(),
+                        found: "a marker that it does not have".to_owned(),
+                        ..of(NEW)
+                    });
+                    continue;
+                }
+            };
+            if renamed {
+                findings.push(Finding {
+                    message: format!("{} is called {name} by now", locked.name),
+                    expected: format!("`{}`", locked.name),
+                    found: format!("`{name}`, in the same file, with the same format and arguments"),
+                    ..of(RENAMED)
+                });
+            }
+            if let Some(least) = locked.sites.filter(|least| observed.sites < *least) {
+                let causes = self.functions(observed.index);
+                findings.push(Finding {
+                    message: format!("{name} has {} of {least} copies", copies(observed.sites)),
+                    expected: format!("{least} sites at least"),
+                    found: copies(observed.sites),
+                    causes,
+                    ..of(FEWER)
+                });
+            }
+            self.compare_arguments(observed, locked, report, &mut findings);
+        }
+        let paired: HashSet<usize> = pairs.iter().flatten().map(|(index, _)| *index).collect();
+        for (index, locked) in self.section.markers.iter().enumerate() {
+            if paired.contains(&index) || locked.gone || !(self.check.keep_name)(&locked.name) {
+                continue;
+            }
+            findings.push(Finding {
+                code: GONE,
+                severity: Severity::Warn,
+                marker: locked.name.as_str().into(),
+                file: locked.file.as_deref().unwrap_or_default().into(),
+                line: None,
+                column: None,
+                image: None,
+                index: None,
+                argument: None,
+                sites: None,
+                functions: Vec::new(),
+                message: format!("{} is gone: the program does not declare it any more", locked.name),
+                expected: format!("a marker `{}`", locked.name),
+                found: "none of this name, and no other one that is new with its file, format and arguments".to_owned(),
+                causes: Vec::new(),
+                help: mends::mend(GONE, "", None),
+                exception: None,
+            });
+        }
+        report.findings.append(&mut findings);
+    }
+
+    fn compare_arguments(&self, observed: &Observed, locked: &Locked, report: &Report, findings: &mut Vec<Finding>) {
+        let (Some(args), name) = (&locked.args, &observed.name) else { return };
+        for (text, least, index) in &observed.args {
+            let Some((checked, column)) = self.checked(report, *index) else { continue };
+            let of = |code| Finding { argument: Some(Arc::clone(text)), ..finding(checked, column, code) };
+            let accepted = args.iter().find(|(locked, _)| **locked == **text).map(|(_, least)| *least);
+            match (accepted, least) {
+                (None, _) => findings.push(Finding {
+                    message: format!("`{text}` is a new argument of {name}"),
+                    expected: "the arguments of the lock file".to_owned(),
+                    found: "one that it does not have".to_owned(),
+                    ..of(NEW)
+                }),
+                (Some(accepted), Some(least)) if least.rank() > accepted.rank() => findings.push(Finding {
+                    message: format!(
+                        "`{text}` of {name} got worse: {} in place of {}",
+                        least.as_str(),
+                        accepted.as_str()
+                    ),
+                    expected: format!("{} at least", accepted.as_str()),
+                    found: least.as_str().to_owned(),
+                    help: mends::mend(least.code(), &observed.file, Some(text)),
+                    ..of(WORSE)
+                }),
+                (Some(accepted), Some(least)) if least.rank() < accepted.rank() => findings.push(Finding {
+                    message: format!(
+                        "`{text}` of {name} got better: {} in place of {}",
+                        least.as_str(),
+                        accepted.as_str()
+                    ),
+                    expected: accepted.as_str().to_owned(),
+                    found: least.as_str().to_owned(),
+                    ..of(BETTER)
+                }),
+                _ => {}
+            }
+        }
+        let Some((checked, column)) = self.checked(report, observed.index) else { return };
+        for (text, _) in args.iter().filter(|(locked, _)| !observed.args.iter().any(|(text, _, _)| **text == **locked))
+        {
+            findings.push(Finding {
+                argument: Some(text.as_str().into()),
+                message: format!("`{text}` is no argument of {name} any more"),
+                expected: format!("an argument `{text}`"),
+                found: "none of this name".to_owned(),
+                ..finding(checked, column, GONE)
+            });
+        }
+    }
+
+    /// Where the sites of a marker are.
+    fn functions(&self, index: (usize, usize)) -> Vec<String> {
+        let marker = self.check.resolution.images.get(index.0).and_then(|image| image.markers.get(index.1));
+        let mut by_function: BTreeMap<&str, usize> = BTreeMap::new();
+        for site in marker.into_iter().flat_map(live) {
+            *by_function.entry(site.function.as_deref().unwrap_or("a function without a name")).or_default() += 1;
+        }
+        by_function
+            .iter()
+            .take(6)
+            .map(|(function, count)| format!("{} in `{function}`", copies(*count as u64)))
+            .collect()
+    }
+
+    /// Marks what the section accepts and excepts, and tells of exceptions that do not apply.
+    fn except(&self, observed: &[Observed], pairs: &[Option<(usize, bool)>], report: &mut Report) {
+        let mut by_name: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for (observed, pair) in observed.iter().zip(pairs) {
+            by_name.extend(pair.map(|(index, _)| ((&*observed.name, &*observed.file), index)));
+        }
+        let mut used: HashSet<usize> = HashSet::new();
+        for finding in &mut report.findings {
+            let images = &self.check.resolution.images;
+            let target = finding.index.and_then(|(image, _)| Some(self.profile.target(images.get(image)?)));
+            if target.is_some_and(|target| target != self.target) {
+                continue;
+            }
+            let index = match finding.index {
+                Some(_) => by_name.get(&(&*finding.marker, &*finding.file)).copied(),
+                None => self.section.markers.iter().position(|locked| *locked.name == *finding.marker),
+            };
+            let Some(locked) = index.and_then(|index| self.section.markers.get(index)) else { continue };
+            if finding.group() == "arguments" && !locked.gone {
+                let args = locked.args.iter().flatten();
+                let accepted = args.filter(|(text, _)| Some(&**text) == finding.argument.as_deref());
+                let least = accepted.map(|(_, least)| least).find(|least| rank(finding.code) <= Some(least.rank()));
+                if let Some(least) = least {
+                    let reason = format!("the lock file accepts `{}`", least.as_str());
+                    finding.exception = Some(Exception { reason });
+                }
+            }
+            for excepted in &locked.exceptions {
+                let is_for = excepted.argument.as_deref().is_none_or(|of| finding.argument.as_deref() == Some(of));
+                if is_for && excepted.codes.contains(finding.code) {
+                    finding.exception = Some(Exception { reason: excepted.reason.clone() });
+                    used.insert(excepted.line);
+                }
+            }
+        }
+        for locked in self.section.markers.iter().filter(|locked| (self.check.keep_name)(&locked.name)) {
+            for excepted in locked.exceptions.iter().filter(|excepted| !used.contains(&excepted.line)) {
+                let of = excepted.argument.as_deref().map(|text| format!(" and its `{text}`")).unwrap_or_default();
+                report.notes.push(format!(
+                    "line {} of the lock file: the exception of {}{of} for {} applies to nothing any more",
+                    excepted.line, locked.name, excepted.code
+                ));
+            }
+        }
+    }
+}
+
+/// The rank of the verdict that a code stands for.
+fn rank(code: &str) -> Option<u8> {
+    use crate::resolve::Verdict::{Absent, Entry, Lost, Partial, Unsupported};
+    let all = [Some(Partial), Some(Entry), Some(Lost), Some(Absent), Some(Unsupported), None];
+    all.into_iter().map(Least::new).find(|least| least.code() == code).map(Least::rank)
+}
+
+fn copies(count: u64) -> String {
+    if count == 1 { "1 site".to_owned() } else { format!("{count} sites") }
+}

@@ -1,0 +1,151 @@
+//! Why something is as it is: what a [`Resolution`](crate::resolve::Resolution) has of evidence, in sentences. What is not known is not said.
+
+use crate::report::words;
+use crate::resolve::{Argument, Exactness, Fate, Marker, Site, Survival, Verdict};
+
+/// Why a marker is not in the image, or not known to be.
+pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
+    let Some(fate) = &marker.fate else {
+        return match marker.survival {
+            Some(Survival::Discarded) => vec!["the linker dropped every function that holds it".to_owned()],
+            _ => Vec::new(),
+        };
+    };
+    let never = "a generic function that nothing instantiates, or one that nothing uses";
+    vec![match fate {
+        Fate::DeadBranch { function, before, behind } => {
+            let mut cause = format!(
+                "dead branch: `{function}` is in the image with code on lines {before} and {behind} of {file}, and the \
+                 compiler removed what is between them and holds the marker"
+            );
+            // In C a function cannot be in another one.
+            if !file.ends_with(".c") {
+                cause.push_str(" (or that is a closure or a function in it, which was never compiled to code)");
+            }
+            cause
+        }
+        Fate::BehindCode { function, last } => format!(
+            "the last code of `{function}`, which is declared before it, is on line {last}: either the compiler removed the \
+             end of that function, or the marker is in a function that was never compiled to code: {never}"
+        ),
+        Fate::NoCode { function } => format!(
+            "`{function}`, which is declared last before it, has no code in the image: nothing uses it, or it came to \
+             nothing where it was inlined"
+        ),
+        Fate::NotCompiled => {
+            format!("no function that is declared before it in {file} was compiled to code: it is in {never}")
+        }
+        Fate::Dropped { function, into } if into.is_empty() => {
+            format!("`{function}` was compiled, and the linker dropped it: nothing that is in the image refers to it")
+        }
+        Fate::Dropped { function, into } => format!(
+            "`{function}` was inlined into {}, which the linker dropped: nothing that is in the image refers to {}",
+            list(into.iter().map(|name| &**name)),
+            if into.len() == 1 { "it" } else { "them" }
+        ),
+        Fate::Folded { function, into: Some(into), address } => {
+            format!("`{function}` has the same code as `{into}`, and the linker kept that one at {address} for both")
+        }
+        Fate::Folded { function, into: None, address } => {
+            format!("the linker folded `{function}` with another function of the same code, at {address}")
+        }
+        Fate::Unresolved { why } => why.to_string(),
+        Fate::Ambiguous { files } => {
+            format!("several files agree equally well with its file: {}", list(files.iter().map(|file| &**file)))
+        }
+    }]
+}
+
+/// Why a probe at a site does not stand for the marker, or is not known to.
+pub(super) fn exactness(site: &Site) -> Vec<String> {
+    let mut causes: Vec<String> = site.exactness_why.iter().map(ToString::to_string).collect();
+    if site.exactness == Some(Exactness::Shared) {
+        causes.extend(site.ways_in.iter().take(MOST).map(|way| format!("way in: {}", words::way_in(way))));
+        causes.extend(more(site.ways_in.len(), "ways in"));
+    }
+    if site.scope_ended {
+        causes.push("the marker is the last thing in its function, the instruction there is of another one".to_owned());
+    }
+    causes
+}
+
+/// Why an argument cannot be read at a site.
+pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
+    let mut causes = Vec::new();
+    if let Some(why) = argument.why.as_deref() {
+        // How far the nearest place is follows, with what ends it.
+        let why = if argument.ended.is_some() { why.split("; the ").next().unwrap_or(why) } else { why };
+        causes.push(why.to_owned());
+    }
+    if let Some(ended) = &argument.ended {
+        let distance = match ended.distance {
+            0 => "right at the site".to_owned(),
+            1 => "1 byte before the site".to_owned(),
+            bytes => format!("{bytes} bytes before the site"),
+        };
+        let place = match (ended.file.as_deref(), ended.line) {
+            (Some(file), Some(line)) => format!(" ({}:{line})", file.rsplit('/').next().unwrap_or(file)),
+            _ => String::new(),
+        };
+        let by = match ended.instruction.as_deref() {
+            Some(instruction) => format!(", with `{}`{place}", one_space(instruction)),
+            None => String::new(),
+        };
+        causes.push(format!("its live range ends {distance}{by}"));
+    }
+    if argument.verdict == Some(Verdict::Lost) && argument.ranges.is_empty() && argument.ended.is_none() {
+        if let Some(function) = site.inlined.first() {
+            causes
+                .push(format!("`{}` was inlined here, and the copy has no place of its own for it", function.function));
+        }
+    }
+    causes
+}
+
+/// How the copies of a marker came to be, where it is found fault with some of them only.
+pub(super) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
+    let live: Vec<&Site> = marker.sites.iter().filter(|site| site.place.is_some()).collect();
+    if live.len() < 2 || affected.len() == live.len() {
+        return Vec::new();
+    }
+    let mut causes = Vec::new();
+    for site in affected.iter().take(MOST) {
+        let inlined = words::inlined(site);
+        if !inlined.is_empty() {
+            let chain: Vec<String> =
+                inlined.iter().map(|(function, into)| format!("`{function}` inlined {into}")).collect();
+            causes.push(format!("in this copy: {}", chain.join(", ")));
+        }
+    }
+    let is_same = |one: &&Site, other: &&Site| one.function == other.function && one.inlined == other.inlined;
+    let twins = |site: &&Site| live.iter().filter(|other| is_same(site, other)).count();
+    if let Some((count, site)) = affected.iter().map(|site| (twins(site), site)).find(|(count, _)| *count > 1) {
+        let of = site.function.as_deref().map(|function| format!(" in `{function}`")).unwrap_or_default();
+        causes.push(format!(
+            "the compiler made {count} copies of the code around it{of}: a loop unrolled, or a block doubled"
+        ));
+    }
+    causes.dedup();
+    causes
+}
+
+/// So many of a kind are told.
+const MOST: usize = 4;
+
+fn more(count: usize, what: &str) -> Option<String> {
+    (count > MOST).then(|| format!("{} more {what}", count - MOST))
+}
+
+/// Names in a sentence.
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let shown = names.get(..names.len().min(MOST)).unwrap_or_default().join(", ");
+    match names.len().checked_sub(MOST) {
+        Some(rest) if rest > 0 => format!("{shown} and {rest} more"),
+        _ => shown,
+    }
+}
+
+fn one_space(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,62 @@
+//! A report as JSON, schema 1 (`docs/check-schema.json`, `docs/check.md`): absent values are null, not missing.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::{Finding, Report, Severity};
+
+/// Version of the fields. Fields may be added in one version, not changed.
+const SCHEMA: u32 = 1;
+
+/// Writes the report, indented, and a newline.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &document(report))?;
+    writeln!(out)
+}
+
+fn document(report: &Report) -> Value {
+    let summary = report.summary();
+    json!({
+        "schema": SCHEMA,
+        "tool": { "name": "smark", "version": env!("CARGO_PKG_VERSION") },
+        "holds": report.holds(),
+        "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "notes": report.notes,
+        "failures": report.failures,
+        "summary": {
+            "markers": summary.markers,
+            "errors": summary.errors,
+            "warnings": summary.warnings,
+            "excepted": summary.excepted,
+        },
+    })
+}
+
+fn finding(finding: &Finding) -> Value {
+    json!({
+        "code": finding.code,
+        "name": finding.name(),
+        "group": finding.group(),
+        "severity": if finding.severity == Severity::Deny { "error" } else { "warning" },
+        "denied": finding.is_denied(),
+        "marker": &*finding.marker,
+        "file": &*finding.file,
+        "line": finding.line,
+        "column": finding.column,
+        "image": finding.image.as_deref(),
+        "argument": finding.argument.as_deref(),
+        "sites": finding.sites.map(|(affected, total)| json!({ "affected": affected, "total": total })),
+        "functions": finding.functions.iter().map(|function| &**function).collect::<Vec<_>>(),
+        "message": finding.message,
+        "expected": finding.expected,
+        "found": finding.found,
+        "causes": finding.causes,
+        "help": finding.help,
+        "exception": finding.exception.as_ref().map(|exception| json!({ "reason": exception.reason })),
+    })
+}

@@ -1,0 +1,145 @@
+//! How bad each code is: what is denied, what is worth a warning, what is passed over.
+
+use std::collections::BTreeMap;
+
+use crate::verdicts::{self, EXPLANATIONS};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// It is not reported.
+    Allow,
+    /// It is reported, and the check holds.
+    Warn,
+    /// It is reported, and the check does not hold.
+    Deny,
+}
+
+impl Severity {
+    /// The word in reports: `error`, `warning`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allowed",
+            Self::Warn => "warning",
+            Self::Deny => "error",
+        }
+    }
+}
+
+/// What is never found fault with.
+const FINE: [&str; 3] = ["SM020", "SM030", "SM031"];
+
+/// What is denied where nobody says otherwise: markers that are not there or cannot be found, lost arguments, wrong formats, names that stand
+/// for several markers. Everything else warns.
+const DENIED: [&str; 8] = ["SM001", "SM002", "SM003", "SM011", "SM012", "SM034", "SM040", "SM050"];
+
+/// The severity of each code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    levels: BTreeMap<&'static str, Severity>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let severity = |code: &str| if DENIED.contains(&code) { Severity::Deny } else { Severity::Warn };
+        Self { levels: codes().map(|code| (code, severity(code))).collect() }
+    }
+}
+
+impl Policy {
+    /// The severity of a code; of an unknown one a warning.
+    #[must_use]
+    pub fn severity(&self, code: &str) -> Severity {
+        self.levels.get(code).copied().unwrap_or(Severity::Warn)
+    }
+
+    /// Sets the severity of codes. What is set last counts.
+    pub fn set(&mut self, severity: Severity, codes: &Codes) {
+        for code in &codes.0 {
+            self.levels.insert(code, severity);
+        }
+    }
+}
+
+/// The codes that a word means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Codes(Vec<&'static str>);
+
+impl Codes {
+    /// The codes of a code, the word for one, a group, or `all`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such code or group, or it is one that is never found; the message names the groups.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        if word.eq_ignore_ascii_case("all") {
+            return Ok(Self(codes().collect()));
+        }
+        let of_group = EXPLANATIONS.iter().filter(|it| it.group.eq_ignore_ascii_case(word)).map(|it| it.code);
+        let of_group: Vec<_> = of_group.filter(|code| !FINE.contains(code)).collect();
+        if !of_group.is_empty() {
+            return Ok(Self(of_group));
+        }
+        match verdicts::find(word) {
+            Some(explanation) if FINE.contains(&explanation.code) => {
+                Err(format!("{} ({}) is nothing that is found fault with", explanation.code, explanation.name))
+            }
+            Some(explanation) => Ok(Self(vec![explanation.code])),
+            None => Err(format!("there is no code `{word}`, and no group: those are {}, and all", groups().join(", "))),
+        }
+    }
+
+    /// Whether a code is among them.
+    #[must_use]
+    pub fn contains(&self, code: &str) -> bool {
+        self.0.contains(&code)
+    }
+}
+
+/// The groups, in the order of their codes.
+#[must_use]
+pub fn groups() -> Vec<&'static str> {
+    let mut groups: Vec<&str> = Vec::new();
+    for explanation in EXPLANATIONS {
+        if !groups.contains(&explanation.group) {
+            groups.push(explanation.group);
+        }
+    }
+    groups
+}
+
+/// All codes that a finding may have.
+pub(super) fn codes() -> impl Iterator<Item = &'static str> {
+    EXPLANATIONS.iter().map(|explanation| explanation.code).filter(|code| !FINE.contains(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_last_counts() {
+        let mut policy = Policy::default();
+        let denied: Vec<_> = codes().filter(|code| policy.severity(code) == Severity::Deny).collect();
+        assert_eq!(denied, DENIED);
+        assert!(DENIED.iter().all(|code| verdicts::find(code).is_some()));
+        let mut set = |severity, word| policy.set(severity, &Codes::parse(word).unwrap());
+        set(Severity::Deny, "arguments");
+        set(Severity::Allow, "SM035");
+        set(Severity::Allow, "survival");
+        set(Severity::Warn, "eliminated");
+        let severities = ["SM032", "SM035", "SM002", "SM001"].map(|code| policy.severity(code));
+        assert_eq!(severities, [Severity::Deny, Severity::Allow, Severity::Allow, Severity::Warn]);
+        policy.set(Severity::Deny, &Codes::parse("ALL").unwrap());
+        assert!(codes().all(|code| policy.severity(code) == Severity::Deny));
+    }
+
+    #[test]
+    fn words_that_mean_nothing_are_refused() {
+        assert_eq!(groups(), ["survival", "place", "exactness", "arguments", "format", "names", "baseline"]);
+        assert_eq!(Codes::parse("SM030"), Err("SM030 (live) is nothing that is found fault with".to_owned()));
+        let unknown = Codes::parse("speed").unwrap_err();
+        assert!(unknown.starts_with("there is no code `speed`, and no group: those are survival, "), "{unknown}");
+    }
+}

@@ -1,0 +1,171 @@
+//! A report as SARIF 2.1.0 (OASIS), for GitHub's code scanning and for editors.
+//!
+//! A finding that does not count is a result with a suppression. The fingerprint of a finding is made of what does not change where lines
+//! move: code, marker, file and argument.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::{Finding, Report, Severity, policy};
+use crate::verdicts;
+
+/// What the fingerprints are made of; a new number where that changes.
+const FINGERPRINT: &str = "smark/v1";
+/// What relative names of files are relative to.
+const ROOT: &str = "SRCROOT";
+/// Where the codes are explained.
+const HELP: &str = "`smark explain` says more";
+
+/// Writes the report, indented, and a newline.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &document(report))?;
+    writeln!(out)
+}
+
+fn document(report: &Report) -> Value {
+    let rules: Vec<Value> = policy::codes().filter_map(verdicts::find).map(rule).collect();
+    let results: Vec<Value> = report.findings.iter().map(result).collect();
+    let notification = |(level, text)| json!({ "level": level, "message": { "text": text } });
+    let failures = report.failures.iter().map(|failure| ("error", failure));
+    let notes: Vec<Value> = failures.chain(report.notes.iter().map(|note| ("note", note))).map(notification).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": {
+                    "name": "smark",
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": rules,
+                },
+            },
+            "invocations": [{ "executionSuccessful": report.failures.is_empty(), "toolExecutionNotifications": notes }],
+            "originalUriBaseIds": { ROOT: { "description": { "text": "The folder that the check ran in." } } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn rule(explanation: &verdicts::Explanation) -> Value {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let meaning = words(explanation.meaning);
+    let first = meaning.split_once(". ").map_or(meaning.clone(), |(first, _)| format!("{first}."));
+    let level = level(policy::Policy::default().severity(explanation.code));
+    let mend = words(explanation.mend);
+    json!({
+        "id": explanation.code,
+        "name": explanation.name.split(' ').map(capitalised).collect::<String>(),
+        "shortDescription": { "text": first },
+        "fullDescription": { "text": meaning },
+        "help": { "text": format!("{mend} ({HELP}.)") },
+        "defaultConfiguration": { "level": level },
+        "properties": { "tags": [explanation.group] },
+    })
+}
+
+fn result(finding: &Finding) -> Value {
+    let mut result = Map::new();
+    let rule = policy::codes().position(|code| code == finding.code);
+    result.insert("ruleId".to_owned(), finding.code.into());
+    result.extend(rule.map(|rule| ("ruleIndex".to_owned(), rule.into())));
+    result.insert("level".to_owned(), level(finding.severity).into());
+    result.insert("message".to_owned(), json!({ "text": text(finding) }));
+    let mut location = Map::new();
+    if !finding.file.is_empty() {
+        location.insert("physicalLocation".to_owned(), physical(finding));
+    }
+    let logical = json!([{ "name": &*finding.marker, "kind": "object" }]);
+    location.insert("logicalLocations".to_owned(), logical);
+    result.insert("locations".to_owned(), json!([location]));
+    let argument = finding.argument.as_deref().unwrap_or_default();
+    let fingerprint = [finding.code, &finding.marker, &finding.file, argument].join("\0");
+    result.insert("partialFingerprints".to_owned(), json!({ FINGERPRINT: digest(&fingerprint) }));
+    let image = finding.image.as_deref();
+    result.insert("properties".to_owned(), json!({ "marker": &*finding.marker, "argument": argument, "image": image }));
+    if let Some(exception) = &finding.exception {
+        let suppression = json!([{ "kind": "external", "justification": exception.reason }]);
+        result.insert("suppressions".to_owned(), suppression);
+    }
+    Value::Object(result)
+}
+
+fn physical(finding: &Finding) -> Value {
+    let artifact = match finding.file.starts_with('/') {
+        true => json!({ "uri": format!("file://{}", uri(&finding.file)) }),
+        false => json!({ "uri": uri(&finding.file), "uriBaseId": ROOT }),
+    };
+    match finding.line {
+        Some(line) => {
+            let mut region = json!({ "startLine": line });
+            if let (Some(column), Some(region)) = (finding.column, region.as_object_mut()) {
+                region.insert("startColumn".to_owned(), column.into());
+            }
+            json!({ "artifactLocation": artifact, "region": region })
+        }
+        None => json!({ "artifactLocation": artifact }),
+    }
+}
+
+fn text(finding: &Finding) -> String {
+    let mut text = format!("{}. Found: {}. Expected: {}.", finding.message, finding.found, finding.expected);
+    for cause in &finding.causes {
+        text.push_str(&format!(" Cause: {cause}."));
+    }
+    text.push_str(&format!(" Help: {}.", finding.help));
+    text
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Deny => "error",
+        Severity::Warn => "warning",
+        Severity::Allow => "none",
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut characters = word.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// A name of a file as the path of a URI (RFC 3986, 3.3); a backslash is a slash.
+fn uri(file: &str) -> String {
+    let mut uri = String::with_capacity(file.len());
+    for byte in file.bytes() {
+        match byte {
+            b'\\' => uri.push('/'),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' | b'+' | b'@' => {
+                uri.push(byte.into());
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+/// The 64-bit FNV-1a hash, in hexadecimal: the same on every machine and in every version.
+fn digest(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{digest, uri};
+
+    #[test]
+    fn files_are_uris_and_fingerprints_are_fnv() {
+        assert_eq!(uri("src/a b%.c"), "src/a%20b%25.c");
+        assert_eq!(uri("src\\\u{e9}.c"), "src/%C3%A9.c");
+        assert_eq!(digest(""), "cbf29ce484222325");
+        assert_eq!(digest("a"), "af63dc4c8601ec8c");
+    }
+}

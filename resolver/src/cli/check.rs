@@ -1,0 +1,313 @@
+//! `smark check`: the check for CI, with its exit status.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use simple_markers_resolver::check::{self, Codes, Finding, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::report::Layout;
+use simple_markers_resolver::resolve::{Detail, Marker, Resolution};
+
+use super::selecting::{Selected, Selecting};
+use super::sources::Sources;
+use super::{Console, Status};
+
+/// Check that markers are there, exact and readable, also against a lock file: for CI
+///
+/// A FILE is what `smark list` takes, a PATTERN a glob for marker names. Findings have codes (`smark explain CODE`) and a severity each:
+/// markers that are gone or cannot be found, lost arguments, wrong formats and names that stand for several markers are errors, the rest
+/// warns. --deny, --warn and --allow change that, for codes or for the groups survival, place, exactness, arguments, format, names,
+/// baseline and all; of several the last one counts.
+///
+/// A lock file has the least that is accepted of each marker, and exceptions with their reasons; docs/check.md describes it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT}"))]
+pub(super) struct Check {
+    #[command(flatten)]
+    selecting: Selecting,
+    #[command(flatten)]
+    levels: Levels,
+    /// Compare with a lock file
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+    /// Write what is found to the lock file, which is made where there is none; comments and exceptions stay
+    #[arg(long, requires = "lock")]
+    update: bool,
+    /// Which profile of the lock file is meant
+    #[arg(long, value_name = "NAME", default_value = "default", requires = "lock")]
+    profile: String,
+    /// Which target of the lock file is meant [default: the architecture of each file, such as x86_64]
+    #[arg(long, value_name = "TARGET", requires = "lock")]
+    target: Option<String>,
+    /// How to print the findings
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Write the findings to a file as well; may be given several times
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse)]
+    output: Vec<Output>,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  Are all markers of a program there, with their arguments:
+      smark check target/release/server
+  Compared with what was reviewed, any difference being an error:
+      smark check --lock markers.lock --deny baseline target/release/server
+  Make or renew the lock file:
+      smark check --lock markers.lock --update target/release/server
+  In CI, with annotations, and files for code scanning and for test reports:
+      smark check --format github --output sarif=smark.sarif --output junit=smark.xml target/release/server
+  Probes must be exact, and that arguments are lost does not matter:
+      smark check --deny exactness --allow lost target/release/server";
+
+const EXIT: &str = "\
+EXIT STATUS
+  0  it holds: nothing that is denied was found
+  1  it does not: something was, or a pattern matches nothing
+  2  it could not be checked: no such file, not ELF, no markers at all, malformed records or a malformed lock file";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Text, with source lines, causes and mends
+    Human,
+    /// JSON, in the form of docs/check-schema.json
+    Json,
+    /// Annotations of GitHub
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+    /// The XML of JUnit
+    Junit,
+}
+
+/// A file to write, and how.
+#[derive(Clone, Debug)]
+struct Output {
+    format: Format,
+    path: PathBuf,
+}
+
+impl Output {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (format, path) = text.split_once('=').ok_or("is to be FORMAT=FILE, such as sarif=smark.sarif")?;
+        let format = Format::from_str(format, false)
+            .map_err(|_| format!("there is no format `{format}`: those are human, json, github, sarif, junit"))?;
+        if path.is_empty() {
+            return Err("names no file".to_owned());
+        }
+        Ok(Self { format, path: path.into() })
+    }
+}
+
+/// The options that set severities, in the order in which they were given.
+#[derive(Clone, Debug, Default)]
+struct Levels(Vec<(Severity, Codes)>);
+
+const LEVELS: [(&str, Severity, &str); 3] = [
+    ("deny", Severity::Deny, "Take findings of these codes or groups for errors"),
+    ("warn", Severity::Warn, "Warn of findings of these codes or groups"),
+    ("allow", Severity::Allow, "Do not report findings of these codes or groups"),
+];
+
+impl Args for Levels {
+    fn augment_args(command: Command) -> Command {
+        let level = |command: Command, (name, _, help): (&'static str, Severity, &'static str)| {
+            let arg = Arg::new(name).long(name).value_name("CODE|GROUP").action(ArgAction::Append);
+            command.arg(arg.value_delimiter(',').value_parser(|word: &str| Codes::parse(word)).help(help))
+        };
+        LEVELS.into_iter().fold(command, level)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Levels {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut levels: Vec<(usize, Severity, Codes)> = Vec::new();
+        for (name, severity, _) in LEVELS {
+            let codes = matches.get_many::<Codes>(name).into_iter().flatten().cloned();
+            let places = matches.indices_of(name).into_iter().flatten();
+            levels.extend(places.zip(codes).map(|(at, codes)| (at, severity, codes)));
+        }
+        levels.sort_by_key(|(at, _, _)| *at);
+        Ok(Self(levels.into_iter().map(|(_, severity, codes)| (severity, codes)).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Check {
+    pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+        let text = self.lock.as_deref().map(|path| self.read(path)).transpose()?.flatten();
+        // Before anything else: a lock file that is wrong is told at once.
+        let mut lock = match (&self.lock, &text) {
+            (Some(path), Some(text)) => Some(parse(path, text)?),
+            _ => None,
+        };
+        let selected = self.selecting.select(console, Detail::Places)?;
+        if self.update && !selected.is_all() {
+            anyhow::bail!("--update takes all markers of the files, and there are patterns");
+        }
+        let rows = selected.rows();
+        let chosen = selected.chosen(&rows);
+        let keep = selected.keeps(&chosen);
+        let mut policy = Policy::default();
+        self.levels.0.iter().for_each(|(severity, codes)| policy.set(*severity, codes));
+        let profile = Profile { name: self.profile.clone(), target: self.target.clone() };
+        let root = std::env::current_dir().ok().and_then(|root| root.to_str().map(str::to_owned));
+        let keep_name = |name: &str| selected.keeps_name(name);
+        let resolution = &selected.resolution;
+        let checking = |lock| check::Check {
+            resolution,
+            keep: &keep,
+            keep_name: &keep_name,
+            root: root.as_deref(),
+            policy: &policy,
+            lock,
+        };
+        let status = selected.report(console, &rows, &chosen).max(unchecked(console, resolution));
+        if let (Some(path), true) = (&self.lock, self.update) {
+            // What could not be read would be taken for gone.
+            if status == Status::Unreadable {
+                console.error(&format!("{}: not written, for not everything could be read", path.display()));
+            } else {
+                let updated = Lock::updated(text.as_deref(), &checking(None), &profile);
+                let (updated, kept) = updated.map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?;
+                for name in kept {
+                    let what = "is gone, and stays for its comments or exceptions";
+                    console.note(&format!("{}: {name} {what}", path.display()));
+                }
+                if text.as_deref() != Some(&*updated) {
+                    replace(path, &updated).with_context(|| path.display().to_string())?;
+                }
+                lock = Some(parse(path, &updated)?);
+            }
+        }
+        let has_sections = match (&self.lock, &lock) {
+            (Some(path), Some(lock)) => self.has_sections(console, path, lock, &profile, resolution),
+            (Some(_), None) => false,
+            _ => true,
+        };
+        let lock = lock.as_ref().filter(|_| has_sections).map(|lock| (lock, &profile));
+        let mut report = check::check(&checking(lock));
+        if status == Status::Unreadable && report.failures.is_empty() {
+            report.failures.push("no markers at all, there is nothing to check".to_owned());
+        }
+        if !has_sections {
+            report.failures.push("the lock file has no such profile and target".to_owned());
+        }
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let layout = Layout { colour: console.colour, width: console.width, verbose: true };
+        write(&mut out, self.format, &report, &selected, layout)?;
+        out.flush()?;
+        drop(out);
+        for Output { format, path } in &self.output {
+            let mut bytes = Vec::new();
+            write(&mut bytes, *format, &report, &selected, Layout::default())?;
+            fs::write(path, bytes).with_context(|| path.display().to_string())?;
+        }
+        let held = match (has_sections, report.holds()) {
+            (false, _) => Status::Unreadable,
+            (true, false) => Status::NoMatch,
+            (true, true) => Status::Done,
+        };
+        Ok(status.max(held))
+    }
+
+    /// The lock file; `None` where there is none yet, and it is to be written.
+    fn read(&self, path: &Path) -> anyhow::Result<Option<String>> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if self.update && error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                anyhow::bail!("{}: no such file; --update makes it", path.display())
+            }
+            Err(error) => anyhow::bail!("{}: {}", path.display(), super::files::reason(&error)),
+        }
+    }
+
+    /// Whether the lock file has a section for each file.
+    fn has_sections(
+        &self,
+        console: &Console,
+        path: &Path,
+        lock: &Lock,
+        profile: &Profile,
+        resolution: &Resolution,
+    ) -> bool {
+        let images = resolution.images.iter().filter(|image| !image.markers.is_empty());
+        let mut missing: Vec<&str> = images.map(|image| profile.target(image)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing.retain(|target| lock.section(&profile.name, target).is_none());
+        for target in &missing {
+            let has = lock.sections.iter().map(|section| format!("`{}` for {}", section.profile, section.target));
+            let has = has.collect::<Vec<_>>().join(", ");
+            let has = if has.is_empty() { "none".to_owned() } else { has };
+            let what = format!("no profile `{}` for {target}, there is {has}; --update adds it", profile.name);
+            console.error(&format!("{}: {what}", path.display()));
+        }
+        missing.is_empty()
+    }
+}
+
+fn parse(path: &Path, text: &str) -> anyhow::Result<Lock> {
+    Lock::parse(text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))
+}
+
+/// Says of a check that has nothing to check that it could not be made.
+fn unchecked(console: &Console, resolution: &Resolution) -> Status {
+    if resolution.images.iter().any(|image| !image.markers.is_empty()) {
+        return Status::Done;
+    }
+    if resolution.failures.is_empty() {
+        console.error("no markers at all, there is nothing to check");
+    }
+    Status::Unreadable
+}
+
+fn write(out: &mut dyn Write, format: Format, report: &Report, selected: &Selected, layout: Layout) -> io::Result<()> {
+    match format {
+        Format::Human => {
+            let mut sources = Sources::default();
+            let mut line = |finding: &Finding, below: u32| {
+                let (image, marker) = finding.index?;
+                let image = selected.resolution.images.get(image)?;
+                let marker: &Marker = image.markers.get(marker)?;
+                sources.line_below(image, marker, below)
+            };
+            check::human::write(out, report, &mut line, layout)
+        }
+        Format::Json => check::json::write(out, report),
+        Format::Github => check::github::write(out, report),
+        Format::Sarif => check::sarif::write(out, report),
+        Format::Junit => check::junit::write(out, report),
+    }
+}
+
+/// Puts a new file in the place of one, whole or not at all: whoever reads it meanwhile finds the one or the other.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // Of a link what it points at.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?.to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = fs::File::create_new(&temporary).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        if let Ok(known) = fs::metadata(&path) {
+            file.set_permissions(known.permissions())?;
+        }
+        file.sync_all()?;
+        fs::rename(&temporary, &path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

@@ -1,0 +1,183 @@
+//! What became of the function that a line of the source is in: for markers that are not in the image, why they are not.
+//!
+//! DWARF says where a function is declared, not where it ends. So that a line is in a function is known only where code of the function
+//! stands on lines before and behind it; everything else is said as what it is. Units that describe no variables (`-g1`, line tables only) do
+//! not describe all functions either, and nothing is concluded from those.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use gimli::constants as dw;
+
+use super::DebugInfo;
+use super::files::SourcePath;
+use super::functions::Kind;
+use super::lines::Matched;
+use super::units::Die;
+use crate::Error;
+use crate::address::Vaddr;
+use crate::text;
+
+/// The function that a line is, or may be, in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LineFate {
+    /// No function is described that is declared in the file before the line.
+    NoFunction,
+    /// The function declared last before it.
+    Function {
+        /// Its name in the source.
+        name: Arc<str>,
+        /// What its symbol is called.
+        symbol: Arc<str>,
+        /// What is known of its code.
+        state: State,
+    },
+}
+
+/// What is known of the code of the function that is declared last before a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It has code on these lines, the nearest before and behind: the line is in it.
+    Around(u32, u32),
+    /// It has code, the last of it on this line, which is before: the line is in it or in a function that is not described.
+    Before(u32),
+    /// It was compiled, and all its code was dropped by the linker. The functions that it was inlined into; none where it stood alone.
+    Dropped(Vec<Arc<str>>),
+    /// It has no code.
+    Absent,
+}
+
+impl DebugInfo<'_> {
+    /// What became of the function that a line is in; `None` where the debug information does not say.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit that names the file is malformed.
+    pub(crate) fn fate_of_line(&self, file: &str, line: u32) -> Result<Option<LineFate>, Error> {
+        let matched = self.match_file(&SourcePath::new(file))?;
+        let (path, units) = match &*matched {
+            Matched::File { path, units } => (path, units),
+            // What was compiled without debug information is nowhere described.
+            Matched::None | Matched::Several(_) => return Ok(None),
+        };
+        let units: BTreeSet<usize> = units.iter().map(|(unit, _)| *unit).collect();
+        let mut has_variables = false;
+        for &unit in &units {
+            if (self.skeleton(unit).is_some() && self.split(unit).is_none()) || self.imports(unit)? {
+                return Ok(None);
+            }
+            has_variables |= self.functions(unit)?.has_variables();
+        }
+        if !has_variables {
+            return Ok(None);
+        }
+        let holders = self.holders_in(&units, path, line)?;
+        if holders.is_empty() {
+            return Ok(Some(LineFate::NoFunction));
+        }
+        let mut inner_last = None;
+        for (declared, origins) in &holders {
+            let lines = self.lines_of(&units, origins, path)?;
+            let Some(&last) = lines.last() else { continue };
+            let before = lines.range(..=line).next_back().copied().unwrap_or(*declared);
+            let is_past_inner = inner_last.is_none_or(|inner| before > inner);
+            if let (Some(&behind), true) = (lines.range(line.saturating_add(1)..).next(), is_past_inner) {
+                return self.function_fate(origins, State::Around(before, behind));
+            }
+            inner_last = inner_last.max(Some(last));
+        }
+        // What is in a closure is in the function around it as well.
+        for (_, origins) in holders.iter().rev() {
+            if let Some(holders) = self.dropped(&units, origins)? {
+                return match inner_last {
+                    None => self.function_fate(origins, State::Dropped(holders)),
+                    Some(_) => Ok(None),
+                };
+            }
+        }
+        let Some((_, origins)) = holders.first() else { return Ok(None) };
+        self.function_fate(origins, inner_last.map_or(State::Absent, State::Before))
+    }
+
+    /// The function out of line that starts at an address; `None` where none does.
+    pub(crate) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
+        let Some(unit) = self.unit_at(address) else { return Ok(None) };
+        let functions = self.functions(unit)?;
+        for (node, _) in self.scopes_around(unit, address.0)? {
+            if functions.ranges(node).iter().any(|range| range.start == address.0) {
+                let Some(found) = functions.node(node) else { continue };
+                return self.function_name(Die { unit, offset: found.offset });
+            }
+        }
+        Ok(None)
+    }
+
+    fn function_fate(&self, origins: &[Die], state: State) -> Result<Option<LineFate>, Error> {
+        let Some(&origin) = origins.first() else { return Ok(None) };
+        let Some(name) = self.function_name(origin)? else { return Ok(None) };
+        let symbol = match self.string(origin, dw::DW_AT_linkage_name)? {
+            Some(symbol) => text::from_bytes(&symbol).into(),
+            None => Arc::clone(&name),
+        };
+        Ok(Some(LineFate::Function { name, symbol, state }))
+    }
+
+    /// The lines on which functions have code.
+    fn lines_of(&self, units: &BTreeSet<usize>, origins: &[Die], path: &SourcePath) -> Result<BTreeSet<u32>, Error> {
+        let mut lines = BTreeSet::new();
+        for &unit in units {
+            for &origin in origins {
+                for &node in self.instances_of(unit, origin)? {
+                    lines.extend(&self.own_lines(unit, node, None, path)?.code);
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The functions that dropped copies of functions were inlined into; `None` where no copy was dropped.
+    fn dropped(&self, units: &BTreeSet<usize>, origins: &[Die]) -> Result<Option<Vec<Arc<str>>>, Error> {
+        let (mut any, mut into) = (false, BTreeSet::new());
+        for &unit in units {
+            let functions = self.functions(unit)?;
+            for origin in origins {
+                for &node in self.dropped_in(unit)?.get(origin).into_iter().flatten() {
+                    any = true;
+                    let (mut at, mut is_inlined) = (node, false);
+                    while let Some(found) = functions.node(at) {
+                        self.pay(1)?;
+                        if found.kind == Kind::Function {
+                            let name = self.function_name(Die { unit, offset: found.offset })?;
+                            into.extend(name.filter(|_| is_inlined));
+                            break;
+                        }
+                        is_inlined = true;
+                        let Some(parent) = found.parent else { break };
+                        at = parent;
+                    }
+                }
+            }
+        }
+        Ok(any.then(|| into.into_iter().collect()))
+    }
+
+    /// The instances of a unit that had code which is not in the image, by what they complete.
+    fn dropped_in(&self, unit: usize) -> Result<&HashMap<Die, Vec<usize>>, Error> {
+        let functions = self.functions(unit)?;
+        if let Some(dropped) = functions.dropped.get() {
+            return Ok(dropped);
+        }
+        let mut dropped: HashMap<Die, Vec<usize>> = HashMap::new();
+        for (index, node) in functions.nodes().iter().enumerate() {
+            if !node.kind.is_instance() || !functions.ranges(index).is_empty() {
+                continue;
+            }
+            let die = Die { unit, offset: node.offset };
+            if let [None, None] = self.own_attributes(die, [dw::DW_AT_low_pc, dw::DW_AT_ranges])? {
+                continue;
+            }
+            dropped.entry(self.root_origin(die)?).or_default().push(index);
+        }
+        Ok(functions.dropped.get_or_init(|| dropped))
+    }
+}

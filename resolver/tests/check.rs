@@ -1,0 +1,507 @@
+//! `check`: findings, policies, the lock file and each format, over a resolution made by hand.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::report::Layout;
+use simple_markers_resolver::report::show::SourceLine;
+use simple_markers_resolver::resolve::{Ended, Exactness, Failure, Fate, Marker, Resolution, Verdict};
+use support::everything;
+
+/// Everything, with exactness and fates.
+fn resolution() -> Resolution {
+    let mut resolution = everything();
+    let markers = &mut resolution.images[0].markers;
+    for site in markers.iter_mut().flat_map(|marker| &mut marker.sites).filter(|site| site.place.is_some()) {
+        site.exactness = Some(Exactness::Exact);
+    }
+    markers[0].sites[1].exactness = Some(Exactness::Shared);
+    markers[0].sites[0].args[5].ended = Some(Ended {
+        distance: 4,
+        instruction: Some("call   0x1100".into()),
+        file: Some("/home/queue.c".into()),
+        line: Some(11),
+    });
+    markers[1].fate = Some(Fate::DeadBranch { function: "run".into(), before: 19, behind: 21 });
+    resolution
+}
+
+fn check_with(resolution: &Resolution, policy: &Policy, lock: Option<&Lock>) -> Report {
+    let profile = Profile { name: "default".to_owned(), target: None };
+    check::check(&Check {
+        resolution,
+        keep: &|_| true,
+        keep_name: &|_| true,
+        root: Some("/home"),
+        policy,
+        lock: lock.map(|lock| (lock, &profile)),
+    })
+}
+
+fn report(resolution: &Resolution) -> Report {
+    check_with(resolution, &Policy::default(), None)
+}
+
+fn updated(resolution: &Resolution, text: Option<&str>) -> (String, Vec<String>) {
+    updated_for(resolution, text, "default", None)
+}
+
+fn updated_for(resolution: &Resolution, text: Option<&str>, name: &str, target: Option<&str>) -> (String, Vec<String>) {
+    let profile = Profile { name: name.to_owned(), target: target.map(str::to_owned) };
+    let policy = Policy::default();
+    let check =
+        Check { resolution, keep: &|_| true, keep_name: &|_| true, root: Some("/home"), policy: &policy, lock: None };
+    Lock::updated(text, &check, &profile).unwrap()
+}
+
+fn compared(resolution: &Resolution, lock: &str) -> Report {
+    check_with(resolution, &Policy::default(), Some(&Lock::parse(lock).unwrap()))
+}
+
+/// Code, marker and argument of what counts.
+fn codes(report: &Report) -> Vec<(&str, &str, Option<&str>)> {
+    let counts = report.findings.iter().filter(|finding| finding.exception.is_none());
+    counts.map(|finding| (finding.code, &*finding.marker, finding.argument.as_deref())).collect()
+}
+
+/// A resolution of one live marker per name, in `queue.c`, with one argument `tag`.
+fn program(names: &[&str]) -> Resolution {
+    let mut resolution = resolution();
+    resolution.images.truncate(1);
+    let whole = resolution.images[0].markers[0].clone();
+    let marker = |(index, name): (usize, &&str)| {
+        let mut sites = whole.sites[..1].to_vec();
+        sites[0].args.truncate(1);
+        sites[0].args[0].text = "tag".into();
+        let mut args = whole.args.to_vec();
+        args.truncate(1);
+        args[0].text = "tag".into();
+        let (name, line) = ((*name).into(), 10 + index as u32);
+        Marker { name, line, sites, args: args.into(), file: "/home/src/queue.c".into(), ..whole.clone() }
+    };
+    resolution.images[0].markers = names.iter().enumerate().map(marker).collect();
+    resolution.number();
+    resolution
+}
+
+#[test]
+fn everything_that_is_wrong_is_found() {
+    let report = report(&resolution());
+    assert_eq!(
+        codes(&report),
+        [
+            ("SM010", "queue:all", None),
+            ("SM021", "queue:all", None),
+            ("SM032", "queue:all", Some("span")),
+            ("SM033", "queue:all", Some("request")),
+            ("SM034", "queue:all", Some("device")),
+            ("SM034", "queue:all", Some("tag")),
+            ("SM035", "queue:all", Some("CURRENT")),
+            ("SM036", "queue:all", Some("total")),
+            ("SM037", "queue:all", Some("rest")),
+            ("SM040", "queue:all", Some("limit")),
+            ("SM001", "queue:gone", None),
+            ("SM002", "queue:dropped", None),
+            ("SM003", "queue:unknown", None),
+            ("SM024", "queue:object", None),
+        ]
+    );
+    let finding = |code: &str, argument: Option<&str>| {
+        report.findings.iter().find(|it| it.code == code && it.argument.as_deref() == argument).unwrap()
+    };
+    let tag = finding("SM034", Some("tag"));
+    assert_eq!((tag.sites, tag.severity, tag.line), (Some((1, 2)), Severity::Deny, Some(12)));
+    assert_eq!(tag.message, "`tag` of queue:all is lost in 1 of 2 copies");
+    let device = finding("SM034", Some("device"));
+    assert_eq!(device.message, "`device` of queue:all is lost in all 2 copies");
+    assert!(
+        device
+            .causes
+            .contains(&"its live range ends 4 bytes before the site, with `call 0x1100` (queue.c:11)".to_owned())
+    );
+    let gone = finding("SM001", None);
+    assert!(gone.causes[0].starts_with("dead branch: `run` is in the image with code on lines 19 and 21 of queue.c"));
+    assert_eq!((report.summary().errors, report.summary().warnings, report.holds()), (6, 8, false));
+}
+
+#[test]
+fn policies_say_what_counts() {
+    let resolution = resolution();
+    let mut policy = Policy::default();
+    for word in ["all", "SM034"] {
+        policy.set(if word == "all" { Severity::Allow } else { Severity::Warn }, &Codes::parse(word).unwrap());
+    }
+    let warned = check_with(&resolution, &policy, None);
+    assert_eq!(codes(&warned), [("SM034", "queue:all", Some("device")), ("SM034", "queue:all", Some("tag"))]);
+    assert!(warned.holds());
+    let mut failed = resolution;
+    failed.failures.push(Failure { path: "x".to_owned(), message: "not an ELF file".to_owned() });
+    let report = check_with(&failed, &policy, None);
+    assert_eq!((report.holds(), report.failures), (false, vec!["x: not an ELF file".to_owned()]));
+}
+
+#[test]
+fn names_are_to_be_unique() {
+    let report = report(&program(&["a:one", "a:two", "a:one"]));
+    assert_eq!(codes(&report), [("SM050", "a:one", None)]);
+    assert_eq!(report.findings[0].message, "the name a:one is declared at src/queue.c:10 too");
+    assert_eq!(report.findings[0].line, Some(12));
+}
+
+const LOCK: &str = "\
+# The markers of the program and the least that is accepted of each. `smark check --lock FILE` compares with it,
+# `smark check --lock FILE --update` writes it; comments and exceptions stay.
+version = 1
+
+[[profile]]
+name = \"default\"
+target = \"x86_64\"
+
+[[profile.marker]]
+name = \"a:one\"
+file = \"src/queue.c\"
+format = \"depth %zu\"
+sites = 1
+args.tag = \"live\"
+
+[[profile.marker]]
+name = \"a:two\"
+file = \"src/queue.c\"
+format = \"depth %zu\"
+sites = 1
+args.tag = \"live\"
+";
+
+#[test]
+fn a_lock_file_is_made_sorted_and_stays_where_lines_move() {
+    assert_eq!(updated(&program(&["a:two", "a:one"]), None), (LOCK.to_owned(), Vec::new()));
+    let mut moved = program(&["a:one", "a:two"]);
+    for marker in &mut moved.images[0].markers {
+        marker.line += 100;
+    }
+    assert_eq!(updated(&moved, Some(LOCK)), (LOCK.to_owned(), Vec::new()));
+    assert_eq!(codes(&compared(&moved, LOCK)), []);
+}
+
+#[test]
+fn differences_from_the_lock_file_are_found() {
+    let mut resolution = program(&["a:one", "a:two"]);
+    resolution.images[0].markers[0].sites[0].args[0].verdict = Some(Verdict::Lost);
+    resolution.images[0].markers[1].sites.clear();
+    let report = compared(&resolution, LOCK);
+    let expected = [("SM034", "a:one", Some("tag")), ("SM063", "a:one", Some("tag")), ("SM065", "a:two", None)];
+    assert_eq!(codes(&report), expected);
+    // What the lock file accepts does not count; what is better is told.
+    let accepted = LOCK.replacen("\"live\"", "\"lost\"", 2);
+    let report = compared(&resolution, &accepted);
+    assert_eq!(codes(&report), [("SM065", "a:two", None)]);
+    assert_eq!(report.findings[0].exception.as_ref().unwrap().reason, "the lock file accepts `lost`");
+    assert_eq!(codes(&compared(&program(&["a:one", "a:two"]), &accepted)).len(), 2);
+    // Gone and new, of different formats.
+    let mut other = program(&["a:one", "a:three"]);
+    other.images[0].markers[1].format = "%d".into();
+    assert_eq!(codes(&compared(&other, LOCK)), [("SM061", "a:three", None), ("SM060", "a:two", None)]);
+    // Of the same: renamed.
+    let report = compared(&program(&["a:one", "a:three"]), LOCK);
+    assert_eq!(codes(&report), [("SM062", "a:three", None)]);
+    assert_eq!(report.findings[0].message, "a:two is called a:three by now");
+    // Two that may be either are gone and new.
+    let report = compared(&program(&["a:three", "a:four"]), LOCK);
+    assert_eq!(codes(&report).iter().map(|(code, ..)| *code).collect::<Vec<_>>(), ["SM061", "SM061", "SM060", "SM060"]);
+    // Arguments that come and go.
+    let mut renamed = program(&["a:one", "a:two"]);
+    let mut args = renamed.images[0].markers[0].args.to_vec();
+    args[0].text = "label".into();
+    renamed.images[0].markers[0].args = args.into();
+    let expected = [("SM060", "a:one", Some("tag")), ("SM061", "a:one", Some("label"))];
+    assert_eq!(codes(&compared(&renamed, LOCK)), expected);
+}
+
+const EXCEPTIONS: &str = "\
+# Ours.
+version = 1 # the first
+
+# For releases.
+[[profile]]
+name = \"default\"
+target = \"x86_64-unknown-linux-gnu\" # by name
+
+# The first marker.
+[[profile.marker]]
+name = \"a:one\" # keep the name
+file = \"src/queue.c\"
+format = \"depth %zu\"
+sites = 2 # two callers
+# whose tag
+args.tag = \"lost\" # sad
+
+[[profile.marker.exception]]
+code = \"arguments\"
+argument = \"tag\"
+reason = \"not used by anybody\"
+
+# An old one.
+[[profile.marker]]
+name = \"a:zero\"
+file = \"src/old.c\"
+format = \"\"
+sites = 1
+
+# The end.
+";
+
+#[test]
+fn an_update_loses_neither_comments_nor_exceptions() {
+    let (text, kept) = updated(&program(&["a:renamed", "a:new"]), Some(EXCEPTIONS));
+    // Two that may be the new name of `a:one`: it is gone, and stays for what was written to it.
+    assert_eq!(kept, ["a:one", "a:zero"]);
+    for comment in ["# Ours.", "# the first", "# For releases.", "# by name", "# The first marker.", "# keep the name"]
+    {
+        assert!(text.contains(comment), "{comment}\n{text}");
+    }
+    let (text, kept) = updated(&program(&["a:renamed"]), Some(EXCEPTIONS));
+    assert_eq!(kept, ["a:zero"]);
+    let expected = "\
+# Ours.
+version = 1 # the first
+
+# For releases.
+[[profile]]
+name = \"default\"
+target = \"x86_64-unknown-linux-gnu\" # by name
+
+# The first marker.
+[[profile.marker]]
+name = \"a:renamed\" # keep the name
+file = \"src/queue.c\"
+format = \"depth %zu\"
+sites = 1 # two callers
+# whose tag
+args.tag = \"live\" # sad
+
+[[profile.marker.exception]]
+code = \"arguments\"
+argument = \"tag\"
+reason = \"not used by anybody\"
+
+# An old one.
+[[profile.marker]]
+name = \"a:zero\"
+file = \"src/old.c\"
+format = \"\"
+sites = 1
+gone = true
+
+# The end.
+";
+    assert_eq!(text, expected);
+    assert_eq!(updated(&program(&["a:renamed"]), Some(&text)).0, text, "a second time changes nothing");
+    // The argument goes, its comments do not.
+    let mut without = program(&["a:renamed"]);
+    without.images[0].markers[0].args = [].into();
+    without.images[0].markers[0].sites[0].args.clear();
+    let (text, _) = updated(&without, Some(&text));
+    assert!(text.contains("# whose tag\n# sad\n[[profile.marker]]\nname = \"a:renamed\""), "{text}");
+    assert!(text.contains("code = \"arguments\"") && !text.contains("args.tag"), "{text}");
+}
+
+#[test]
+fn exceptions_apply_or_are_told() {
+    let mut resolution = program(&["a:one"]);
+    resolution.images[0].markers[0].sites[0].args[0].verdict = Some(Verdict::Lost);
+    let lock = LOCK.replace(
+        "sites = 1\nargs.tag = \"live\"\n",
+        "[[profile.marker.exception]]\ncode = \"SM034\"\nreason = \"why\"\n",
+    );
+    let report = compared(&resolution, &lock);
+    assert_eq!(codes(&report), [("SM060", "a:two", None)]);
+    assert_eq!(report.findings[0].exception.as_ref().unwrap().reason, "why");
+    assert_eq!(
+        report.notes,
+        ["line 21 of the lock file: the exception of a:two for SM034 applies to nothing any more"]
+    );
+    assert_eq!((report.summary().excepted, report.holds()), (1, true));
+}
+
+#[test]
+fn several_profiles_and_targets_stand_in_one_file() {
+    let (text, _) = updated_for(&program(&["a:one"]), Some(LOCK), "release", Some("x86_64-unknown-linux-musl"));
+    assert!(text.starts_with(LOCK.trim_end()), "{text}");
+    let lock = Lock::parse(&text).unwrap();
+    let names: Vec<_> = lock.sections.iter().map(|section| (&*section.profile, &*section.target)).collect();
+    assert_eq!(names, [("default", "x86_64"), ("release", "x86_64-unknown-linux-musl")]);
+    assert_eq!(lock.section("release", "x86_64").unwrap().markers.len(), 1);
+    assert_eq!(lock.section("release", "aarch64"), None);
+    assert_eq!(lock.section("default", "x86_64").unwrap().markers.len(), 2);
+}
+
+#[test]
+fn a_malformed_lock_file_is_refused_with_its_place() {
+    let error = |text: &str| Lock::parse(text).unwrap_err().to_string();
+    assert_eq!(error(""), "1:1: `version = 1` is missing");
+    assert_eq!(error("version = 2"), "1:11: version: this smark reads 1");
+    assert!(error("version = 1\n[[profile]\n").starts_with("2:"), "{}", error("version = 1\n[[profile]\n"));
+    let of = |from: &str, to: &str| error(&LOCK.replacen(from, to, 1));
+    assert!(of("\"live\"", "\"alive\"").starts_with("14:12: `tag` is to be live, "));
+    assert!(of("sites = 1", "sites = -1").starts_with("13:9: `sites` is to be"));
+    assert!(of("sites", "site").starts_with("13:1: there is no key `site` here"));
+    let exception = "args.tag = \"live\"\n[[profile.marker.exception]]\ncode = \"SM034\"\n";
+    assert!(of("args.tag = \"live\"\n", exception).starts_with("15:1: the exception for SM034 has no `reason`"));
+    let unknown = exception.replace("SM034", "SM999");
+    assert!(of("args.tag = \"live\"\n", &unknown).starts_with("16:8: there is no code `SM999`"));
+}
+
+fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// A report with something of everything: an exception, a note, a failure.
+fn whole_report() -> Report {
+    let mut resolution = resolution();
+    resolution.failures.push(Failure { path: "x".to_owned(), message: "not an ELF file".to_owned() });
+    let (text, _) = updated(&resolution, None);
+    let exception = "\n[[profile.marker.exception]]\ncode = \"SM001\"\nreason = \"a <b> & \\\"c\\\"\"\n";
+    let text = text.replacen("name = \"queue:gone\"", "name = \"queue:gone\"\n#", 1);
+    let at = text.find("name = \"queue:nameless\"").unwrap();
+    let at = text[..at].rfind("\n[[").unwrap();
+    let text = format!("{}{exception}{}", &text[..at], &text[at..]);
+    let stale = "\n[[profile.marker.exception]]\ncode = \"SM040\"\nargument = \"tag\"\nreason = \"old\"\n";
+    compared(&resolution, &format!("{text}{stale}"))
+}
+
+#[test]
+fn json_is_what_the_schema_promises() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/check-schema.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::meta::validate(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for report in [Report::default(), report(&resolution()), whole_report()] {
+        let text = written(|out| check::json::write(out, &report));
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert_eq!(errors, [""; 0], "{document:#}");
+    }
+    let document: Value = serde_json::from_str(&written(|out| check::json::write(out, &whole_report()))).unwrap();
+    assert_eq!(document["failures"], json!(["x: not an ELF file"]));
+    let gone = document["findings"].as_array().unwrap().iter().find(|it| it["code"] == "SM001").unwrap();
+    assert_eq!(gone["exception"], json!({ "reason": "a <b> & \"c\"" }));
+    assert_eq!((&gone["denied"], &gone["severity"], &gone["line"]), (&json!(false), &json!("error"), &json!(20)));
+}
+
+/// The schema that OASIS publishes, as the package `serde-sarif` has it.
+fn sarif_schema() -> Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["metadata", "--format-version", "1", "--offline", "--locked", "--all-features"];
+    let output = Command::new(cargo).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let package = metadata["packages"].as_array().unwrap().iter().find(|package| package["name"] == "serde-sarif");
+    let manifest = PathBuf::from(package.unwrap()["manifest_path"].as_str().unwrap());
+    let text = std::fs::read_to_string(manifest.with_file_name("src").join("schema.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn sarif_is_what_oasis_says() {
+    let schema = sarif_schema();
+    assert_eq!(schema["title"], "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema");
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+    for report in [Report::default(), report(&resolution()), whole_report()] {
+        let text = written(|out| check::sarif::write(out, &report));
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, [""; 0], "{document:#}");
+        let parsed: serde_sarif::sarif::Sarif = serde_json::from_str(&text).unwrap();
+        let run = &parsed.runs[0];
+        assert_eq!(run.results.as_ref().unwrap().len(), report.findings.len());
+        for result in run.results.as_ref().unwrap() {
+            let rule = usize::try_from(result.rule_index.unwrap()).unwrap();
+            let rules = run.tool.driver.rules.as_ref().unwrap();
+            assert_eq!(Some(&rules[rule].id), result.rule_id.as_ref());
+        }
+    }
+    let results = |resolution: &Resolution| {
+        let text = written(|out| check::sarif::write(out, &report(resolution)));
+        let document: Value = serde_json::from_str(&text).unwrap();
+        document["runs"][0]["results"].clone()
+    };
+    let (before, mut moved) = (results(&resolution()), resolution());
+    moved.images[0].markers.iter_mut().for_each(|marker| marker.line += 7);
+    let after = results(&moved);
+    let fingerprints = |results: &Value| -> Vec<Value> {
+        results.as_array().unwrap().iter().map(|result| result["partialFingerprints"].clone()).collect()
+    };
+    assert_eq!(fingerprints(&before), fingerprints(&after));
+    let mut distinct: Vec<String> = fingerprints(&before).iter().map(ToString::to_string).collect();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), before.as_array().unwrap().len());
+    let location = &before[0]["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"], json!({ "uri": "queue.c", "uriBaseId": "SRCROOT" }));
+    assert_eq!(location["region"], json!({ "startLine": 12, "startColumn": 5 }));
+}
+
+#[test]
+fn junit_has_a_case_for_each_marker() {
+    let report = whole_report();
+    let text = written(|out| check::junit::write(out, &report));
+    let lines = |what: &str| text.matches(what).count();
+    assert_eq!(lines("<testcase "), report.markers.len() + 1, "{text}");
+    assert!(text.contains("<testcase name=\"queue:gone\" classname=\"queue\">"), "{text}");
+    assert!(text.contains("reason: a &lt;b&gt; &amp; "), "{text}");
+    assert_eq!((lines("<failure "), lines("<error ")), (3, 1), "{text}");
+}
+
+#[test]
+fn annotations_are_commands() {
+    let text = written(|out| check::github::write(out, &report(&resolution())));
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.starts_with("::warning file=queue.c,line=12,col=5,title=SM010 nearest::queue:all is not on its line"),
+        "{first}"
+    );
+    assert!(first.contains("%0Aexpected: a site record, or code on line 12%0Afound: code on line 14%0A"), "{first}");
+    assert!(text.lines().all(|line| line.starts_with("::warning ") || line.starts_with("::error ")));
+    assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 6);
+}
+
+#[test]
+fn people_see_the_line_the_cause_and_the_mend() {
+    let mut resolution = program(&["a:one"]);
+    let argument = &mut resolution.images[0].markers[0].sites[0].args[0];
+    argument.verdict = Some(Verdict::Lost);
+    argument.why = Some(
+        "the debug information describes no location of it here; the nearest that does ends 3 bytes before".into(),
+    );
+    argument.ended = Some(Ended { distance: 3, instruction: Some("call   0x10".into()), file: None, line: None });
+    let report = report(&resolution);
+    let mut line = |_: &check::Finding, below: u32| {
+        let text = ["\tsimple_mark(a:one, \"depth %zu\",", "\t\ttag);"].get(below as usize)?;
+        Some(SourceLine { text: (*text).to_owned(), is_newer: false })
+    };
+    let text = written(|out| check::human::write(out, &report, &mut line, Layout::default()));
+    assert_eq!(
+        text,
+        "\
+error[SM034]: `tag` of a:one is lost
+  --> src/queue.c:10:5 (in build/queue)
+   |
+11 |         tag);
+   |         ^^^
+   = expected: live or constant: readable wherever the marker is passed
+   = found: lost
+   = in: `run()`
+   = cause: the debug information describes no location of it here
+   = cause: its live range ends 3 bytes before the site, with `call 0x10`
+   = help: keep it with `simple_mark_keep` in place of `simple_mark`, or put the marker before its last use
+
+check does not hold: 1 marker, 1 error, 0 warnings
+"
+    );
+}

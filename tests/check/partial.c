@@ -1,0 +1,18 @@
+// A structure that is taken apart, and of which one part is not used.
+#include "simple_marker.h"
+
+long begin(void);
+long extent(void);
+struct span { long start, length; };
+
+long span(void);
+long span(void)
+{
+    struct span s = { begin(), extent() };
+#ifdef MENDED
+    simple_mark(check:marker, "%ld", s.length);
+#else
+    simple_mark(check:marker, "%p", s);
+#endif
+    return s.length;
+}

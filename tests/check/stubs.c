@@ -1,0 +1,7 @@
+// What the programs of this folder call: functions of another file, of which the compiler knows nothing there.
+int work(int a) { __asm__ volatile("" ::: "memory"); return a + 1; }
+int finish(int a) { __asm__ volatile("" ::: "memory"); return a - 1; }
+long begin(void) { __asm__ volatile("" ::: "memory"); return 1; }
+long extent(void) { __asm__ volatile("" ::: "memory"); return 2; }
+void die(int code) { for (;;) __asm__ volatile("" : : "r"(code) : "memory"); }
+__attribute__((weak)) int main(void) { return 0; }

@@ -1,0 +1,11 @@
+// Compiled without -g: nothing is known of the argument.
+#include "simple_marker.h"
+
+int work(int);
+
+int submit(int depth);
+int submit(int depth)
+{
+    simple_mark(check:marker, "%d", depth);
+    return work(depth);
+}

@@ -1,0 +1,25 @@
+// A jump table, which the linker fills in: in the object file it is not known where the jump leads.
+#include "simple_marker.h"
+
+int work(int);
+
+int step(int state);
+int step(int state)
+{
+    switch (state) {
+    case 0:
+        simple_mark(check:marker, "");
+        break;
+    case 1:
+        return work(5);
+    case 2:
+        return work(7) + 1;
+    case 3:
+        return work(9) * 3;
+    case 4:
+        return work(1) - 3;
+    case 5:
+        return work(17) ^ 3;
+    }
+    return work(state);
+}

@@ -1,0 +1,15 @@
+// A computation is no place that could be read.
+#include "simple_marker.h"
+
+int work(int);
+
+int submit(int depth);
+int submit(int depth)
+{
+#ifdef MENDED
+    simple_mark_keep(check:marker, "%d", depth * 100);
+#else
+    simple_mark(check:marker, "%d", depth * 100);
+#endif
+    return work(depth);
+}

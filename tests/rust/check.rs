@@ -1,0 +1,439 @@
+//! `smark check` over real programs: each code is provoked by what a compiler or linker does, with its cause and its line, and is gone
+//! where the program is mended. The programs are those of `tests/check`, mended with `-DMENDED`, and a crate.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use simple_markers_tests::fixture::{Fixture, smark, workspace};
+use simple_markers_tests::tools::{find, run, skipped};
+
+const FOLDER: &str = "tests/check";
+/// Optimised, with debug information.
+const USUAL: [&str; 2] = ["-O2", "-g"];
+
+/// A program of `tests/check`.
+struct Program<'f> {
+    folder: &'f Path,
+    compiler: &'static str,
+    source: &'static str,
+    flags: Vec<&'static str>,
+}
+
+impl<'f> Program<'f> {
+    fn new(folder: &'f Path, source: &'static str) -> Self {
+        Self { folder, compiler: "gcc", source, flags: USUAL.to_vec() }
+    }
+
+    fn with(mut self, flags: &[&'static str]) -> Self {
+        self.flags.extend(flags);
+        self
+    }
+
+    /// Compiles it; with `-c` as an object.
+    fn build(&self, more: &[&str]) -> PathBuf {
+        let name = format!("{}-{}", self.source, [&self.flags, more].concat().concat().replace(['/', ','], "_"));
+        let program = self.folder.join(name);
+        let mut compile = Command::new(self.compiler);
+        compile.current_dir(workspace()).args(["-w", "-I", "markers/include", "-I", FOLDER]);
+        compile.args(&self.flags).args(more).arg(format!("{FOLDER}/{}.c", self.source));
+        if !more.contains(&"-c") {
+            compile.arg(format!("{FOLDER}/stubs.c"));
+        }
+        run(compile.arg("-o").arg(&program));
+        program
+    }
+
+    /// The line of its marker, the first or the last of that name.
+    fn line(&self, name: &str, last: bool) -> u64 {
+        let text = fs::read_to_string(workspace().join(FOLDER).join(format!("{}.c", self.source))).expect("the source");
+        let lines: Vec<usize> =
+            text.lines().enumerate().filter(|(_, line)| line.contains(name)).map(|(index, _)| index + 1).collect();
+        let line = if last { lines.last() } else { lines.first() };
+        *line.expect("the marker") as u64
+    }
+}
+
+/// What `smark check` says of a file, and its exit status.
+fn check(file: &Path, options: &[&str]) -> (i32, Value) {
+    let mut command = Command::new(smark());
+    let output = command.current_dir(workspace()).args(["check", "--format", "json"]).args(options).arg(file).output();
+    let output = output.expect("smark runs");
+    let document = serde_json::from_slice(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    (output.status.code().expect("an exit status"), document.unwrap_or_else(|error| panic!("{error}: {stderr}")))
+}
+
+/// The findings of a code.
+fn found<'d>(document: &'d Value, code: &str) -> Vec<&'d Value> {
+    document["findings"].as_array().expect("findings").iter().filter(|finding| finding["code"] == code).collect()
+}
+
+/// A finding of that code is there, on that line, and one of its causes has that text.
+#[track_caller]
+fn assert_found(document: &Value, code: &str, marker: &str, line: Option<u64>, cause: &str) {
+    let findings = found(document, code);
+    let finding = findings.iter().find(|finding| finding["marker"] == marker);
+    let finding = finding.unwrap_or_else(|| panic!("no {code} of {marker} in {document:#}"));
+    assert_eq!(finding["line"].as_u64(), line, "{finding:#}");
+    let causes = finding["causes"].as_array().expect("causes");
+    let has = cause.is_empty() || causes.iter().any(|found| found.as_str().is_some_and(|found| found.contains(cause)));
+    assert!(has, "{cause:?} is no cause of {finding:#}");
+}
+
+/// Provoked without, and gone with `-DMENDED`.
+#[track_caller]
+fn provoked(program: &Program<'_>, code: &str, cause: &str) {
+    provoked_at(program, code, cause, false, &[], &["-DMENDED"]);
+}
+
+#[track_caller]
+fn provoked_at(program: &Program<'_>, code: &str, cause: &str, last: bool, bad: &[&str], good: &[&str]) {
+    if find(program.compiler).is_none() {
+        return;
+    }
+    let (_, document) = check(&program.build(bad), &[]);
+    assert_found(&document, code, "check:marker", Some(program.line("check:marker", last)), cause);
+    let (_, document) = check(&program.build(good), &[]);
+    assert_eq!(found(&document, code), [] as [&Value; 0], "{code} of {} where it is mended", program.source);
+}
+
+#[test]
+fn what_the_linker_drops() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sections = ["-ffunction-sections", "-Wl,--gc-sections"];
+    let program = Program::new(folder.path(), "dropped").with(&sections);
+    provoked(&program, "SM002", "`dump` was compiled, and the linker dropped it");
+    let (status, document) = check(&program.build(&[]), &[]);
+    let line = program.line("check:helper", false);
+    let cause = "`helper` was inlined into `drain`, which the linker dropped";
+    assert_found(&document, "SM002", "check:helper", Some(line), cause);
+    assert_eq!(status, 1);
+    assert_eq!(check(&program.build(&[]), &["--allow", "survival"]).0, 0);
+    assert_eq!(check(&program.build(&[]), &["--allow", "SM002", "--deny", "survival"]).0, 1);
+    assert_eq!(check(&program.build(&[]), &["--deny", "survival", "--allow", "SM002"]).0, 0);
+}
+
+#[test]
+fn what_the_linker_folds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sections = ["-ffunction-sections", "-fno-ipa-icf", "-fno-inline"];
+    if find("ld.lld").is_some() {
+        let program = Program::new(folder.path(), "folded").with(&sections).with(&["-fuse-ld=lld"]);
+        let (_, document) = check(&program.build(&["-Wl,--icf=all"]), &[]);
+        let gone = found(&document, "SM002");
+        assert_eq!(gone.len(), 1, "{document:#}");
+        let cause = gone[0]["causes"][0].as_str().expect("a cause");
+        let either = ["`get_depth` has the same code as `get_size`", "`get_size` has the same code as `get_depth`"];
+        assert!(either.iter().any(|either| cause.starts_with(either)), "{cause}");
+        let (_, document) = check(&program.build(&[]), &[]);
+        assert_eq!(found(&document, "SM002"), [] as [&Value; 0]);
+    }
+    if find("ld.gold").is_some() {
+        let program = Program::new(folder.path(), "folded").with(&sections).with(&["-fuse-ld=gold"]);
+        provoked_at(
+            &program,
+            "SM022",
+            "markers of different functions are at the address",
+            false,
+            &["-Wl,--icf=all"],
+            &[],
+        );
+    }
+}
+
+#[test]
+fn what_was_stripped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Program::new(folder.path(), "lost");
+    let (built, line) = (program.build(&["-DMENDED"]), program.line("check:marker", false));
+    assert_eq!(found(&check(&built, &[]).1, "SM003"), [] as [&Value; 0]);
+    let stripped = folder.path().join("stripped");
+    run(Command::new("strip").arg("--strip-debug").arg(&built).arg("-o").arg(&stripped));
+    let (status, document) = check(&stripped, &[]);
+    assert_found(&document, "SM003", "check:marker", Some(line), "no such section");
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn where_markers_without_records_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let clang = Program { compiler: "clang", ..Program::new(folder.path(), "nearest") };
+    if find("clang").is_some() {
+        let (_, document) = check(&clang.build(&[]), &[]);
+        assert_found(
+            &document,
+            "SM010",
+            "check:marker",
+            Some(clang.line("check:marker", true)),
+            "the next of its function",
+        );
+        assert_eq!(found(&check(&clang.build(&["-DMENDED"]), &[]).1, "SM010"), [] as [&Value; 0]);
+    }
+    // Debug information of another file only.
+    let object = folder.path().join("nearest.o");
+    let compile = |flags: &[&str], object: &Path| {
+        let mut gcc = Command::new("gcc");
+        gcc.current_dir(workspace()).args(["-w", "-O2", "-I", "markers/include", "-I", FOLDER, "-c"]).args(flags);
+        run(gcc.arg("-o").arg(object));
+    };
+    let link = |objects: &[&Path]| {
+        let program = folder.path().join("linked");
+        let stubs = format!("{FOLDER}/stubs.c");
+        run(Command::new("gcc").current_dir(workspace()).arg("-g").args(objects).arg(stubs).arg("-o").arg(&program));
+        program
+    };
+    compile(&["tests/check/nearest.c"], &object);
+    let (status, document) = check(&link(&[&object]), &[]);
+    assert_found(
+        &document,
+        "SM011",
+        "check:marker",
+        Some(clang.line("check:marker", true)),
+        "no line table names its file",
+    );
+    assert_eq!(status, 1);
+    compile(&["-g", "tests/check/nearest.c"], &object);
+    assert_eq!(found(&check(&link(&[&object]), &[]).1, "SM011"), [] as [&Value; 0]);
+    // Two files of one name.
+    let source = fs::read_to_string(workspace().join(FOLDER).join("ambiguous.c")).expect("the source");
+    let mut objects = Vec::new();
+    for name in ["block", "net"] {
+        let inside = folder.path().join(name);
+        fs::create_dir_all(&inside).expect("a folder");
+        fs::write(inside.join("queue.c"), &source).expect("a copy");
+        let object = folder.path().join(format!("{name}.o"));
+        let define = format!("-DFUNCTION={name}");
+        let include = workspace().join(FOLDER);
+        let mut gcc = Command::new("gcc");
+        gcc.current_dir(&inside).args(["-O2", "-g", &define, "-c", "queue.c", "-I"]).arg(include);
+        run(gcc.arg("-o").arg(&object));
+        objects.push(object);
+    }
+    let (_, document) = check(&link(&[&objects[0], &objects[1]]), &[]);
+    assert_found(&document, "SM012", "check:marker", Some(10), "several files agree equally well with its file");
+    assert_eq!(found(&check(&link(&[&objects[0]]), &[]).1, "SM012"), [] as [&Value; 0]);
+}
+
+#[test]
+fn whether_a_probe_stands_for_the_marker() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return skipped("the programs are those of x86-64");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let clang = Program { compiler: "clang", ..Program::new(folder.path(), "shared") };
+    let line = format!("{FOLDER}/shared.c:");
+    provoked_at(&clang, "SM021", &line, true, &[], &["-DMENDED"]);
+    let outside = Program::new(folder.path(), "outside");
+    provoked_at(&outside, "SM023", "", true, &[], &["-DMENDED"]);
+    let unproven = Program::new(folder.path(), "unproven");
+    provoked_at(&unproven, "SM024", "the indirect jump at", false, &["-c"], &[]);
+}
+
+#[test]
+fn what_can_be_read() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return skipped("the programs are those of x86-64");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = [
+        ("partial", "SM032", "its bytes 0..8 are optimised out"),
+        ("entry", "SM033", "which was overwritten since"),
+        ("lost", "SM034", "before the site, with `call"),
+        ("absent", "SM035", "no variable `CURRENT` is described in this scope"),
+        ("unsupported", "SM036", "not a place"),
+        ("format", "SM040", "expects"),
+    ];
+    for (source, code, cause) in cases {
+        provoked_at(&Program::new(folder.path(), source), code, cause, true, &[], &["-DMENDED"]);
+    }
+    let undescribed = Program { flags: vec!["-O2"], ..Program::new(folder.path(), "undescribed") };
+    provoked_at(&undescribed, "SM037", "", false, &[], &["-g"]);
+    let duplicate = Program::new(folder.path(), "duplicate");
+    provoked_at(&duplicate, "SM050", "declared at tests/check/duplicate.c:12", true, &[], &["-DMENDED"]);
+    // One of two copies.
+    let copies = Program::new(folder.path(), "copies");
+    let (_, document) = check(&copies.build(&[]), &[]);
+    let partly: Vec<&Value> = ["SM033", "SM034"].iter().flat_map(|code| found(&document, code)).collect();
+    assert_eq!(partly.len(), 1, "{document:#}");
+    assert_eq!(partly[0]["sites"], serde_json::json!({ "affected": 1, "total": 2 }));
+    assert_eq!(partly[0]["functions"], serde_json::json!(["without"]));
+}
+
+#[test]
+fn what_differs_from_a_lock_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Program::new(folder.path(), "baseline");
+    let lock_of = |flags: &[&str], name: &str| {
+        let lock = folder.path().join(name);
+        let (status, _) = check(&program.build(flags), &["--lock", lock.to_str().expect("UTF-8"), "--update"]);
+        assert_eq!(status, 0);
+        lock.to_str().expect("UTF-8").to_owned()
+    };
+    let lock = lock_of(&[], "markers.lock");
+    let text = fs::read_to_string(&lock).expect("the lock file");
+    assert!(
+        text.contains("name = \"check:copies\"\nfile = \"tests/check/baseline.c\"\nformat = \"depth %d\"\nsites = 2\n"),
+        "{text}"
+    );
+    assert_eq!(check(&program.build(&[]), &["--lock", &lock, "--deny", "baseline"]).0, 0);
+    let different = |flag: &str, code: &str, marker: &str, line: Option<u64>| {
+        let (status, document) =
+            check(&program.build(&[flag]), &["--lock", &lock, "--allow", "all", "--deny", "baseline"]);
+        assert_found(&document, code, marker, line, "");
+        assert_eq!((status, document["summary"]["errors"].as_u64()), (1, Some(1)), "{document:#}");
+    };
+    let line = |name| Some(program.line(name, false));
+    different("-DGONE", "SM060", "check:marker", None);
+    different("-DNEW", "SM061", "check:new", line("check:new"));
+    different("-DRENAMED", "SM062", "check:accepted", line("check:accepted"));
+    different("-DWORSE", "SM063", "check:marker", line("check:marker"));
+    different("-DFEWER", "SM065", "check:copies", line("check:copies"));
+    let worse = lock_of(&["-DWORSE"], "worse.lock");
+    let (_, document) = check(&program.build(&[]), &["--lock", &worse]);
+    assert_found(&document, "SM064", "check:marker", Some(program.line("check:marker", true)), "");
+    // What it was made of is what it accepts.
+    assert_eq!(check(&program.build(&["-DWORSE"]), &["--lock", &worse, "--deny", "all"]).0, 0);
+}
+
+/// Markers in dead branches, in functions that nothing instantiates, and mended.
+const RUST: &str = r#"
+use simple_markers::simple_mark;
+use std::hint::black_box;
+
+const DEBUG: bool = cfg!(mended);
+
+#[inline(never)]
+fn submit(request: u32) -> u32 {
+    let tag = black_box(request + 1);
+    if DEBUG {
+        simple_mark!(check:branch, "request %u", request);
+        black_box(7);
+    }
+    black_box(tag) * 3
+}
+
+fn generic<T: Into<u64>>(value: T) -> u64 {
+    let value: u64 = value.into();
+    simple_mark!(check:generic, "%lu", value);
+    black_box(value) + 1
+}
+
+#[inline(never)]
+fn lost(n: u32) -> u32 {
+    let total = black_box(n) + 1;
+    let status = black_box(total);
+    #[cfg(mended)]
+    simple_mark!(check:lost, "%u", keep total);
+    #[cfg(not(mended))]
+    simple_mark!(check:lost, "%u", total);
+    black_box(status)
+}
+
+fn main() {
+    let n = std::env::args().count() as u32;
+    black_box(submit(n));
+    black_box(lost(n));
+    if cfg!(mended) {
+        black_box(generic(n));
+    }
+}
+"#;
+
+#[test]
+fn what_the_compiler_removes() {
+    let fixture = Fixture::new("check-removed").file("src/main.rs", RUST);
+    let line = |name: &str| RUST.lines().position(|line| line.contains(name)).map(|index| index as u64 + 1);
+    let flags = ["-Copt-level=2", "-Cdebuginfo=2", "--check-cfg=cfg(mended)"];
+    run(fixture.rustc(&flags).args(["--cfg", "mended"]));
+    let program = fixture.built("check-removed");
+    assert_eq!(found(&check(&program, &[]).1, "SM001"), [] as [&Value; 0]);
+    run(&mut fixture.rustc(&flags));
+    let (status, document) = check(&program, &[]);
+    assert_eq!(status, 1);
+    let branch = "dead branch: `check_removed::submit` is in the image with code on lines 9 and 14 of src/main.rs";
+    assert_found(&document, "SM001", "check:branch", line("check:branch"), branch);
+    let generic =
+        "or the marker is in a function that was never compiled to code: a generic function that nothing instantiates";
+    assert_found(&document, "SM001", "check:generic", line("check:generic"), generic);
+    let help = found(&document, "SM034").iter().map(|finding| finding["help"].to_string()).collect::<String>();
+    assert!(help.is_empty() || help.contains("`keep total`"), "{help}");
+}
+
+#[test]
+fn every_format_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Program::new(folder.path(), "lost").build(&[]);
+    let path = |name: &str| folder.path().join(name);
+    let mut command = Command::new(smark());
+    command.current_dir(workspace()).args(["check", "--format", "github"]).arg(&program);
+    for (format, name) in [("human", "out.txt"), ("json", "out.json"), ("sarif", "out.sarif"), ("junit", "out.xml")] {
+        command.args(["--output", &format!("{format}={}", path(name).display())]);
+    }
+    let output = command.output().expect("smark runs");
+    assert_eq!(output.status.code(), Some(1));
+    let github = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(github.starts_with("::error file=tests/check/lost.c,line=15,title=SM034 lost::"), "{github}");
+    let text = |name: &str| fs::read_to_string(path(name)).expect(name);
+    let human = text("out.txt");
+    let source =
+        "15 |     simple_mark(check:marker, \"tag %d\", tag);\n   |                                         ^^^\n";
+    assert!(human.contains(source), "{human}");
+    let json: Value = serde_json::from_str(&text("out.json")).expect("JSON");
+    let sarif: Value = serde_json::from_str(&text("out.sarif")).expect("SARIF");
+    assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), json["findings"].as_array().map(Vec::len));
+    assert_eq!(sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"], 15);
+    let junit = text("out.xml");
+    assert!(junit.contains("<failure message=\"SM034: `tag` of check:marker is lost\""), "{junit}");
+    if find("xmllint").is_some() {
+        let schema = workspace().join("tests/check/junit.xsd");
+        run(Command::new("xmllint").args(["--noout", "--nonet", "--schema"]).arg(schema).arg(path("out.xml")));
+    }
+}
+
+#[test]
+fn what_cannot_be_checked() {
+    let status = |arguments: &[&str]| {
+        let output = Command::new(smark()).current_dir(workspace()).arg("check").args(arguments).output();
+        let output = output.expect("smark runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(status(&["./no/such/file"]).0, Some(2));
+    assert_eq!(status(&["README.md"]).0, Some(2));
+    let (code, stderr) = status(&["/bin/true"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("no markers at all"), "{stderr}");
+    assert_eq!(status(&["--deny", "speed", "README.md"]).0, Some(2));
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Program::new(folder.path(), "lost").build(&["-DMENDED"]);
+    let (program, lock) = (program.to_str().expect("UTF-8"), folder.path().join("markers.lock"));
+    let lock = lock.to_str().expect("UTF-8");
+    let (code, stderr) = status(&["--lock", lock, program]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("no such file; --update makes it"), "{stderr}");
+    fs::write(lock, "version = 1\n[[profile]]\nname = 3\n").expect("written");
+    let (code, stderr) = status(&["--lock", lock, program]);
+    assert_eq!((code, stderr), (Some(2), format!("smark: {lock}:3:8: `name` is to be a string\n")));
+    fs::write(lock, "version = 1\n").expect("written");
+    let (code, stderr) = status(&["--lock", lock, program]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("no profile `default` for "), "{stderr}");
+    assert_eq!(status(&["--lock", lock, "--update", program, "README.md"]).0, Some(2));
+    assert_eq!(fs::read_to_string(lock).expect("read"), "version = 1\n", "not written where something is not read");
+    assert_eq!(status(&["--lock", lock, "--update", program]).0, Some(0));
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2, "no temporary file stays");
+    assert_eq!(status(&["--lock", lock, "-n", "check:*", "--deny", "all", "--allow", "exactness", program]).0, Some(0));
+    assert_eq!(status(&["nothing:*", program]).0, Some(1));
+    assert_eq!(status(&["--lock", lock, "--update", "-n", "check:*", program]).0, Some(2));
+}
+
+#[test]
+fn every_code_is_provoked_here() {
+    let text = fs::read_to_string(workspace().join("tests/rust/check.rs")).expect("this file");
+    let fine = ["SM020", "SM030", "SM031"];
+    let codes = simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|explanation| explanation.code);
+    for code in codes.filter(|code| !fine.contains(code)) {
+        assert!(text.contains(&format!("{code:?}")), "{code}");
+    }
+}
