@@ -408,8 +408,10 @@ fn sarif_schema() -> Value {
 
 #[test]
 fn sarif_is_what_oasis_says() {
-    let schema = sarif_schema();
+    let mut schema = sarif_schema();
     assert_eq!(schema["title"], "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema");
+    // OASIS has a stray `]` in a pattern, which is no regular expression then; we write no language.
+    schema["definitions"]["run"]["properties"]["language"].as_object_mut().unwrap().remove("pattern");
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
     for report in [Report::default(), report(&resolution()), whole_report()] {
         let text = written(|out| check::sarif::write(out, &report));

@@ -243,7 +243,7 @@ fn what_can_be_read() {
         ("lost", "SM034", "before the site, with `call"),
         ("absent", "SM035", "no variable `CURRENT` is described in this scope"),
         ("unsupported", "SM036", "not a place"),
-        ("format", "SM040", "expects"),
+        ("format", "SM040", "use `%lu`"),
     ];
     for (source, code, cause) in cases {
         provoked_at(&Program::new(folder.path(), source), code, cause, true, &[], &["-DMENDED"]);

@@ -214,7 +214,11 @@ pub fn check(check: &Check<'_>) -> Report {
     if let Some((lock, profile)) = check.lock {
         baseline::compare(check, lock, profile, &mut report);
     }
+    let inside = check.root.map(|root| format!("{}/", root.trim_end_matches('/'))).filter(|inside| inside.len() > 1);
     for finding in &mut report.findings {
+        if let Some(inside) = &inside {
+            finding.causes.iter_mut().for_each(|cause| *cause = cause.replace(&**inside, ""));
+        }
         finding.severity = check.policy.severity(finding.code);
     }
     report.findings.retain(|finding| finding.severity != Severity::Allow);

@@ -11,7 +11,7 @@ use gimli::constants as dw;
 
 use super::DebugInfo;
 use super::files::SourcePath;
-use super::functions::Kind;
+use super::functions::{Functions, Kind};
 use super::lines::Matched;
 use super::units::Die;
 use crate::Error;
@@ -86,13 +86,10 @@ impl DebugInfo<'_> {
             }
             inner_last = inner_last.max(Some(last));
         }
-        // What is in a closure is in the function around it as well.
-        for (_, origins) in holders.iter().rev() {
-            if let Some(holders) = self.dropped(&units, origins)? {
-                return match inner_last {
-                    None => self.function_fate(origins, State::Dropped(holders)),
-                    Some(_) => Ok(None),
-                };
+        // What is in a closure is in the function around it as well. A function that has code elsewhere was not dropped.
+        for (_, origins) in holders.iter().rev().filter(|_| inner_last.is_none()) {
+            if let Some(into) = self.dropped(&units, origins)? {
+                return self.function_fate(origins, State::Dropped(into));
             }
         }
         let Some((_, origins)) = holders.first() else { return Ok(None) };
@@ -143,22 +140,27 @@ impl DebugInfo<'_> {
             for origin in origins {
                 for &node in self.dropped_in(unit)?.get(origin).into_iter().flatten() {
                     any = true;
-                    let (mut at, mut is_inlined) = (node, false);
-                    while let Some(found) = functions.node(at) {
-                        self.pay(1)?;
-                        if found.kind == Kind::Function {
-                            let name = self.function_name(Die { unit, offset: found.offset })?;
-                            into.extend(name.filter(|_| is_inlined));
-                            break;
-                        }
-                        is_inlined = true;
-                        let Some(parent) = found.parent else { break };
-                        at = parent;
+                    if let Some(function) = self.out_of_line(functions, node)?.filter(|function| *function != node) {
+                        let offset = functions.node(function).map_or(0, |node| node.offset);
+                        into.extend(self.function_name(Die { unit, offset })?);
                     }
                 }
             }
         }
         Ok(any.then(|| into.into_iter().collect()))
+    }
+
+    /// The function out of line that an instance is in, itself where it is one.
+    fn out_of_line(&self, functions: &Functions, instance: usize) -> Result<Option<usize>, Error> {
+        let mut at = Some(instance);
+        while let Some((index, node)) = at.and_then(|at| Some((at, functions.node(at)?))) {
+            self.pay(1)?;
+            if node.kind == Kind::Function {
+                return Ok(Some(index));
+            }
+            at = node.parent;
+        }
+        Ok(None)
     }
 
     /// The instances of a unit that had code which is not in the image, by what they complete.
@@ -168,15 +170,24 @@ impl DebugInfo<'_> {
             return Ok(dropped);
         }
         let mut dropped: HashMap<Die, Vec<usize>> = HashMap::new();
-        for (index, node) in functions.nodes().iter().enumerate() {
-            if !node.kind.is_instance() || !functions.ranges(index).is_empty() {
-                continue;
+        // Whether each function out of line was dropped. What is in one is what it is: addresses in lists are not always marked.
+        let mut is_dropped = HashMap::new();
+        for (index, node) in functions.nodes().iter().enumerate().filter(|(_, node)| node.kind.is_instance()) {
+            let Some(function) = self.out_of_line(functions, index)? else { continue };
+            let known = match is_dropped.get(&function) {
+                Some(known) => *known,
+                None => {
+                    let offset = functions.node(function).map_or(0, |node| node.offset);
+                    let names = [dw::DW_AT_low_pc, dw::DW_AT_ranges];
+                    let had_code = self.own_attributes(Die { unit, offset }, names)?.iter().any(Option::is_some);
+                    let known = had_code && functions.ranges(function).is_empty();
+                    is_dropped.insert(function, known);
+                    known
+                }
+            };
+            if known {
+                dropped.entry(self.root_origin(Die { unit, offset: node.offset })?).or_default().push(index);
             }
-            let die = Die { unit, offset: node.offset };
-            if let [None, None] = self.own_attributes(die, [dw::DW_AT_low_pc, dw::DW_AT_ranges])? {
-                continue;
-            }
-            dropped.entry(self.root_origin(die)?).or_default().push(index);
         }
         Ok(functions.dropped.get_or_init(|| dropped))
     }
