@@ -354,8 +354,7 @@ fn what_the_compiler_removes() {
     assert_eq!(status, 1);
     let branch = "dead branch: `check_removed::submit` is in the image with code on lines 9 and 14 of src/main.rs";
     assert_found(&document, "SM001", "check:branch", line("check:branch"), branch);
-    let generic =
-        "or the marker is in a function that was never compiled to code: a generic function that nothing instantiates";
+    let generic = "or the marker is in a function that has no code: a generic one that nothing instantiates";
     assert_found(&document, "SM001", "check:generic", line("check:generic"), generic);
     let help = found(&document, "SM034").iter().map(|finding| finding["help"].to_string()).collect::<String>();
     assert!(help.is_empty() || help.contains("`keep total`"), "{help}");

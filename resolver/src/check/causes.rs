@@ -11,7 +11,7 @@ pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
             _ => Vec::new(),
         };
     };
-    let never = "a generic function that nothing instantiates, or one that nothing uses";
+    let none = "a generic one that nothing instantiates, one that nothing uses, or one that came to nothing where it was inlined";
     vec![match fate {
         Fate::DeadBranch { function, before, behind } => {
             let mut cause = format!(
@@ -20,20 +20,20 @@ pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
             );
             // In C a function cannot be in another one.
             if !file.ends_with(".c") {
-                cause.push_str(" (or that is a closure or a function in it, which was never compiled to code)");
+                cause.push_str(" (or that is a closure or a function in it, which has no code)");
             }
             cause
         }
         Fate::BehindCode { function, last } => format!(
             "the last code of `{function}`, which is declared before it, is on line {last}: either the compiler removed the \
-             end of that function, or the marker is in a function that was never compiled to code: {never}"
+             end of that function, or the marker is in a function that has no code: {none}"
         ),
         Fate::NoCode { function } => format!(
             "`{function}`, which is declared last before it, has no code in the image: nothing uses it, or it came to \
              nothing where it was inlined"
         ),
         Fate::NotCompiled => {
-            format!("no function that is declared before it in {file} was compiled to code: it is in {never}")
+            format!("no function that is declared before it in {file} is described: its own has no code, {none}")
         }
         Fate::Dropped { function, into } if into.is_empty() => {
             format!("`{function}` was compiled, and the linker dropped it: nothing that is in the image refers to it")
