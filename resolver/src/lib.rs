@@ -11,6 +11,7 @@
 //! | choice | [`select`] | patterns | rows of a resolution |
 //! | check | [`mod@check`] | a resolution, a policy, a lock file | findings, and those as bytes |
 //! | report | [`report`] | a resolution | text or JSON |
+//! | export | [`export`] | a resolution | probes for other tools |
 //! | explanation | [`verdicts`] | a code | what it means, an example, the mend |
 //!
 //! The library takes bytes and does no I/O (whoever uses it may offer files with debug information, [`companions`]), and it never panics, whatever the bytes: images are untrusted. The command `smark` is
@@ -54,6 +55,7 @@ pub mod companions;
 pub mod demangle;
 pub mod dwarf;
 mod error;
+pub mod export;
 pub mod image;
 pub mod location;
 mod ranges;

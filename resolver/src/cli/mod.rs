@@ -6,6 +6,7 @@ mod compressed;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod explain;
+mod export;
 mod files;
 mod list;
 mod manual;
@@ -53,6 +54,7 @@ enum Command {
     List(list::List),
     Show(show::Show),
     Check(check::Check),
+    Export(export::Export),
     Explain(explain::Explain),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -87,6 +89,7 @@ pub(crate) fn main() -> ExitCode {
         Command::List(list) => list.run(&console),
         Command::Show(show) => show.run(&console),
         Command::Check(check) => check.run(&console),
+        Command::Export(export) => export.run(&console),
         Command::Explain(explain) => explain.run(&console),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

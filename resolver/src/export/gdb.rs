@@ -1,0 +1,247 @@
+//! A command file for gdb (GDB manual, "Dynamic Printf"): a `dprintf` in the marker's own format for each site.
+//!
+//! A place is a symbol and an offset, which gdb works out anew when it knows where the program was loaded; a number would stay.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use super::Writer;
+use super::arithmetic::{self, Words};
+use super::fetch::{Fetch, Kind, Where};
+use super::format::{Part, field, parts};
+use super::plan::{Planned, Point, Wanted};
+use crate::address::Vaddr;
+use crate::image::symbols::Symbols;
+use crate::image::{Image, Kind as ImageKind};
+use crate::location::{Processor, Register};
+use crate::record::printf::Conversion;
+
+const MARK: &str = "#";
+
+/// The longest text of a known length that is printed, in bytes: gdb reads no value above its `max-value-size`, 65536.
+const LONGEST: u32 = 4096;
+
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), String> {
+    let image = Image::parse(bytes).map_err(|error| error.to_string())?;
+    let symbols = Symbols::functions(&image);
+    let mut names: HashMap<Vec<u8>, u32> = HashMap::new();
+    for (_, symbol) in symbols.all() {
+        *names.entry(symbols.name(&symbol).to_vec()).or_default() += 1;
+    }
+    let is_fixed = image.kind() == ImageKind::Executable;
+    let arm = writer.image.arch == "aarch64";
+    writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
+    writer.line("set language c");
+    writer.line("set $smark_empty = \"\"");
+    writer.each(MARK, planned, &mut |writer, point| {
+        let place = match symbols.at(None, point.address.0) {
+            _ if is_fixed => format!("*{}", point.address),
+            Some(symbol) => {
+                let name = std::str::from_utf8(symbols.name(&symbol)).unwrap_or_default();
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.');
+                if name.is_empty() || !name.chars().all(is_plain) {
+                    return Err("its function's symbol has a name that gdb does not take".to_owned());
+                }
+                if names.get(name.as_bytes()).copied().unwrap_or(0) != 1 {
+                    return Err(format!("several functions are called {name}, and gdb would take any of them"));
+                }
+                let offset = point.address.0.wrapping_sub(symbol.start);
+                format!("*((unsigned char *)&'{name}' + {offset})")
+            }
+            None => {
+                return Err(
+                    "no symbol holds it, and gdb does not move a number to where the program is loaded".to_owned()
+                );
+            }
+        };
+        printed(writer, point, &place, arm)
+    });
+    writer.line("");
+    writer.line("set language auto");
+    Ok(())
+}
+
+/// What goes before the call of `printf`: texts of a known length, as values of gdb.
+#[derive(Default)]
+struct Printed {
+    format: String,
+    arguments: Vec<String>,
+    texts: Vec<(String, String)>,
+}
+
+fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -> Result<(), String> {
+    let speaker = Speaker { here: point.address, arm };
+    let wanted = point.wanted();
+    let mut printed = Printed::default();
+    printed.text(&format!("{} ", point.marker.name));
+    for part in parts(&point.marker.format).ok_or("its format is malformed")? {
+        let (conversion, index) = match part {
+            Part::Text(text) => {
+                printed.text(text);
+                continue;
+            }
+            Part::Conversion(conversion, index) => (conversion, index),
+        };
+        let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
+            printed.format.push('?');
+            writer.comment(MARK, "a conversion with `*` is printed as `?`");
+            continue;
+        };
+        if let Err(why) = printed.express(&speaker, &conversion, wanted) {
+            printed.format.push('?');
+            writer.without(MARK, &wanted.argument.text, &format!("{why}; printed as `?`"));
+        }
+    }
+    let mut call = format!("\"{}\\n\"", printed.format);
+    for argument in &printed.arguments {
+        let _ = write!(call, ", {argument}");
+    }
+    if printed.texts.is_empty() {
+        writer.line(&format!("dprintf {place}, {call}"));
+        return Ok(());
+    }
+    writer.line(&format!("break {place}"));
+    writer.line("commands");
+    writer.line("silent");
+    for (index, (data, length)) in printed.texts.iter().enumerate() {
+        writer.line(&format!("set $smark_length = {length}"));
+        writer.line(&format!("if $smark_length > {LONGEST}"));
+        writer.line(&format!("set $smark_length = {LONGEST}"));
+        writer.line("end");
+        writer.line(&format!("set $smark_{index} = $smark_empty"));
+        writer.line("if $smark_length > 0");
+        writer.line(&format!("set $smark_{index} = *(char *){data}@(int)$smark_length"));
+        writer.line("end");
+    }
+    writer.line(&format!("printf {call}"));
+    writer.line("continue");
+    writer.line("end");
+    Ok(())
+}
+
+impl Printed {
+    fn text(&mut self, text: &str) {
+        for character in text.chars() {
+            match character {
+                '"' => self.format.push_str("\\\""),
+                '\\' => self.format.push_str("\\\\"),
+                '\n' => self.format.push_str("\\n"),
+                '\t' => self.format.push_str("\\t"),
+                '%' => self.format.push_str("%%"),
+                // gdb's formats have no octal escapes.
+                '\0'..='\x1f' | '\x7f' => {
+                    self.format.push_str("%c");
+                    self.arguments.push(u32::from(character).to_string());
+                }
+                _ => self.format.push(character),
+            }
+        }
+    }
+
+    fn express(&mut self, speaker: &Speaker, conversion: &Conversion, wanted: &Wanted<'_>) -> Result<(), String> {
+        let field = field(conversion, "-+ #0");
+        let letter = conversion.specifier.letter();
+        let fetch = wanted.fetch.as_ref().map_err(Clone::clone)?;
+        let (conversion, argument) = match fetch {
+            Fetch::Number { at, size, kind: Kind::Float } => {
+                let letter = match letter {
+                    'F' => 'f',
+                    'a' | 'A' => return Err("gdb has no conversion `%a`".to_owned()),
+                    letter => letter,
+                };
+                (letter.to_string(), speaker.float(at, *size)?)
+            }
+            Fetch::Number { kind: Kind::Unicode, .. } if letter == 'c' => {
+                return Err("gdb's printf has no characters beyond ASCII".to_owned());
+            }
+            Fetch::Number { at, size, kind } => {
+                let signed = *kind == Kind::Signed && matches!(letter, 'd' | 'i');
+                let value = match signed {
+                    true => format!("(long){}", arithmetic::signed(speaker, at, *size)?),
+                    false => arithmetic::bits(speaker, at, if letter == 'c' { 1 } else { *size })?,
+                };
+                match letter {
+                    'd' | 'i' => ("ld".to_owned(), value),
+                    'u' | 'o' | 'x' | 'X' => (format!("l{letter}"), value),
+                    'c' => ("c".to_owned(), format!("(char){value}")),
+                    'p' => ("p".to_owned(), format!("(void *){value}")),
+                    _ => return Err(format!("gdb has no conversion `%{letter}`")),
+                }
+            }
+            Fetch::Pointed(at) => ("s".to_owned(), format!("(char *){}", arithmetic::bits(speaker, at, 8)?)),
+            Fetch::Array(address) => ("s".to_owned(), format!("(char *){}", arithmetic::expr(speaker, address)?)),
+            Fetch::Text { data, offset, length } => {
+                let data = arithmetic::plus(speaker, arithmetic::bits(speaker, data, 8)?, *offset);
+                let length = arithmetic::bits(speaker, length, 8)?;
+                let index = self.texts.len();
+                self.texts.push((data, length));
+                ("s".to_owned(), format!("$smark_{index}"))
+            }
+        };
+        self.format.push_str(&field);
+        self.format.push_str(&conversion);
+        self.arguments.push(argument);
+        Ok(())
+    }
+}
+
+struct Speaker {
+    here: Vaddr,
+    arm: bool,
+}
+
+impl Speaker {
+    fn float(&self, at: &Where, size: u8) -> Result<String, String> {
+        let (name, member) = match size {
+            4 => ("float", "v4_float"),
+            8 => ("double", "v2_double"),
+            _ => return Err(format!("a floating-point number of {size} bytes")),
+        };
+        match at {
+            Where::Memory(address) => Ok(format!("*({name} *){}", arithmetic::expr(self, address)?)),
+            Where::Register(Register(number @ 17..=32)) if !self.arm => Ok(format!("$xmm{}.{member}[0]", number - 17)),
+            Where::Register(Register(number @ 64..=95)) if self.arm => {
+                Ok(format!("$v{}.{}[0]", number - 64, if size == 4 { "s.f" } else { "d.f" }))
+            }
+            Where::Register(register) => Err(format!("it is in {}", register.name(self.processor()))),
+            Where::Value(_) | Where::Constant(_) => Err("it is computed".to_owned()),
+        }
+    }
+
+    fn processor(&self) -> Processor {
+        if self.arm { Processor::Aarch64 } else { Processor::X86_64 }
+    }
+}
+
+impl Words for Speaker {
+    fn register(&self, register: Register) -> Result<String, String> {
+        let name = register.name(self.processor());
+        match (self.arm, register.0) {
+            (false, 0..=16) => Ok(format!("(unsigned long)${}", name.trim_start_matches('%'))),
+            (true, 0..=32) => Ok(format!("(unsigned long)${name}")),
+            _ => Err(format!("it is in {name}, which is not exported")),
+        }
+    }
+
+    fn memory(&self, address: &str, size: u8) -> String {
+        let name = match size {
+            1 => "char",
+            2 => "short",
+            4 => "int",
+            _ => "long",
+        };
+        format!("(unsigned long)*(unsigned {name} *)({address})")
+    }
+
+    fn constant(&self, bits: u64) -> String {
+        format!("{bits:#x}UL")
+    }
+
+    fn here(&self) -> Vaddr {
+        self.here
+    }
+
+    fn instruction_pointer(&self) -> Result<String, String> {
+        Ok("(unsigned long)$pc".to_owned())
+    }
+}

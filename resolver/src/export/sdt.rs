@@ -1,0 +1,382 @@
+//! A copy of an image with its markers as SDT probes: `.note.stapsdt` as `<sys/sdt.h>` makes it (SystemTap wiki, "UserSpaceProbeImplementation").
+//!
+//! The copy is the image with more behind it: the notes, names of sections, section headers. Of the image's own bytes only the three
+//! fields of the ELF header change that say where those are. Nothing of it is loaded.
+//!
+//! A note has the link-time address of its probe and that of `.stapsdt.base`, and readers add what the section has moved since. gdb, bcc
+//! and SystemTap compare with the section's address, `perf` with its offset in the file and takes the sum for an offset. So the section is
+//! one byte of the image's code: where addresses and offsets differ by as much as they do at the probes.
+
+use std::collections::HashMap;
+
+use super::fetch::{Fetch, Kind, Where};
+use super::plan::{Planned, Point, Settings, check, identifier, numbered, plan};
+use super::uprobe::sum;
+use crate::address::Vaddr;
+use crate::location::{Expr, Node, Processor, Register, ValueType};
+use crate::resolve::{Marker, ResolvedImage};
+use crate::text::shown;
+
+const NOTES: &[u8] = b".note.stapsdt";
+const BASE: &[u8] = b".stapsdt.base";
+const OWNER: &[u8] = b"stapsdt\0";
+/// `NT_STAPSDT`.
+const TYPE: u32 = 3;
+/// Bytes of a section header, and of the file's header.
+const HEADER: usize = 64;
+const PROGBITS: u32 = 1;
+const NOTE: u32 = 7;
+/// The longest name of a provider or probe: what `perf` makes of it has 63 characters, `sdt_` among them.
+const NAME: usize = 55;
+
+/// An image with notes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// How many probes were added.
+    pub probes: usize,
+    /// How many sites were left out.
+    pub left_out: usize,
+    /// What was left out, and why: sites, and arguments.
+    pub notes: Vec<String>,
+}
+
+/// The copy of the image `bytes` with notes for the markers that `keep` takes.
+///
+/// Arguments are told apart by their position: those from the first one on that the notes cannot express are left out. A text
+/// that ends without a NUL takes two positions, its address and its length.
+///
+/// # Errors
+///
+/// Why there can be no copy.
+pub fn image(
+    image: &ResolvedImage,
+    bytes: &[u8],
+    keep: &dyn Fn(&Marker) -> bool,
+    settings: &Settings,
+) -> Result<Exported, String> {
+    check(image, &["x86_64", "aarch64"])?;
+    let mut table = Table::read(bytes)?;
+    let mut exported = Exported::default();
+    let mut notes = table.notes.clone();
+    let mut base = table.base;
+    let mut names = Names::default();
+    let mut moved = None;
+    for planned in plan(image, keep, settings, true) {
+        let point = match planned {
+            Planned::Point(point) => point,
+            Planned::LeftOut { marker, place, why } => {
+                exported.left_out += 1;
+                exported.notes.push(format!("{} at {place} is left out: {why}", shown(&marker.name)));
+                continue;
+            }
+        };
+        let at = point.address;
+        let difference = at.0.wrapping_sub(point.offset.0);
+        if *moved.get_or_insert(difference) != difference {
+            exported.left_out += 1;
+            exported.notes.push(format!(
+                "{} at {at} is left out: it is in another segment than the first one, and one base serves one segment",
+                shown(&point.marker.name)
+            ));
+            continue;
+        }
+        let (base_address, base_offset) = *base.get_or_insert((at.0, point.offset.0));
+        if exported.probes == 0 && base_address.wrapping_sub(base_offset) != difference {
+            exported.notes.push(
+                "the image has a .stapsdt.base of its own in another segment: `perf` takes wrong addresses from it, gdb, bpftrace and \
+                 SystemTap right ones"
+                    .to_owned(),
+            );
+        }
+        let (provider, name) = names.of(&point);
+        let arguments = match arguments(&point, image.arch == "aarch64") {
+            (arguments, None) => arguments,
+            (arguments, Some(why)) => {
+                exported.notes.push(format!("{} at {at}: {why}", shown(&point.marker.name)));
+                arguments
+            }
+        };
+        note(&mut notes, at.0, base_address, [&provider, &name, &arguments.join(" ")]);
+        exported.probes += 1;
+    }
+    table.base = base;
+    exported.bytes = table.write(bytes, &notes)?;
+    Ok(exported)
+}
+
+/// Appends a note.
+fn note(notes: &mut Vec<u8>, pc: u64, base: u64, texts: [&str; 3]) {
+    let mut description = Vec::new();
+    // No semaphore: nothing in the code asks for one.
+    for address in [pc, base, 0] {
+        description.extend(address.to_le_bytes());
+    }
+    for text in texts {
+        description.extend(text.bytes().filter(|byte| *byte != 0));
+        description.push(0);
+    }
+    for number in [OWNER.len() as u32, description.len() as u32, TYPE] {
+        notes.extend(number.to_le_bytes());
+    }
+    notes.extend(OWNER);
+    notes.extend(description);
+    pad(notes, 4);
+}
+
+fn pad(bytes: &mut Vec<u8>, to: usize) {
+    while bytes.len() % to != 0 {
+        bytes.push(0);
+    }
+}
+
+/// Names of probes: one name for all sites of markers that say the same, numbered where markers differ.
+#[derive(Default)]
+struct Names {
+    taken: HashMap<(String, String), String>,
+}
+
+impl Names {
+    fn of(&mut self, point: &Point<'_>) -> (String, String) {
+        let marker = point.marker;
+        let texts: Vec<&str> = marker.args.iter().map(|argument| &*argument.text).collect();
+        let identity = format!("{}\0{}\0{}", marker.name, marker.format, texts.join("\0"));
+        let provider = identifier(&point.provider, NAME);
+        let plain = identifier(&point.rest, NAME);
+        let (mut name, mut number) = (plain.clone(), 1);
+        loop {
+            let known = self.taken.entry((provider.clone(), name.clone())).or_insert_with(|| identity.clone());
+            if *known == identity {
+                return (provider, name);
+            }
+            number += 1;
+            name = numbered(&plain, number, NAME);
+        }
+    }
+}
+
+/// The operands of a site's arguments, and why there are no more.
+fn arguments(point: &Point<'_>, arm: bool) -> (Vec<String>, Option<String>) {
+    let operands = Operands { here: point.address, arm };
+    let mut all = Vec::new();
+    for wanted in point.wanted() {
+        match wanted.fetch.and_then(|fetch| operands.of(&fetch)) {
+            Ok(mut some) => all.append(&mut some),
+            Err(why) => {
+                let text = shown(&wanted.argument.text).into_owned();
+                return (all, Some(format!("without the arguments from {text} on: {why}")));
+            }
+        }
+    }
+    (all, None)
+}
+
+struct Operands {
+    here: Vaddr,
+    arm: bool,
+}
+
+impl Operands {
+    fn of(&self, fetch: &Fetch) -> Result<Vec<String>, String> {
+        match fetch {
+            Fetch::Number { kind: Kind::Float, .. } => {
+                Err("readers do not agree on how a floating-point number is written".to_owned())
+            }
+            Fetch::Number { at, size, kind } => Ok(vec![self.operand(at, *size, *kind == Kind::Signed)?]),
+            Fetch::Pointed(at) => Ok(vec![self.operand(at, 8, false)?]),
+            Fetch::Array(_) => Err("its address is computed".to_owned()),
+            Fetch::Text { offset, .. } if *offset != 0 => Err("its text is behind other things".to_owned()),
+            Fetch::Text { data, length, .. } => {
+                Ok(vec![self.operand(data, 8, false)?, self.operand(length, 8, false)?])
+            }
+        }
+    }
+
+    /// `[-]SIZE@OPERAND`.
+    fn operand(&self, at: &Where, size: u8, signed: bool) -> Result<String, String> {
+        let sign = if signed { "-" } else { "" };
+        let operand = match at {
+            Where::Register(register) => self.register(*register)?,
+            Where::Memory(address) => self.memory(address)?,
+            Where::Constant(bits) => {
+                let unused = 64u32.saturating_sub(u32::from(size) * 8).min(63);
+                let number = if signed {
+                    (((bits << unused) as i64) >> unused).to_string()
+                } else {
+                    ((bits << unused) >> unused).to_string()
+                };
+                format!("{}{number}", if self.arm { "" } else { "$" })
+            }
+            Where::Value(value) => self.value(value, size)?,
+        };
+        Ok(format!("{sign}{size}@{operand}"))
+    }
+
+    fn value(&self, value: &Expr, size: u8) -> Result<String, String> {
+        match value.node() {
+            Node::Register(register, of) if of.size(8) >= size => self.register(*register),
+            Node::Memory { address, size: read, .. } if *read >= size => self.memory(address),
+            Node::Convert(to, inner) | Node::Reinterpret(to, inner)
+                if !matches!(to, ValueType::Float(_))
+                    && !matches!(inner.value_type(), ValueType::Float(_))
+                    && to.size(8) >= size
+                    && inner.value_type().size(8) >= size =>
+            {
+                self.value(inner, size)
+            }
+            Node::ThreadLocal(_) => Err("it is thread-local".to_owned()),
+            _ => Err("it is computed, and notes only name registers and memory".to_owned()),
+        }
+    }
+
+    /// The whole register: readers take the low bytes, and do not agree on what `%r8b` is called.
+    fn register(&self, register: Register) -> Result<String, String> {
+        let name = register.name(if self.arm { Processor::Aarch64 } else { Processor::X86_64 });
+        match (self.arm, register.0) {
+            (false, 0..=15) | (true, 0..=31) => Ok(name.into_owned()),
+            _ => Err(format!("it is in {name}, which readers of notes do not know")),
+        }
+    }
+
+    fn memory(&self, address: &Expr) -> Result<String, String> {
+        let (base, offset) = sum(address);
+        match base.node() {
+            Node::Register(register, ValueType::Generic) => {
+                let register = self.register(*register)?;
+                Ok(match (self.arm, offset) {
+                    (true, 0) => format!("[{register}]"),
+                    (true, _) => format!("[{register}, {offset}]"),
+                    (false, _) => format!("{offset}({register})"),
+                })
+            }
+            Node::Address(target) if !self.arm => {
+                let away = target.0.wrapping_add_signed(offset).wrapping_sub(self.here.0) as i64;
+                Ok(format!("{away}(%rip)"))
+            }
+            Node::Address(_) => Err("it is at a fixed address".to_owned()),
+            Node::ThreadLocal(_) => Err("it is thread-local".to_owned()),
+            _ => Err("its address is computed".to_owned()),
+        }
+    }
+}
+
+/// The section headers of an image.
+struct Table {
+    headers: Vec<[u8; HEADER]>,
+    names: Vec<u8>,
+    names_index: usize,
+    /// The section of notes that is there already, and what is in it.
+    notes_index: Option<usize>,
+    notes: Vec<u8>,
+    /// Address and offset of `.stapsdt.base`.
+    base: Option<(u64, u64)>,
+    has_base: bool,
+}
+
+/// An unsigned little-endian number at an offset.
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(size)?)?;
+    Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+}
+
+fn put(bytes: &mut [u8], at: usize, size: usize, value: u64) {
+    for (byte, value) in bytes.iter_mut().skip(at).take(size).zip(value.to_le_bytes()) {
+        *byte = value;
+    }
+}
+
+impl Table {
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        if !bytes.starts_with(b"\x7fELF\x02\x01") {
+            return Err("only 64-bit little-endian ELF images can be given notes".to_owned());
+        }
+        let malformed = || "its section headers are malformed".to_owned();
+        let field = |at, size| number(bytes, at, size).ok_or_else(malformed);
+        let (offset, entry, count, names_index) = (field(0x28, 8)?, field(0x3a, 2)?, field(0x3c, 2)?, field(0x3e, 2)?);
+        if offset == 0 || count == 0 || count >= 0xfe00 || names_index >= count || entry != HEADER as u64 {
+            return Err("it has no section headers, or too many".to_owned());
+        }
+        let start = usize::try_from(offset).map_err(|_| malformed())?;
+        let mut headers = Vec::new();
+        for index in 0..count as usize {
+            let at = index.checked_mul(HEADER).and_then(|at| start.checked_add(at)).ok_or_else(malformed)?;
+            let header = bytes.get(at..).and_then(|rest| rest.first_chunk::<HEADER>()).ok_or_else(malformed)?;
+            headers.push(*header);
+        }
+        let contents = |header: &[u8; HEADER]| {
+            let start = usize::try_from(number(header, 0x18, 8)?).ok()?;
+            let size = usize::try_from(number(header, 0x20, 8)?).ok()?;
+            bytes.get(start..start.checked_add(size)?)
+        };
+        let names_index = names_index as usize;
+        let names = headers.get(names_index).and_then(contents).ok_or_else(malformed)?.to_vec();
+        let find = |name: &[u8]| {
+            headers.iter().position(|header| {
+                let start = number(header, 0, 4).and_then(|start| usize::try_from(start).ok());
+                let rest = start.and_then(|start| names.get(start..)).unwrap_or_default();
+                rest.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0))
+            })
+        };
+        let notes_index = find(NOTES);
+        let notes = match notes_index.and_then(|index| headers.get(index)) {
+            Some(header) => contents(header).ok_or_else(malformed)?.to_vec(),
+            None => Vec::new(),
+        };
+        let base_header = find(BASE).and_then(|index| headers.get(index));
+        let base = base_header.and_then(|header| Some((number(header, 0x10, 8)?, number(header, 0x18, 8)?)));
+        Ok(Self { has_base: base.is_some(), headers, names, names_index, notes_index, notes, base })
+    }
+
+    /// The image's bytes with the notes, the names and the headers behind them.
+    fn write(mut self, bytes: &[u8], notes: &[u8]) -> Result<Vec<u8>, String> {
+        let mut file = Vec::with_capacity(bytes.len() + notes.len() + self.names.len() + 4096);
+        file.extend_from_slice(bytes);
+        pad(&mut file, 4);
+        let notes_offset = file.len() as u64;
+        file.extend_from_slice(notes);
+        let mut added = Vec::new();
+        let mut names = std::mem::take(&mut self.names);
+        if names.last() != Some(&0) {
+            names.push(0);
+        }
+        let mut add = |name: &[u8], kind: u32, address: u64, offset: u64, size: u64, align: u64| {
+            let mut header = [0; HEADER];
+            put(&mut header, 0, 4, names.len() as u64);
+            put(&mut header, 4, 4, kind.into());
+            put(&mut header, 0x10, 8, address);
+            put(&mut header, 0x18, 8, offset);
+            put(&mut header, 0x20, 8, size);
+            put(&mut header, 0x30, 8, align);
+            names.extend_from_slice(name);
+            names.push(0);
+            added.push(header);
+        };
+        let size = notes.len() as u64;
+        match self.notes_index.and_then(|index| self.headers.get_mut(index)) {
+            Some(header) => {
+                put(header, 0x18, 8, notes_offset);
+                put(header, 0x20, 8, size);
+            }
+            None => add(NOTES, NOTE, 0, notes_offset, size, 4),
+        }
+        if let (Some((address, offset)), false) = (self.base, self.has_base) {
+            add(BASE, PROGBITS, address, offset, 1, 1);
+        }
+        let names_offset = file.len() as u64;
+        file.extend_from_slice(&names);
+        if let Some(header) = self.headers.get_mut(self.names_index) {
+            put(header, 0x18, 8, names_offset);
+            put(header, 0x20, 8, names.len() as u64);
+        }
+        pad(&mut file, 8);
+        let headers_offset = file.len() as u64;
+        self.headers.extend(added);
+        for header in &self.headers {
+            file.extend_from_slice(header);
+        }
+        put(&mut file, 0x28, 8, headers_offset);
+        put(&mut file, 0x3c, 2, self.headers.len() as u64);
+        Ok(file)
+    }
+}

@@ -1,0 +1,148 @@
+//! A script for SystemTap (stap(1), stapprobes(3stap)), which needs no debug information: registers and memory are read by number.
+
+use std::fmt::Write as _;
+
+use super::Writer;
+use super::arithmetic::{self, Words};
+use super::fetch::{Fetch, Kind};
+use super::format::{Part, field, parts};
+use super::plan::{Planned, Point, Wanted};
+use crate::address::Vaddr;
+use crate::location::{Processor, Register};
+use crate::record::printf::Conversion;
+
+const MARK: &str = "#";
+
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), String> {
+    // What SystemTap takes for a pattern, or for what a string cannot hold.
+    let is_bad = |character: char| character.is_control() || "*?[]{}\"\\".contains(character);
+    if !writer.path.starts_with('/') || writer.path.contains(is_bad) {
+        return Err("SystemTap takes paths with any of `*?[]{}\"\\` for patterns: make a link to the file".to_owned());
+    }
+    writer.heading(MARK, &["As root, or as a member of the group stapdev: stap THIS"]);
+    writer.each(MARK, planned, &mut |writer, point| {
+        let line = printed(writer, point)?;
+        let probe = format!("probe process(\"{}\").statement({}) {{ {line} }}", writer.path, point.address);
+        writer.line(&probe);
+        Ok(())
+    });
+    Ok(())
+}
+
+fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, String> {
+    let speaker = Speaker { here: point.address };
+    let wanted = point.wanted();
+    let mut format = escaped(&format!("{} ", point.marker.name));
+    let mut arguments = Vec::new();
+    for part in parts(&point.marker.format).ok_or("its format is malformed")? {
+        let (conversion, index) = match part {
+            Part::Text(text) => {
+                format.push_str(&escaped(text));
+                continue;
+            }
+            Part::Conversion(conversion, index) => (conversion, index),
+        };
+        let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
+            format.push('?');
+            writer.comment(MARK, "a conversion with `*` is printed as `?`");
+            continue;
+        };
+        match express(&speaker, &conversion, wanted) {
+            Ok((conversion, value)) => {
+                format.push_str(&conversion);
+                arguments.push(value);
+            }
+            Err(why) => {
+                format.push('?');
+                writer.without(MARK, &wanted.argument.text, &format!("{why}; printed as `?`"));
+            }
+        }
+    }
+    let mut call = format!("printf(\"{format}\\n\"");
+    for argument in arguments {
+        let _ = write!(call, ", {argument}");
+    }
+    call.push(')');
+    Ok(call)
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        match character {
+            '"' => escaped.push_str("\\\""),
+            '\\' => escaped.push_str("\\\\"),
+            '\n' => escaped.push_str("\\n"),
+            '\t' => escaped.push_str("\\t"),
+            '%' => escaped.push_str("%%"),
+            // Three digits: what follows is no digit of it.
+            '\0'..='\x1f' | '\x7f' => {
+                let _ = write!(escaped, "\\{:03o}", u32::from(character));
+            }
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+fn express(speaker: &Speaker, conversion: &Conversion, wanted: &Wanted<'_>) -> Result<(String, String), String> {
+    let field = field(conversion, "-+ #0");
+    let letter = conversion.specifier.letter();
+    match wanted.fetch.as_ref().map_err(Clone::clone)? {
+        Fetch::Number { kind: Kind::Float, .. } => Err("SystemTap reads no floating-point numbers".to_owned()),
+        Fetch::Number { kind: Kind::Unicode, .. } if letter == 'c' => {
+            Err("SystemTap prints no characters beyond ASCII".to_owned())
+        }
+        Fetch::Number { at, size, kind: Kind::Signed } if matches!(letter, 'd' | 'i') => {
+            Ok((format!("{field}d"), arithmetic::signed(speaker, at, *size)?))
+        }
+        Fetch::Number { at, size, .. } => {
+            let letter = match letter {
+                'i' => 'd',
+                'd' | 'u' | 'o' | 'x' | 'X' | 'c' | 'p' => letter,
+                _ => return Err(format!("SystemTap has no conversion `%{letter}` of that kind")),
+            };
+            let size = if letter == 'c' { 1 } else { *size };
+            Ok((format!("{field}{letter}"), arithmetic::bits(speaker, at, size)?))
+        }
+        Fetch::Pointed(at) => Ok((format!("{field}s"), format!("user_string({})", arithmetic::bits(speaker, at, 8)?))),
+        Fetch::Array(address) => {
+            Ok((format!("{field}s"), format!("user_string({})", arithmetic::expr(speaker, address)?)))
+        }
+        Fetch::Text { data, offset, length } => {
+            let data = arithmetic::plus(speaker, arithmetic::bits(speaker, data, 8)?, *offset);
+            let length = arithmetic::bits(speaker, length, 8)?;
+            Ok((format!("{field}s"), format!("user_string_n({data}, {length})")))
+        }
+    }
+}
+
+struct Speaker {
+    here: Vaddr,
+}
+
+impl Words for Speaker {
+    fn register(&self, register: Register) -> Result<String, String> {
+        let name = register.name(Processor::X86_64);
+        match register.0 {
+            0..=16 => Ok(format!("u_register(\"{}\")", name.trim_start_matches('%'))),
+            _ => Err(format!("it is in {name}, which SystemTap does not read")),
+        }
+    }
+
+    fn memory(&self, address: &str, size: u8) -> String {
+        // Those of fewer bytes come with their sign in some versions.
+        match size {
+            8 => format!("user_uint64({address})"),
+            _ => format!("(user_uint{}({address}) & {:#x})", u32::from(size) * 8, (1u64 << (u32::from(size) * 8)) - 1),
+        }
+    }
+
+    fn here(&self) -> Vaddr {
+        self.here
+    }
+
+    fn instruction_pointer(&self) -> Result<String, String> {
+        Ok("u_register(\"rip\")".to_owned())
+    }
+}
