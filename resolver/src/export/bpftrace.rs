@@ -7,9 +7,8 @@ use super::arithmetic::{self, Words};
 use super::fetch::{Fetch, Kind};
 use super::format::{Part, field, parts};
 use super::plan::{Planned, Point, Wanted};
+use super::symbols::FunctionNames;
 use crate::address::Vaddr;
-use crate::image::Image;
-use crate::image::symbols::Symbols;
 use crate::location::{Processor, Register};
 use crate::record::printf::Conversion;
 
@@ -23,8 +22,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
                 .to_owned(),
         );
     }
-    let image = Image::parse(bytes).map_err(|error| error.to_string())?;
-    let symbols = Symbols::functions(&image);
+    let names = FunctionNames::of(bytes)?;
     writer.heading(
         MARK,
         &[
@@ -34,7 +32,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     );
     writer.each(MARK, planned, &mut |writer, point| {
         // bpftrace takes the number for an offset in the file where no symbol is there, or it did in some versions.
-        if symbols.at(None, point.address.0).is_none() && point.address.0 != point.offset.0 {
+        if !names.holds(point.address) && point.address.0 != point.offset.0 {
             return Err("no symbol holds it, and bpftrace takes its address for an offset in the file".to_owned());
         }
         let line = printed(writer, point)?;

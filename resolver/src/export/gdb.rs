@@ -2,7 +2,6 @@
 //!
 //! A place is a symbol and an offset, which gdb works out anew when it knows where the program was loaded; a number would stay.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::Writer;
@@ -10,9 +9,9 @@ use super::arithmetic::{self, Words};
 use super::fetch::{Fetch, Kind, Where};
 use super::format::{Part, field, parts};
 use super::plan::{Planned, Point, Wanted};
+use super::symbols::FunctionNames;
 use crate::address::Vaddr;
-use crate::image::symbols::Symbols;
-use crate::image::{Image, Kind as ImageKind};
+use crate::image::Kind as ImageKind;
 use crate::location::{Processor, Register};
 use crate::record::printf::Conversion;
 
@@ -22,42 +21,24 @@ const MARK: &str = "#";
 const LONGEST: u32 = 4096;
 
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), String> {
-    let image = Image::parse(bytes).map_err(|error| error.to_string())?;
-    let symbols = Symbols::functions(&image);
-    let mut names: HashMap<Vec<u8>, u32> = HashMap::new();
-    for (_, symbol) in symbols.all() {
-        *names.entry(symbols.name(&symbol).to_vec()).or_default() += 1;
-    }
-    let is_fixed = image.kind() == ImageKind::Executable;
+    let names = FunctionNames::of(bytes)?;
+    let is_fixed = writer.image.kind == ImageKind::Executable;
     let arm = writer.image.arch == "aarch64";
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
+    // It stays: gdb reads the arguments when it gets to a marker, in a frame of Rust as Rust.
     writer.line("set language c");
     writer.line("set $smark_empty = \"\"");
     writer.each(MARK, planned, &mut |writer, point| {
-        let place = match symbols.at(None, point.address.0) {
-            _ if is_fixed => format!("*{}", point.address),
-            Some(symbol) => {
-                let name = std::str::from_utf8(symbols.name(&symbol)).unwrap_or_default();
-                let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.');
-                if name.is_empty() || !name.chars().all(is_plain) {
-                    return Err("its function's symbol has a name that gdb does not take".to_owned());
-                }
-                if names.get(name.as_bytes()).copied().unwrap_or(0) != 1 {
-                    return Err(format!("several functions are called {name}, and gdb would take any of them"));
-                }
-                let offset = point.address.0.wrapping_sub(symbol.start);
+        let place = match is_fixed {
+            true => format!("*{}", point.address),
+            false => {
+                let why = |why| format!("{why}, and gdb does not move a number to where the program is loaded");
+                let (name, offset) = names.unique(point.address).map_err(why)?;
                 format!("*((unsigned char *)&'{name}' + {offset})")
-            }
-            None => {
-                return Err(
-                    "no symbol holds it, and gdb does not move a number to where the program is loaded".to_owned()
-                );
             }
         };
         printed(writer, point, &place, arm)
     });
-    writer.line("");
-    writer.line("set language auto");
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod perf;
 mod plan;
 pub mod sdt;
 mod stap;
+mod symbols;
 mod uprobe;
 
 pub use plan::{At, Settings};
@@ -71,7 +72,7 @@ pub fn text(
     let planned = plan::plan(image, keep, settings, uprobe);
     match to {
         Consumer::Uprobe => uprobe::write(&mut writer, &planned)?,
-        Consumer::Perf => perf::write(&mut writer, &planned)?,
+        Consumer::Perf => perf::write(&mut writer, &planned, bytes)?,
         Consumer::Bpftrace => bpftrace::write(&mut writer, &planned, bytes)?,
         Consumer::Stap => stap::write(&mut writer, &planned)?,
         Consumer::Gdb => gdb::write(&mut writer, &planned, bytes)?,

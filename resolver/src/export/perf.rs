@@ -2,6 +2,7 @@
 //! `perf probe -D` prints the same definitions as the export for `uprobe_events` has.
 
 use super::plan::Planned;
+use super::symbols::FunctionNames;
 use super::{Writer, uprobe};
 use crate::location::{Processor, Register};
 
@@ -10,7 +11,8 @@ const MARK: &str = "#";
 /// Room for the arguments: `perf` writes the line of `uprobe_events`, with the path.
 const LINE: usize = 3900;
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), String> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), String> {
+    let names = FunctionNames::of(bytes)?;
     if writer.path.contains(char::is_control) {
         return Err("a path with control characters is not exported".to_owned());
     }
@@ -32,7 +34,16 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
         for (argument, why) in left_out {
             writer.without(MARK, &argument, &why);
         }
-        let mut definition = format!("{}:{}={}", point.group, point.event, point.address);
+        // perf 6.1 takes a number for an offset in the file, others for an address.
+        let place = match point.address.0 == point.offset.0 {
+            true => point.address.to_string(),
+            false => {
+                let (name, offset) =
+                    names.unique(point.address).map_err(|why| format!("{why}, and perf has no other way to say it"))?;
+                format!("{name}+{offset}")
+            }
+        };
+        let mut definition = format!("{}:{}={place}", point.group, point.event);
         for argument in arguments {
             definition.push(' ');
             definition.push_str(&argument);

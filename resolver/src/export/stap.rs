@@ -19,7 +19,13 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
     if !writer.path.starts_with('/') || writer.path.contains(is_bad) {
         return Err("SystemTap takes paths with any of `*?[]{}\"\\` for patterns: make a link to the file".to_owned());
     }
-    writer.heading(MARK, &["As root, or as a member of the group stapdev: stap THIS"]);
+    writer.heading(
+        MARK,
+        &[
+            "As root: stap -g THIS (-g, for without it SystemTap refuses addresses that the line table has no row for). It finds addresses by",
+            ".debug_aranges, which rustc and clang do not write: there use `smark export --to sdt` and process(\"COPY\").mark(\"NAME\").",
+        ],
+    );
     writer.each(MARK, planned, &mut |writer, point| {
         let line = printed(writer, point)?;
         let probe = format!("probe process(\"{}\").statement({}) {{ {line} }}", writer.path, point.address);

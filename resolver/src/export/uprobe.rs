@@ -160,9 +160,14 @@ impl Speaker {
             Where::Memory(address) => self.memory(address)?.0,
             Where::Constant(bits) => format!("\\{}", self.constant(*bits, size, kind)),
             Where::Value(value) => {
-                if let Some((address, shift, count, container)) = bit_field(value) {
+                if let Some((source, mask, shift)) = bit_field(value, u64::MAX, 0) {
                     // The fields of the kernel have no sign.
-                    return Ok(format!("{}:b{count}@{shift}/{container}", self.memory(address)?.0));
+                    let count = mask.trailing_ones();
+                    let container =
+                        u32::from(container(source).ok_or("it is computed, and the kernel only fetches")?) * 8;
+                    if count > 0 && count < 64 && mask >> count == 0 && shift + u64::from(count) <= container.into() {
+                        return Ok(format!("{}:b{count}@{shift}/{container}", self.value(source, 1)?.0));
+                    }
                 }
                 self.value(value, size)?.0
             }
@@ -240,22 +245,47 @@ pub(super) fn sum(expr: &Expr) -> (&Expr, i64) {
     (expr, 0)
 }
 
-/// Bits without a sign in memory: the address, the first bit, how many, and the bits of what is read. Little-endian.
-fn bit_field(value: &Expr) -> Option<(&Expr, u64, u32, u32)> {
-    let Node::Binary(Binary::And, shifted, mask) = value.node() else { return None };
-    let Node::Constant(Value { bits: mask, .. }) = mask.node() else { return None };
-    let count = mask.trailing_ones();
-    if count == 0 || count >= 64 || *mask >> count != 0 {
-        return None;
-    }
-    let (memory, shift) = match shifted.node() {
-        Node::Binary(Binary::Shr, memory, by) => match by.node() {
-            Node::Constant(Value { bits, .. }) => (memory, *bits),
+/// Bits without a sign of something: what, which of its bits count once it is shifted, and by how many it is shifted. `None` where it is
+/// not only masked and shifted.
+fn bit_field(value: &Expr, mask: u64, shift: u64) -> Option<(&Expr, u64, u64)> {
+    let mut state = (value, mask, shift);
+    // As deep as masks are put on masks by what makes computations.
+    for _ in 0..8 {
+        let (value, mask, shift) = state;
+        let (operation, inner, number) = match value.node() {
+            Node::Binary(operation, inner, number) => (operation, inner, number),
+            Node::Convert(to, inner) | Node::Reinterpret(to, inner)
+                if is_unsigned(*to) && is_unsigned(inner.value_type()) && shift == 0 =>
+            {
+                let kept = u64::MAX >> (64 - u32::from(to.size(8)) * 8);
+                state = (inner, mask & kept, 0);
+                continue;
+            }
+            _ => break,
+        };
+        let Node::Constant(Value { bits, .. }) = number.node() else { return None };
+        state = match operation {
+            Binary::And if shift < 64 => (inner, mask & (bits >> shift), shift),
+            // What is cut off below a mask of less is counted from the new first bit.
+            Binary::Shr if *bits < 64 && is_unsigned(value.value_type()) => {
+                let cut = u32::try_from(*bits).ok()?;
+                (inner, mask & (u64::MAX >> cut), shift.checked_add(*bits)?)
+            }
             _ => return None,
-        },
-        _ => (shifted, 0),
-    };
-    let Node::Memory { address, size: size @ (1 | 2 | 4 | 8), .. } = memory.node() else { return None };
-    let container = u32::from(*size) * 8;
-    (shift + u64::from(count) <= u64::from(container)).then_some((address, shift, count, container))
+        };
+    }
+    (state.1 != mask || state.2 != shift).then_some(state)
+}
+
+fn is_unsigned(of: ValueType) -> bool {
+    matches!(of, ValueType::Generic | ValueType::Unsigned(_))
+}
+
+/// The bytes that a field is a part of. Little-endian: the low ones of a register are those that the kernel takes.
+fn container(source: &Expr) -> Option<u8> {
+    match source.node() {
+        Node::Memory { size: size @ (1 | 2 | 4 | 8), .. } => Some(*size),
+        Node::Register(..) => Some(8),
+        _ => None,
+    }
 }
