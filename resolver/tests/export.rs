@@ -1,0 +1,318 @@
+//! What `smark export` writes, byte for byte where it matters: escapes, limits, refusals, and notes read back by another reader.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use object::read::elf::ElfFile64;
+use object::{Architecture, Endianness, Object as _, ObjectSection as _};
+use simple_markers_resolver::export::{self, Consumer, Exported, Settings};
+use simple_markers_resolver::record::ByteOrder;
+use simple_markers_resolver::resolve::{Exactness, ResolvedImage, resolve};
+use support::{Linked, Strings, declaration, relocatable, scsi};
+
+fn resolved(bytes: &[u8]) -> ResolvedImage {
+    let mut resolution = resolve("/x/prog", bytes);
+    assert_eq!(resolution.images.len(), 1, "{:?}", resolution.failures);
+    resolution.images.remove(0)
+}
+
+fn text_at(path: &str, bytes: &[u8], to: Consumer, settings: &Settings) -> Result<Exported, String> {
+    export::text(&resolved(bytes), bytes, path, &|_| true, to, settings)
+}
+
+fn text(bytes: &[u8], to: Consumer) -> String {
+    text_at("/x/prog", bytes, to, &Settings::default()).unwrap().text
+}
+
+/// An image of one marker in `main`, which is at 0x1000, and at 0xb0 of the file.
+fn one(name: &str, format: &str, args: &str, operands: &str) -> Vec<u8> {
+    let mut strings = Strings::default();
+    let records = [strings.site(0x1010, 10, [name, "a.c", format, args, operands])];
+    Linked::new().markers(&[declaration(name, "a.c", 10, format, args)], &records, strings).build()
+}
+
+/// The lines that are no comments.
+fn lines<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
+    text.lines().filter(|line| !line.is_empty() && !line.starts_with(mark)).collect()
+}
+
+#[test]
+fn each_consumer_gets_its_syntax() {
+    let image = one("a:b", "x %d y %lu p %p", "x, s->y, p", "-4@%esi 8@-16(%rbp) 8@%rdi");
+    assert_eq!(
+        lines(&text(&image, Consumer::Uprobe), "#"),
+        ["p:a/b /x/prog:0xc0 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64"]
+    );
+    // The address is no offset in the file: perf gets the symbol.
+    let perf = text(&image, Consumer::Perf);
+    let line = "perf probe -q -x '/x/prog' \"$do\" 'a:b=main+16 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64'";
+    assert_eq!(perf.lines().last(), Some(line));
+    let bpftrace = text(&image, Consumer::Bpftrace);
+    let line = "uprobe:/x/prog:0x1010 { printf(\"a:b x %ld y %lu p %p\\n\", (((reg(\"si\") & 0xffffffff) ^ 0x80000000) - \
+                0x80000000), *(uint64 *)((reg(\"bp\") - 16)), reg(\"di\")); }";
+    assert_eq!(bpftrace.lines().last(), Some(line));
+    let stap = text(&image, Consumer::Stap);
+    let line = "probe process(\"/x/prog\").statement(0x1010) { printf(\"a:b x %d y %u p %p\\n\", (((u_register(\"rsi\") & \
+                0xffffffff) ^ 0x80000000) - 0x80000000), user_uint64((u_register(\"rbp\") - 16)), u_register(\"rdi\")) }";
+    assert_eq!(stap.lines().last(), Some(line));
+    let gdb = text(&image, Consumer::Gdb);
+    let line = "dprintf *0x1010, \"a:b x %ld y %lu p %p\\n\", (long)((((unsigned long)$rsi & 0xffffffffUL) ^ 0x80000000UL) - \
+                0x80000000UL), (unsigned long)*(unsigned long *)(((unsigned long)$rbp - 0x10UL)), (void *)(unsigned long)$rdi";
+    assert_eq!(gdb.lines().last(), Some(line));
+}
+
+#[test]
+fn text_of_the_image_stays_text() {
+    let format = "\"%d\" 100%% \\ `id` $(id) 'x'\n}\u{1} */ #";
+    let image = one("a:b", format, "x", "-4@%esi");
+    let value = "(((reg(\"si\") & 0xffffffff) ^ 0x80000000) - 0x80000000)";
+    assert_eq!(
+        lines(&text(&image, Consumer::Bpftrace), "//"),
+        [format!(
+            "uprobe:/x/prog:0x1010 {{ printf(\"a:b \\\"%ld\\\" 100%c \\\\ `id` $(id) 'x'\\n}}%c */ #\\n\", {value}, 37, 1); }}"
+        )]
+    );
+    let stap = text(&image, Consumer::Stap);
+    assert!(stap.contains("printf(\"a:b \\\"%d\\\" 100%% \\\\ `id` $(id) 'x'\\n}\\001 */ #\\n\", "), "{stap}");
+    let gdb = text(&image, Consumer::Gdb);
+    assert!(gdb.contains("dprintf *0x1010, \"a:b \\\"%ld\\\" 100%% \\\\ `id` $(id) 'x'\\n}%c */ #\\n\", "), "{gdb}");
+    assert!(gdb.ends_with(", 1\n"), "{gdb}");
+    for (to, mark) in [(Consumer::Uprobe, "#"), (Consumer::Perf, "#"), (Consumer::Stap, "#"), (Consumer::Gdb, "#")] {
+        let text = text(&image, to);
+        // The comment is one line, and so is the probe.
+        assert_eq!(
+            text.lines()
+                .filter(|line| line.starts_with(&format!("{mark} a:b \"\\\"%d\\\"")) || line.contains("'x'\\n}\\x01"))
+                .count(),
+            1,
+            "{text}"
+        );
+        assert!(!text.contains('\u{1}'), "{text}");
+    }
+    let path = "/x/it's $(id)";
+    let image = one("a:b", "", "", "");
+    assert!(text_at(path, &image, Consumer::Perf, &Settings::default()).is_err());
+    let perf = text_at("/x/it's$(id)`", &image, Consumer::Perf, &Settings::default());
+    // What the kernel cannot take is refused, also where the shell could.
+    assert!(perf.is_err(), "{perf:?}");
+    let perf = text_at("/x/it's$`id`;", &image, Consumer::Perf, &Settings::default()).unwrap();
+    assert!(perf.text.ends_with("perf probe -q -x '/x/it'\\''s$`id`;' \"$do\" 'a:b=main+16'\n"), "{}", perf.text);
+}
+
+#[test]
+fn paths_that_a_consumer_would_take_apart_are_refused() {
+    let image = one("a:b", "", "", "");
+    for (to, bad) in [
+        (Consumer::Uprobe, &["/a b", "/a:b", "/a#b", "/a\nb", "prog"][..]),
+        (Consumer::Perf, &["/a b", "/a:b", "/a\nb"]),
+        (Consumer::Bpftrace, &["/a b", "/a*", "/a{b", "prog", "/\u{e9}"]),
+        (Consumer::Stap, &["/a\"b", "/a*", "/a[b]", "/a\\b", "/a\nb"]),
+    ] {
+        for path in bad {
+            assert!(text_at(path, &image, to, &Settings::default()).is_err(), "{to:?} {path:?}");
+        }
+    }
+}
+
+#[test]
+fn the_limits_of_the_kernel_are_kept() {
+    let long = "long_".repeat(40);
+    let names: Vec<String> = (0..140).map(|index| format!("{long}{}", index % 3)).collect();
+    let operands = vec!["-4@%esi"; 140].join(" ");
+    let image = one(&format!("{long}:{long}"), &"%d ".repeat(140), &names.join(", "), &operands);
+    let text = text(&image, Consumer::Uprobe);
+    let [line] = lines(&text, "#")[..] else { panic!("{text}") };
+    assert!(line.len() < 4096);
+    let (name, arguments) = line.split_once(' ').unwrap();
+    let (group, event) = name[2..].split_once('/').unwrap();
+    assert!(group.len() <= 63 && event.len() <= 63, "{name}");
+    let arguments: Vec<&str> = arguments.split(' ').skip(1).collect();
+    let mut taken: Vec<&str> = arguments.iter().map(|argument| argument.split_once('=').unwrap().0).collect();
+    assert!(taken.iter().all(|name| name.len() < 32));
+    let count = taken.len();
+    taken.sort_unstable();
+    taken.dedup();
+    assert_eq!(taken.len(), count);
+    assert!(count <= 128 && count > 50, "{count}");
+    assert_eq!(text.matches("the kernel takes no more arguments in one line").count(), 140 - count);
+    assert!(text.lines().all(|line| line.len() < 4096));
+}
+
+#[test]
+fn names_become_identifiers_of_their_own() {
+    let mut strings = Strings::default();
+    let records = [
+        strings.site(0x1010, 10, ["a:b", "a.c", "", "", ""]),
+        strings.site(0x1011, 10, ["a:b", "a.c", "", "", ""]),
+        strings.site(0x1012, 11, ["a:b_1", "a.c", "", "", ""]),
+        strings.site(0x1013, 12, ["alone", "a.c", "", "", ""]),
+        strings.site(0x1014, 13, ["x:y:z", "a.c", "%d %d %d", "common_pid, a.b, a->b", "-4@%esi -4@%edi -4@$-7"]),
+    ];
+    let image = Linked::new().markers(&[], &records, strings).build();
+    assert_eq!(
+        lines(&text(&image, Consumer::Uprobe), "#"),
+        [
+            "p:a/b_1 /x/prog:0xc0",
+            "p:a/b_2 /x/prog:0xc1",
+            "p:a/b_1_2 /x/prog:0xc2",
+            "p:prog/alone /x/prog:0xc3",
+            "p:x/y_z /x/prog:0xc4 common_pid_2=%si:s32 a_b=%di:s32 a_b_2=\\-7:s32"
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_exact_is_asked_for() {
+    let mut linked = scsi();
+    // A jump from 0x1000 to the marker at 0x1010.
+    linked.sections[0].data[..2].copy_from_slice(&[0x74, 0x0e]);
+    let image = linked.build();
+    let exported = text_at("/x/prog", &image, Consumer::Uprobe, &Settings::default()).unwrap();
+    assert!(exported.text.contains("# left out: scsi:queue at 0x1010: shared: 2 ways in"), "{}", exported.text);
+    assert!(exported.text.contains("# left out: scsi:gone at nowhere: eliminated\n"), "{}", exported.text);
+    let settings = Settings { include: vec![Exactness::Shared], ..Settings::default() };
+    let more = text_at("/x/prog", &image, Consumer::Uprobe, &settings).unwrap();
+    assert_eq!((more.probes, more.left_out), (exported.probes + 1, exported.left_out - 1));
+    assert!(
+        more.text.contains("; shared: it may also fire where the marker is not passed\np:scsi/queue_"),
+        "{}",
+        more.text
+    );
+}
+
+#[test]
+fn images_that_cannot_be_exported_are_refused() {
+    let object = relocatable(Architecture::X86_64);
+    let why = text_at("/x/prog", &object, Consumer::Uprobe, &Settings::default()).unwrap_err();
+    assert!(why.starts_with("a relocatable object has no addresses yet"), "{why}");
+    assert!(export::sdt::image(&resolved(&object), &object, &|_| true, &Settings::default()).is_err());
+    let mut big = scsi();
+    big.order = ByteOrder::Big;
+    // Site records are written in the image's order, too.
+    let big = Linked { order: ByteOrder::Big, ..Linked::new() }.build();
+    let image = resolved(&big);
+    let why = export::text(&image, &big, "/x/prog", &|_| true, Consumer::Uprobe, &Settings::default()).unwrap_err();
+    assert_eq!(why, "not supported for big-endian images");
+}
+
+/// Notes as `object` finds them: address, base, semaphore, provider, name, arguments.
+fn notes(file: &[u8]) -> Vec<(u64, u64, u64, Vec<String>)> {
+    let elf = ElfFile64::<Endianness>::parse(file).unwrap();
+    let section = elf.section_by_name(".note.stapsdt").unwrap();
+    let mut found = Vec::new();
+    let mut rest = section.data().unwrap();
+    while !rest.is_empty() {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap()) as usize;
+        assert_eq!((word(0), word(8), &rest[12..20]), (8, 3, &b"stapsdt\0"[..]));
+        let description = &rest[20..20 + word(4)];
+        let address = |at: usize| u64::from_le_bytes(description[at..at + 8].try_into().unwrap());
+        let texts = description[24..].strip_suffix(&[0]).unwrap().split(|byte| *byte == 0);
+        let texts = texts.map(|text| String::from_utf8(text.to_vec()).unwrap()).collect();
+        found.push((address(0), address(8), address(16), texts));
+        rest = &rest[20 + word(4).next_multiple_of(4)..];
+    }
+    found
+}
+
+#[test]
+fn notes_are_read_back() {
+    let image = one("a:b", "x %d y %lu %d %hhd %f", "x, s->y, z, w, f", "-4@%esi 8@-16(%rbp) -4@$-7 -1@%r9b 8f@%xmm0");
+    let exported = export::sdt::image(&resolved(&image), &image, &|_| true, &Settings::default()).unwrap();
+    let said = "a:b at 0x1010: without the arguments from f on: readers do not agree on how a floating-point number is written";
+    assert_eq!((exported.probes, exported.left_out, exported.notes.as_slice()), (1, 0, &[said.to_owned()][..]));
+    let expected = (0x1010, 0x1010, 0, ["a", "b", "-4@%rsi 8@-16(%rbp) -4@$-7 -1@%r9"].map(str::to_owned).to_vec());
+    assert_eq!(notes(&exported.bytes), [expected.clone()]);
+    // One byte of the code, by its address and by its offset.
+    let elf = ElfFile64::<Endianness>::parse(&*exported.bytes).unwrap();
+    let base = elf.section_by_name(".stapsdt.base").unwrap();
+    assert_eq!((base.address(), base.size(), base.file_range()), (0x1010, 1, Some((0xc0, 1))));
+    // All that was there is there, and other sections are where they were.
+    let before = ElfFile64::<Endianness>::parse(&*image).unwrap();
+    for section in before.sections().filter(|section| section.name() != Ok(".shstrtab")) {
+        let after = elf.section_by_name(section.name().unwrap()).unwrap();
+        assert_eq!(
+            (after.address(), after.file_range(), after.data()),
+            (section.address(), section.file_range(), section.data())
+        );
+    }
+    let changed = (0..image.len()).filter(|at| image[*at] != exported.bytes[*at]);
+    assert!(changed.into_iter().all(|at| (0x28..0x30).contains(&at) || (0x3c..0x40).contains(&at)));
+    // Notes that are there already stay, before the new ones.
+    let again =
+        export::sdt::image(&resolved(&exported.bytes), &exported.bytes, &|_| true, &Settings::default()).unwrap();
+    assert_eq!(notes(&again.bytes), [expected.clone(), expected]);
+}
+
+#[test]
+fn no_bytes_of_an_image_make_the_copy_panic() {
+    let image = one("a:b", "x %d", "x", "-4@%esi");
+    let resolved = resolved(&image);
+    let copy = |bytes: &[u8]| export::sdt::image(&resolved, bytes, &|_| true, &Settings::default());
+    assert!(copy(&image).is_ok());
+    for end in 0..image.len() {
+        assert!(copy(&image[..end]).is_err(), "{end}");
+    }
+    let headers = (0..64).chain(image.len() - 600..image.len());
+    for at in headers {
+        for value in [0, 1, 0x7f, 0xff] {
+            let mut broken = image.clone();
+            broken[at] = value;
+            // Whatever it says, it says it.
+            let _ = copy(&broken);
+            for to in [Consumer::Gdb, Consumer::Perf, Consumer::Bpftrace] {
+                let _ = export::text(&resolved, &broken, "/x/prog", &|_| true, to, &Settings::default());
+            }
+        }
+    }
+}
+
+fn smark(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_smark")).arg("export").args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
+    let folder = std::env::temp_dir().join(format!("smark-{}-export", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let image = one("a:b", "x %d", "x", "-4@%esi");
+    let path = |name: &str| folder.join(name);
+    fs::write(path("prog"), &image).unwrap();
+    fs::write(path("there"), "there").unwrap();
+    fs::hard_link(path("prog"), path("other-name")).unwrap();
+    std::os::unix::fs::symlink("prog", path("link")).unwrap();
+
+    let (status, out, err) = smark(&folder, &["--to", "uprobe", "./prog"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert!(out.contains(&format!("{}:0xc0 x=%si:s32\n", path("prog").canonicalize().unwrap().display())), "{out}");
+    let (status, _, err) = smark(&folder, &["--to", "sdt", "./prog"]);
+    assert_eq!((status, err.as_str()), (2, "smark: --to sdt writes a program: say where with -o FILE\n"));
+    for to in ["sdt", "gdb"] {
+        let (status, _, err) = smark(&folder, &["--to", to, "-o", "there", "./prog"]);
+        assert_eq!((status, err.as_str()), (2, "smark: there: exists; --force overwrites it\n"));
+        for input in ["prog", "other-name", "link", "./prog"] {
+            let (status, _, err) = smark(&folder, &["--to", to, "--force", "-o", input, "./prog"]);
+            assert_eq!((status, err), (2, format!("smark: {input}: is an input, which is never overwritten\n")));
+        }
+        assert_eq!(smark(&folder, &["--to", to, "-o", &format!("new-{to}"), "./prog"]).0, 0);
+        assert_eq!(smark(&folder, &["--to", to, "--force", "-o", "there", "./prog"]).0, 0);
+        assert_eq!(fs::read(path("there")).unwrap(), fs::read(path(&format!("new-{to}"))).unwrap());
+        fs::write(path("there"), "there").unwrap();
+    }
+    assert_eq!(fs::read(path("prog")).unwrap(), image);
+    assert_eq!(notes(&fs::read(path("new-sdt")).unwrap()).len(), 1);
+    let (status, out, err) = smark(&folder, &["--to", "uprobe", "nothing:*", "./prog"]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(err.contains("no marker matches `nothing:*`"), "{err}");
+    // Nothing of what was written on the way is left.
+    let left = fs::read_dir(&folder)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
+    assert_eq!(left.count(), 0);
+    fs::remove_dir_all(&folder).unwrap();
+}
