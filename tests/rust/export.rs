@@ -534,7 +534,7 @@ fn bpftrace_and_gdb_read_the_arguments_of_notes() {
         for (name, format, count) in probes {
             let is_text = format.contains("%s");
             let texts = |at: usize| match is_rust {
-                true => format!("str(arg{}, arg{} + 1)", 2 * at, 2 * at + 1),
+                true => format!("str(arg{}, arg{})", 2 * at, 2 * at + 1),
                 false => format!("str(arg{at})"),
             };
             let value = |at| if is_text { texts(at) } else { format!("arg{at}") };

@@ -130,8 +130,8 @@ fn express(speaker: &Speaker, conversion: &Conversion, wanted: &Wanted<'_>) -> R
         Fetch::Text { data, offset, length } => {
             let data = arithmetic::plus(speaker, arithmetic::bits(speaker, data, 8)?, *offset);
             let length = arithmetic::bits(speaker, length, 8)?;
-            // The length that `str` takes counts a NUL.
-            Ok((format!("{field}s"), vec![format!("str({data}, {length} + 1)")]))
+            // So many bytes, measured with 0.17. Later versions count the NUL behind them as well: a byte less, never one of something else.
+            Ok((format!("{field}s"), vec![format!("str({data}, {length})")]))
         }
     }
 }
