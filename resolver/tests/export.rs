@@ -224,7 +224,7 @@ fn notes_are_read_back() {
     let said = "a:b at 0x1010: without the arguments from f on: readers do not agree on how a floating-point number is written";
     assert_eq!((exported.probes, exported.left_out, exported.notes.as_slice()), (1, 0, &[said.to_owned()][..]));
     let expected = (0x1010, 0x1010, 0, ["a", "b", "-4@%rsi 8@-16(%rbp) -4@$-7 -1@%r9"].map(str::to_owned).to_vec());
-    assert_eq!(notes(&exported.bytes), [expected.clone()]);
+    assert_eq!(notes(&exported.bytes), std::slice::from_ref(&expected));
     // One byte of the code, by its address and by its offset.
     let elf = ElfFile64::<Endianness>::parse(&*exported.bytes).unwrap();
     let base = elf.section_by_name(".stapsdt.base").unwrap();

@@ -31,7 +31,7 @@ struct Marker {
     args: Vec<String>,
 }
 
-fn program(path: PathBuf) -> Program {
+fn program(path: &Path) -> Program {
     let path = path.canonicalize().expect("a program");
     let truth = run(&mut Command::new(&path)).lines().map(str::to_owned).collect();
     let Resolution { images, failures } = resolve(&path.to_string_lossy(), &fs::read(&path).expect("a program"));
@@ -43,6 +43,12 @@ fn program(path: PathBuf) -> Program {
     Program { path, truth, markers: markers.collect() }
 }
 
+/// What a program printed for a conversion: its letter, its text, and where in the line that is.
+type Value<'l> = (char, &'l str, std::ops::Range<usize>);
+
+/// A marker, what of its format notes can say, and how many arguments that has.
+type Noted = (&'static str, &'static str, usize);
+
 /// The program in C, by gcc. Its addresses are the offsets in its file.
 static C: LazyLock<Program> = LazyLock::new(|| {
     let folder = fixture::target().join("export");
@@ -51,7 +57,7 @@ static C: LazyLock<Program> = LazyLock::new(|| {
     let mut gcc = Command::new("gcc");
     gcc.args(["-O2", "-g", "-I"]).arg(fixture::workspace().join("markers/include"));
     run(gcc.arg(fixture::workspace().join("tests/export/values.c")).arg("-o").arg(&path));
-    program(path)
+    program(&path)
 });
 
 /// The program in Rust, by lld. Its addresses are not the offsets in its file.
@@ -61,7 +67,7 @@ static RUST: LazyLock<Program> = LazyLock::new(|| {
     let rest = format!("[dependencies]\nsimple-markers = {dependency}\n[profile.release]\ndebug = \"full\"\n");
     let fixture = Fixture::empty("export-values").manifest("2024", &rest).file("src/main.rs", &source);
     fixture::succeeds_silently(fixture.cargo("build").arg("--release"));
-    program(fixture::target().join("release/export-values"))
+    program(&fixture::target().join("release/export-values"))
 });
 
 /// Standard output, standard error.
@@ -92,7 +98,7 @@ fn without(exported: &str) -> BTreeMap<String, BTreeSet<String>> {
 
 impl Program {
     /// The marker of a line that the program printed, and what it printed for each conversion: its letter, text and place in the line.
-    fn values<'l>(&self, line: &'l str) -> Option<(&str, Vec<(char, &'l str, std::ops::Range<usize>)>)> {
+    fn values<'l>(&self, line: &'l str) -> Option<(&str, Vec<Value<'l>>)> {
         let (name, _) = line.split_once(' ')?;
         let (name, marker) = self.markers.get_key_value(name)?;
         let (mut pattern, mut letters) = (format!("^{} ", regex::escape(name)), Vec::new());
@@ -381,8 +387,7 @@ fn gdb_prints_what_the_program_prints() {
 
 /// The kernel headers that are here: SystemTap reads a version even where it only translates.
 fn headers() -> Option<String> {
-    let releases =
-        fs::read_dir("/lib/modules").ok()?.filter_map(|entry| Some(entry.ok()?.file_name().into_string().ok()?));
+    let releases = fs::read_dir("/lib/modules").ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let found = releases.filter(|release| Path::new("/lib/modules").join(release).join("build/.config").exists()).min();
     if found.is_none() {
         skipped("no kernel headers for SystemTap");
@@ -502,7 +507,7 @@ fn readers_of_notes_see_the_probes() {
 #[test]
 fn bpftrace_and_gdb_read_the_arguments_of_notes() {
     let folder = tempfile::tempdir().expect("a folder");
-    let cases: [(&Program, &[(&str, &str, usize)]); 2] = [
+    let cases: [(&Program, &[Noted]); 2] = [
         (
             &C,
             &[

@@ -13,11 +13,11 @@ use super::symbols::FunctionNames;
 use crate::address::Vaddr;
 use crate::image::Kind as ImageKind;
 use crate::location::{Processor, Register};
-use crate::record::printf::Conversion;
+use crate::record::printf::{Conversion, Count};
 
 const MARK: &str = "#";
 
-/// The longest text of a known length that is printed, in bytes: gdb reads no value above its `max-value-size`, 65536.
+/// The longest text of a known length that is printed, in bytes.
 const LONGEST: u32 = 4096;
 
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), String> {
@@ -27,7 +27,6 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
     // It stays: gdb reads the arguments when it gets to a marker, in a frame of Rust as Rust.
     writer.line("set language c");
-    writer.line("set $smark_empty = \"\"");
     writer.each(MARK, planned, &mut |writer, point| {
         let place = match is_fixed {
             true => format!("*{}", point.address),
@@ -42,12 +41,22 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     Ok(())
 }
 
-/// What goes before the call of `printf`: texts of a known length, as values of gdb.
+/// A text of a known length: its address, its length, and how much of it is printed at most.
+struct Text {
+    data: String,
+    length: String,
+    most: u32,
+}
+
+/// Stands for the length of a text in a format: control characters of a marker's own format are arguments.
+const LENGTH: char = '\0';
+
+/// What goes into the call of `printf`.
 #[derive(Default)]
 struct Printed {
     format: String,
     arguments: Vec<String>,
-    texts: Vec<(String, String)>,
+    texts: Vec<Text>,
 }
 
 fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -> Result<(), String> {
@@ -84,17 +93,23 @@ fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -
     writer.line(&format!("break {place}"));
     writer.line("commands");
     writer.line("silent");
-    for (index, (data, length)) in printed.texts.iter().enumerate() {
-        writer.line(&format!("set $smark_length = {length}"));
-        writer.line(&format!("if $smark_length > {LONGEST}"));
-        writer.line(&format!("set $smark_length = {LONGEST}"));
+    let mut lengths = String::new();
+    for (index, text) in printed.texts.iter().enumerate() {
+        let Text { data, length, most } = text;
+        writer.line(&format!("set $smark_length_{index} = {length}"));
+        writer.line(&format!("set $smark_data_{index} = {data}"));
+        writer.line(&format!("if $smark_length_{index} > {most}"));
+        writer.line(&format!("set $smark_length_{index} = {most}"));
         writer.line("end");
-        writer.line(&format!("set $smark_{index} = $smark_empty"));
-        writer.line("if $smark_length > 0");
-        writer.line(&format!("set $smark_{index} = *(char *){data}@(int)$smark_length"));
+        // An empty text of Rust is nowhere, and gdb reads before it prints nothing.
+        writer.line(&format!("if $smark_length_{index} == 0"));
+        writer.line(&format!("set $smark_data_{index} = (unsigned long)$sp"));
         writer.line("end");
+        let _ = write!(lengths, ", $smark_length_{index}");
     }
-    writer.line(&format!("printf {call}"));
+    // gdb has no `%.*s`: the command is itself made by a format, with the lengths in it.
+    let command = format!("printf {call}").replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+    writer.line(&format!("eval \"{}\"{lengths}", command.replace(LENGTH, "%lu")));
     writer.line("continue");
     writer.line("end");
     Ok(())
@@ -155,8 +170,15 @@ impl Printed {
                 let data = arithmetic::plus(speaker, arithmetic::bits(speaker, data, 8)?, *offset);
                 let length = arithmetic::bits(speaker, length, 8)?;
                 let index = self.texts.len();
-                self.texts.push((data, length));
-                ("s".to_owned(), format!("$smark_{index}"))
+                let most = match conversion.precision {
+                    Some(Count::Digits(most)) => most.min(LONGEST),
+                    _ => LONGEST,
+                };
+                self.texts.push(Text { data, length, most });
+                let width = field.split('.').next().unwrap_or("%");
+                let _ = write!(self.format, "{width}.{LENGTH}s");
+                self.arguments.push(format!("(char *)$smark_data_{index}"));
+                return Ok(());
             }
         };
         self.format.push_str(&field);
