@@ -306,6 +306,11 @@ fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
     }
     assert_eq!(fs::read(path("prog")).unwrap(), image);
     assert_eq!(notes(&fs::read(path("new-sdt")).unwrap()).len(), 1);
+    // Numbers of one program mean nothing in another.
+    fs::write(path("second"), &image).unwrap();
+    let (status, out, err) = smark(&folder, &["--to", "gdb", "./prog", "./second"]);
+    assert_eq!((status, out.as_str()), (2, ""));
+    assert_eq!(err, "smark: a gdb command file is for one program, and 2 with such markers are given\n");
     let (status, out, err) = smark(&folder, &["--to", "uprobe", "nothing:*", "./prog"]);
     assert_eq!((status, out.as_str()), (1, ""));
     assert!(err.contains("no marker matches `nothing:*`"), "{err}");

@@ -129,6 +129,9 @@ impl Export {
             };
             self.copy(console, image, &keep, &inputs)?;
         } else {
+            if self.to == To::Gdb && images.len() > 1 {
+                bail!("a gdb command file is for one program, and {} with such markers are given", images.len());
+            }
             let mut text = String::new();
             for image in images {
                 match self.text(console, image, &keep) {
