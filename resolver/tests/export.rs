@@ -306,6 +306,11 @@ fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
     }
     assert_eq!(fs::read(path("prog")).unwrap(), image);
     assert_eq!(notes(&fs::read(path("new-sdt")).unwrap()).len(), 1);
+    // A device is not replaced by a file, whoever asks.
+    for device in ["/dev/null", "/dev/stdout", "."] {
+        let (status, _, err) = smark(&folder, &["--to", "gdb", "--force", "-o", device, "./prog"]);
+        assert_eq!((status, err), (2, format!("smark: {device}: is not a regular file\n")));
+    }
     // Numbers of one program mean nothing in another.
     fs::write(path("second"), &image).unwrap();
     let (status, out, err) = smark(&folder, &["--to", "gdb", "./prog", "./second"]);

@@ -244,8 +244,9 @@ fn check_output(output: &Path, inputs: &[PathBuf], force: bool) -> anyhow::Resul
     if inputs.iter().any(same) {
         bail!("{}: is an input, which is never overwritten", output.display());
     }
-    if metadata.is_dir() {
-        bail!("{}: is a folder", output.display());
+    // Putting a file in its place would take away a device (`/dev/null`, `/dev/stdout`) for everybody.
+    if !fs::metadata(output).unwrap_or(metadata).is_file() {
+        bail!("{}: is not a regular file", output.display());
     }
     if !force {
         bail!("{}: exists; --force overwrites it", output.display());
