@@ -11,7 +11,8 @@ pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
             _ => Vec::new(),
         };
     };
-    let none = "a generic one that nothing instantiates, one that nothing uses, or one that came to nothing where it was inlined";
+    let none = "a generic one that nothing instantiates, one that nothing uses, or one that came to nothing where it was \
+                inlined";
     vec![match fate {
         Fate::DeadBranch { function, before, behind } => {
             let mut cause = format!(
