@@ -185,8 +185,10 @@ impl DebugInfo<'_> {
                 }
             }
         }
-        let best = best(candidates);
-        let mut paths: Vec<&SourcePath> = best.iter().map(|(_, (path, _, _))| path).collect();
+        let mut paths: Vec<&SourcePath> = best(candidates.iter().map(|(agreement, (path, ..))| (*agreement, path)))
+            .into_iter()
+            .map(|best| best.1)
+            .collect();
         paths.sort_unstable();
         paths.dedup();
         match paths.as_slice() {
@@ -194,7 +196,8 @@ impl DebugInfo<'_> {
             [path] => {
                 let path = (*path).clone();
                 let mut units: Vec<(usize, Vec<u64>)> = Vec::new();
-                for (_, (_, unit, number)) in best {
+                // In all units that name it, also where one does not say in which folder it was compiled (type units of gcc).
+                for (_, (_, unit, number)) in candidates.into_iter().filter(|(_, (found, ..))| *found == path) {
                     match units.last_mut().filter(|(last, _)| *last == unit) {
                         Some((_, numbers)) => numbers.push(number),
                         None => units.push((unit, vec![number])),
