@@ -129,7 +129,8 @@ configuration, a generic function or `inline` that is never used.",
         group: "survival",
         meaning: "\
 The compiler kept the marker, and the linker dropped every function that holds it: nothing refers to them (`--gc-sections`), or another
-function with the same code stands for them (`--icf`).",
+function with the same code stands for them (`--icf`): then their code runs all the same, at the address of that one. If it has a marker, that
+one is SM022 or SM024, and tells the names of the functions.",
         example: "\
 void dump(struct queue *queue)        /* built with -ffunction-sections, linked with --gc-sections, called by nobody */
 {
@@ -227,12 +228,12 @@ its own path does.",
         name: "folded",
         group: "exactness",
         meaning: "\
-Markers of different functions are at one address: the functions have the same instructions, and the linker kept one for all of them
-(`--icf=all`). A probe there fires for each of them.",
+The marker's function and others are at one address: they have the same instructions, and the linker kept one for all of them
+(`--icf=all`). A probe there fires for each of them, also for those that have no marker, or another one that is said to be discarded.",
         example: "\
 int get_depth(struct queue *q) { simple_mark(queue:depth, \"\"); return q->count; }
-int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count; }     /* linked with gold --icf=all */",
-        mend: "Link without `--icf` (gold folds with `--icf=safe` as well), or make the functions differ.",
+int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count; }     /* linked with --icf=all */",
+        mend: "Link without `--icf` (`--icf=safe` folds as well), or make the functions differ.",
     },
     Explanation {
         code: "SM023",

@@ -3,7 +3,7 @@
 
 use simple_markers_resolver::resolve::Exactness;
 use simple_markers_tests::computer::Computer;
-use simple_markers_tests::exactness::{FOLDED, JOINS, TABLES, compile};
+use simple_markers_tests::exactness::{FOLDED, JOINS, SHARED_ADDRESS, TABLES, UNDESCRIBED, compile, compile_with};
 use simple_markers_tests::header::Compiler;
 use simple_markers_tests::tools;
 
@@ -60,5 +60,70 @@ fn markers_of_functions_that_gold_made_one_of_are_folded() {
         assert_eq!(program.sites["one"], program.sites["two"]);
         // Each function is called once, and a probe fires for both.
         assert_eq!((program.hits()["one"], program.hits()["two"]), (2, 2));
+    }
+}
+
+/// lld and mold leave no record of the function that they folded, but its symbol, and its debug information without an address.
+#[test]
+fn a_marker_that_another_function_was_folded_into_is_not_exact() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let linkers = [("lld", "ld.lld"), ("mold", "mold"), ("gold", "ld.gold")];
+    for (linker, _) in linkers.into_iter().filter(|(_, tool)| tools::find(tool).is_some()) {
+        for compiler in [Compiler::Gcc, Compiler::Clang].into_iter().filter(|it| Computer::Here.has(*it)) {
+            for folding in ["-Wl,--icf=safe", "-Wl,--icf=all"] {
+                let linker = format!("-fuse-ld={linker}");
+                let options = ["-O2", "-ffunction-sections", &linker, folding];
+                let program = compile(Computer::Here, compiler, FOLDED, &options, folder.path());
+                let [one, two] = ["one", "two"].map(|name| program.sites[name].clone());
+                let (hits, row) = (program.hits(), format!("{compiler:?} {options:?} {one:?} {two:?}"));
+                let is_apart = !one.is_empty() && !two.is_empty() && one[0].0 != two[0].0;
+                // Without a table of the functions whose addresses matter, as gcc writes none, `safe` folds nothing that is exported.
+                assert!(!is_apart || (folding == "-Wl,--icf=safe" && compiler == Compiler::Gcc), "{row}");
+                for (name, sites) in [("one", &one), ("two", &two)] {
+                    let expected = if is_apart { (Exactness::Exact, 1) } else { (Exactness::Folded, 2) };
+                    for (_, exactness) in sites {
+                        assert_eq!((*exactness, hits[name]), expected, "{row}");
+                    }
+                }
+                if let ([_], false) = (one.as_slice(), is_apart) {
+                    let why = program.why("one").join("");
+                    assert!(why.contains("`one`") && why.contains("`two`"), "{row}: {why}");
+                }
+            }
+        }
+    }
+}
+
+/// The other one need have no marker, and no debug information either: then it looks like an alias.
+#[test]
+fn what_shares_its_address_is_exact_only_where_all_of_it_is_one_function() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let linkers = [("bfd", "ld.bfd"), ("lld", "ld.lld"), ("mold", "mold"), ("gold", "ld.gold")];
+    for (linker, _) in linkers.into_iter().filter(|(_, tool)| tools::find(tool).is_some()) {
+        for compiler in [Compiler::Gcc, Compiler::Clang].into_iter().filter(|it| Computer::Here.has(*it)) {
+            let using = format!("-fuse-ld={linker}");
+            let sources = (SHARED_ADDRESS, Some(UNDESCRIBED));
+            let build = |options: &[&str]| compile_with(Computer::Here, compiler, sources, options, folder.path());
+            // An alias in a section of several functions, of which the first has but one name, is one.
+            let whole = build(&["-O1", "-fno-function-sections", &using]);
+            let (verdicts, counted) = (&whole.sites, whole.hits());
+            for (name, hits) in [("aliased", 2), ("marked", 1), ("described", 1)] {
+                let found = (verdicts[name][0].1, counted[name]);
+                assert_eq!(found, (Exactness::Exact, hits), "{linker} {compiler:?} {name}");
+            }
+            if linker == "bfd" {
+                continue;
+            }
+            let program = build(&["-O2", "-ffunction-sections", &using, "-Wl,--icf=all"]);
+            let (verdicts, hits) = (&program.sites, program.hits());
+            let row = format!("{linker} {compiler:?} {verdicts:?} {hits:?}");
+            assert_eq!((verdicts["marked"][0].1, hits["marked"]), (Exactness::Folded, 2), "{row}");
+            assert!(program.why("marked")[0].contains("`bare`"), "{row}");
+            assert_eq!((verdicts["aliased"][0].1, hits["aliased"]), (Exactness::Unproven, 2), "{row}");
+            // lld folds across the files whatever they were made by.
+            let expected = if hits["described"] == 2 { Exactness::Unproven } else { Exactness::Exact };
+            assert_eq!(verdicts["described"][0].1, expected, "{row}");
+            assert!(linker != "lld" || hits["described"] == 2, "{row}");
+        }
     }
 }

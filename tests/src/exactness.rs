@@ -16,6 +16,10 @@ use crate::tools::run;
 pub const JOINS: &str = "tests/uprobe/exactness.c";
 /// Functions that a linker folds.
 pub const FOLDED: &str = "tests/uprobe/folded.c";
+/// Functions that share their address with others: one without a marker, an alias, one of a file without debug information.
+pub const SHARED_ADDRESS: &str = "tests/uprobe/shared_address.c";
+/// The file without debug information.
+pub const UNDESCRIBED: &str = "tests/uprobe/undescribed.c";
 /// Jump tables.
 pub const TABLES: &str = "tests/uprobe/tables.c";
 
@@ -36,11 +40,28 @@ pub struct Program {
 /// It does not compile, or is not resolved.
 #[must_use]
 pub fn compile(computer: Computer, compiler: Compiler, source: &str, options: &[&str], folder: &Path) -> Program {
+    compile_with(computer, compiler, (source, None), options, folder)
+}
+
+/// Builds the program, with another file that has no debug information.
+///
+/// # Panics
+///
+/// It does not compile, or is not resolved.
+#[must_use]
+pub fn compile_with(
+    computer: Computer,
+    compiler: Compiler,
+    (source, other): (&str, Option<&str>),
+    options: &[&str],
+    folder: &Path,
+) -> Program {
     let stem = Path::new(source).file_stem().expect("a name").to_string_lossy();
     let image = folder.join(format!("{stem}{}{}", compiler.name(), options.concat()));
     let object = image.with_extension("o");
     run(computer.compilation(compiler, Language::C).args(options).args(["-g", "-c", source, "-o"]).arg(&object));
-    run(computer.compilation(compiler, Language::C).args(options).arg(&object).arg("-o").arg(&image));
+    let mut link = computer.compilation(compiler, Language::C);
+    run(link.args(options).arg(&object).args(other).arg("-o").arg(&image));
     let row = format!("{} {stem} {}", compiler.name(), options.join(" "));
     let sites = sites(&image).into_iter().map(|(name, sites)| {
         let site = |(place, exactness)| match place {
@@ -59,7 +80,8 @@ fn sites(image: &Path) -> BTreeMap<String, Vec<(Place, Exactness)>> {
     assert!(failures.is_empty(), "{failures:?}");
     let markers = images.iter().flat_map(|image| &image.markers);
     let sites = markers.map(|marker| {
-        let site = marker.sites.iter().map(|site| {
+        // The linker may have dropped some.
+        let site = marker.sites.iter().filter(|site| site.place.is_some()).map(|site| {
             let place = site.place.clone().unwrap_or_else(|| panic!("{} is nowhere", marker.name));
             (place, site.exactness.unwrap_or_else(|| panic!("{}: {}: no verdict", image.display(), marker.name)))
         });
@@ -76,6 +98,20 @@ impl Program {
         let mut counts = Session::start(self.computer, &self.image, "").count(&addresses).into_iter();
         let sum = |(name, sites): (&String, &Vec<_>)| (name.clone(), counts.by_ref().take(sites.len()).sum());
         self.sites.iter().map(sum).collect()
+    }
+
+    /// Why the sites of a marker have their verdicts.
+    ///
+    /// # Panics
+    ///
+    /// The image is gone.
+    #[must_use]
+    pub fn why(&self, marker: &str) -> Vec<String> {
+        let data = std::fs::read(&self.image).expect("the program");
+        let Resolution { images, .. } = resolve(&self.image.to_string_lossy(), &data);
+        let markers = images.iter().flat_map(|image| &image.markers);
+        let sites = markers.filter(|it| it.name.rsplit(':').next() == Some(marker)).flat_map(|it| &it.sites);
+        sites.filter_map(|site| Some(site.exactness_why.as_deref()?.to_owned())).collect()
     }
 
     /// How often the program passes each marker, as it counts itself.

@@ -3,6 +3,7 @@
 //! Owns gimli; no type of its leaves this folder. It knows nothing of markers: it answers for addresses, names, files and lines.
 
 mod aranges;
+mod definitions;
 mod describe;
 mod entries;
 mod entry_value;
@@ -35,6 +36,7 @@ mod units;
 mod variable;
 mod variants;
 
+pub(crate) use definitions::Definition;
 pub(crate) use fate::{LineFate, State};
 pub use frame::Frame;
 pub use location_list::Described;

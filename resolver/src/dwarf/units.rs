@@ -344,7 +344,7 @@ impl<'s> DebugInfo<'s> {
         Scanned { units: RangeMap::new(&ranges), damage }
     }
 
-    fn unit_ranges(&self, index: usize) -> Result<Vec<Range<u64>>, Error> {
+    pub(super) fn unit_ranges(&self, index: usize) -> Result<Vec<Range<u64>>, Error> {
         let unit = self.own_unit(index)?;
         let root = unit.header.header_size();
         let start = info_offset(&unit.header).0.saturating_add(root as u64);

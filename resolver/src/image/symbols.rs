@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use object::read::elf::{ElfFile, FileHeader, Sym as _};
+use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym as _, SymbolTable};
 use object::{Endianness, Object as _, ObjectSymbol as _, SectionIndex, SymbolIndex, elf};
 
 use super::Image;
@@ -48,6 +48,15 @@ impl<'data> Symbols<'data> {
             elf::STT_NOTYPE => has_size,
             _ => false,
         })
+    }
+
+    /// The functions of a linked image of which several symbols have one address, by that; and whether there is a local one among all.
+    pub(crate) fn sharing(image: &Image<'data>) -> Sharing<'data> {
+        match &image.elf {
+            object::File::Elf32(elf) => Sharing::of_elf(elf),
+            object::File::Elf64(elf) => Sharing::of_elf(elf),
+            _ => Sharing::default(),
+        }
     }
 
     /// The variables of `.symtab`, or of `.dynsym` where the image was stripped.
@@ -95,9 +104,7 @@ impl<'data> Symbols<'data> {
     /// The name as the symbol has it, mangled.
     #[must_use]
     pub fn name(&self, function: &Symbol) -> &'data [u8] {
-        let rest = self.strings.get(function.name as usize..).unwrap_or_default();
-        let window = rest.get(..WINDOW).unwrap_or(rest);
-        window.split(|&byte| byte == 0).next().unwrap_or_default()
+        name_at(self.strings, function.name)
     }
 
     /// All of them, of one address one: the section in a relocatable object, and the symbol.
@@ -115,17 +122,12 @@ impl<'data> Symbols<'data> {
         let endian = file.endian();
         let header = file.elf_header();
         let is_relocatable = header.e_type(endian) == elf::ET_REL;
-        // The low bit of a function's address says Thumb (AAELF32 5.5.3), the address is without it.
-        let mask = if header.e_machine(endian) == elf::EM_ARM { !1 } else { !0u64 };
+        let mask = address_mask(file);
         let table = match file.elf_symbol_table() {
             table if table.is_empty() => file.elf_dynamic_symbol_table(),
             table => table,
         };
-        let section_table = file.elf_section_table();
-        let strings = section_table
-            .section(table.string_section())
-            .and_then(|section| object::read::elf::SectionHeader::data(section, endian, file.data()))
-            .unwrap_or_default();
+        let strings = strings_of(file, table);
         let mut sections: HashMap<Option<SectionIndex>, Vec<_>> = HashMap::new();
         for (index, symbol) in table.enumerate() {
             if !is_meant(symbol.st_type(), Into::<u64>::into(symbol.st_size(endian)) != 0) {
@@ -142,6 +144,78 @@ impl<'data> Symbols<'data> {
         let by_section = sections.into_iter().map(|(section, functions)| (section, ranges(functions))).collect();
         Self { strings, by_section }
     }
+}
+
+/// The functions that have an address in common.
+#[derive(Debug, Default)]
+pub(crate) struct Sharing<'data> {
+    /// By address, two or more each.
+    pub(crate) groups: HashMap<u64, Vec<Sharer<'data>>>,
+    /// Where functions start.
+    pub(crate) starts: HashSet<u64>,
+    /// Whether there are local functions in `.symtab`: they are of all programs with the startup files of a C compiler, unless somebody took
+    /// them out.
+    pub(crate) has_local: bool,
+}
+
+/// One of several functions at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sharer<'data> {
+    pub(crate) name: &'data [u8],
+    pub(crate) size: u64,
+    /// Whether it stands for what the function there returns (`STT_GNU_IFUNC`), and so has its address from its source.
+    pub(crate) is_indirect: bool,
+}
+
+impl<'data> Sharing<'data> {
+    fn of_elf<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'data, Elf>) -> Self {
+        let (endian, mask) = (file.endian(), address_mask(file));
+        let table = file.elf_symbol_table();
+        let strings = strings_of(file, table);
+        let mut all = Vec::new();
+        let mut has_local = false;
+        for (index, symbol) in table.enumerate() {
+            let kind = symbol.st_type();
+            let is_function = matches!(kind, elf::STT_FUNC | elf::STT_GNU_IFUNC);
+            if !is_function || !matches!(table.symbol_section(endian, symbol, index), Ok(Some(_))) {
+                continue;
+            }
+            has_local |= symbol.st_bind() == elf::STB_LOCAL;
+            let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
+            all.push((start, index.0, symbol.st_name(endian), symbol.st_size(endian).into(), kind));
+        }
+        all.sort_unstable();
+        let mut groups = HashMap::new();
+        for group in all.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
+            let sharer = |&(_, _, name, size, kind): &_| Sharer {
+                name: name_at(strings, name),
+                size,
+                is_indirect: kind == elf::STT_GNU_IFUNC,
+            };
+            groups.extend(group.first().map(|first| (first.0, group.iter().map(sharer).collect())));
+        }
+        Self { groups, starts: all.iter().map(|it| it.0).collect(), has_local }
+    }
+}
+
+/// The bits of a symbol's value that are its address: the low one of a function's says Thumb (AAELF32 5.5.3).
+fn address_mask<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> u64 {
+    if file.elf_header().e_machine(file.endian()) == elf::EM_ARM { !1 } else { !0 }
+}
+
+/// The names of a table's symbols.
+fn strings_of<'data, Elf: FileHeader<Endian = Endianness>>(
+    file: &ElfFile<'data, Elf>,
+    table: &SymbolTable<'data, Elf>,
+) -> &'data [u8] {
+    let section = file.elf_section_table().section(table.string_section());
+    section.and_then(|section| SectionHeader::data(section, file.endian(), file.data())).unwrap_or_default()
+}
+
+fn name_at(strings: &[u8], at: u32) -> &[u8] {
+    let rest = strings.get(at as usize..).unwrap_or_default();
+    let window = rest.get(..WINDOW).unwrap_or(rest);
+    window.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
 /// Greater is better.

@@ -14,7 +14,7 @@ use super::instructions::{Asked, FOLDED, Instructions, Probed};
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::texts::TextId;
 use super::{
-    Argument, DeclaredArgument, Described, Exactness, Fate, LineProblem, Marker, Place, Site, Survival, describe, kept,
+    Argument, DeclaredArgument, Described, Exactness, Fate, LineProblem, Marker, Origin, Place, Site, Survival, describe, kept,
     unrecorded,
 };
 use crate::Error;
@@ -86,13 +86,14 @@ fn count_copies(sites: &mut [RawSite]) {
             *count = count.saturating_add(1);
         }
     }
-    let mut most: HashMap<Pc, u32> = HashMap::new();
+    // The most of a run, and all.
+    let mut most: HashMap<Pc, (u32, u32)> = HashMap::new();
     for ((pc, _), count) in runs {
-        let most = most.entry(pc).or_default();
-        *most = count.max(*most);
+        let (most, all) = most.entry(pc).or_default();
+        (*most, *all) = (count.max(*most), all.saturating_add(count));
     }
     for site in sites {
-        site.copies = site.pc.and_then(|pc| most.get(&pc).copied()).unwrap_or(1);
+        (site.copies, site.records) = site.pc.and_then(|pc| most.get(&pc).copied()).unwrap_or((1, 1));
     }
 }
 
@@ -114,6 +115,7 @@ impl Begun {
         debug: Option<&Debugged<'_, '_>>,
         instructions: Option<&Instructions<'_, '_, '_, '_>>,
     ) -> Vec<Found> {
+        let has_dead = self.raw.sites.iter().any(|site| site.pc.is_none());
         let site = |(site, (args, _)): (&RawSite, &(Vec<Argument>, Vec<Error>))| {
             let Some(pc) = site.pc else { return (Ok(Surroundings::default()), Probed::default()) };
             let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
@@ -130,6 +132,7 @@ impl Begun {
                 pc,
                 anchored: site.anchored,
                 copies: site.copies,
+                may_be_elsewhere: has_dead || site.records > 1 || site.origin != Origin::Record,
                 function: found.and_then(|around| around.instance),
                 is_not_there: found.is_some_and(|around| around.is_not_there),
                 registers: &registers,
@@ -272,8 +275,11 @@ impl Finish<'_, '_, '_> {
             }
             for &(_, marker, site) in sites {
                 if let Some(site) = markers.get_mut(marker).and_then(|marker| marker.sites.get_mut(site)) {
+                    // The names of the functions say more.
+                    if site.exactness != Some(Exactness::Folded) {
+                        site.exactness_why = Some(FOLDED.into());
+                    }
                     site.exactness = Some(Exactness::Folded);
-                    site.exactness_why = Some(FOLDED.into());
                 }
             }
         }
@@ -294,7 +300,6 @@ impl Finish<'_, '_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::Origin;
 
     #[test]
     fn copies_are_records_of_one_run() {
@@ -306,6 +311,7 @@ mod tests {
             operands: None,
             run,
             copies: 1,
+            records: 1,
             origin: Origin::Record,
         };
         // Three of an unrolled loop; the one of a function that two files have.
@@ -313,5 +319,6 @@ mod tests {
             [site(16, 1), site(16, 1), site(16, 1), site(32, 2), site(32, 4), RawSite { pc: None, ..site(0, 5) }];
         count_copies(&mut sites);
         assert_eq!(sites.map(|site| site.copies), [3, 3, 3, 1, 1, 1]);
+        assert_eq!(sites.map(|site| site.records), [3, 3, 3, 2, 2, 1]);
     }
 }

@@ -12,6 +12,7 @@ use object::SectionIndex;
 
 use super::code_bytes::CodeBytes;
 use super::cold::FunctionSymbols;
+use super::folding::{Folded, Folding};
 use super::join::Pc;
 use super::patched::Patched;
 use super::{Exactness, ProbeCost, ProbeVerdict, WayIn};
@@ -29,6 +30,7 @@ pub(super) struct Instructions<'c, 'i, 'data, 's> {
     code: &'c CodeBytes<'i, 'data>,
     arch: Arch,
     debug: Option<&'c DebugInfo<'s>>,
+    folding: Folding<'c, 'data, 's>,
     symbols: OnceLock<FunctionSymbols<'data>>,
     /// What a kernel does to its own code.
     patched: OnceLock<Patched>,
@@ -69,6 +71,8 @@ pub(super) struct Asked<'a> {
     pub(super) anchored: bool,
     /// How many records of the marker are there that one file may have.
     pub(super) copies: u32,
+    /// Whether the marker has records that the linker dropped or moved there, or none at all: another function may pass it as well.
+    pub(super) may_be_elsewhere: bool,
     /// The function out of line that holds it, as the debug information has it.
     pub(super) function: Option<Die>,
     /// Whether the debug information has the marker's function elsewhere only.
@@ -79,7 +83,11 @@ pub(super) struct Asked<'a> {
 
 impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
     /// The instructions of an image; `None` where its processor's are not understood.
-    pub(super) fn new(code: &'c CodeBytes<'i, 'data>, debug: Option<&'c DebugInfo<'s>>) -> Option<Self> {
+    pub(super) fn new(
+        code: &'c CodeBytes<'i, 'data>,
+        debug: Option<&'c DebugInfo<'s>>,
+        folding: Folding<'c, 'data, 's>,
+    ) -> Option<Self> {
         let image = code.image();
         let arch = match image.processor() {
             Processor::X86_64 => Arch::X86_64,
@@ -92,6 +100,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             code,
             arch,
             debug,
+            folding,
             symbols: OnceLock::new(),
             patched: OnceLock::new(),
             decoded: Mutex::default(),
@@ -151,6 +160,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         let verdict = decoded.flow.exactness(pc, asked.anchored);
         let mut probed = self.words(decoded, &verdict, asked);
         self.add_copies(&mut probed, pc, asked);
+        self.add_folding(&mut probed, decoded, pc, asked);
         probed.ways_in = verdict.ways.iter().take(LISTED).map(|way| self.way_in(way)).collect();
         if verdict.exactness != code::Exactness::Outside {
             self.add_probe(&mut probed, pc, bytes);
@@ -225,6 +235,43 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         };
         probed.exactness = Some(exactness);
         probed.why = Some(why.into());
+    }
+
+    /// Another function that the linker made one with the marker's: a probe fires for both, also where the marker has its own instruction.
+    fn add_folding(&self, probed: &mut Probed, decoded: &Decoded<'_>, pc: Vaddr, asked: &Asked<'_>) {
+        let is_exact = probed.exactness == Some(Exactness::Exact);
+        if !is_exact && !matches!(probed.exactness, Some(Exactness::Shared | Exactness::Unproven)) {
+            return;
+        }
+        let around = self.symbols().at(pc.0).map(|symbol| symbol.start);
+        let parts = decoded.function.parts.iter().map(|part| part.start.0).filter(|start| {
+            // What gcc splits off has a symbol, what LLVM does may have none.
+            *start == decoded.function.entry.0 || self.symbols().starting_at(*start).is_some()
+        });
+        let mut doubt = None;
+        for start in parts.chain(around) {
+            match self.folding.at(start) {
+                Some(Folded::Several(names)) if asked.may_be_elsewhere => {
+                    doubt = Some(format!("the linker made one of {names}, which need not all pass the marker"));
+                }
+                Some(Folded::Several(names)) => {
+                    probed.exactness = Some(Exactness::Folded);
+                    probed.why = Some(format!("the linker made one of {names}, and a probe fires for each").into());
+                    return;
+                }
+                Some(Folded::Perhaps(names)) => {
+                    doubt = doubt.or_else(|| {
+                        Some(format!("{names} are at one address: names of one function, or functions that the linker made one of"))
+                    });
+                }
+                Some(Folded::Unknown(why)) => doubt = doubt.or_else(|| Some(why.to_owned())),
+                None => {}
+            }
+        }
+        if let (true, Some(why)) = (is_exact, doubt) {
+            probed.exactness = Some(Exactness::Unproven);
+            probed.why = Some(why.into());
+        }
     }
 
     fn way_in(&self, way: &code::WayIn) -> WayIn {

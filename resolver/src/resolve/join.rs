@@ -38,6 +38,8 @@ pub(super) struct RawSite {
     pub(super) run: u32,
     /// How many records of the marker a run has here at most; known when all records are.
     pub(super) copies: u32,
+    /// How many of all runs.
+    pub(super) records: u32,
     pub(super) origin: Origin,
 }
 
@@ -215,6 +217,7 @@ impl<'a> Join<'a> {
             operands,
             run: self.last.1,
             copies: 1,
+            records: 1,
             origin: Origin::Record,
         };
         let (line, sites) = (site.line, Vec::new());

@@ -13,6 +13,7 @@ mod diagnostics;
 mod fates;
 mod files;
 mod finish;
+mod folding;
 mod format_check;
 mod functions;
 mod instructions;
@@ -46,6 +47,7 @@ use debugged::Debugged;
 pub use description::{Described, describe};
 use diagnostics::Diagnostics;
 use files::Files;
+use folding::Folding;
 pub use format_check::{Target, mismatch, star_mismatch};
 use instructions::Instructions;
 use join::{Joined, Sections};
@@ -194,7 +196,10 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, compan
     }
     let code = CodeBytes::new(image, layout.as_ref());
     let instructions = match detail != Detail::Names && !joined.markers.is_empty() {
-        true => Instructions::new(&code, read().map(|(_, info)| info)),
+        true => {
+            let info = read().map(|(_, info)| info);
+            Instructions::new(&code, info, Folding::new(image, files.named(), info))
+        }
         false => None,
     };
     let named = functions::name(files.named(), &mut joined, debug, &mut diagnostics);

@@ -39,6 +39,7 @@ pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostic
                     operands: None,
                     run: 0,
                     copies: 1,
+                    records: 1,
                     origin: nearest.map_or(Origin::Line, |line| Origin::Nearest { line }),
                 }));
             }

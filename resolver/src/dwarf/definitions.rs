@@ -1,0 +1,109 @@
+//! Where the debug information has the code of functions of some names, and which of them it says were dropped (DWARF 5, 2.17 and 3.3).
+//!
+//! A pass over all units, for the few images in which several functions have one address.
+
+use std::collections::{HashMap, HashSet};
+
+use gimli::{AttributeValue, constants as dw};
+
+use super::DebugInfo;
+use super::tables;
+use super::units::{Die, PAID_AT_ONCE};
+use crate::Error;
+
+/// A function that a unit defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Definition {
+    /// Where it starts; `None` where the linker dropped it.
+    pub(crate) start: Option<u64>,
+    /// Its size in bytes; `None` where its code is in several pieces.
+    pub(crate) size: Option<u64>,
+}
+
+impl DebugInfo<'_> {
+    /// The functions out of line whose name, as the linker has it, is among `names`; by name. A unit that cannot be read has none.
+    ///
+    /// # Errors
+    ///
+    /// It is more work than debug information of this size warrants.
+    pub(crate) fn definitions_of(&self, names: &HashSet<&[u8]>) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
+        let mut found: HashMap<Vec<u8>, Vec<Definition>> = HashMap::new();
+        for index in 0..self.own_count() {
+            let Ok(unit) = self.unit(index) else {
+                self.still_paid()?;
+                continue;
+            };
+            let Ok(mut entries) = unit.entries_raw(None) else { continue };
+            // It is asked once, beside all that is asked of sites.
+            self.allow(unit.header.length_including_self() as u64);
+            let mut unpaid = 0;
+            while !entries.is_empty() {
+                unpaid += 1;
+                if unpaid >= PAID_AT_ONCE {
+                    self.pay(std::mem::take(&mut unpaid))?;
+                }
+                let offset = entries.next_offset();
+                let Ok(abbreviation) = entries.read_abbreviation() else { break };
+                let Some(abbreviation) = abbreviation else { continue };
+                let attributes = abbreviation.attributes();
+                let is_placed = || attributes.iter().any(|it| matches!(it.name(), dw::DW_AT_low_pc | dw::DW_AT_ranges));
+                let is_meant = abbreviation.tag() == dw::DW_TAG_subprogram && is_placed();
+                if entries.skip_attributes(attributes).is_err() {
+                    break;
+                }
+                if is_meant {
+                    let die = Die { unit: index, offset: offset.0 };
+                    match self.definition(die, names) {
+                        Ok(Some((name, definition))) => found.entry(name).or_default().push(definition),
+                        Ok(None) => {}
+                        Err(_) => self.still_paid()?,
+                    }
+                }
+            }
+            self.pay(unpaid)?;
+        }
+        Ok(found)
+    }
+
+    fn definition(&self, die: Die, names: &HashSet<&[u8]>) -> Result<Option<(Vec<u8>, Definition)>, Error> {
+        let name = match self.string(die, dw::DW_AT_linkage_name)? {
+            Some(name) => Some(name),
+            None => match self.string(die, dw::DW_AT_MIPS_linkage_name)? {
+                Some(name) => Some(name),
+                None => self.name(die)?,
+            },
+        };
+        let Some(name) = name.filter(|name| names.contains(&**name)) else { return Ok(None) };
+        let (dwarf, unit) = (self.dwarf_of(die.unit)?, self.unit(die.unit)?);
+        let error = |error| self.error(die, error);
+        let entry = unit.entry(gimli::UnitOffset(die.offset)).map_err(error)?;
+        let ranges = self.entry_ranges(dwarf, unit, &entry).map_err(error)?;
+        let [low, high] = self.own_attributes(die, [dw::DW_AT_low_pc, dw::DW_AT_high_pc])?;
+        let address = |value| tables::attribute_address(dwarf, unit, value).map_err(error);
+        let size = match (low, high) {
+            (Some(_), Some(AttributeValue::Udata(size))) => Some(size),
+            (Some(low), Some(high)) => match (address(low)?, address(high)?) {
+                (Some(low), Some(high)) => high.checked_sub(low),
+                _ => None,
+            },
+            _ => None,
+        };
+        let start = ranges.first().map(|range| range.start);
+        Ok(Some((name.into_owned(), Definition { start, size })))
+    }
+
+    /// Where the code of the unit starts that holds an address, where all of it is one piece.
+    pub(crate) fn one_piece_around(&self, address: u64) -> Option<u64> {
+        let unit = self.unit_at(crate::address::Vaddr(address))?;
+        let own = self.own_unit(unit).ok()?;
+        let entry = own.entry(gimli::UnitOffset(own.header.header_size())).ok()?;
+        let mut attributes = entry.attrs();
+        while let Some(attribute) = attributes.next().ok()? {
+            if attribute.name() == dw::DW_AT_ranges {
+                return None;
+            }
+        }
+        let ranges = self.unit_ranges(unit).ok()?;
+        ranges.first().filter(|range| range.contains(&address)).map(|range| range.start)
+    }
+}

@@ -1,0 +1,198 @@
+//! Functions that the linker made one of (identical code folding): whose code a marker's function is besides, told from the other names that
+//! the function has and from debug information (`docs/design.md`, "Exactness").
+//!
+//! lld and mold give the symbols of what they folded the address of what they kept, and write a tombstone into its records and debug
+//! information; gold gives those the address as well. An alias has the address too, and no debug information of its own. Whether the other
+//! function passes the marker as well is for `finish` to say, which has all records.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+use crate::demangle::demangle;
+use crate::dwarf::{DebugInfo, Definition};
+use crate::image::symbols::{Sharer, Sharing, Symbols};
+use crate::image::{Image, Kind};
+
+/// What is known of the other names of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Folded {
+    /// The linker made one of several functions; what to call them.
+    Several(String),
+    /// It has several names, and nothing says whether all of them are its own; what to call them.
+    Perhaps(String),
+    /// Its names are not known.
+    Unknown(&'static str),
+}
+
+/// The functions of an image that are at one address.
+pub(super) struct Folding<'f, 'data, 's> {
+    image: &'f Image<'data>,
+    debug: Option<&'f DebugInfo<'s>>,
+    may_fold: bool,
+    groups: OnceLock<Groups<'data>>,
+}
+
+#[derive(Default)]
+struct Groups<'data> {
+    sharing: Sharing<'data>,
+    /// The debug information of their names.
+    definitions: HashMap<Vec<u8>, Vec<Definition>>,
+}
+
+impl<'f, 'data, 's> Folding<'f, 'data, 's> {
+    /// `linked` is the image itself, `named` the one that has its symbols.
+    pub(super) fn new(linked: &Image<'_>, named: &'f Image<'data>, debug: Option<&'f DebugInfo<'s>>) -> Self {
+        let may_fold = may_fold(linked);
+        Self { image: named, debug, may_fold, groups: OnceLock::new() }
+    }
+
+    /// What is known of the function whose code starts at an address; `None` where it is nobody else's.
+    pub(super) fn at(&self, start: u64) -> Option<Folded> {
+        if !self.may_fold {
+            return None;
+        }
+        let groups = self.groups.get_or_init(|| self.read());
+        if let Some(group) = groups.sharing.groups.get(&start) {
+            return self.of_group(groups, group, start);
+        }
+        match () {
+            () if !groups.sharing.starts.contains(&start) => {
+                Some(Folded::Unknown("no symbol says whether the linker made its function one with another"))
+            }
+            () if !groups.sharing.has_local => Some(Folded::Unknown(
+                "local symbols were left out, so nothing says whether the linker made its function one with another",
+            )),
+            () => None,
+        }
+    }
+
+    fn read(&self) -> Groups<'data> {
+        let sharing = Symbols::sharing(self.image);
+        let names: HashSet<&[u8]> = sharing.groups.values().flatten().map(|sharer| base(sharer.name)).collect();
+        // Where it cannot be read, nothing is known of them.
+        let definitions = match (names.is_empty(), self.debug) {
+            (false, Some(debug)) => debug.definitions_of(&names).unwrap_or_default(),
+            _ => HashMap::new(),
+        };
+        Groups { sharing, definitions }
+    }
+
+    fn of_group(&self, groups: &Groups<'data>, group: &[Sharer<'data>], start: u64) -> Option<Folded> {
+        let is = |sharer: &Sharer<'_>, what: &dyn Fn(&Definition) -> bool| {
+            groups.definitions.get(base(sharer.name)).is_some_and(|all| all.iter().any(what))
+        };
+        let is_here = |sharer: &Sharer<'_>| is(sharer, &|it| it.start == Some(start));
+        let is_dropped = |sharer: &Sharer<'_>| is(sharer, &|it| it.start.is_none() && it.size == Some(sharer.size));
+        // The one that was kept, as far as the debug information says.
+        let kept = group.iter().find(|sharer| is_here(sharer));
+        let kept = kept.or(group.iter().find(|sharer| !is_dropped(sharer))).or(group.first())?;
+        let (mut folded, mut perhaps) = (vec![kept.name], vec![kept.name]);
+        for sharer in group.iter().filter(|sharer| !std::ptr::eq(*sharer, kept)) {
+            if sharer.is_indirect || is_variant(sharer.name, kept.name) {
+                continue;
+            }
+            match is_here(sharer) || is_dropped(sharer) {
+                true => folded.push(sharer.name),
+                false => perhaps.push(sharer.name),
+            }
+        }
+        match (folded.len(), perhaps.len()) {
+            (1, 1) => None,
+            (1, _) if self.is_inside_a_piece(groups, start) => None,
+            (1, _) => Some(Folded::Perhaps(listed(&perhaps))),
+            _ => Some(Folded::Several(listed(&folded))),
+        }
+    }
+
+    /// Whether the function is in the middle of a section whose first function has no other name: linkers fold whole sections.
+    fn is_inside_a_piece(&self, groups: &Groups<'_>, start: u64) -> bool {
+        let Some(first) = self.debug.and_then(|debug| debug.one_piece_around(start)) else { return false };
+        first < start && groups.sharing.starts.contains(&first) && !groups.sharing.groups.contains_key(&first)
+    }
+}
+
+/// Whether the linker that made an image may have folded functions. GNU ld never does, and is known by what the others write and it does not.
+fn may_fold(image: &Image<'_>) -> bool {
+    if matches!(image.kind(), Kind::Relocatable | Kind::Module | Kind::Kernel) {
+        return false;
+    }
+    // What BOLT made of GNU ld's was folded too.
+    if image.has_section(".note.gnu.gold-version") || image.has_section(".note.bolt_info") {
+        return true;
+    }
+    let mut comments = image.contents(".comment").flatten().peekable();
+    let has = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).any(|window| window.eq_ignore_ascii_case(what));
+    comments.peek().is_none()
+        || comments.any(|it| [&b"lld"[..], b"mold", b"Linker:"].iter().any(|what| has(&it.bytes, what)))
+}
+
+/// The name that debug information has for a symbol: without what gcc and LLVM add for a part or a copy (`f.part.0`, `f.llvm.123`).
+fn base(symbol: &[u8]) -> &[u8] {
+    match symbol.iter().skip(1).position(|&byte| byte == b'.') {
+        // Rust's older mangling has dots for `::` in what is generic.
+        Some(_) if symbol.starts_with(b"_ZN") && symbol.ends_with(b"E") => symbol,
+        Some(at) => symbol.get(..at.saturating_add(1)).unwrap_or(symbol),
+        None => symbol,
+    }
+}
+
+/// Whether two symbols are the variants that C++ makes of one constructor or destructor (`C1` and `C2`; Itanium C++ ABI, 5.1.4.3): whoever
+/// wrote them, they are of one source.
+fn is_variant(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() || !one.starts_with(b"_Z") {
+        return false;
+    }
+    let mut differing = one.iter().zip(other).enumerate().filter(|(_, (one, other))| one != other);
+    let (Some((at, (first, second))), None) = (differing.next(), differing.next()) else { return false };
+    let before = at.checked_sub(1).and_then(|before| one.get(before));
+    first.is_ascii_digit()
+        && second.is_ascii_digit()
+        && matches!(before, Some(b'C' | b'D'))
+        && demangle(one) == demangle(other)
+}
+
+/// Names in words: the first two, and how many there are more.
+fn listed(names: &[&[u8]]) -> String {
+    let shown: Vec<String> = names.iter().take(2).map(|name| format!("`{}`", demangle(name))).collect();
+    match names.len().saturating_sub(shown.len()) {
+        0 => shown.join(" and "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_named_as_what_they_are_of() {
+        for (symbol, name) in [
+            ("f", "f"),
+            ("f.part.0", "f"),
+            ("f.llvm.123", "f"),
+            (".f", ".f"),
+            (
+                "_ZN4core3ptr42drop_in_place$LT$a..B$GT$17h0123456789abcdefE",
+                "_ZN4core3ptr42drop_in_place$LT$a..B$GT$17h0123456789abcdefE",
+            ),
+        ] {
+            assert_eq!(base(symbol.as_bytes()), name.as_bytes());
+        }
+    }
+
+    #[test]
+    fn constructors_have_variants() {
+        assert!(is_variant(b"_ZN1SC1Ev", b"_ZN1SC2Ev"));
+        assert!(is_variant(b"_ZN1SD2Ev", b"_ZN1SD0Ev"));
+        // Functions that are called `C1` and `C2`, and others.
+        assert!(!is_variant(b"_ZN1S2C1Ev", b"_ZN1S2C2Ev"));
+        assert!(!is_variant(b"_ZN1SC1Ev", b"_ZN1TC1Ev"));
+        assert!(!is_variant(b"C1", b"C2"));
+    }
+
+    #[test]
+    fn what_shares_an_address_is_named() {
+        assert_eq!(listed(&[b"a", b"_ZN1SC1Ev"]), "`a` and `S::S`");
+        assert_eq!(listed(&[b"a", b"b", b"c"]), "`a`, `b` and 1 more");
+    }
+}
