@@ -3,7 +3,9 @@
 
 use simple_markers_resolver::resolve::Exactness;
 use simple_markers_tests::computer::Computer;
-use simple_markers_tests::exactness::{FOLDED, JOINS, SHARED_ADDRESS, TABLES, UNDESCRIBED, compile, compile_with};
+use simple_markers_tests::exactness::{
+    COMDAT, FOLDED, JOINS, SHARED_ADDRESS, TABLES, UNDESCRIBED, compile, compile_with,
+};
 use simple_markers_tests::header::Compiler;
 use simple_markers_tests::tools;
 
@@ -124,6 +126,35 @@ fn what_shares_its_address_is_exact_only_where_all_of_it_is_one_function() {
             let expected = if hits["described"] == 2 { Exactness::Unproven } else { Exactness::Exact };
             assert_eq!(verdicts["described"][0].1, expected, "{row}");
             assert!(linker != "lld" || hits["described"] == 2, "{row}");
+        }
+    }
+}
+
+/// Each file has a copy of an inline function, of which the linker keeps one: that is no folding.
+#[test]
+fn a_marker_of_an_inline_function_of_two_files_is_of_one_function() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let linkers = [("bfd", "ld.bfd"), ("lld", "ld.lld"), ("mold", "mold")];
+    for (linker, _) in linkers.into_iter().filter(|(_, tool)| tools::find(tool).is_some()) {
+        for compiler in [Compiler::Gcc, Compiler::Clang].into_iter().filter(|it| Computer::Here.has(*it)) {
+            for more in ["-fno-function-sections", "-ffunction-sections", "-flto"] {
+                // lld does not read what gcc writes for link-time optimisation.
+                if (linker, compiler.name(), more) == ("lld", "gcc", "-flto") {
+                    continue;
+                }
+                let using = format!("-fuse-ld={linker}");
+                let options = ["-O2", "-g", more, &using];
+                let program = compile_with(Computer::Here, compiler, COMDAT, &options, folder.path());
+                let sites = &program.sites["common"];
+                let row = format!("{compiler:?} {options:?} {sites:?}");
+                assert_eq!((sites.len(), program.hits()["common"]), (1, 2), "{row}");
+                // GNU ld points the records of both files at the one, and nothing tells them from two copies in a row.
+                let expected = match (linker, more) {
+                    ("bfd", "-fno-function-sections" | "-ffunction-sections") => Exactness::Unproven,
+                    _ => Exactness::Exact,
+                };
+                assert_eq!(sites[0].1, expected, "{row}");
+            }
         }
     }
 }

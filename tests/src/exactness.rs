@@ -20,6 +20,8 @@ pub const FOLDED: &str = "tests/uprobe/folded.c";
 pub const SHARED_ADDRESS: &str = "tests/uprobe/shared_address.c";
 /// The file without debug information.
 pub const UNDESCRIBED: &str = "tests/uprobe/undescribed.c";
+/// An inline function of a header, in two files.
+pub const COMDAT: (&str, Option<&str>) = ("tests/uprobe/comdat.cc", Some("tests/uprobe/comdat_other.cc"));
 /// Jump tables.
 pub const TABLES: &str = "tests/uprobe/tables.c";
 
@@ -59,8 +61,9 @@ pub fn compile_with(
     let stem = Path::new(source).file_stem().expect("a name").to_string_lossy();
     let image = folder.join(format!("{stem}{}{}", compiler.name(), options.concat()));
     let object = image.with_extension("o");
-    run(computer.compilation(compiler, Language::C).args(options).args(["-g", "-c", source, "-o"]).arg(&object));
-    let mut link = computer.compilation(compiler, Language::C);
+    let language = if source.ends_with(".cc") { Language::Cxx } else { Language::C };
+    run(computer.compilation(compiler, language).args(options).args(["-g", "-c", source, "-o"]).arg(&object));
+    let mut link = computer.compilation(compiler, language);
     run(link.args(options).arg(&object).args(other).arg("-o").arg(&image));
     let row = format!("{} {stem} {}", compiler.name(), options.join(" "));
     let sites = sites(&image).into_iter().map(|(name, sites)| {
