@@ -21,12 +21,15 @@ pub(crate) struct Definition {
 }
 
 impl DebugInfo<'_> {
-    /// The functions out of line whose name, as the linker has it, is among `names`; by name. A unit that cannot be read has none.
+    /// The functions out of line whose name, as the linker has it, is among `names`, or all; by name. A unit that cannot be read has none.
     ///
     /// # Errors
     ///
     /// It is more work than debug information of this size warrants.
-    pub(crate) fn definitions_of(&self, names: &HashSet<&[u8]>) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
+    pub(crate) fn definitions_of(
+        &self,
+        names: Option<&HashSet<&[u8]>>,
+    ) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
         let mut found: HashMap<Vec<u8>, Vec<Definition>> = HashMap::new();
         for index in 0..self.own_count() {
             let Ok(unit) = self.unit(index) else {
@@ -65,7 +68,7 @@ impl DebugInfo<'_> {
         Ok(found)
     }
 
-    fn definition(&self, die: Die, names: &HashSet<&[u8]>) -> Result<Option<(Vec<u8>, Definition)>, Error> {
+    fn definition(&self, die: Die, names: Option<&HashSet<&[u8]>>) -> Result<Option<(Vec<u8>, Definition)>, Error> {
         let name = match self.string(die, dw::DW_AT_linkage_name)? {
             Some(name) => Some(name),
             None => match self.string(die, dw::DW_AT_MIPS_linkage_name)? {
@@ -73,7 +76,7 @@ impl DebugInfo<'_> {
                 None => self.name(die)?,
             },
         };
-        let Some(name) = name.filter(|name| names.contains(&**name)) else { return Ok(None) };
+        let Some(name) = name.filter(|name| names.is_none_or(|names| names.contains(&**name))) else { return Ok(None) };
         let (dwarf, unit) = (self.dwarf_of(die.unit)?, self.unit(die.unit)?);
         let error = |error| self.error(die, error);
         let entry = unit.entry(gimli::UnitOffset(die.offset)).map_err(error)?;

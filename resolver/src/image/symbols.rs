@@ -151,8 +151,10 @@ impl<'data> Symbols<'data> {
 pub(crate) struct Sharing<'data> {
     /// By address, two or more each.
     pub(crate) groups: HashMap<u64, Vec<Sharer<'data>>>,
-    /// Where functions start.
-    pub(crate) starts: HashSet<u64>,
+    /// Where functions start, and their sizes.
+    pub(crate) starts: HashMap<u64, u64>,
+    /// The names of all.
+    pub(crate) names: HashSet<&'data [u8]>,
     /// Whether there are local functions in `.symtab`: they are of all programs with the startup files of a C compiler, unless somebody took
     /// them out.
     pub(crate) has_local: bool,
@@ -194,7 +196,8 @@ impl<'data> Sharing<'data> {
             };
             groups.extend(group.first().map(|first| (first.0, group.iter().map(sharer).collect())));
         }
-        Self { groups, starts: all.iter().map(|it| it.0).collect(), has_local }
+        let names = all.iter().map(|it| name_at(strings, it.2)).collect();
+        Self { groups, starts: all.iter().map(|it| (it.0, it.3)).collect(), names, has_local }
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Folding<'f, 'data, 's> {
     image: &'f Image<'data>,
     debug: Option<&'f DebugInfo<'s>>,
     may_fold: bool,
+    /// Whether the linker leaves out the symbols of what it folded where they are local: mold does.
+    leaves_out: bool,
     groups: OnceLock<Groups<'data>>,
 }
 
@@ -37,13 +39,16 @@ struct Groups<'data> {
     sharing: Sharing<'data>,
     /// The debug information of their names.
     definitions: HashMap<Vec<u8>, Vec<Definition>>,
+    /// The places and sizes of functions that have no symbol, where the linker leaves such out.
+    nameless: HashSet<Definition>,
 }
 
 impl<'f, 'data, 's> Folding<'f, 'data, 's> {
     /// `linked` is the image itself, `named` the one that has its symbols.
     pub(super) fn new(linked: &Image<'_>, named: &'f Image<'data>, debug: Option<&'f DebugInfo<'s>>) -> Self {
         let may_fold = may_fold(linked);
-        Self { image: named, debug, may_fold, groups: OnceLock::new() }
+        let leaves_out = linked.has_section(".note.gnu.gold-version") || says(linked, b"mold");
+        Self { image: named, debug, may_fold, leaves_out, groups: OnceLock::new() }
     }
 
     /// What is known of the function whose code starts at an address; `None` where it is nobody else's.
@@ -55,8 +60,13 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         if let Some(group) = groups.sharing.groups.get(&start) {
             return self.of_group(groups, group, start);
         }
+        let size = groups.sharing.starts.get(&start).copied();
+        let is_nameless = |start| groups.nameless.contains(&Definition { start, size });
         match () {
-            () if !groups.sharing.starts.contains(&start) => {
+            () if is_nameless(None) || is_nameless(Some(start)) => Some(Folded::Unknown(
+                "a function of the same size was dropped, and this linker leaves no symbol of one that it made one with another",
+            )),
+            () if !groups.sharing.starts.contains_key(&start) => {
                 Some(Folded::Unknown("no symbol says whether the linker made its function one with another"))
             }
             () if !groups.sharing.has_local => Some(Folded::Unknown(
@@ -70,11 +80,17 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         let sharing = Symbols::sharing(self.image);
         let names: HashSet<&[u8]> = sharing.groups.values().flatten().map(|sharer| base(sharer.name)).collect();
         // Where it cannot be read, nothing is known of them.
-        let definitions = match (names.is_empty(), self.debug) {
-            (false, Some(debug)) => debug.definitions_of(&names).unwrap_or_default(),
+        let definitions = match (names.is_empty() && !self.leaves_out, self.debug) {
+            (false, Some(debug)) => debug.definitions_of((!self.leaves_out).then_some(&names)).unwrap_or_default(),
             _ => HashMap::new(),
         };
-        Groups { sharing, definitions }
+        let symbols: HashSet<&[u8]> = match self.leaves_out {
+            true => sharing.names.iter().map(|name| base(name)).collect(),
+            false => HashSet::new(),
+        };
+        let without = definitions.iter().filter(|(name, _)| self.leaves_out && !symbols.contains(base(name)));
+        let nameless = without.flat_map(|(_, all)| all).copied().collect();
+        Groups { sharing, definitions, nameless }
     }
 
     fn of_group(&self, groups: &Groups<'data>, group: &[Sharer<'data>], start: u64) -> Option<Folded> {
@@ -107,7 +123,7 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
     /// Whether the function is in the middle of a section whose first function has no other name: linkers fold whole sections.
     fn is_inside_a_piece(&self, groups: &Groups<'_>, start: u64) -> bool {
         let Some(first) = self.debug.and_then(|debug| debug.one_piece_around(start)) else { return false };
-        first < start && groups.sharing.starts.contains(&first) && !groups.sharing.groups.contains_key(&first)
+        first < start && groups.sharing.starts.contains_key(&first) && !groups.sharing.groups.contains_key(&first)
     }
 }
 
@@ -120,10 +136,14 @@ fn may_fold(image: &Image<'_>) -> bool {
     if image.has_section(".note.gnu.gold-version") || image.has_section(".note.bolt_info") {
         return true;
     }
-    let mut comments = image.contents(".comment").flatten().peekable();
-    let has = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).any(|window| window.eq_ignore_ascii_case(what));
-    comments.peek().is_none()
-        || comments.any(|it| [&b"lld"[..], b"mold", b"Linker:"].iter().any(|what| has(&it.bytes, what)))
+    image.contents(".comment").flatten().next().is_none()
+        || [&b"lld"[..], b"mold", b"Linker:"].iter().any(|what| says(image, what))
+}
+
+/// Whether something that made an image wrote so.
+fn says(image: &Image<'_>, what: &[u8]) -> bool {
+    let has = |bytes: &[u8]| bytes.windows(what.len()).any(|window| window.eq_ignore_ascii_case(what));
+    image.contents(".comment").flatten().any(|it| has(&it.bytes))
 }
 
 /// The name that debug information has for a symbol: without what gcc and LLVM add for a part or a copy (`f.part.0`, `f.llvm.123`).
