@@ -14,8 +14,8 @@ use super::instructions::{Asked, FOLDED, Instructions, Probed};
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::texts::TextId;
 use super::{
-    Argument, DeclaredArgument, Described, Exactness, Fate, LineProblem, Marker, Origin, Place, Site, Survival, describe, kept,
-    unrecorded,
+    Argument, DeclaredArgument, Described, Exactness, Fate, LineProblem, Marker, Origin, Place, Site, Survival,
+    describe, kept, unrecorded,
 };
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};

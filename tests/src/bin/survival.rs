@@ -16,7 +16,7 @@ use simple_markers_tests::matrix::{Markers, Toolchain};
 use simple_markers_tests::tools::run;
 
 /// How many programs are generated, from the seeds 1, 2, .., each of so many functions.
-const PROGRAMS: u64 = 4;
+const PROGRAMS: u64 = 2;
 const FUNCTIONS: usize = 64;
 
 const VARIANTS: [(Variant, &str); 3] = [
