@@ -61,14 +61,16 @@ static C: LazyLock<Program> = LazyLock::new(|| {
 });
 
 /// The program in Rust, by lld. Its addresses are not the offsets in its file.
-static RUST: LazyLock<Program> = LazyLock::new(|| {
+static RUST: LazyLock<Program> = LazyLock::new(|| rust("export-values", &[]));
+
+fn rust(name: &str, more: &[&str]) -> Program {
     let source = fs::read_to_string(fixture::workspace().join("tests/export/values.rs")).expect("the source");
     let dependency = fixture::markers("");
     let rest = format!("[dependencies]\nsimple-markers = {dependency}\n[profile.release]\ndebug = \"full\"\n");
-    let fixture = Fixture::empty("export-values").manifest("2024", &rest).file("src/main.rs", &source);
-    fixture::succeeds_silently(fixture.cargo("build").arg("--release"));
-    program(&fixture::target().join("release/export-values"))
-});
+    let fixture = Fixture::empty(name).manifest("2024", &rest).file("src/main.rs", &source);
+    fixture::succeeds_silently(fixture.cargo("rustc").arg("--release").args(more));
+    program(&fixture::target().join("release").join(name))
+}
 
 /// Standard output, standard error.
 fn export(to: &str, path: &Path, more: &[&str]) -> (String, String) {
@@ -347,9 +349,23 @@ fn bpftrace(arguments: &[&str], program: &Path, folder: &Path) -> Option<String>
     Some(fs::read_to_string(output).expect("what bpftrace printed"))
 }
 
+/// The same in Rust by GNU ld, which gives code the addresses that it has in the file: bpftrace takes one for the other.
+static RUST_BY_LD: LazyLock<Program> = LazyLock::new(|| rust("export-values-ld", &["--", "-Clink-arg=-fuse-ld=bfd"]));
+
 #[test]
-fn bpftrace_prints_what_the_program_prints() {
-    let program = &*C;
+fn bpftrace_prints_what_a_c_program_prints() {
+    let exported = bpftrace_prints(&C);
+    assert!(exported.contains("// without d: bpftrace has no floating-point numbers; printed as `?`\n"), "{exported}");
+}
+
+#[test]
+fn bpftrace_prints_what_a_rust_program_prints() {
+    let exported = bpftrace_prints(&RUST_BY_LD);
+    assert!(!exported.contains("// left out: "), "{exported}");
+}
+
+/// What bpftrace is given for a program, of which it prints all values as the program does.
+fn bpftrace_prints(program: &Program) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     // Debian's bpftrace takes addresses inside of functions where it finds no symbols only; ours are in a file of its own.
     let stripped = folder.path().join("stripped");
@@ -361,11 +377,12 @@ fn bpftrace_prints_what_the_program_prints() {
     run(Command::new("objcopy").arg("--only-keep-debug").args([&program.path, &companion]));
     run(Command::new("strip").arg(&program.path).arg("-o").arg(&stripped));
     let (exported, _) = export("bpftrace", &stripped, &["--debug-dir", &debug.to_string_lossy()]);
-    assert!(exported.contains("// without d: bpftrace has no floating-point numbers; printed as `?`\n"), "{exported}");
     let script = folder.path().join("probes.bt");
     fs::write(&script, &exported).expect("a script");
-    let Some(said) = bpftrace(&["--unsafe", &script.to_string_lossy()], &stripped, folder.path()) else { return };
-    assert_eq!(sorted_lines(&said, program), program.expected(&exported));
+    if let Some(said) = bpftrace(&["--unsafe", &script.to_string_lossy()], &stripped, folder.path()) {
+        assert_eq!(sorted_lines(&said, program), program.expected(&exported));
+    }
+    exported
 }
 
 #[test]
