@@ -111,13 +111,16 @@ pub const EXPLANATIONS: &[Explanation] = &[
         group: "survival",
         meaning: "\
 The marker was compiled, and no copy of it is in the image: it stood in code that the compiler removed because it is never executed, or
-in a generic function that nothing instantiates.",
+in a generic function that nothing instantiates.
+
+Of Rust: there the declaration stays. gcc and clang remove the declaration together with the code, so that nothing of such a marker of C
+is in the image, and only a lock file has it: SM060.",
         example: "\
-int submit(int request)
-{
-    if (DEBUG_QUEUE)                  /* 0 in this build */
-        simple_mark(queue:debug, \"request %d\", request);
-    return work(request);
+fn submit(request: u32) -> u32 {
+    if DEBUG_QUEUE {                  // false in this build
+        simple_mark!(queue:debug, \"request %u\", request);
+    }
+    work(request)
 }",
         mend: "\
 None is needed where the code is meant to be dead. Otherwise find out why the compiler takes it for dead: a constant condition, a
@@ -399,7 +402,8 @@ simple_mark(queue:submit, \"flags %x\", flags);                /* queue.c:40 */"
         group: "baseline",
         meaning: "\
 The lock file has the marker, or an argument of it, and the program does not declare it any more: it was taken out of the source, or the
-code around it is not compiled.",
+code around it is not compiled. Or, in C, the compiler removed that code, in a dead branch or a `static` function that nothing calls: gcc
+and clang remove the declaration with it, and the lock file alone knows of the marker.",
         example: "\
 -    simple_mark(queue:drain, \"depth %d\", queue->depth);       /* and markers.lock still has queue:drain */",
         mend: "Put the marker back, or say that it is meant with `smark check --lock markers.lock --update`.",

@@ -25,6 +25,7 @@ fn resolution() -> Resolution {
         instruction: Some("call   0x1100".into()),
         file: Some("/home/queue.c".into()),
         line: Some(11),
+        shared: None,
     });
     markers[1].fate = Some(Fate::DeadBranch { function: "run".into(), before: 19, behind: 21 });
     resolution
@@ -410,9 +411,9 @@ fn sarif_schema() -> Value {
 fn sarif_is_what_oasis_says() {
     let mut schema = sarif_schema();
     assert_eq!(schema["title"], "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema");
-    // OASIS has a stray `]` in a pattern, which is no regular expression then; we write no language.
-    for definition in ["run", "toolComponent"] {
-        schema["definitions"][definition]["properties"]["language"].as_object_mut().unwrap().remove("pattern");
+    // OASIS has a stray `]` in a pattern, twice, which is no regular expression then; we write no language.
+    for object in ["run", "toolComponent"] {
+        schema["definitions"][object]["properties"]["language"].as_object_mut().unwrap().remove("pattern");
     }
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
     for report in [Report::default(), report(&resolution()), whole_report()] {
@@ -483,7 +484,8 @@ fn people_see_the_line_the_cause_and_the_mend() {
     argument.why = Some(
         "the debug information describes no location of it here; the nearest that does ends 3 bytes before".into(),
     );
-    argument.ended = Some(Ended { distance: 3, instruction: Some("call   0x10".into()), file: None, line: None });
+    argument.ended =
+        Some(Ended { distance: 3, instruction: Some("call   0x10".into()), file: None, line: None, shared: None });
     let report = report(&resolution);
     let mut line = |_: &check::Finding, below: u32| {
         let text = ["\tsimple_mark(a:one, \"depth %zu\",", "\t\ttag);"].get(below as usize)?;

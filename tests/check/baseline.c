@@ -12,6 +12,9 @@ int submit(int tag)
     simple_mark_keep(check:accepted, "tag %d", tag);
 #elif defined WORSE
     simple_mark(check:marker, "tag %d", tag);
+#elif defined DEAD
+    if (0)
+        simple_mark_keep(check:marker, "tag %d", tag);
 #elif !defined GONE
     simple_mark_keep(check:marker, "tag %d", tag);
 #endif

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::findings::{finding, live};
 use super::lock::{Least, Locked, Section};
-use super::{Check, Checked, Exception, Finding, Lock, Profile, Report, Severity, mends, relative};
+use super::{Check, Checked, Exception, Finding, Lock, Profile, Report, Severity, causes, mends, relative};
 use crate::resolve::Marker;
 use crate::verdicts::{BETTER, FEWER, GONE, NEW, RENAMED, WORSE};
 
@@ -232,7 +232,7 @@ impl Compared<'_> {
                 message: format!("{} is gone: the program does not declare it any more", locked.name),
                 expected: format!("a marker `{}`", locked.name),
                 found: "none of this name, and no other one that is new with its file, format and arguments".to_owned(),
-                causes: Vec::new(),
+                causes: causes::gone(locked.file.as_deref().unwrap_or_default()),
                 help: mends::mend(GONE, "", None),
                 exception: None,
             });

@@ -1,7 +1,9 @@
 //! Why something is as it is: what a [`Resolution`](crate::resolve::Resolution) has of evidence, in sentences. What is not known is not said.
 
+use std::path::Path;
+
 use crate::report::words;
-use crate::resolve::{Argument, Exactness, Fate, Marker, Site, Survival, Verdict};
+use crate::resolve::{Argument, Exactness, Fate, Marker, Place, Site, Survival, Verdict};
 
 /// Why a marker is not in the image, or not known to be.
 pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
@@ -57,6 +59,19 @@ pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
     }]
 }
 
+/// Why nothing is left of a marker that the lock file has, as far as that is known: of what its file is written in.
+pub(super) fn gone(file: &str) -> Vec<String> {
+    let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
+    match extension {
+        Some("c" | "h") => vec![
+            "it is not in the source any more, or in code that the compiler removed: in C nothing is left of a marker in a dead \
+             branch, or in a `static` function that nothing calls"
+                .to_owned(),
+        ],
+        _ => Vec::new(),
+    }
+}
+
 /// Why a probe at a site does not stand for the marker, or is not known to.
 pub(super) fn exactness(site: &Site) -> Vec<String> {
     let mut causes: Vec<String> = site.exactness_why.iter().map(ToString::to_string).collect();
@@ -93,6 +108,12 @@ pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
             None => String::new(),
         };
         causes.push(format!("its live range ends {distance}{by}"));
+        if let Some(shared) = &ended.shared {
+            causes.push(format!(
+                "folded into another variable: up to there it was where `{shared}` was, which goes on without it and may have \
+                 another value by now"
+            ));
+        }
     }
     if argument.verdict == Some(Verdict::Lost) && argument.ranges.is_empty() && argument.ended.is_none() {
         if let Some(function) = site.inlined.first() {
@@ -106,11 +127,13 @@ pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
 /// How the copies of a marker came to be, where it is found fault with some of them only.
 pub(super) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
     let live: Vec<&Site> = marker.sites.iter().filter(|site| site.place.is_some()).collect();
-    if live.len() < 2 || affected.len() == live.len() {
+    if live.len() < 2 {
         return Vec::new();
     }
     let mut causes = Vec::new();
-    for site in affected.iter().take(MOST) {
+    // What all copies have is no matter of which one it is.
+    let some = if affected.len() < live.len() { affected } else { &[] };
+    for site in some.iter().take(MOST) {
         let inlined = words::inlined(site);
         if !inlined.is_empty() {
             let chain: Vec<String> =
@@ -118,16 +141,32 @@ pub(super) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
             causes.push(format!("in this copy: {}", chain.join(", ")));
         }
     }
-    let is_same = |one: &&Site, other: &&Site| one.function == other.function && one.inlined == other.inlined;
+    let is_same = |one: &&Site, other: &&Site| {
+        one.inlined == other.inlined && start(one).is_some_and(|start_of_one| start(other) == Some(start_of_one))
+    };
     let twins = |site: &&Site| live.iter().filter(|other| is_same(site, other)).count();
     if let Some((count, site)) = affected.iter().map(|site| (twins(site), site)).find(|(count, _)| *count > 1) {
         let of = site.function.as_deref().map(|function| format!(" in `{function}`")).unwrap_or_default();
-        causes.push(format!(
-            "the compiler made {count} copies of the code around it{of}: a loop unrolled, or a block doubled"
-        ));
+        // Calls are told apart by their lines.
+        causes.push(match site.inlined.is_empty() {
+            true => format!(
+                "the compiler made {count} copies of the code around it{of}: a loop unrolled, or a block doubled"
+            ),
+            false => format!(
+                "{count} copies{of} come by the same lines: a loop unrolled, a block doubled, or several calls on one line"
+            ),
+        });
     }
     causes.dedup();
     causes
+}
+
+/// Where the function of a site starts, by its symbol: several files may have functions of one name, such as those of a header.
+fn start(site: &Site) -> Option<(Option<&str>, u64)> {
+    match site.place.as_ref()? {
+        Place::Address(address) => Some((None, address.0.checked_sub(site.symbol_offset?)?)),
+        Place::Section { section, offset } => Some((Some(&**section), offset.0.checked_sub(site.symbol_offset?)?)),
+    }
 }
 
 /// So many of a kind are told.

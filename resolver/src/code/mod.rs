@@ -7,6 +7,7 @@
 //! `docs/design.md` says what the verdicts mean.
 
 mod aarch64;
+mod callee;
 mod equivalent;
 mod exactness;
 mod flow;
@@ -19,6 +20,7 @@ mod tables_aarch64;
 mod tables_x86;
 mod x86;
 
+pub use callee::{Callee, callee, linkage};
 pub use equivalent::{Equivalent, Registers};
 pub use exactness::{Exactness, Unproven, Verdict, Why};
 pub use flow::{Flow, Indirect};

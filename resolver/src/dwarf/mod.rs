@@ -23,6 +23,7 @@ mod next_line;
 mod rust_types;
 mod scopes;
 mod sections;
+mod shared_place;
 mod split;
 mod steps;
 mod tables;

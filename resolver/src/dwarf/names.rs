@@ -170,7 +170,7 @@ impl DebugInfo<'_> {
     }
 
     /// The scopes from a position out to its function, with what each declares.
-    fn outward(
+    pub(super) fn outward(
         &self,
         position: Position,
         mut each: impl FnMut(Vec<(&Variable, bool)>) -> Result<bool, Error>,

@@ -7,6 +7,7 @@ pub mod archive;
 mod branches;
 mod bytes;
 mod contents;
+mod imports;
 mod kind;
 mod layout;
 mod relocation;

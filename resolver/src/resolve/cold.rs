@@ -73,6 +73,11 @@ impl<'data> FunctionSymbols<'data> {
         self.before(address).copied().filter(|symbol| address < symbol.end || address == symbol.start)
     }
 
+    /// The name of the one that starts at an address, as the source has it.
+    pub(super) fn name_at(&self, address: u64) -> Option<String> {
+        self.starting_at(address).map(|symbol| demangle(symbol.name))
+    }
+
     /// The one that starts at an address.
     pub(super) fn starting_at(&self, address: u64) -> Option<FunctionSymbol<'data>> {
         self.at(address).filter(|symbol| symbol.start == address)

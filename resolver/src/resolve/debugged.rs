@@ -12,7 +12,7 @@ use super::names::AddressNames;
 use super::{Argument, DeclaredArgument, Ended, Inlined, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
-use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineFate, Scope};
+use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineFate, Lookup, Scope};
 use crate::image::{Image, Layout};
 use object::SectionIndex;
 
@@ -98,7 +98,7 @@ impl<'d, 's> Debugged<'d, 's> {
         };
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
         for argument in &mut args {
-            argument.ended = self.ended(argument, pc, instance, instructions);
+            argument.ended = self.ended(argument, &stop, instructions);
             for range in &mut argument.ranges {
                 *range = self.place(range.start)..self.place(range.end);
             }
@@ -117,21 +117,37 @@ impl<'d, 's> Debugged<'d, 's> {
     fn ended(
         &self,
         argument: &Argument,
-        pc: Vaddr,
-        instance: Option<Die>,
+        stop: &Stop<'_>,
         instructions: Option<&Instructions<'_, '_, '_, '_>>,
     ) -> Option<Ended> {
         if argument.verdict != Some(Verdict::Lost) {
             return None;
         }
+        let Frame { pc, function: instance, .. } = stop.frame;
         let ranges = argument.ranges.iter().filter(|range| range.start < range.end && range.end <= pc.0);
         let end = ranges.map(|range| range.end).max()?;
         // GCC ends what a call overwrites within the call instruction.
-        let by =
-            instructions.zip(instance).and_then(|(code, instance)| code.holding(instance, Vaddr(end.checked_sub(1)?)));
+        let last = Vaddr(end.checked_sub(1)?);
+        let by = instructions.zip(instance).and_then(|(code, instance)| code.holding(instance, last));
         let (at, instruction) = by.unzip();
         let (file, line) = at.and_then(|at| self.debug.line_at(at)).unzip();
-        Some(Ended { distance: pc.0.saturating_sub(end), instruction, file, line })
+        let shared = self.shared(argument, stop, last);
+        Some(Ended { distance: pc.0.saturating_sub(end), instruction, file, line, shared })
+    }
+
+    /// The variable that was in one place with an argument at an address, and is described at the site.
+    fn shared(&self, argument: &Argument, stop: &Stop<'_>, last: Vaddr) -> Option<Arc<str>> {
+        // A member may share its place too, but not under a name that scopes have.
+        if argument.text.trim() != &*argument.name || argument.name.contains("::") {
+            return None;
+        }
+        self.debug.allow(STEPS);
+        let scope = stop.scope?;
+        let found = self.debug.lookup(scope, &[&argument.name], stop.file, stop.line).ok()?;
+        let Lookup::Found { variable, is_placed: true, is_static: false } = found else { return None };
+        let before = Frame { pc: last, at_entry: false, ..stop.frame };
+        let name = self.debug.sharing(scope, variable, (stop.file, stop.line), &before, &stop.frame).ok().flatten()?;
+        Some(name.into())
     }
 
     /// What became of the function that a line is in; `None` where the debug information does not say.

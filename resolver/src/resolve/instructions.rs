@@ -17,7 +17,8 @@ use super::join::Pc;
 use super::patched::Patched;
 use super::{Exactness, ProbeCost, ProbeVerdict, WayIn};
 use crate::address::{SectionOffset, Vaddr};
-use crate::code::{self, Arch, Cost, Effect, Flow, Function, Part, Unproven, Way, Why};
+use crate::code::{self, Arch, Callee, Cost, Effect, Flow, Function, Part, Unproven, Way, Why};
+use crate::demangle::demangle;
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::Kind;
 use crate::location::{Processor, Register};
@@ -34,6 +35,8 @@ pub(super) struct Instructions<'c, 'i, 'data, 's> {
     symbols: OnceLock<FunctionSymbols<'data>>,
     /// What a kernel does to its own code.
     patched: OnceLock<Patched>,
+    /// What the dynamic linker fills in.
+    imports: OnceLock<HashMap<u64, &'data [u8]>>,
     decoded: Mutex<HashMap<Key, Cell<'c>>>,
     /// Bytes of code that may still be decoded: bounds the work where functions are said to overlap.
     left: AtomicU64,
@@ -103,6 +106,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             folding,
             symbols: OnceLock::new(),
             patched: OnceLock::new(),
+            imports: OnceLock::new(),
             decoded: Mutex::default(),
             left: AtomicU64::new(left),
         })
@@ -116,13 +120,49 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         decoded.hidden.is_none() && verdict.exactness == code::Exactness::Exact(Why::Entry)
     }
 
-    /// The instruction of a function that holds the byte at an address: where it starts, and as objdump writes it; `None` where the
-    /// function could not be decoded.
+    /// The instruction of a function that holds the byte at an address: where it starts, and as objdump writes it, a call with the name of
+    /// what it calls; `None` where the function could not be decoded.
     pub(super) fn holding(&self, function: Die, byte: Vaddr) -> Option<(Vaddr, Arc<str>)> {
         let cell = self.decoded(Key::Described(function));
         let at = cell.get()?.as_ref().ok()?.flow.holding(byte)?;
-        let text = code::probe(self.arch, at, self.code.from(at)?).instruction;
-        (text != "(bad)").then(|| (at, text.into()))
+        let bytes = self.code.from(at)?;
+        let text = code::probe(self.arch, at, bytes).instruction;
+        if text == "(bad)" {
+            return None;
+        }
+        let Some(callee) = code::callee(self.arch, at, bytes) else { return Some((at, text.into())) };
+        let mnemonic = text.split_whitespace().next().unwrap_or(&text);
+        // `callq *0x2fb2(%rip)`, of which the slot's name takes the place.
+        let mnemonic = mnemonic.strip_suffix('q').unwrap_or(mnemonic);
+        Some((
+            at,
+            match self.callee(callee) {
+                Some(name) => format!("{mnemonic} {name}").into(),
+                // The target is one that the linker is still to give.
+                None if self.code.layout().is_some() => mnemonic.into(),
+                None => text.into(),
+            },
+        ))
+    }
+
+    /// The name of what a call calls: of a function of the image, `NAME@plt` where it goes by the linkage table.
+    fn callee(&self, callee: Callee) -> Option<String> {
+        let imported = |slot: Vaddr| {
+            let name = self.imports.get_or_init(|| self.code.image().imports()).get(&slot.0)?;
+            Some(demangle(name))
+        };
+        match callee {
+            Callee::Through(slot) => imported(slot),
+            Callee::At(target) => {
+                let named = self.symbols().name_at(target.0);
+                let described = || self.debug?.function_starting_at(target).ok().flatten().map(|name| name.to_string());
+                let linked = || {
+                    let slot = code::linkage(self.arch, target, self.code.from(target)?)?;
+                    Some(format!("{}@plt", imported(slot)?))
+                };
+                named.or_else(described).or_else(linked)
+            }
+        }
     }
 
     /// What there is to say of a site.

@@ -399,12 +399,16 @@ pub struct Argument {
 pub struct Ended {
     /// How many bytes before the site; 0 where it ends right there.
     pub distance: u64,
-    /// The instruction that ends it, as objdump writes it; `None` where the instructions are not known.
+    /// The instruction that ends it, as objdump writes it, a call with the name of what it calls (`call work`); `None` where the
+    /// instructions are not known.
     pub instruction: Option<Arc<str>>,
     /// The source file of that instruction; `None` where the debug information does not say.
     pub file: Option<Arc<str>>,
     /// Its source line, from 1.
     pub line: Option<u32>,
+    /// Another variable in scope that was in the same place up to the end, and is described at the site, whatever it is by then; `None`
+    /// where there is none, or the argument is more than a variable's name.
+    pub shared: Option<Arc<str>>,
 }
 
 impl Argument {

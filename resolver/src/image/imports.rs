@@ -1,0 +1,38 @@
+//! The words that the dynamic linker fills in with the addresses of functions of other images (gABI "Relocation"; the processors'
+//! `JUMP_SLOT` and `GLOB_DAT`).
+
+use std::collections::HashMap;
+
+use object::{
+    Architecture, Object as _, ObjectSymbol as _, ObjectSymbolTable as _, RelocationFlags, RelocationTarget, elf,
+};
+
+use super::Image;
+
+/// The longest name that is read, in bytes.
+const LONGEST: usize = 16 << 10;
+
+impl<'data> Image<'data> {
+    /// The names of the symbols whose addresses the dynamic linker puts into the image, mangled, by where it does; empty for other images
+    /// than linked ones of x86-64. Two relocations of one word say nothing of it.
+    pub(crate) fn imports(&self) -> HashMap<u64, &'data [u8]> {
+        let (Architecture::X86_64, Some(table)) = (self.elf.architecture(), self.elf.dynamic_symbol_table()) else {
+            return HashMap::new();
+        };
+        let mut found: HashMap<u64, Option<&[u8]>> = HashMap::new();
+        for (address, relocation) in self.elf.dynamic_relocations().into_iter().flatten() {
+            let (RelocationFlags::Elf { r_type }, RelocationTarget::Symbol(index)) =
+                (relocation.flags(), relocation.target())
+            else {
+                continue;
+            };
+            if !matches!(r_type, elf::R_X86_64_JUMP_SLOT | elf::R_X86_64_GLOB_DAT) {
+                continue;
+            }
+            let name = table.symbol_by_index(index).ok().and_then(|symbol| symbol.name_bytes().ok());
+            let name = name.filter(|name| !name.is_empty() && name.len() <= LONGEST);
+            found.entry(address).and_modify(|known| *known = None).or_insert(name);
+        }
+        found.into_iter().filter_map(|(address, name)| Some((address, name?))).collect()
+    }
+}
