@@ -1,7 +1,7 @@
 //! Which instructions give a register its value at another: reaching definitions, backwards over a [`Flow`].
 //!
-//! Only for functions with indirect jumps. A block that nothing is known to lead to is taken to be entered from every indirect jump and,
-//! where landing pads are not known, from every call, so that what is found holds for each jump table that is still unknown.
+//! Only for functions with indirect jumps. A block that nothing is known to lead to is taken to be entered from every indirect jump whose ways
+//! are not known and, where landing pads are not known, from every call, so that what is found holds for each jump table that is still unknown.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,7 +13,7 @@ pub(super) struct Reach {
     /// The registers that each instruction writes.
     pub(super) writes: Vec<u64>,
     before: Vec<Before>,
-    /// All indirect jumps and, where landing pads are not known, all calls.
+    /// All indirect jumps whose ways are not known and, where landing pads are not known, all calls.
     anywhere: Vec<usize>,
     pads_are_known: bool,
     /// How many instructions may still be looked at: bounds the time for a function of thousands of tables.
@@ -51,14 +51,15 @@ impl Reach {
         Self { writes, before: Vec::new(), anywhere: Vec::new(), pads_are_known, left }
     }
 
-    /// Takes over the ways that are known now.
-    pub(super) fn update(&mut self, flow: &Flow) {
+    /// Takes over the ways that are known now, among them all ways of the indirect jumps for which `is_known` holds.
+    pub(super) fn update(&mut self, flow: &Flow, is_known: impl Fn(usize) -> bool) {
         let all = |what: fn(Next) -> bool| {
             flow.instructions.iter().enumerate().filter(move |(_, it)| what(it.next)).map(|(index, _)| index)
         };
+        let jumps = all(|next| next == Next::Indirect).filter(|&jump| !is_known(jump));
         self.anywhere = match self.pads_are_known {
-            true => all(|next| next == Next::Indirect).collect(),
-            false => all(|next| matches!(next, Next::Indirect | Next::Call)).collect(),
+            true => jumps.collect(),
+            false => jumps.chain(all(|next| next == Next::Call)).collect(),
         };
         self.before = (0..flow.instructions.len())
             .map(|index| {

@@ -19,6 +19,9 @@ const LONGEST: u64 = 1 << 16;
 /// How many entries are read for one function, and some more for each of its instructions.
 const MOST: usize = 1 << 17;
 
+/// How often tables are looked for anew with those that were found: each round may find one behind another.
+const ROUNDS: usize = 8;
+
 /// Where the entries of a table are, and how each is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Table {
@@ -66,8 +69,9 @@ impl<'f> Resolver<'f> {
         let mut stable = false;
         let mut starts = BTreeSet::new();
         let mut shapes = BTreeMap::new();
-        for _ in 0..5 {
-            reach.update(flow);
+        for _ in 0..ROUNDS {
+            // What was settled before was settled with all others going anywhere: it stays so, whatever these turn out to be.
+            reach.update(flow, |jump| matches!(found.get(&jump), Some(Some(_))));
             self.left.set(flow.instructions.len().saturating_mul(16).saturating_add(MOST));
             shapes.clear();
             for &jump in jumps {

@@ -112,6 +112,24 @@ fn a_jump_table_gives_a_way_for_each_entry() {
 }
 
 #[test]
+fn a_table_in_a_loop_is_understood_once_the_one_before_it_is() {
+    // cmp $1,%edi; ja 1032; lea 2000(%rip),%rdx; mov %edi,%eax; movslq (%rdx,%rax,4),%rax; add %rdx,%rax; 1015: jmp *%rax;
+    // lea 2008(%rip),%r11; 101e: cmp $1,%esi; ja 1032; mov %esi,%eax; movslq (%r11,%rax,4),%rax; add %r11,%rax; 102c: jmp *%rax;
+    // dec %esi; jmp 101e; 1032: ret. What only the second leads to is not entered from the first, which has no %r11.
+    let code = [
+        0x83, 0xff, 0x01, 0x77, 0x2d, 0x48, 0x8d, 0x15, 0xf4, 0x0f, 0, 0, 0x89, 0xf8, 0x48, 0x63, 0x04, 0x82, 0x48,
+        0x01, 0xd0, 0xff, 0xe0, 0x4c, 0x8d, 0x1d, 0xea, 0x0f, 0, 0, 0x83, 0xfe, 0x01, 0x77, 0x0f, 0x89, 0xf0, 0x49,
+        0x63, 0x04, 0x83, 0x4c, 0x01, 0xd8, 0xff, 0xe0, 0xff, 0xce, 0xeb, 0xec, 0xc3,
+    ];
+    // The entries of the second count from its own start.
+    let memory = table(&[0x1017, 0x1032, 0x102e - 8, 0x1032 - 8]);
+    let flow = Flow::of(&function(&code), &memory, Arch::X86_64);
+    let found = Indirect::Table { entries: 2 };
+    assert_eq!(flow.indirect(), [(Vaddr(0x1015), found), (Vaddr(0x102c), found)]);
+    assert_eq!(flow.exactness(Vaddr(0x102e), false).exactness, Exactness::Exact(Why::OneWayIn));
+}
+
+#[test]
 fn a_table_that_cannot_be_read_leaves_all_unproven() {
     for memory in [&NoMemory as &dyn Memory, &table(&[0x1017, 0x101a]), &table(&[0x1017, 0x1018, 0x101a, 0x1020])] {
         let flow = Flow::of(&function(TABLE), memory, Arch::X86_64);
