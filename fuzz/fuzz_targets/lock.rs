@@ -13,19 +13,16 @@ static PROGRAM: LazyLock<Resolution> =
 fuzz_target!(|text: &str| {
     let policy = Policy::default();
     let profile = Profile { name: "default".to_owned(), target: None };
-    let ask = |lock| Check {
-        resolution: &PROGRAM,
-        keep: &|_| true,
-        keep_name: &|_| true,
-        root: None,
-        policy: &policy,
-        lock,
-    };
+    let ask =
+        |lock| Check { resolution: &PROGRAM, keep: &|_| true, keep_name: &|_| true, root: None, policy: &policy, lock };
     let read = match Lock::parse(text) {
         Ok(read) => read,
         Err(error) => {
             assert!(error.line > 0 && error.column > 0 && !error.what.is_empty());
-            assert!(Lock::updated(Some(text), &ask(None), &profile).is_err(), "what cannot be read is not written over");
+            assert!(
+                Lock::updated(Some(text), &ask(None), &profile).is_err(),
+                "what cannot be read is not written over"
+            );
             return;
         }
     };

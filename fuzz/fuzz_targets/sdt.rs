@@ -6,22 +6,19 @@ use simple_markers_resolver::export::{self, At, Consumer, Settings};
 use simple_markers_resolver::image::Image;
 use simple_markers_resolver::resolve::{Exactness, resolve};
 
-const CONSUMERS: [Consumer; 5] =
-    [Consumer::Uprobe, Consumer::Perf, Consumer::Bpftrace, Consumer::Stap, Consumer::Gdb];
+const CONSUMERS: [Consumer; 5] = [Consumer::Uprobe, Consumer::Perf, Consumer::Bpftrace, Consumer::Stap, Consumer::Gdb];
 
 fuzz_target!(|file: &[u8]| {
     let include = vec![Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
-    let all = [
-        Settings::default(),
-        Settings { at: At::Site, include, unknown_probes: true },
-    ];
+    let all = [Settings::default(), Settings { at: At::Site, include, unknown_probes: true }];
     for image in &resolve("fuzz", file).images {
         for settings in &all {
             for to in CONSUMERS {
                 let Ok(written) = export::text(image, file, "/fuzz", &|_| true, to, settings) else { continue };
                 assert!(written.text.ends_with('\n'));
                 // What comes from the image must not begin a line of its own.
-                let stray = written.text.chars().find(|character| character.is_control() && !"\n\t".contains(*character));
+                let stray =
+                    written.text.chars().find(|character| character.is_control() && !"\n\t".contains(*character));
                 assert_eq!(stray, None, "{}", written.text);
             }
             let Ok(copy) = export::sdt::image(image, file, &|_| true, settings) else { continue };
