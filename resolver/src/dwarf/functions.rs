@@ -154,7 +154,8 @@ pub(super) struct Functions {
     ranges: Vec<Range<u64>>,
     /// Offsets of the entries, those of one node next to each other.
     variables: Vec<usize>,
-    described: Vec<OnceLock<Box<[Variable]>>>,
+    /// By node, of those that have any.
+    described: HashMap<usize, OnceLock<Box<[Variable]>>>,
     /// The blocks without an address, ascending: GCC writes them so for several ranges in strict DWARF 2.
     bare: Vec<usize>,
     spans: Vec<Span>,
@@ -293,6 +294,10 @@ impl<'s> DebugInfo<'s> {
                 }
                 continue;
             };
+            // Nothing is in it that is looked for, and units of C have thousands.
+            if has_bare_types && kind == Kind::Type {
+                continue;
+            }
             let first = ranges.len();
             if kind.is_instance() || kind == Kind::Block {
                 let error = |error| self.error(Die { unit: index, offset: offset.0 }, error);
@@ -326,7 +331,9 @@ impl<'s> DebugInfo<'s> {
             }
             start = end;
         }
-        let described = nodes.iter().map(|_| OnceLock::new()).collect();
+        let described = found.iter().map(|&(node, _)| (node, OnceLock::new())).collect();
+        nodes.shrink_to_fit();
+        ranges.shrink_to_fit();
         let mut spans = Vec::new();
         for (function, node) in nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
             let ranges = slice(&ranges, &node.ranges).unwrap_or_default();
@@ -452,7 +459,7 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn variables(&self, unit: usize, node: usize) -> Result<&[Variable], Error> {
         let functions = self.functions(unit)?;
         let (Some(cell), Some(range)) =
-            (functions.described.get(node), functions.node(node).map(|node| node.variables.clone()))
+            (functions.described.get(&node), functions.node(node).map(|node| node.variables.clone()))
         else {
             return Ok(&[]);
         };

@@ -36,8 +36,8 @@ impl Row {
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     rows: Vec<Row>,
-    /// The indices of those that have a line, by file, line and index.
-    by_line: Vec<usize>,
+    /// The indices of those that have a line, by file, line and index. As narrow as will do: there are millions.
+    by_line: Vec<u32>,
 }
 
 impl Rows {
@@ -45,9 +45,10 @@ impl Rows {
         // Where one sequence ends and another starts, the end comes first.
         rows.sort_by_key(|row| (row.address, !row.ends));
         rows.shrink_to_fit();
-        let with_line = rows.iter().enumerate().filter(|(_, row)| !row.ends && row.line != 0);
-        let mut by_line: Vec<usize> = with_line.map(|(index, _)| index).collect();
-        by_line.sort_unstable_by_key(|&index| (rows.get(index).map(Row::position), index));
+        let with_line = (0..).zip(&rows).filter(|(_, row)| !row.ends && row.line != 0);
+        let mut by_line: Vec<u32> = with_line.map(|(index, _)| index).collect();
+        by_line.shrink_to_fit();
+        by_line.sort_unstable_by_key(|&index| (rows.get(index as usize).map(Row::position), index));
         Self { rows, by_line }
     }
 
@@ -56,11 +57,11 @@ impl Rows {
     }
 
     /// The indices of the rows of a line, ascending.
-    pub(crate) fn of_line(&self, file: u64, line: u32) -> &[usize] {
-        let position = |index: &usize| self.rows.get(*index).map(Row::position);
+    pub(crate) fn of_line(&self, file: u64, line: u32) -> impl Iterator<Item = usize> {
+        let position = |index: &u32| self.rows.get(*index as usize).map(Row::position);
         let first = self.by_line.partition_point(|index| position(index) < Some((file, line)));
         let end = self.by_line.partition_point(|index| position(index) <= Some((file, line)));
-        self.by_line.get(first..end).unwrap_or_default()
+        self.by_line.get(first..end).unwrap_or_default().iter().map(|&index| index as usize)
     }
 
     /// The rows that say something about the bytes of a range: not those that another row at their address replaces.

@@ -84,8 +84,7 @@ impl DebugInfo<'_> {
         let mut copies = Copies::default();
         for (unit, numbers) in units {
             let rows = self.rows(*unit)?;
-            let mut of_line: Vec<usize> =
-                numbers.iter().flat_map(|number| rows.of_line(*number, line)).copied().collect();
+            let mut of_line: Vec<usize> = numbers.iter().flat_map(|number| rows.of_line(*number, line)).collect();
             of_line.sort_unstable();
             let mut row_of: Vec<(Option<Die>, usize)> = Vec::new();
             for index in of_line {
