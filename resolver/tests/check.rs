@@ -23,7 +23,7 @@ fn resolution() -> Resolution {
     markers[0].sites[0].args[5].ended = Some(Ended {
         distance: 4,
         instruction: Some("call   0x1100".into()),
-        file: Some("/home/queue.c".into()),
+        file: Some("/project/queue.c".into()),
         line: Some(11),
         shared: None,
     });
@@ -37,7 +37,7 @@ fn check_with(resolution: &Resolution, policy: &Policy, lock: Option<&Lock>) -> 
         resolution,
         keep: &|_| true,
         keep_name: &|_| true,
-        root: Some("/home"),
+        root: Some("/project"),
         policy,
         lock: lock.map(|lock| (lock, &profile)),
     })
@@ -54,8 +54,14 @@ fn updated(resolution: &Resolution, text: Option<&str>) -> (String, Vec<String>)
 fn updated_for(resolution: &Resolution, text: Option<&str>, name: &str, target: Option<&str>) -> (String, Vec<String>) {
     let profile = Profile { name: name.to_owned(), target: target.map(str::to_owned) };
     let policy = Policy::default();
-    let check =
-        Check { resolution, keep: &|_| true, keep_name: &|_| true, root: Some("/home"), policy: &policy, lock: None };
+    let check = Check {
+        resolution,
+        keep: &|_| true,
+        keep_name: &|_| true,
+        root: Some("/project"),
+        policy: &policy,
+        lock: None,
+    };
     Lock::updated(text, &check, &profile).unwrap()
 }
 
@@ -82,7 +88,7 @@ fn program(names: &[&str]) -> Resolution {
         args.truncate(1);
         args[0].text = "tag".into();
         let (name, line) = ((*name).into(), 10 + index as u32);
-        Marker { name, line, sites, args: args.into(), file: "/home/src/queue.c".into(), ..whole.clone() }
+        Marker { name, line, sites, args: args.into(), file: "/project/src/queue.c".into(), ..whole.clone() }
     };
     resolution.images[0].markers = names.iter().enumerate().map(marker).collect();
     resolution.number();

@@ -27,11 +27,16 @@ fn text(bytes: &[u8], to: Consumer) -> String {
     text_at("/x/prog", bytes, to, &Settings::default()).unwrap().text
 }
 
+/// An image that GNU ld could have made, which folds no functions.
+fn linked() -> Linked {
+    Linked::new().section(".comment", b"GCC: (GNU) 12.2.0\0".to_vec())
+}
+
 /// An image of one marker in `main`, which is at 0x1000, and at 0xb0 of the file.
 fn one(name: &str, format: &str, args: &str, operands: &str) -> Vec<u8> {
     let mut strings = Strings::default();
     let records = [strings.site(0x1010, 10, [name, "a.c", format, args, operands])];
-    Linked::new().markers(&[declaration(name, "a.c", 10, format, args)], &records, strings).build()
+    linked().markers(&[declaration(name, "a.c", 10, format, args)], &records, strings).build()
 }
 
 /// The lines that are no comments.
@@ -151,7 +156,7 @@ fn names_become_identifiers_of_their_own() {
         strings.site(0x1013, 12, ["alone", "a.c", "", "", ""]),
         strings.site(0x1014, 13, ["x:y:z", "a.c", "%d %d %d", "common_pid, a.b, a->b", "-4@%esi -4@%edi -4@$-7"]),
     ];
-    let image = Linked::new().markers(&[], &records, strings).build();
+    let image = linked().markers(&[], &records, strings).build();
     assert_eq!(
         lines(&text(&image, Consumer::Uprobe), "#"),
         [
@@ -192,7 +197,7 @@ fn images_that_cannot_be_exported_are_refused() {
     let mut big = scsi();
     big.order = ByteOrder::Big;
     // Site records are written in the image's order, too.
-    let big = Linked { order: ByteOrder::Big, ..Linked::new() }.build();
+    let big = Linked { order: ByteOrder::Big, ..linked() }.build();
     let image = resolved(&big);
     let why = export::text(&image, &big, "/x/prog", &|_| true, Consumer::Uprobe, &Settings::default()).unwrap_err();
     assert_eq!(why, "not supported for big-endian images");

@@ -1,11 +1,9 @@
 //! A program for bpftrace (bpftrace(8)), in what version 0.17 and later have.
 
-use std::fmt::Write as _;
-
 use super::Writer;
 use super::arithmetic::{self, Words};
 use super::fetch::{Fetch, Kind};
-use super::format::{Part, field, parts};
+use super::format::{Call, field, fill};
 use super::plan::{Planned, Point, Wanted};
 use super::symbols::FunctionNames;
 use crate::address::Vaddr;
@@ -46,59 +44,32 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
 /// The call of `printf`.
 fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, String> {
     let speaker = Speaker { here: point.address };
-    let wanted = point.wanted();
-    let mut arguments = Vec::new();
-    let mut format = escaped(&mut arguments, &format!("{} ", point.marker.name));
-    for part in parts(&point.marker.format).ok_or("its format is malformed")? {
-        let (conversion, index) = match part {
-            Part::Text(text) => {
-                format.push_str(&escaped(&mut arguments, text));
-                continue;
-            }
-            Part::Conversion(conversion, index) => (conversion, index),
-        };
-        let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
-            format.push('?');
-            writer.comment(MARK, "a conversion with `*` is printed as `?`");
-            continue;
-        };
-        match express(&speaker, &conversion, wanted) {
-            Ok((conversion, values)) => {
-                format.push_str(&conversion);
-                arguments.extend(values);
-            }
-            Err(why) => {
-                format.push('?');
-                writer.without(MARK, &wanted.argument.text, &format!("{why}; printed as `?`"));
-            }
-        }
-    }
-    let mut call = format!("printf(\"{format}\\n\"");
-    for argument in arguments {
-        let _ = write!(call, ", {argument}");
-    }
-    call.push(')');
-    Ok(call)
+    let mut call = Call::default();
+    fill(writer, MARK, point, &mut call, escape, |call, conversion, wanted| {
+        let (conversion, values) = express(&speaker, conversion, wanted)?;
+        call.format.push_str(&conversion);
+        call.arguments.extend(values);
+        Ok(())
+    })?;
+    Ok(format!("printf({})", call.list()))
 }
 
 /// Text of a format: bpftrace prints the last `%%` of a format as it stands, so that a `%` is an argument; so is what it has no escape for.
-fn escaped(arguments: &mut Vec<String>, text: &str) -> String {
-    let mut escaped = String::new();
+fn escape(call: &mut Call, text: &str) {
     for character in text.chars() {
         match character {
-            '"' => escaped.push_str("\\\""),
-            '\\' => escaped.push_str("\\\\"),
-            '\n' => escaped.push_str("\\n"),
-            '\t' => escaped.push_str("\\t"),
-            '\r' => escaped.push_str("\\r"),
+            '"' => call.format.push_str("\\\""),
+            '\\' => call.format.push_str("\\\\"),
+            '\n' => call.format.push_str("\\n"),
+            '\t' => call.format.push_str("\\t"),
+            '\r' => call.format.push_str("\\r"),
             '%' | '\0'..='\x1f' | '\x7f' => {
-                escaped.push_str("%c");
-                arguments.push(u32::from(character).to_string());
+                call.format.push_str("%c");
+                call.arguments.push(u32::from(character).to_string());
             }
-            _ => escaped.push(character),
+            _ => call.format.push(character),
         }
     }
-    escaped
 }
 
 /// A conversion and its values.

@@ -1,9 +1,13 @@
 //! A marker's format for consumers whose `printf` has 64-bit integers and some of the conversions.
 
+use std::fmt::Write as _;
+
+use super::Writer;
+use super::plan::{Point, Wanted};
 use crate::record::printf::{self, Conversion, Count, Piece};
 
 /// One piece of a format.
-pub(super) enum Part<'f> {
+enum Part<'f> {
     /// Text, `%%` done.
     Text(&'f str),
     /// A conversion, and the index of its argument; `None` where a `*` is in it, which no consumer has.
@@ -11,7 +15,7 @@ pub(super) enum Part<'f> {
 }
 
 /// The pieces of a format; `None` where it is malformed.
-pub(super) fn parts(format: &str) -> Option<Vec<Part<'_>>> {
+fn parts(format: &str) -> Option<Vec<Part<'_>>> {
     let mut next = 0usize;
     let mut parts = Vec::new();
     for piece in printf::parse(format.as_bytes()) {
@@ -47,4 +51,56 @@ pub(super) fn field(conversion: &Conversion, flags: &str) -> String {
         text.push_str(&format!(".{precision}"));
     }
     text
+}
+
+/// Puts a marker's format together for a consumer, piece by piece: `text` adds text, `express` a conversion with its value. What cannot be
+/// expressed is a `?` there, and a comment says why.
+pub(super) fn fill<T>(
+    writer: &mut Writer<'_>,
+    mark: &str,
+    point: &Point<'_>,
+    to: &mut T,
+    text: fn(&mut T, &str),
+    express: impl Fn(&mut T, &Conversion, &Wanted<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    let wanted = point.wanted();
+    text(to, &format!("{} ", point.marker.name));
+    for part in parts(&point.marker.format).ok_or("its format is malformed")? {
+        let (conversion, index) = match part {
+            Part::Text(piece) => {
+                text(to, piece);
+                continue;
+            }
+            Part::Conversion(conversion, index) => (conversion, index),
+        };
+        let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
+            text(to, "?");
+            writer.comment(mark, "a conversion with `*` is printed as `?`");
+            continue;
+        };
+        if let Err(why) = express(to, &conversion, wanted) {
+            text(to, "?");
+            writer.without(mark, &wanted.argument.text, &format!("{why}; printed as `?`"));
+        }
+    }
+    Ok(())
+}
+
+/// The arguments of a consumer's `printf`, as they are put together.
+#[derive(Default)]
+pub(super) struct Call {
+    pub(super) format: String,
+    pub(super) arguments: Vec<String>,
+}
+
+impl Call {
+    /// The format on a line of its own, and what it prints: `"%d\n", x`.
+    pub(super) fn list(&self) -> String {
+        let mut list = format!("\"{}\\n\"", self.format);
+        for argument in &self.arguments {
+            // Writing to a String cannot fail.
+            let _ = write!(list, ", {argument}");
+        }
+        list
+    }
 }

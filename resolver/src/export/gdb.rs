@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::Writer;
 use super::arithmetic::{self, Words};
 use super::fetch::{Fetch, Kind, Where};
-use super::format::{Part, field, parts};
+use super::format::{Call, field, fill};
 use super::plan::{Planned, Point, Wanted};
 use super::symbols::FunctionNames;
 use crate::address::Vaddr;
@@ -54,38 +54,17 @@ const LENGTH: char = '\0';
 /// What goes into the call of `printf`.
 #[derive(Default)]
 struct Printed {
-    format: String,
-    arguments: Vec<String>,
+    call: Call,
     texts: Vec<Text>,
 }
 
 fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -> Result<(), String> {
     let speaker = Speaker { here: point.address, arm };
-    let wanted = point.wanted();
     let mut printed = Printed::default();
-    printed.text(&format!("{} ", point.marker.name));
-    for part in parts(&point.marker.format).ok_or("its format is malformed")? {
-        let (conversion, index) = match part {
-            Part::Text(text) => {
-                printed.text(text);
-                continue;
-            }
-            Part::Conversion(conversion, index) => (conversion, index),
-        };
-        let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
-            printed.format.push('?');
-            writer.comment(MARK, "a conversion with `*` is printed as `?`");
-            continue;
-        };
-        if let Err(why) = printed.express(&speaker, &conversion, wanted) {
-            printed.format.push('?');
-            writer.without(MARK, &wanted.argument.text, &format!("{why}; printed as `?`"));
-        }
-    }
-    let mut call = format!("\"{}\\n\"", printed.format);
-    for argument in &printed.arguments {
-        let _ = write!(call, ", {argument}");
-    }
+    fill(writer, MARK, point, &mut printed, Printed::text, |printed, conversion, wanted| {
+        printed.express(&speaker, conversion, wanted)
+    })?;
+    let call = printed.call.list();
     if printed.texts.is_empty() {
         writer.line(&format!("dprintf {place}, {call}"));
         return Ok(());
@@ -119,17 +98,17 @@ impl Printed {
     fn text(&mut self, text: &str) {
         for character in text.chars() {
             match character {
-                '"' => self.format.push_str("\\\""),
-                '\\' => self.format.push_str("\\\\"),
-                '\n' => self.format.push_str("\\n"),
-                '\t' => self.format.push_str("\\t"),
-                '%' => self.format.push_str("%%"),
+                '"' => self.call.format.push_str("\\\""),
+                '\\' => self.call.format.push_str("\\\\"),
+                '\n' => self.call.format.push_str("\\n"),
+                '\t' => self.call.format.push_str("\\t"),
+                '%' => self.call.format.push_str("%%"),
                 // gdb's formats have no octal escapes.
                 '\0'..='\x1f' | '\x7f' => {
-                    self.format.push_str("%c");
-                    self.arguments.push(u32::from(character).to_string());
+                    self.call.format.push_str("%c");
+                    self.call.arguments.push(u32::from(character).to_string());
                 }
-                _ => self.format.push(character),
+                _ => self.call.format.push(character),
             }
         }
     }
@@ -176,14 +155,14 @@ impl Printed {
                 };
                 self.texts.push(Text { data, length, most });
                 let width = field.split('.').next().unwrap_or("%");
-                let _ = write!(self.format, "{width}.{LENGTH}s");
-                self.arguments.push(format!("(char *)$smark_data_{index}"));
+                let _ = write!(self.call.format, "{width}.{LENGTH}s");
+                self.call.arguments.push(format!("(char *)$smark_data_{index}"));
                 return Ok(());
             }
         };
-        self.format.push_str(&field);
-        self.format.push_str(&conversion);
-        self.arguments.push(argument);
+        self.call.format.push_str(&field);
+        self.call.format.push_str(&conversion);
+        self.call.arguments.push(argument);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::Writer;
 use super::arithmetic::{self, Words};
 use super::fetch::{Fetch, Kind};
-use super::format::{Part, field, parts};
+use super::format::{Call, field, fill};
 use super::plan::{Planned, Point, Wanted};
 use crate::address::Vaddr;
 use crate::location::{Processor, Register};
@@ -37,58 +37,31 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
 
 fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, String> {
     let speaker = Speaker { here: point.address };
-    let wanted = point.wanted();
-    let mut format = escaped(&format!("{} ", point.marker.name));
-    let mut arguments = Vec::new();
-    for part in parts(&point.marker.format).ok_or("its format is malformed")? {
-        let (conversion, index) = match part {
-            Part::Text(text) => {
-                format.push_str(&escaped(text));
-                continue;
-            }
-            Part::Conversion(conversion, index) => (conversion, index),
-        };
-        let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
-            format.push('?');
-            writer.comment(MARK, "a conversion with `*` is printed as `?`");
-            continue;
-        };
-        match express(&speaker, &conversion, wanted) {
-            Ok((conversion, value)) => {
-                format.push_str(&conversion);
-                arguments.push(value);
-            }
-            Err(why) => {
-                format.push('?');
-                writer.without(MARK, &wanted.argument.text, &format!("{why}; printed as `?`"));
-            }
-        }
-    }
-    let mut call = format!("printf(\"{format}\\n\"");
-    for argument in arguments {
-        let _ = write!(call, ", {argument}");
-    }
-    call.push(')');
-    Ok(call)
+    let mut call = Call::default();
+    fill(writer, MARK, point, &mut call, escape, |call, conversion, wanted| {
+        let (conversion, value) = express(&speaker, conversion, wanted)?;
+        call.format.push_str(&conversion);
+        call.arguments.push(value);
+        Ok(())
+    })?;
+    Ok(format!("printf({})", call.list()))
 }
 
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
+fn escape(call: &mut Call, text: &str) {
     for character in text.chars() {
         match character {
-            '"' => escaped.push_str("\\\""),
-            '\\' => escaped.push_str("\\\\"),
-            '\n' => escaped.push_str("\\n"),
-            '\t' => escaped.push_str("\\t"),
-            '%' => escaped.push_str("%%"),
+            '"' => call.format.push_str("\\\""),
+            '\\' => call.format.push_str("\\\\"),
+            '\n' => call.format.push_str("\\n"),
+            '\t' => call.format.push_str("\\t"),
+            '%' => call.format.push_str("%%"),
             // Three digits: what follows is no digit of it.
             '\0'..='\x1f' | '\x7f' => {
-                let _ = write!(escaped, "\\{:03o}", u32::from(character));
+                let _ = write!(call.format, "\\{:03o}", u32::from(character));
             }
-            _ => escaped.push(character),
+            _ => call.format.push(character),
         }
     }
-    escaped
 }
 
 fn express(speaker: &Speaker, conversion: &Conversion, wanted: &Wanted<'_>) -> Result<(String, String), String> {

@@ -161,7 +161,7 @@ mod tests {
         })
     }
 
-    const LOCAL: &str = "path+file:///home/x/project#0.1.0";
+    const LOCAL: &str = "path+file:///project#0.1.0";
 
     #[test]
     fn programs_and_c_libraries_come_before_rust_libraries() {
@@ -187,7 +187,7 @@ mod tests {
             serde_json::json!({"reason": "build-finished", "success": true}),
         ];
         let artifacts: Vec<Artifact> = messages.iter().filter_map(Artifact::read).collect();
-        let built = Built::of(&artifacts, PathBuf::from("/home/x/project"), Path::new("/t"));
+        let built = Built::of(&artifacts, PathBuf::from("/project"), Path::new("/t"));
         assert_eq!(built.files, [PathBuf::from("libc.so"), PathBuf::from("release/server")]);
         assert_eq!(built.debug, Debug::Lines);
 
