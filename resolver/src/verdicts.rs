@@ -470,15 +470,7 @@ mod tests {
     #[test]
     fn codes_are_those_of_the_verdicts() {
         let name = |code: &str| find(code).map(|explanation| explanation.name);
-        for verdict in [
-            Verdict::Live,
-            Verdict::Constant,
-            Verdict::Partial,
-            Verdict::Entry,
-            Verdict::Lost,
-            Verdict::Absent,
-            Verdict::Unsupported,
-        ] {
+        for verdict in Verdict::ALL {
             assert_eq!(name(verdict.code()), Some(verdict.as_str()));
         }
         assert_eq!(Survival::Live.code(), None);

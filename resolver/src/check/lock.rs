@@ -81,16 +81,7 @@ impl Least {
 
     /// The verdict of a word; `None` where it is none.
     fn parse(word: &str) -> Option<Self> {
-        let all = [
-            Verdict::Live,
-            Verdict::Constant,
-            Verdict::Partial,
-            Verdict::Entry,
-            Verdict::Lost,
-            Verdict::Absent,
-            Verdict::Unsupported,
-        ];
-        all.into_iter().map(Some).chain([None]).map(Self).find(|least| least.as_str() == word)
+        Verdict::ALL.into_iter().map(Some).chain([None]).map(Self).find(|least| least.as_str() == word)
     }
 
     /// The word for it.

@@ -232,6 +232,18 @@ fn place(location: &Location, size: u8, signed: bool) -> Result<Where, String> {
     Ok(Where::Value(value))
 }
 
+/// A computation without the conversions around it that leave its low `size` bytes as they are.
+pub(super) fn unconverted(mut value: &Expr, size: u8) -> &Expr {
+    let leaves = |of: &ValueType| !matches!(of, ValueType::Float(_)) && of.size(8) >= size;
+    while let Node::Convert(to, inner) | Node::Reinterpret(to, inner) = value.node() {
+        if !leaves(to) || !leaves(&inner.value_type()) {
+            break;
+        }
+        value = inner;
+    }
+    value
+}
+
 fn known(value: &Expr) -> Option<u64> {
     match value.node() {
         Node::Constant(Value { of, bits }) if !matches!(of, ValueType::Float(_)) => Some(match of {

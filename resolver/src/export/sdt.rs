@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::fetch::{Fetch, Kind, Where};
+use super::fetch::{Fetch, Kind, Where, unconverted};
 use super::plan::{Planned, Point, Settings, check, identifier, numbered, plan};
 use super::uprobe::sum;
 use crate::address::Vaddr;
@@ -214,17 +214,9 @@ impl Operands {
     }
 
     fn value(&self, value: &Expr, size: u8) -> Result<String, String> {
-        match value.node() {
+        match unconverted(value, size).node() {
             Node::Register(register, of) if of.size(8) >= size => self.register(*register),
             Node::Memory { address, size: read, .. } if *read >= size => self.memory(address),
-            Node::Convert(to, inner) | Node::Reinterpret(to, inner)
-                if !matches!(to, ValueType::Float(_))
-                    && !matches!(inner.value_type(), ValueType::Float(_))
-                    && to.size(8) >= size
-                    && inner.value_type().size(8) >= size =>
-            {
-                self.value(inner, size)
-            }
             Node::ThreadLocal(_) => Err("it is thread-local".to_owned()),
             _ => Err("it is computed, and notes only name registers and memory".to_owned()),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::fetch::{Fetch, Kind, Where};
+use super::fetch::{Fetch, Kind, Where, unconverted};
 use super::plan::{Planned, Point, identifier, numbered};
 use super::{Writer, perf};
 use crate::address::Vaddr;
@@ -212,18 +212,10 @@ impl Speaker {
 
     /// A computation of which the low `size` bytes count.
     fn value(&self, value: &Expr, size: u8) -> Result<Text, String> {
-        match value.node() {
+        match unconverted(value, size).node() {
             Node::Register(register, of) if of.size(8) >= size => Ok((self.register(*register)?, 0)),
             // A read of the kernel's is of as many bytes as its type has, between reads of 8.
             Node::Memory { address, size: read, .. } if *read >= size => self.memory(address),
-            Node::Convert(to, inner) | Node::Reinterpret(to, inner)
-                if !matches!(to, ValueType::Float(_))
-                    && !matches!(inner.value_type(), ValueType::Float(_))
-                    && to.size(8) >= size
-                    && inner.value_type().size(8) >= size =>
-            {
-                self.value(inner, size)
-            }
             Node::Address(_) => Err("it is an address, which the kernel cannot compute".to_owned()),
             Node::ThreadLocal(_) => Err("it is thread-local".to_owned()),
             _ => Err("it is computed, and the kernel only fetches".to_owned()),

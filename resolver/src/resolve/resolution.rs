@@ -320,6 +320,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them, the best first.
+    pub const ALL: [Self; 7] =
+        [Self::Live, Self::Constant, Self::Partial, Self::Entry, Self::Lost, Self::Absent, Self::Unsupported];
+
     /// The word for the verdict in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {

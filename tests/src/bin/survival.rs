@@ -65,21 +65,11 @@ struct Counts {
     sites: usize,
     exactness: [usize; 5],
     arguments: usize,
-    verdicts: [usize; 7],
+    verdicts: [usize; Verdict::ALL.len()],
 }
 
 const EXACTNESS: [Exactness; 5] =
     [Exactness::Exact, Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
-
-const VERDICTS: [Verdict; 7] = [
-    Verdict::Live,
-    Verdict::Constant,
-    Verdict::Partial,
-    Verdict::Entry,
-    Verdict::Lost,
-    Verdict::Absent,
-    Verdict::Unsupported,
-];
 
 impl Counts {
     /// Adds what is in an image of a program with so many markers.
@@ -96,7 +86,7 @@ impl Counts {
                 self.exactness[index.expect("every live site is judged")] += 1;
                 for argument in &site.args {
                     self.arguments += 1;
-                    let index = VERDICTS.iter().position(|verdict| argument.verdict == Some(*verdict));
+                    let index = Verdict::ALL.iter().position(|verdict| argument.verdict == Some(*verdict));
                     self.verdicts[index.expect("every argument is judged")] += 1;
                 }
             }
@@ -124,10 +114,10 @@ impl Counts {
 }
 
 fn head(first: &str) {
-    let verdicts = VERDICTS.map(Verdict::as_str).join(" | ");
+    let verdicts = Verdict::ALL.map(Verdict::as_str).join(" | ");
     let exactness = EXACTNESS.map(Exactness::as_str).join(" | ");
     println!("| {first} | markers | live | sites | {exactness} | arguments | {verdicts} |");
-    println!("| --- {}|", "| ---: ".repeat(4 + EXACTNESS.len() + VERDICTS.len()));
+    println!("| --- {}|", "| ---: ".repeat(4 + EXACTNESS.len() + Verdict::ALL.len()));
 }
 
 /// The generated programs, compiled by `cc` at each level.
