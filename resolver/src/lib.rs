@@ -14,7 +14,7 @@
 //! | export | [`export`] | a resolution | probes for other tools |
 //! | explanation | [`verdicts`] | a code | what it means, an example, the mend |
 //!
-//! The library takes bytes and does no I/O (whoever uses it may offer files with debug information, [`companions`]), and it never panics, whatever the bytes: images are untrusted. The command `smark` is
+//! The library takes bytes and does no I/O (whoever uses it may offer files with debug information, [`debug_files`]), and it never panics, whatever the bytes: images are untrusted. The command `smark` is
 //! a thin shell over it.
 //!
 //! # Examples
@@ -51,7 +51,7 @@
 pub mod address;
 pub mod check;
 pub mod code;
-pub mod companions;
+pub mod debug_files;
 pub mod demangle;
 pub mod dwarf;
 mod error;

@@ -2,16 +2,12 @@
 
 mod support;
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
 use object::read::elf::ElfFile64;
 use object::{Architecture, Endianness, Object as _, ObjectSection as _};
 use simple_markers_resolver::export::{self, Consumer, Exported, Settings};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::resolve::{Exactness, ResolvedImage, resolve};
-use support::{Linked, Strings, declaration, relocatable, scsi};
+use support::{Linked, Strings, linked_by_gnu_ld, notes, one, relocatable, scsi};
 
 fn resolved(bytes: &[u8]) -> ResolvedImage {
     let mut resolution = resolve("/x/prog", bytes);
@@ -25,18 +21,6 @@ fn text_at(path: &str, bytes: &[u8], to: Consumer, settings: &Settings) -> Resul
 
 fn text(bytes: &[u8], to: Consumer) -> String {
     text_at("/x/prog", bytes, to, &Settings::default()).unwrap().text
-}
-
-/// An image that GNU ld could have made, which folds no functions.
-fn linked() -> Linked {
-    Linked::new().section(".comment", b"GCC: (GNU) 12.2.0\0".to_vec())
-}
-
-/// An image of one marker in `main`, which is at 0x1000, and at 0xb0 of the file.
-fn one(name: &str, format: &str, args: &str, operands: &str) -> Vec<u8> {
-    let mut strings = Strings::default();
-    let records = [strings.site(0x1010, 10, [name, "a.c", format, args, operands])];
-    linked().markers(&[declaration(name, "a.c", 10, format, args)], &records, strings).build()
 }
 
 /// The lines that are no comments.
@@ -156,7 +140,7 @@ fn names_become_identifiers_of_their_own() {
         strings.site(0x1013, 12, ["alone", "a.c", "", "", ""]),
         strings.site(0x1014, 13, ["x:y:z", "a.c", "%d %d %d", "common_pid, a.b, a->b", "-4@%esi -4@%edi -4@$-7"]),
     ];
-    let image = linked().markers(&[], &records, strings).build();
+    let image = linked_by_gnu_ld().markers(&[], &records, strings).build();
     assert_eq!(
         lines(&text(&image, Consumer::Uprobe), "#"),
         [
@@ -197,29 +181,10 @@ fn images_that_cannot_be_exported_are_refused() {
     let mut big = scsi();
     big.order = ByteOrder::Big;
     // Site records are written in the image's order, too.
-    let big = Linked { order: ByteOrder::Big, ..linked() }.build();
+    let big = Linked { order: ByteOrder::Big, ..linked_by_gnu_ld() }.build();
     let image = resolved(&big);
     let why = export::text(&image, &big, "/x/prog", &|_| true, Consumer::Uprobe, &Settings::default()).unwrap_err();
     assert_eq!(why, "not supported for big-endian images");
-}
-
-/// Notes as `object` finds them: address, base, semaphore, provider, name, arguments.
-fn notes(file: &[u8]) -> Vec<(u64, u64, u64, Vec<String>)> {
-    let elf = ElfFile64::<Endianness>::parse(file).unwrap();
-    let section = elf.section_by_name(".note.stapsdt").unwrap();
-    let mut found = Vec::new();
-    let mut rest = section.data().unwrap();
-    while !rest.is_empty() {
-        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap()) as usize;
-        assert_eq!((word(0), word(8), &rest[12..20]), (8, 3, &b"stapsdt\0"[..]));
-        let description = &rest[20..20 + word(4)];
-        let address = |at: usize| u64::from_le_bytes(description[at..at + 8].try_into().unwrap());
-        let texts = description[24..].strip_suffix(&[0]).unwrap().split(|byte| *byte == 0);
-        let texts = texts.map(|text| String::from_utf8(text.to_vec()).unwrap()).collect();
-        found.push((address(0), address(8), address(16), texts));
-        rest = &rest[20 + word(4).next_multiple_of(4)..];
-    }
-    found
 }
 
 #[test]
@@ -272,62 +237,4 @@ fn no_bytes_of_an_image_make_the_copy_panic() {
             }
         }
     }
-}
-
-fn smark(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_smark")).arg("export").args(arguments).current_dir(folder).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-#[test]
-fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
-    let folder = std::env::temp_dir().join(format!("smark-{}-export", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let image = one("a:b", "x %d", "x", "-4@%esi");
-    let path = |name: &str| folder.join(name);
-    fs::write(path("prog"), &image).unwrap();
-    fs::write(path("there"), "there").unwrap();
-    fs::hard_link(path("prog"), path("other-name")).unwrap();
-    std::os::unix::fs::symlink("prog", path("link")).unwrap();
-
-    let (status, out, err) = smark(&folder, &["--to", "uprobe", "./prog"]);
-    assert_eq!((status, err.as_str()), (0, ""));
-    assert!(out.contains(&format!("{}:0xc0 x=%si:s32\n", path("prog").canonicalize().unwrap().display())), "{out}");
-    let (status, _, err) = smark(&folder, &["--to", "sdt", "./prog"]);
-    assert_eq!((status, err.as_str()), (2, "smark: --to sdt writes a program: say where with -o FILE\n"));
-    for to in ["sdt", "gdb"] {
-        let (status, _, err) = smark(&folder, &["--to", to, "-o", "there", "./prog"]);
-        assert_eq!((status, err.as_str()), (2, "smark: there: exists; --force overwrites it\n"));
-        for input in ["prog", "other-name", "link", "./prog"] {
-            let (status, _, err) = smark(&folder, &["--to", to, "--force", "-o", input, "./prog"]);
-            assert_eq!((status, err), (2, format!("smark: {input}: is an input, which is never overwritten\n")));
-        }
-        assert_eq!(smark(&folder, &["--to", to, "-o", &format!("new-{to}"), "./prog"]).0, 0);
-        assert_eq!(smark(&folder, &["--to", to, "--force", "-o", "there", "./prog"]).0, 0);
-        assert_eq!(fs::read(path("there")).unwrap(), fs::read(path(&format!("new-{to}"))).unwrap());
-        fs::write(path("there"), "there").unwrap();
-    }
-    assert_eq!(fs::read(path("prog")).unwrap(), image);
-    assert_eq!(notes(&fs::read(path("new-sdt")).unwrap()).len(), 1);
-    // A device is not replaced by a file, whoever asks.
-    for device in ["/dev/null", "/dev/stdout", "."] {
-        let (status, _, err) = smark(&folder, &["--to", "gdb", "--force", "-o", device, "./prog"]);
-        assert_eq!((status, err), (2, format!("smark: {device}: is not a regular file\n")));
-    }
-    // Numbers of one program mean nothing in another.
-    fs::write(path("second"), &image).unwrap();
-    let (status, out, err) = smark(&folder, &["--to", "gdb", "./prog", "./second"]);
-    assert_eq!((status, out.as_str()), (2, ""));
-    assert_eq!(err, "smark: a gdb command file is for one program, and 2 with such markers are given\n");
-    let (status, out, err) = smark(&folder, &["--to", "uprobe", "nothing:*", "./prog"]);
-    assert_eq!((status, out.as_str()), (1, ""));
-    assert!(err.contains("no marker matches `nothing:*`"), "{err}");
-    // Nothing of what was written on the way is left.
-    let left = fs::read_dir(&folder)
-        .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
-    assert_eq!(left.count(), 0);
-    fs::remove_dir_all(&folder).unwrap();
 }

@@ -51,8 +51,7 @@ pub fn build(arguments: &[&str]) -> PathBuf {
 /// The build fails.
 #[must_use]
 pub fn smark() -> &'static Path {
-    static SMARK: LazyLock<PathBuf> =
-        LazyLock::new(|| build(&["--package", "simple-markers-resolver", "--bins"]).join("debug/smark"));
+    static SMARK: LazyLock<PathBuf> = LazyLock::new(|| build(&["--package", "smark", "--bins"]).join("debug/smark"));
     &SMARK
 }
 

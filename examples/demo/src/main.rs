@@ -51,7 +51,7 @@ impl Demo<'_> {
             command.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(arguments);
             self.succeed(&mut command)
         };
-        build(&["--package", "simple-markers-resolver", "--bin", "smark"])?;
+        build(&["--package", "smark", "--bin", "smark"])?;
         build(&["--profile", "demo", "--package", "io-queue", "--package", "ringlog"])?;
         self.compile("c-queue", &["examples/c-queue"], &["markers/include"], &["-pthread"])?;
         let library = self.built("libringlog.so").display().to_string();

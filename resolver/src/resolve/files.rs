@@ -11,7 +11,7 @@ use simple_markers_record::SITES;
 
 use super::DebugSource;
 use crate::Error;
-use crate::companions::{Companions, Opened, Store, Wanted};
+use crate::debug_files::{DebugFiles, Opened, Store, Wanted};
 use crate::dwarf::{Sections, SplitFiles, SplitUnit};
 use crate::image::Image;
 use crate::text;
@@ -26,7 +26,7 @@ const INFO: &str = ".debug_info";
 pub(super) struct Files<'i, 'b> {
     path: &'i str,
     image: &'i Image<'b>,
-    beside: Beside<'b>,
+    beside: DebugFolders<'b>,
     companion: OnceCell<Option<Companion<'b>>>,
 }
 
@@ -58,11 +58,11 @@ impl<'i, 'b> Files<'i, 'b> {
     pub(super) fn new(
         path: &'i str,
         image: &'i Image<'b>,
-        companions: &'b dyn Companions,
+        companions: &'b dyn DebugFiles,
         opened: &'b Store<Opened>,
     ) -> Self {
         let state = State { of: path.to_owned(), ..State::default() };
-        let beside = Beside { companions, opened, sections: Store::default(), state: Mutex::new(state) };
+        let beside = DebugFolders { companions, opened, sections: Store::default(), state: Mutex::new(state) };
         Self { path, image, beside, companion: OnceCell::new() }
     }
 
@@ -206,7 +206,7 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 
     /// The files of split units.
-    pub(super) fn split(&self) -> &Beside<'b> {
+    pub(super) fn split(&self) -> &DebugFolders<'b> {
         &self.beside
     }
 }
@@ -219,8 +219,8 @@ type Refused = (&'static str, String);
 
 /// The files that were opened.
 #[derive(Debug)]
-pub(super) struct Beside<'b> {
-    companions: &'b dyn Companions,
+pub(super) struct DebugFolders<'b> {
+    companions: &'b dyn DebugFiles,
     opened: &'b Store<Opened>,
     /// Those of split units, loaded.
     sections: Store<Sections<'b>>,
@@ -240,7 +240,7 @@ struct State {
     objects: HashMap<ObjectName, (usize, Arc<str>)>,
 }
 
-impl<'b> Beside<'b> {
+impl<'b> DebugFolders<'b> {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -282,7 +282,7 @@ impl<'b> Beside<'b> {
     }
 }
 
-impl SplitFiles for Beside<'_> {
+impl SplitFiles for DebugFolders<'_> {
     fn package(&self) -> Option<(&Sections<'_>, Arc<str>)> {
         let of = self.state().of.clone();
         let check = |opened: &Opened| {

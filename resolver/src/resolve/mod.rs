@@ -36,7 +36,7 @@ use std::sync::Arc;
 use simple_markers_record::SITES;
 
 use crate::Error;
-use crate::companions::{Companions, NoCompanions, Store};
+use crate::debug_files::{DebugFiles, NoDebugFiles, Store};
 use crate::dwarf::DebugInfo;
 use crate::image::{Image, Kind, archive};
 use crate::text;
@@ -82,7 +82,7 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
 /// a member of an archive is not. What cannot be read is among the failures; rows are numbered.
 #[must_use]
 pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
-    resolve_beside(path, data, detail, &NoCompanions)
+    resolve_with_debug_files(path, data, detail, &NoDebugFiles)
 }
 
 /// [`resolve_with`], with the files beside it that hold its debug information, where it has none itself.
@@ -90,7 +90,7 @@ pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
 /// Each is checked before it is believed, by its build id or its checksum; those that are refused are among the diagnostics, those that
 /// were read are in [`ResolvedImage::debug`]. The sites of markers, which are removed with debug information, are taken from there too.
 #[must_use]
-pub fn resolve_beside(path: &str, data: &[u8], detail: Detail, companions: &dyn Companions) -> Resolution {
+pub fn resolve_with_debug_files(path: &str, data: &[u8], detail: Detail, companions: &dyn DebugFiles) -> Resolution {
     let mut resolution = Resolution::default();
     let module: Arc<str> = module_name(path).into();
     if archive::is_archive(data) {
@@ -106,7 +106,7 @@ pub fn resolve_beside(path: &str, data: &[u8], detail: Detail, companions: &dyn 
 }
 
 /// How much is asked, and who opens files.
-type Asked<'c> = (Detail, &'c dyn Companions);
+type Asked<'c> = (Detail, &'c dyn DebugFiles);
 
 fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], asked: Asked<'_>, resolution: &mut Resolution) {
     let members = match archive::members(data) {
@@ -139,7 +139,7 @@ impl Resolution {
 /// Everything about the markers of one image, not numbered. `path` and `module` are for the answer only.
 #[must_use]
 pub fn resolve_image(path: &str, module: Arc<str>, image: &Image<'_>) -> ResolvedImage {
-    resolve_part(path, module, image, (Detail::Everything, &NoCompanions)).finish()
+    resolve_part(path, module, image, (Detail::Everything, &NoDebugFiles)).finish()
 }
 
 /// An image that may be a part of something: what else is there may answer what it leaves open.

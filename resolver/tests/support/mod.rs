@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
+use object::read::elf::ElfFile64;
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
-use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
+use object::{
+    Architecture, BinaryFormat, Endianness, Object as _, ObjectSection as _, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope,
+};
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
 use simple_markers_resolver::image::Kind;
 use simple_markers_resolver::location::{Expr, Location, Source};
@@ -489,4 +493,35 @@ pub(crate) fn everything() -> Resolution {
         Resolution { images: vec![image("build/queue", Kind::Pie, markers), object], failures: Vec::new() };
     resolution.number();
     resolution
+}
+
+/// An image that GNU ld could have made, which folds no functions.
+pub(crate) fn linked_by_gnu_ld() -> Linked {
+    Linked::new().section(".comment", b"GCC: (GNU) 12.2.0\0".to_vec())
+}
+
+/// An image of one marker in `main`, which is at 0x1000, and at 0xb0 of the file.
+pub(crate) fn one(name: &str, format: &str, args: &str, operands: &str) -> Vec<u8> {
+    let mut strings = Strings::default();
+    let records = [strings.site(0x1010, 10, [name, "a.c", format, args, operands])];
+    linked_by_gnu_ld().markers(&[declaration(name, "a.c", 10, format, args)], &records, strings).build()
+}
+
+/// Notes as `object` finds them: address, base, semaphore, provider, name, arguments.
+pub(crate) fn notes(file: &[u8]) -> Vec<(u64, u64, u64, Vec<String>)> {
+    let elf = ElfFile64::<Endianness>::parse(file).unwrap();
+    let section = elf.section_by_name(".note.stapsdt").unwrap();
+    let mut found = Vec::new();
+    let mut rest = section.data().unwrap();
+    while !rest.is_empty() {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap()) as usize;
+        assert_eq!((word(0), word(8), &rest[12..20]), (8, 3, &b"stapsdt\0"[..]));
+        let description = &rest[20..20 + word(4)];
+        let address = |at: usize| u64::from_le_bytes(description[at..at + 8].try_into().unwrap());
+        let texts = description[24..].strip_suffix(&[0]).unwrap().split(|byte| *byte == 0);
+        let texts = texts.map(|text| String::from_utf8(text.to_vec()).unwrap()).collect();
+        found.push((address(0), address(8), address(16), texts));
+        rest = &rest[20 + word(4).next_multiple_of(4)..];
+    }
+    found
 }

@@ -1,16 +1,16 @@
 //! The command line: what was asked for, and the exit status. The one place that opens files and prints errors.
 
 mod check;
-mod companions;
 mod compressed;
+mod debug_files;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod explain;
 mod export;
 mod files;
+mod inputs;
 mod list;
 mod manual;
-mod selecting;
 mod show;
 mod sources;
 
@@ -82,7 +82,7 @@ impl From<Status> for ExitCode {
 }
 
 /// Runs the command.
-pub(crate) fn main() -> ExitCode {
+fn main() -> ExitCode {
     let Smark { command, global } = Smark::parse();
     let console = Console::new(&global);
     let result = match command {

@@ -17,7 +17,7 @@ const MISS: Duration = Duration::from_secs(600);
 const TIMEOUT: u64 = 90;
 
 /// The file with the debug information of a build id; `None` where no server is named, or none has it.
-pub(super) fn fetch(build_id: &str) -> Option<PathBuf> {
+pub(crate) fn fetch(build_id: &str) -> Option<PathBuf> {
     let urls = env::var("DEBUGINFOD_URLS").ok()?;
     let timeout = env::var("DEBUGINFOD_TIMEOUT").ok().and_then(|timeout| timeout.parse().ok()).unwrap_or(TIMEOUT);
     fetch_from(&urls, &cache()?, build_id, Duration::from_secs(timeout))

@@ -15,7 +15,7 @@ const LARGEST: u64 = 4 << 30;
 
 /// What a file is compressed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(crate) enum Compression {
     Gzip,
     Xz,
     Zstd,
@@ -23,7 +23,7 @@ pub(super) enum Compression {
 
 impl Compression {
     /// By the first bytes of a file; `None` where it is not compressed.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
@@ -34,7 +34,7 @@ impl Compression {
 }
 
 /// The bytes that a file stands for; `None` where they do not start as `is_wanted` has it.
-pub(super) fn unpack(
+pub(crate) fn unpack(
     compression: Compression,
     packed: &[u8],
     is_wanted: impl FnOnce(&[u8]) -> bool,

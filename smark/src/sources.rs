@@ -16,7 +16,7 @@ const LONGEST: usize = 4096;
 
 /// Reads lines of source files, the last file kept: markers stand in the order of their files, mostly.
 #[derive(Debug, Default)]
-pub(super) struct Sources {
+pub(crate) struct Sources {
     last: Option<(String, Option<Source>)>,
 }
 
@@ -28,12 +28,12 @@ struct Source {
 
 impl Sources {
     /// The line that a marker was recorded with; `None` where its file is not at hand, or has no such line.
-    pub(super) fn line(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<SourceLine> {
+    pub(crate) fn line(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<SourceLine> {
         self.line_below(image, marker, 0)
     }
 
     /// A line so many below that; `None` as for the line itself.
-    pub(super) fn line_below(&mut self, image: &ResolvedImage, marker: &Marker, below: u32) -> Option<SourceLine> {
+    pub(crate) fn line_below(&mut self, image: &ResolvedImage, marker: &Marker, below: u32) -> Option<SourceLine> {
         if self.last.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
             self.last = Some((marker.file.to_string(), read(Path::new(&*marker.file))));
         }

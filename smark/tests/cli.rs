@@ -1,5 +1,6 @@
 //! The command: what it says where, and its exit status.
 
+#[path = "../../resolver/tests/support/mod.rs"]
 mod support;
 
 use std::fs;

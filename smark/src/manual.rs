@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
-use super::{Smark, Status};
+use crate::{Smark, Status};
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
@@ -18,12 +18,12 @@ EXAMPLES
       smark completions zsh > ~/.zfunc/_smark
   fish:
       smark completions fish > ~/.config/fish/completions/smark.fish")]
-pub(super) struct Completions {
+pub(crate) struct Completions {
     shell: Shell,
 }
 
 impl Completions {
-    pub(super) fn run(&self) -> anyhow::Result<Status> {
+    pub(crate) fn run(&self) -> anyhow::Result<Status> {
         // Made in memory: clap_complete panics on a closed pipe.
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Smark::command(), "smark", &mut text);
@@ -40,14 +40,14 @@ EXAMPLES
       smark man | man -l -
   Install all of them:
       smark man --folder /usr/local/share/man/man1")]
-pub(super) struct Man {
+pub(crate) struct Man {
     /// Write smark.1, smark-list.1, .. here, over those that are there
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
 
 impl Man {
-    pub(super) fn run(&self) -> anyhow::Result<Status> {
+    pub(crate) fn run(&self) -> anyhow::Result<Status> {
         match &self.folder {
             Some(folder) => clap_mangen::generate_to(Smark::command(), folder)?,
             None => {

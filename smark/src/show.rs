@@ -6,9 +6,9 @@ use clap::Args;
 use simple_markers_resolver::report::{self, Layout};
 use simple_markers_resolver::resolve::Detail;
 
-use super::selecting::{STATUS, Selecting};
-use super::sources::Sources;
-use super::{Console, Status};
+use crate::inputs::{Inputs, STATUS};
+use crate::sources::Sources;
+use crate::{Console, Status};
 
 /// Show markers in full: each place in the code, and what can be read there
 ///
@@ -23,9 +23,9 @@ use super::{Console, Status};
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
 )]
-pub(super) struct Show {
+pub(crate) struct Show {
     #[command(flatten)]
-    selecting: Selecting,
+    inputs: Inputs,
     /// Print everything that was found out, as JSON: the same as `smark list --json`
     #[arg(long)]
     json: bool,
@@ -43,11 +43,11 @@ EXAMPLES
       diff <(smark show '*' old/server) <(smark show '*' new/server)";
 
 impl Show {
-    pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
-        if self.selecting.is_without_patterns() {
+    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+        if self.inputs.is_without_patterns() {
             anyhow::bail!("no NAME to show; `smark show '*' FILE` shows all markers, `smark list FILE` lists them");
         }
-        let selected = self.selecting.select(console, Detail::Places)?;
+        let selected = self.inputs.select(console, Detail::Places)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);

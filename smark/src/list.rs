@@ -6,8 +6,8 @@ use clap::Args;
 use simple_markers_resolver::report::{self, Layout};
 use simple_markers_resolver::resolve::Detail;
 
-use super::selecting::{STATUS, Selecting};
-use super::{Console, Status};
+use crate::inputs::{Inputs, STATUS};
+use crate::{Console, Status};
 
 /// List the markers in programs, one line for each marker and function that holds it
 ///
@@ -19,9 +19,9 @@ use super::{Console, Status};
 /// and-ed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{STATUS}"))]
-pub(super) struct List {
+pub(crate) struct List {
     #[command(flatten)]
-    selecting: Selecting,
+    inputs: Inputs,
     /// Add the variables and the sites of each marker
     #[arg(short, long)]
     verbose: bool,
@@ -42,10 +42,10 @@ EXAMPLES
       smark list --json ./server | jq '.images[].markers[].name'";
 
 impl List {
-    pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         // Rows need the names of functions only, and those the symbols mostly know.
         let detail = if self.verbose || self.json { Detail::Places } else { Detail::Names };
-        let selected = self.selecting.select(console, detail)?;
+        let selected = self.inputs.select(console, detail)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());

@@ -10,9 +10,9 @@ use clap::{Args, ValueEnum};
 use simple_markers_resolver::export::{self, Consumer, Settings};
 use simple_markers_resolver::resolve::{Detail, Exactness, Marker, ResolvedImage};
 
-use super::files::{self, Input};
-use super::selecting::Selecting;
-use super::{Console, Status};
+use crate::files::{self, Input};
+use crate::inputs::Inputs;
+use crate::{Console, Status};
 
 /// Write probes at markers for uprobe_events, perf, bpftrace, SystemTap, gdb, or as SDT notes in a copy of the program
 ///
@@ -23,12 +23,12 @@ use super::{Console, Status};
 /// A site where a probe may fire although the marker is not passed (`smark show` says which) is left out unless it is asked for.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{STATUS}"))]
-pub(super) struct Export {
+pub(crate) struct Export {
     /// For whom
     #[arg(long, value_name = "CONSUMER")]
     to: To,
     #[command(flatten)]
-    selecting: Selecting,
+    inputs: Inputs,
     /// Write to this file; `sdt` needs one, the others print
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -106,11 +106,11 @@ EXIT STATUS
   2  a file could not be read or exported, or the output exists";
 
 impl Export {
-    pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         if self.to == To::Sdt && self.output.is_none() {
             bail!("--to sdt writes a program: say where with -o FILE");
         }
-        let selected = self.selecting.select(console, Detail::Places)?;
+        let selected = self.inputs.select(console, Detail::Places)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);

@@ -5,14 +5,14 @@ use std::io::{self, BufWriter, Write as _};
 use clap::Args;
 use simple_markers_resolver::verdicts::{self, Explanation};
 
-use super::{Console, Status};
+use crate::{Console, Status};
 
 /// Explain a code: what it means, a case of it, what to do about it
 ///
 /// Codes stand in the JSON of `smark list` and in the findings of `smark check`. Without a CODE all of them are listed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Explain {
+pub(crate) struct Explain {
     /// A code, such as SM033, or the verdict's word, such as `lost`
     code: Vec<String>,
 }
@@ -25,7 +25,7 @@ EXAMPLES
       smark explain";
 
 impl Explain {
-    pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         let mut out = BufWriter::new(io::stdout().lock());
         if self.code.is_empty() {
             for Explanation { code, name, group, .. } in verdicts::EXPLANATIONS {

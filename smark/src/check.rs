@@ -10,9 +10,9 @@ use simple_markers_resolver::check::{self, Codes, Finding, Lock, Policy, Profile
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{Detail, Marker, Resolution};
 
-use super::selecting::{Selected, Selecting};
-use super::sources::Sources;
-use super::{Console, Status};
+use crate::inputs::{Inputs, Selected};
+use crate::sources::Sources;
+use crate::{Console, Status};
 
 /// Check that markers are there, exact and readable, also against a lock file: for CI
 ///
@@ -24,9 +24,9 @@ use super::{Console, Status};
 /// A lock file has the least that is accepted of each marker, and exceptions with their reasons; docs/check.md describes it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT}"))]
-pub(super) struct Check {
+pub(crate) struct Check {
     #[command(flatten)]
-    selecting: Selecting,
+    inputs: Inputs,
     #[command(flatten)]
     levels: Levels,
     /// Compare with a lock file
@@ -144,14 +144,14 @@ impl FromArgMatches for Levels {
 }
 
 impl Check {
-    pub(super) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         let text = self.lock.as_deref().map(|path| self.read(path)).transpose()?.flatten();
         // Before anything else: a lock file that is wrong is told at once.
         let mut lock = match (&self.lock, &text) {
             (Some(path), Some(text)) => Some(parse(path, text)?),
             _ => None,
         };
-        let selected = self.selecting.select(console, Detail::Places)?;
+        let selected = self.inputs.select(console, Detail::Places)?;
         if self.update && !selected.is_all() {
             anyhow::bail!("--update takes all markers of the files, and there are patterns");
         }
@@ -229,7 +229,7 @@ impl Check {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 anyhow::bail!("{}: no such file; --update makes it", path.display())
             }
-            Err(error) => anyhow::bail!("{}: {}", path.display(), super::files::reason(&error)),
+            Err(error) => anyhow::bail!("{}: {}", path.display(), crate::files::reason(&error)),
         }
     }
 

@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 use simple_markers_resolver::image::archive;
 
-use super::compressed::{self, Compression};
+use crate::compressed::{self, Compression};
 
 /// A file to look at.
 #[derive(Clone, Debug)]
-pub(super) struct Input {
-    pub(super) path: PathBuf,
+pub(crate) struct Input {
+    pub(crate) path: PathBuf,
     /// Whether it was found in a folder, not named: then nothing is said where there is nothing in it for us.
-    pub(super) found: bool,
+    pub(crate) found: bool,
 }
 
 /// What cannot be opened, and why.
 #[derive(Debug)]
-pub(super) struct Unreadable {
-    pub(super) path: PathBuf,
-    pub(super) why: String,
+pub(crate) struct Unreadable {
+    pub(crate) path: PathBuf,
+    pub(crate) why: String,
 }
 
 /// The files that `named` stands for, in its order; of folders (where `recursive`) those inside, sorted by path. Symbolic links
 /// inside a folder are not followed: what they point at is either there too, or was not asked for.
-pub(super) fn expand(named: &[PathBuf], recursive: bool) -> Vec<Result<Input, Unreadable>> {
+pub(crate) fn expand(named: &[PathBuf], recursive: bool) -> Vec<Result<Input, Unreadable>> {
     let mut files = Vec::new();
     for path in named {
         match fs::metadata(path) {
@@ -73,7 +73,7 @@ fn unreadable(path: &Path, why: &str) -> Result<Input, Unreadable> {
 }
 
 /// An error as a sentence without the number that `io::Error` ends with.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
         Some((text, _)) => text.to_lowercase(),
@@ -82,7 +82,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 }
 
 /// The bytes of a file, unpacked where it is compressed; `None` where it was found in a folder and is neither ELF nor an archive.
-pub(super) fn open(input: &Input) -> io::Result<Option<Bytes>> {
+pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
     let mut file = File::open(&input.path)?;
     let mut magic = Vec::with_capacity(8);
     file.by_ref().take(8).read_to_end(&mut magic)?;
@@ -107,7 +107,7 @@ pub(super) fn open(input: &Input) -> io::Result<Option<Bytes>> {
 
 /// The bytes of a regular file, unpacked where it is compressed; `None` where there is none, or it cannot be read. Others are not
 /// opened: a named pipe waits for somebody who writes to it, and looking at some devices does something.
-pub(super) fn map_regular(path: &Path) -> Option<Bytes> {
+pub(crate) fn map_regular(path: &Path) -> Option<Bytes> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
@@ -132,7 +132,7 @@ fn map(file: &File) -> io::Result<Bytes> {
 }
 
 /// A file: mapped, or unpacked. An empty one cannot be mapped.
-pub(super) enum Bytes {
+pub(crate) enum Bytes {
     Mapped(Mmap),
     Unpacked(Vec<u8>),
 }

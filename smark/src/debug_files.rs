@@ -7,16 +7,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use simple_markers_resolver::companions::{Companions, Opened, Wanted};
+use simple_markers_resolver::debug_files::{DebugFiles, Opened, Wanted};
 
-use super::files;
+use crate::files;
 
 /// Where distributions put debug information.
-pub(super) const DEBUG_DIR: &str = "/usr/lib/debug";
+pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
 
 /// The files beside an image.
 #[derive(Debug)]
-pub(super) struct Beside<'a> {
+pub(crate) struct DebugFolders<'a> {
     image: &'a Path,
     /// The folders of debug information (`--debug-dir`).
     folders: &'a [PathBuf],
@@ -25,8 +25,8 @@ pub(super) struct Beside<'a> {
 /// Files that may be the one, each with the word for how it was found.
 type Candidates = Vec<(&'static str, PathBuf)>;
 
-impl<'a> Beside<'a> {
-    pub(super) fn new(image: &'a Path, folders: &'a [PathBuf]) -> Self {
+impl<'a> DebugFolders<'a> {
+    pub(crate) fn new(image: &'a Path, folders: &'a [PathBuf]) -> Self {
         Self { image, folders }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Beside<'a> {
     }
 }
 
-impl Companions for Beside<'_> {
+impl DebugFiles for DebugFolders<'_> {
     fn open(&self, wanted: &Wanted<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
         let mut seen: Vec<PathBuf> = Vec::new();
         for (source, path) in self.candidates(wanted).into_iter().chain(fetched(wanted)) {
@@ -115,7 +115,7 @@ fn fetched(wanted: &Wanted<'_>) -> impl Iterator<Item = (&'static str, PathBuf)>
         _ => None,
     };
     let build_id = build_id.map(str::to_owned);
-    std::iter::once_with(move || Some(("debuginfod", super::debuginfod::fetch(&build_id?)?))).flatten()
+    std::iter::once_with(move || Some(("debuginfod", crate::debuginfod::fetch(&build_id?)?))).flatten()
 }
 
 #[cfg(not(feature = "debuginfod"))]
@@ -144,7 +144,7 @@ mod tests {
 
     fn paths(wanted: &Wanted<'_>) -> Vec<String> {
         let folders = ["/dbg".into(), "more".into()];
-        let candidates = Beside::new(Path::new("/no/such/prog"), &folders).candidates(wanted);
+        let candidates = DebugFolders::new(Path::new("/no/such/prog"), &folders).candidates(wanted);
         candidates.iter().map(|(source, path)| format!("{source} {}", path.display())).collect()
     }
 

@@ -9,13 +9,13 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_resolver::resolve::{self, Detail, Failure, Marker, Resolution, Row, Severity};
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 
-use super::companions::{self, Beside};
-use super::files::{self, Input, Unreadable};
-use super::{Console, Status};
+use crate::debug_files::{self, DebugFolders};
+use crate::files::{self, Input, Unreadable};
+use crate::{Console, Status};
 
 /// The options and operands that choose files and markers.
 #[derive(Debug, Args)]
-pub(super) struct Selecting {
+pub(crate) struct Inputs {
     /// Only in these modules (a file's name without folder and extension)
     #[arg(short, long, value_name = "MODULE")]
     module: Vec<String>,
@@ -37,15 +37,15 @@ pub(super) struct Selecting {
 }
 
 /// Ends of the help of these commands.
-pub(super) const STATUS: &str = "\
+pub(crate) const STATUS: &str = "\
 EXIT STATUS
   0  done; a file without markers is no error
   1  a pattern matches nothing
   2  a file could not be read, is not ELF, or has malformed records; what could be read is shown";
 
 /// The files resolved, and which of their markers are meant.
-pub(super) struct Selected {
-    pub(super) resolution: Resolution,
+pub(crate) struct Selected {
+    pub(crate) resolution: Resolution,
     selection: Selection,
     /// The operands that are patterns.
     patterns: Vec<String>,
@@ -59,15 +59,15 @@ enum Outcome {
     Nothing(PathBuf),
 }
 
-impl Selecting {
+impl Inputs {
     /// Whether nothing but files is given.
-    pub(super) fn is_without_patterns(&self) -> bool {
+    pub(crate) fn is_without_patterns(&self) -> bool {
         let options = [&self.module, &self.function, &self.name];
         options.into_iter().all(Vec::is_empty) && self.operands.iter().all(|operand| is_file(operand))
     }
 
     /// Resolves the files, each in as much detail as the report needs.
-    pub(super) fn select(&self, console: &Console, detail: Detail) -> anyhow::Result<Selected> {
+    pub(crate) fn select(&self, console: &Console, detail: Detail) -> anyhow::Result<Selected> {
         let (patterns, named) = self.operands.iter().partition::<Vec<_>, _>(|operand| !is_file(operand));
         let patterns: Vec<String> =
             patterns.into_iter().map(|pattern| pattern.to_string_lossy().into_owned()).collect();
@@ -79,7 +79,7 @@ impl Selecting {
         let selection = self.selection(&patterns)?;
         let inputs = files::expand(&named, self.recursive);
         let folders = match self.debug_dir.is_empty() {
-            true => vec![PathBuf::from(companions::DEBUG_DIR)],
+            true => vec![PathBuf::from(debug_files::DEBUG_DIR)],
             false => self.debug_dir.clone(),
         };
         // Collected in the order of the inputs, whichever is finished first.
@@ -114,33 +114,33 @@ impl Selecting {
 
 impl Selected {
     /// All rows, of which [`Selected::chosen`] chooses.
-    pub(super) fn rows(&self) -> Vec<Row<'_>> {
+    pub(crate) fn rows(&self) -> Vec<Row<'_>> {
         self.resolution.rows()
     }
 
     /// The rows that are meant.
-    pub(super) fn chosen<'r>(&self, rows: &[Row<'r>]) -> Vec<Row<'r>> {
+    pub(crate) fn chosen<'r>(&self, rows: &[Row<'r>]) -> Vec<Row<'r>> {
         rows.iter().filter(|row| self.selection.matches(row)).cloned().collect()
     }
 
     /// Whether markers of a name are meant, of which nothing else is known; none are where modules or functions are asked for.
-    pub(super) fn keeps_name(&self, name: &str) -> bool {
+    pub(crate) fn keeps_name(&self, name: &str) -> bool {
         self.selection.matches_name(name)
     }
 
     /// Whether all markers are meant.
-    pub(super) fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.selection.is_empty()
     }
 
     /// Whether a marker has a row among `chosen`; every marker is meant where there is no pattern.
-    pub(super) fn keeps<'s>(&'s self, chosen: &[Row<'_>]) -> impl Fn(&Marker) -> bool + use<'s> {
+    pub(crate) fn keeps<'s>(&'s self, chosen: &[Row<'_>]) -> impl Fn(&Marker) -> bool + use<'s> {
         let ids: HashSet<u64> = chosen.iter().map(|row| row.marker.id).collect();
         move |marker| self.selection.is_empty() || ids.contains(&marker.id)
     }
 
     /// Says what is wrong with the files and with the patterns, after what there was to print.
-    pub(super) fn report(&self, console: &Console, rows: &[Row<'_>], chosen: &[Row<'_>]) -> Status {
+    pub(crate) fn report(&self, console: &Console, rows: &[Row<'_>], chosen: &[Row<'_>]) -> Status {
         let mut status = report_diagnostics(console, &self.resolution);
         let unmatched = self.selection.unmatched(rows);
         for unmatched in &unmatched {
@@ -172,8 +172,8 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) 
         Ok(bytes) => bytes?,
         Err(error) => return failed(&input.path, files::reason(&error)),
     };
-    let beside = Beside::new(&input.path, folders);
-    let mut resolution = resolve::resolve_beside(&input.path.display().to_string(), &bytes, detail, &beside);
+    let beside = DebugFolders::new(&input.path, folders);
+    let mut resolution = resolve::resolve_with_debug_files(&input.path.display().to_string(), &bytes, detail, &beside);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());
     }

@@ -1,6 +1,6 @@
 //! Files beside an image that hold its debug information: which are wanted, and who gives them.
 //!
-//! The library opens nothing. It says what it wants ([`Wanted`]), whoever uses it offers files ([`Companions`]), and each is checked
+//! The library opens nothing. It says what it wants ([`Wanted`]), whoever uses it offers files ([`DebugFiles`]), and each is checked
 //! here before it is believed (`resolve`): by build id, by checksum, by the identity of a split unit.
 
 use std::sync::OnceLock;
@@ -62,7 +62,7 @@ impl std::fmt::Debug for Opened {
 }
 
 /// Whoever opens files.
-pub trait Companions: std::fmt::Debug + Sync {
+pub trait DebugFiles: std::fmt::Debug + Sync {
     /// Offers the files that may be the one that is wanted, the likeliest first, until one is taken, which is given back; `None` where
     /// none is.
     fn open(&self, wanted: &Wanted<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened>;
@@ -70,9 +70,9 @@ pub trait Companions: std::fmt::Debug + Sync {
 
 /// No files: everything is in the image, or is not known.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoCompanions;
+pub struct NoDebugFiles;
 
-impl Companions for NoCompanions {
+impl DebugFiles for NoDebugFiles {
     fn open(&self, _: &Wanted<'_>, _: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
         None
     }
