@@ -11,7 +11,7 @@ use simple_markers_resolver::location::Machine;
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::record::printf::{Piece, parse};
 use simple_markers_resolver::types::{
-    Language, Limits, Member, Object, Reading, Sequence, SequenceKind, Shape, Type, Variant, Variants, printf, render,
+    Language, Limits, Member, Object, ReadContext, Sequence, SequenceKind, Shape, Type, Variant, Variants, printf, render,
 };
 
 const NAMES: [&str; 12] =
@@ -109,9 +109,9 @@ fuzz_target!(|input: &[u8]| {
     let (bytes, format, making) = (part(&mut input), part(&mut input), part(&mut input));
     let of = Maker { input: making, left: 40 }.of();
     let gone: [Range<u64>; 1] = [u64::from(how >> 4)..u64::from(how >> 4) * 3];
-    let object = Object { bytes, gone: if how & 4 == 0 { &[] } else { &gone } };
+    let object = Object { bytes, optimized_out: if how & 4 == 0 { &[] } else { &gone } };
     let memory = |address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into);
-    let reading = Reading {
+    let reading = ReadContext {
         byte_order: if how & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big },
         language: if how & 2 == 0 { Language::C } else { Language::Rust },
         x87: how & 8 == 0,

@@ -9,7 +9,7 @@ use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
 use simple_markers_resolver::dwarf::{DebugInfo, Described, Die, Frame, Lookup, Sections, Step, TypeRef};
 use simple_markers_resolver::location::{InfoOffset, Location, Machine, Names, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
-use simple_markers_resolver::types::{Language, Limits, Object, Reading, render};
+use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};
 
 /// The first address.
 pub const BASE: u64 = 0x1000;
@@ -200,14 +200,14 @@ impl Names for Fake {
 
 /// Reads and says everything of a location, for a value of a type.
 pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRef>) {
-    assert!(!location.words(&Fake).is_empty());
+    assert!(!location.text(&Fake).is_empty());
     let size = of.and_then(|of| info.type_size(of).ok().flatten()).unwrap_or(8).min(1 << 12);
     for size in [size, 1, 8] {
         if let Ok(bytes) = location.evaluate(&Fake, size) {
             assert_eq!(bytes.len() as u64, size);
         }
     }
-    let _ = location.gone(size);
+    let _ = location.optimized_out(size);
     if let Ok(part) = location.part(3, Some(5)).and_then(|part| part.integer(5, true)) {
         let _ = part.evaluate(&Fake);
     }
@@ -217,7 +217,7 @@ pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRe
     let Ok(described) = info.describe_type(of, 2) else { return };
     let Ok(bytes) = location.evaluate(&Fake, size) else { return };
     let memory = |address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into);
-    let reading = Reading {
+    let reading = ReadContext {
         byte_order: ByteOrder::Little,
         language: Language::Rust,
         x87: true,

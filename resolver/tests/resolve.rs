@@ -4,7 +4,7 @@ mod support;
 
 use object::Architecture;
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
-use simple_markers_resolver::image::Kind;
+use simple_markers_resolver::image::ImageKind;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::{Encoding, Place, Resolution, Severity, Survival, Verdict, resolve};
@@ -50,7 +50,7 @@ fn markers_are_joined_named_and_judged() {
         assert_eq!(resolution.failures, []);
         assert_eq!(diagnostics(&resolution), []);
         let found = &resolution.images[0];
-        assert_eq!((found.module.as_ref(), found.arch, found.kind), ("scsi_mod", "x86_64", Kind::Executable));
+        assert_eq!((found.module.as_ref(), found.arch, found.kind), ("scsi_mod", "x86_64", ImageKind::Executable));
         let queue = &found.markers[0];
         assert_eq!(queue.description.as_ref(), "Command $cmd for $lun");
         assert_eq!((queue.declared, queue.line, queue.column), (true, 10, Some(5)));
@@ -172,7 +172,7 @@ fn relocations_decide_in_an_object() {
     for architecture in [Architecture::X86_64, Architecture::I386] {
         let resolution = resolve("f.o", &relocatable(architecture));
         assert_eq!(diagnostics(&resolution), [], "{architecture:?}");
-        assert_eq!(resolution.images[0].kind, Kind::Relocatable);
+        assert_eq!(resolution.images[0].kind, ImageKind::Relocatable);
         assert_eq!(
             survival(&resolution),
             [("a:b".to_owned(), 3, Some(Survival::Live)), ("a:b".to_owned(), 4, Some(Survival::Discarded))]
@@ -339,7 +339,7 @@ fn a_debug_companion_has_no_file_offsets() {
     image.sections[0].kind = NOBITS;
     image.pie = true;
     let resolution = resolve("a.debug", &image.build());
-    assert_eq!(resolution.images[0].kind, Kind::Pie);
+    assert_eq!(resolution.images[0].kind, ImageKind::Pie);
     let site = &resolution.images[0].markers[0].sites[0];
     assert_eq!((site.place.clone(), site.file_offset), (Some(Place::Address(Vaddr(0x1010))), None));
 }

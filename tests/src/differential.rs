@@ -372,7 +372,7 @@ fn same_location(ours: &Location, theirs: &Location, bits: u64) -> bool {
             (bits, piece.offset, piece.source.clone())
         };
         let mut pieces: Vec<_> = location.pieces.iter().map(piece).filter(|(bits, ..)| *bits > 0).collect();
-        while pieces.last().is_some_and(|(.., source)| *source == Source::Gone) {
+        while pieces.last().is_some_and(|(.., source)| *source == Source::OptimizedOut) {
             pieces.pop();
         }
         pieces

@@ -323,7 +323,7 @@ pub fn location(operations: &str, frame_base: Option<&str>) -> Option<Location> 
         let (before, behind) = rest.split_once("DW_OP_piece ")?;
         let (size, behind) = behind.split_once(", ").unwrap_or((behind, ""));
         let source = match before.trim_end_matches(", ") {
-            "" => Source::Gone,
+            "" => Source::OptimizedOut,
             operations => source(operations, frame_base)?,
         };
         pieces.push(Piece { bits: Some(hexadecimal(size)? * 8), source, offset: 0 });
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(location("DW_OP_breg5 RDI+0, DW_OP_lit3, DW_OP_mul, DW_OP_stack_value", None), None);
         let pieces = location("DW_OP_reg0 RAX, DW_OP_piece 0x8, DW_OP_piece 0x8", None).expect("a location");
         let sources: Vec<_> = pieces.pieces.iter().map(|piece| (piece.bits, piece.source.clone())).collect();
-        assert_eq!(sources, [(Some(64), Source::Register(Register(0))), (Some(64), Source::Gone)]);
+        assert_eq!(sources, [(Some(64), Source::Register(Register(0))), (Some(64), Source::OptimizedOut)]);
     }
 
     #[test]

@@ -46,6 +46,6 @@ impl<'s> Reading<'_, 's> {
             }
         }
         let names = Registers { processor: info.processor(), address_size: info.sections.address_size() };
-        Err(Refusal::Entry(format!("{} on entry", value.words(&names))))
+        Err(Refusal::Entry(format!("{} on entry", value.text(&names))))
     }
 }

@@ -13,7 +13,7 @@ use super::units::{DebugInfo, Die};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::location::{
-    Binary, Expr, HEAVIEST, InfoOffset, Location, Node, Piece, Register, Source, Unary, Unbuildable, Value, ValueType,
+    Binary, Expr, InfoOffset, Location, MAX_NODES, Node, Piece, Register, Source, Unary, Unbuildable, Value, ValueType,
 };
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ pub(super) enum Refusal {
 
 impl Refusal {
     pub(super) fn too_large() -> Self {
-        Self::Unsupported(format!("a location of more than {HEAVIEST} steps"))
+        Self::Unsupported(format!("a location of more than {MAX_NODES} steps"))
     }
 
     fn malformed(what: impl std::fmt::Display) -> Self {
@@ -184,7 +184,7 @@ impl<'s> Run<'_, '_, 's> {
             if self.complete.is_some() || !self.stack.is_empty() {
                 return Err(Refusal::malformed("something after the last piece"));
             }
-            let is_gone = self.pieces.iter().all(|piece| piece.source == Source::Gone);
+            let is_gone = self.pieces.iter().all(|piece| piece.source == Source::OptimizedOut);
             return Ok((!is_gone).then(|| Location { pieces: self.pieces.into() }));
         }
         let source = match self.complete.take() {
@@ -200,16 +200,16 @@ impl<'s> Run<'_, '_, 's> {
     fn piece(&mut self, bits: u64, offset: u64) -> Result<(), Refusal> {
         let source = match self.complete.take() {
             Some(source) => source,
-            None if self.stack.is_empty() => Source::Gone,
+            None if self.stack.is_empty() => Source::OptimizedOut,
             None => Source::Memory(self.pop_address()?),
         };
         if !self.stack.is_empty() {
             return Err(Refusal::malformed("values left on the stack at a piece"));
         }
         if let Source::Memory(expr) | Source::Value(expr) = &source {
-            self.weight = self.weight.saturating_add(expr.weight());
+            self.weight = self.weight.saturating_add(expr.node_count());
         }
-        if self.weight > HEAVIEST || self.pieces.len() >= PIECES {
+        if self.weight > MAX_NODES || self.pieces.len() >= PIECES {
             return Err(Refusal::too_large());
         }
         if bits != 0 {
@@ -351,7 +351,7 @@ impl<'s> Run<'_, '_, 's> {
                 let variable = unit.and_then(|unit| info.die_in(unit, value)).map(|die| info.info_offset(die));
                 // One that leads nowhere is a value that is not there.
                 let variable = variable.unwrap_or(InfoOffset(u64::MAX));
-                self.complete = Some(Source::Pointee { variable, offset: byte_offset });
+                self.complete = Some(Source::ImplicitPointer { variable, offset: byte_offset });
                 Ok(())
             }
             Operation::ParameterRef { .. } => {

@@ -20,7 +20,7 @@ use crate::location::{Location, Node, Source};
 /// What the debug information says of where a variable is at a place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Described {
-    /// Here it is; pieces of it may be [`Source::Gone`](crate::location::Source::Gone), not all of them.
+    /// Here it is; pieces of it may be [`Source::OptimizedOut`](crate::location::Source::OptimizedOut), not all of them.
     At {
         /// Where.
         location: Location,
@@ -407,7 +407,7 @@ mod tests {
             let say = |at: &u64| match info.variable(die(variable), &frame(function, *at)) {
                 Ok(Described::At { location, range }) => {
                     let range = range.map(|range| format!(" to {:#x}", range.end.0.wrapping_sub(FUNCTION)));
-                    location.words(&Fake { address_size: 8 }) + &range.unwrap_or_default()
+                    location.text(&Fake { address_size: 8 }) + &range.unwrap_or_default()
                 }
                 Ok(Described::Entry { what }) => what,
                 Ok(Described::Lost { .. }) => "lost".to_owned(),

@@ -64,7 +64,7 @@ impl DebugInfo<'_> {
     fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<Location>, Error> {
         let Some(size) = self.size_of(variable)? else { return Ok(None) };
         match self.variable(variable, frame)? {
-            Described::At { location, .. } if location.gone(size).is_empty() => Ok(Some(location)),
+            Described::At { location, .. } if location.optimized_out(size).is_empty() => Ok(Some(location)),
             _ => Ok(None),
         }
     }

@@ -68,7 +68,7 @@ impl<'s> DebugInfo<'s> {
         }
     }
 
-    /// Where the variable is that a [`Source::Pointee`] points into; [`Described::Never`] where there is none.
+    /// Where the variable is that a [`Source::ImplicitPointer`] points into; [`Described::Never`] where there is none.
     ///
     /// # Errors
     ///
@@ -239,7 +239,7 @@ mod tests {
         build.with(|info| {
             let names = Fake { address_size: 8 };
             let say = |variable, frame: &Frame| match info.variable(die(variable), frame).expect("readable") {
-                Described::At { location, .. } => location.words(&names as &dyn Names),
+                Described::At { location, .. } => location.text(&names as &dyn Names),
                 Described::Entry { what } => what,
                 other => format!("{other:?}"),
             };

@@ -214,10 +214,10 @@ fn place(location: &Location, size: u8, signed: bool) -> Result<Where, String> {
         Some(Source::Value(value)) => {
             return Ok(known(value).map_or_else(|| Where::Value(value.clone()), Where::Constant));
         }
-        Some(Source::Pointee { .. }) => {
+        Some(Source::ImplicitPointer { .. }) => {
             return Err("the pointer was optimised out; only what it leads to is left".to_owned());
         }
-        Some(Source::Gone) => return Err("optimised out".to_owned()),
+        Some(Source::OptimizedOut) => return Err("optimised out".to_owned()),
         // Little-endian, as all images that are exported.
         Some(Source::Bytes(bytes)) if bytes.len() <= 8 && bytes.len() >= usize::from(size) => {
             let low = bytes.iter().take(size.into()).rev().fold(0, |value, byte| value << 8 | u64::from(*byte));

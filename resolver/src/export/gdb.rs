@@ -11,7 +11,7 @@ use super::format::{Call, field, fill};
 use super::plan::{Planned, Point, Wanted};
 use super::symbols::FunctionNames;
 use crate::address::Vaddr;
-use crate::image::Kind as ImageKind;
+use crate::image::ImageKind;
 use crate::location::{Processor, Register};
 use crate::record::printf::{Conversion, Count};
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::address::{FileOffset, Vaddr};
-use crate::image::Kind;
+use crate::image::ImageKind;
 use crate::resolve::{Argument, Exactness, Marker, Place, ResolvedImage, Site};
 use crate::text::shown;
 
@@ -232,11 +232,11 @@ impl<'r> Point<'r> {
 /// Why images of this kind and processor cannot be exported to uprobes and what is built on them.
 pub(super) fn check(image: &ResolvedImage, processors: &[&str]) -> Result<(), String> {
     match image.kind {
-        Kind::Executable | Kind::Pie | Kind::Shared => {}
-        Kind::Relocatable => {
+        ImageKind::Executable | ImageKind::Pie | ImageKind::Shared => {}
+        ImageKind::Relocatable => {
             return Err("a relocatable object has no addresses yet: export the program that it is linked to".to_owned());
         }
-        Kind::Kernel | Kind::Module => {
+        ImageKind::Kernel | ImageKind::Module => {
             return Err(
                 "kernel images and modules are not exported; supported are executables and shared objects".to_owned()
             );

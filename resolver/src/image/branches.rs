@@ -7,7 +7,7 @@ use object::{
     Architecture, Object as _, ObjectSection as _, RelocationFlags, SectionFlags, SectionIndex, SectionKind, elf,
 };
 
-use super::{Image, Layout, Target};
+use super::{Image, Layout, RelocationTarget};
 use crate::address::{SectionOffset, Vaddr};
 
 /// How far ahead on x86 what an object does not define is taken to be: past all that is laid out, and a branch still reaches it.
@@ -31,8 +31,8 @@ impl<'data> Image<'data> {
             let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
             let Some(here) = layout.address(section, SectionOffset(offset)) else { continue };
             let target = || match self.pointee(&bytes, offset, &relocation, 4) {
-                Ok(Target::Section(section, value)) => layout.address(section, SectionOffset(value)),
-                Ok(Target::Nowhere) | Err(_) => None,
+                Ok(RelocationTarget::Section(section, value)) => layout.address(section, SectionOffset(value)),
+                Ok(RelocationTarget::Nowhere) | Err(_) => None,
             };
             let Some(start) = usize::try_from(offset).ok() else { continue };
             let field = start.checked_add(4).and_then(|end| bytes.get(start..end)?.first_chunk().copied());

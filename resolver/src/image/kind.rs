@@ -3,12 +3,12 @@
 use object::read::elf::{DynamicTable, ElfFile, FileHeader, ProgramHeader as _};
 use object::{Endianness, elf};
 
-use super::table::SectionNames;
+use super::section_names::SectionNames;
 
 /// What an image is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ImageKind {
     /// An executable at fixed addresses (`ET_EXEC`).
     Executable,
     /// A position-independent executable (`ET_DYN` with `DF_1_PIE`, or with an interpreter and without a name).
@@ -25,7 +25,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl ImageKind {
     /// The word for the kind in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {

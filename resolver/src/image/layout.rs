@@ -75,7 +75,7 @@ impl Layout {
 
     /// The place in a section that has an address; the end of a section belongs to it.
     #[must_use]
-    pub fn place(&self, address: Vaddr) -> Option<(SectionIndex, SectionOffset)> {
+    pub fn section_offset(&self, address: Vaddr) -> Option<(SectionIndex, SectionOffset)> {
         let (section, start) = self.sections.get(address.0)?;
         Some((section, SectionOffset(address.0.wrapping_sub(start))))
     }

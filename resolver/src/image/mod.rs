@@ -11,8 +11,8 @@ mod imports;
 mod kind;
 mod layout;
 mod relocation;
+mod section_names;
 pub mod symbols;
-mod table;
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -28,10 +28,10 @@ use crate::location::Processor;
 use crate::ranges::RangeMap;
 pub(crate) use bytes::Constants;
 pub use contents::Contents;
-pub use kind::Kind;
+pub use kind::ImageKind;
 pub use layout::Layout;
-pub use relocation::{Relocated, Target};
-use table::SectionNames;
+pub use relocation::{Relocated, RelocationTarget};
+use section_names::SectionNames;
 
 /// One ELF file.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct Image<'data> {
     /// Bytes of the file.
     size: u64,
     elf: object::File<'data>,
-    kind: Kind,
+    kind: ImageKind,
     names: SectionNames<'data>,
     segments: RangeMap<Segment>,
 }
@@ -78,14 +78,14 @@ impl<'data> Image<'data> {
         }
         let elf = object::File::parse(data).map_err(|source| truncated(data).unwrap_or(Error::Elf { source }))?;
         let names = SectionNames::of(&elf);
-        let kind = Kind::of(&elf, &names);
+        let kind = ImageKind::of(&elf, &names);
         let segments = RangeMap::new(&segments(&elf));
         Ok(Self { data, size: data.len() as u64, elf, kind, names, segments })
     }
 
     /// What the file is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ImageKind {
         self.kind
     }
 

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use object::{
-    Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationFlags, RelocationKind,
-    RelocationTarget, SectionIndex, SymbolSection, elf,
+    Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationFlags, RelocationKind, SectionIndex,
+    SymbolSection, elf,
 };
 use simple_markers_record::ByteOrder;
 
@@ -17,7 +17,7 @@ use crate::address::SectionOffset;
 
 /// Where a relocated field points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum RelocationTarget {
     /// The offset in a section.
     Section(SectionIndex, u64),
     /// Nowhere: the relocation is against no symbol, or one that no section defines. `ld -r` leaves such for what it discarded.
@@ -27,13 +27,13 @@ pub enum Target {
 /// What the relocations of a section say, by offset of the field that they change.
 #[derive(Debug, Default)]
 pub struct Relocated {
-    targets: HashMap<u64, Target>,
+    targets: HashMap<u64, RelocationTarget>,
 }
 
 impl Relocated {
     /// Where the field at `offset` points; `None` where no relocation changes it.
     #[must_use]
-    pub fn target(&self, offset: u64) -> Option<Target> {
+    pub fn target(&self, offset: u64) -> Option<RelocationTarget> {
         self.targets.get(&offset).copied()
     }
 }
@@ -100,9 +100,9 @@ impl Image<'_> {
             None => size(relocation, &[RelocationKind::Absolute, RelocationKind::Relative])?,
         };
         let value = match self.pointee(bytes, offset, relocation, size)? {
-            Target::Nowhere => return Ok(None),
-            Target::Section(_, value) if thread_local.is_some() => value,
-            Target::Section(section, value) => place(section, value),
+            RelocationTarget::Nowhere => return Ok(None),
+            RelocationTarget::Section(_, value) if thread_local.is_some() => value,
+            RelocationTarget::Section(section, value) => place(section, value),
         };
         Ok(Some((if is_relative { value.wrapping_sub(here) } else { value }, size)))
     }
@@ -119,12 +119,12 @@ impl Image<'_> {
         }
     }
 
-    fn target(&self, bytes: &[u8], offset: u64, relocation: &object::Relocation) -> Result<Target, String> {
+    fn target(&self, bytes: &[u8], offset: u64, relocation: &object::Relocation) -> Result<RelocationTarget, String> {
         match relocation.target() {
-            RelocationTarget::Symbol(index) if index.0 != 0 => {
+            object::RelocationTarget::Symbol(index) if index.0 != 0 => {
                 self.pointee(bytes, offset, relocation, size(relocation, &[RelocationKind::Absolute])?)
             }
-            _ => Ok(Target::Nowhere),
+            _ => Ok(RelocationTarget::Nowhere),
         }
     }
 
@@ -135,16 +135,16 @@ impl Image<'_> {
         offset: u64,
         relocation: &object::Relocation,
         size: usize,
-    ) -> Result<Target, String> {
-        let RelocationTarget::Symbol(index) = relocation.target() else { return Ok(Target::Nowhere) };
+    ) -> Result<RelocationTarget, String> {
+        let object::RelocationTarget::Symbol(index) = relocation.target() else { return Ok(RelocationTarget::Nowhere) };
         if index.0 == 0 {
-            return Ok(Target::Nowhere);
+            return Ok(RelocationTarget::Nowhere);
         }
         let symbol =
             self.elf.symbol_by_index(index).map_err(|_| format!("against symbol {}, which is not there", index.0))?;
         let section = match symbol.section() {
             SymbolSection::Section(section) => section,
-            SymbolSection::Undefined => return Ok(Target::Nowhere),
+            SymbolSection::Undefined => return Ok(RelocationTarget::Nowhere),
             _ => return Err(format!("against symbol {}, which is in no section", index.0)),
         };
         let implicit = match relocation.has_implicit_addend() {
@@ -153,7 +153,7 @@ impl Image<'_> {
         };
         let value = symbol.address().wrapping_add(implicit).wrapping_add_signed(relocation.addend());
         let value = if size == 4 { value & u64::from(u32::MAX) } else { value };
-        Ok(Target::Section(section, value))
+        Ok(RelocationTarget::Section(section, value))
     }
 }
 

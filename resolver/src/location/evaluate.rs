@@ -9,7 +9,7 @@ use super::{Expr, InfoOffset, Location, Node, Piece, Register, Source, Value, Va
 use crate::address::{RuntimeAddress, Vaddr};
 
 /// The most bytes of one value that are read.
-pub const LARGEST: u64 = 1 << 20;
+pub const MAX_VALUE_SIZE: u64 = 1 << 20;
 
 /// What a location is evaluated on: registers and memory, live or recorded, at the place that the location was looked
 /// up for.
@@ -65,13 +65,13 @@ pub enum Unreadable {
     Undefined,
     /// Nothing holds some of the bits.
     #[error("bits {} to {} of the value were removed by the optimiser", .0.start, .0.end)]
-    Gone(
+    OptimizedOut(
         /// Which ones, from the value's first bit.
         Range<u64>,
     ),
     /// It is a pointer that is not there, to `offset` bytes into a variable that may be.
     #[error("the pointer itself is nowhere")]
-    Pointee {
+    ImplicitPointer {
         /// Offset in `.debug_info` of what describes the variable.
         variable: InfoOffset,
         /// Bytes.
@@ -85,7 +85,7 @@ pub enum Unreadable {
         /// How many there are.
         present: u64,
     },
-    /// More than [`LARGEST`] bytes are asked for.
+    /// More than [`MAX_VALUE_SIZE`] bytes are asked for.
     #[error("a value of {0} bytes is larger than is read")]
     TooLarge(u64),
     /// Pieces that are not whole bytes, in a big-endian image.
@@ -110,7 +110,7 @@ impl Location {
     /// Something of them cannot be read.
     pub fn evaluate_part(&self, machine: &dyn Machine, size: u64, part: Range<u64>) -> Result<Vec<u8>, Unreadable> {
         let length = part.end.saturating_sub(part.start);
-        if length > LARGEST || size > u64::MAX / 8 {
+        if length > MAX_VALUE_SIZE || size > u64::MAX / 8 {
             return Err(Unreadable::TooLarge(length.max(size)));
         }
         if part.end > size {
@@ -130,7 +130,7 @@ impl Location {
             if wanted.start < wanted.end {
                 let within = wanted.start - start..wanted.end - start;
                 piece.read(machine, count, within, &mut bits).map_err(|error| match error {
-                    Unreadable::Gone(_) => Unreadable::Gone(wanted),
+                    Unreadable::OptimizedOut(_) => Unreadable::OptimizedOut(wanted),
                     error => error,
                 })?;
             }
@@ -193,10 +193,10 @@ impl Piece {
             }
             Source::Bytes(bytes) => bytes.to_vec(),
             Source::Memory(expr) => return self.read_memory(machine, expr, within, bits),
-            Source::Pointee { variable, offset } => {
-                return Err(Unreadable::Pointee { variable: *variable, offset: *offset });
+            Source::ImplicitPointer { variable, offset } => {
+                return Err(Unreadable::ImplicitPointer { variable: *variable, offset: *offset });
             }
-            Source::Gone => return Err(Unreadable::Gone(within)),
+            Source::OptimizedOut => return Err(Unreadable::OptimizedOut(within)),
         };
         let present = bytes.len() as u64 * 8;
         let end = self.offset.saturating_add(count);
@@ -395,14 +395,17 @@ mod tests {
 
     #[test]
     fn what_is_gone_is_missed_only_where_it_is_asked_for() {
-        let half = pieces(vec![(Some(64), Source::Register(Register(0)), 0), (Some(64), Source::Gone, 0)]);
-        assert_eq!(half.evaluate(&little(), 16), Err(Unreadable::Gone(64..128)));
-        assert_eq!(half.evaluate_part(&little(), 16, 4..12), Err(Unreadable::Gone(64..96)));
+        let half = pieces(vec![(Some(64), Source::Register(Register(0)), 0), (Some(64), Source::OptimizedOut, 0)]);
+        assert_eq!(half.evaluate(&little(), 16), Err(Unreadable::OptimizedOut(64..128)));
+        assert_eq!(half.evaluate_part(&little(), 16, 4..12), Err(Unreadable::OptimizedOut(64..96)));
         assert_eq!(half.evaluate_part(&little(), 16, 0..2), Ok(vec![0x11, 0x22]));
-        let nowhere = Source::Pointee { variable: InfoOffset(5), offset: 1 };
-        let error = Unreadable::Pointee { variable: InfoOffset(5), offset: 1 };
+        let nowhere = Source::ImplicitPointer { variable: InfoOffset(5), offset: 1 };
+        let error = Unreadable::ImplicitPointer { variable: InfoOffset(5), offset: 1 };
         assert_eq!(Location::whole(nowhere).evaluate(&little(), 8), Err(error));
-        assert_eq!(Location::whole(memory(1)).evaluate(&little(), LARGEST + 1), Err(Unreadable::TooLarge(LARGEST + 1)));
+        assert_eq!(
+            Location::whole(memory(1)).evaluate(&little(), MAX_VALUE_SIZE + 1),
+            Err(Unreadable::TooLarge(MAX_VALUE_SIZE + 1))
+        );
         let far = Unreadable::Memory { address: RuntimeAddress(0x1_0000), size: 2 };
         assert_eq!(Location::whole(memory(0x1_0000)).evaluate(&little(), 2), Err(far));
         let unknown = Location::whole(Source::Register(Register(7)));
@@ -438,7 +441,7 @@ mod tests {
     #[test]
     fn a_computation_has_its_bounds() {
         let mut expr = Expr::new(Node::Register(Register(0), ValueType::Generic)).expect("light");
-        for _ in 1..super::super::DEEPEST {
+        for _ in 1..super::super::MAX_DEPTH {
             expr = Expr::new(Node::Unary(Unary::Not, expr)).expect("within the bounds");
         }
         assert_eq!(expr.evaluate(&little()).map(|value| value.bits), Ok(!0x8877_6655_4433_2211));
@@ -448,6 +451,6 @@ mod tests {
         while let Some(next) = Expr::new(Node::Binary(Binary::Plus, doubled.clone(), doubled.clone())) {
             (doubled, steps) = (next, steps + 1);
         }
-        assert_eq!((steps, doubled.weight()), (11, 4095));
+        assert_eq!((steps, doubled.node_count()), (11, 4095));
     }
 }

@@ -4,22 +4,22 @@
 //! where a [`Machine`] stands at that place, live or recorded. It knows nothing of how debug information writes it down
 //! (`dwarf/`).
 
+mod display;
 mod evaluate;
 pub mod operand;
 mod parts;
 mod registers;
 mod value;
-mod words;
 
 use std::sync::Arc;
 
 use crate::address::Vaddr;
 
-pub use evaluate::{LARGEST, Machine, Unreadable};
-pub use parts::NoPart;
+pub use display::Names;
+pub use evaluate::{MAX_VALUE_SIZE, Machine, Unreadable};
+pub use parts::{PartError, Scattered};
 pub use registers::{Processor, Register};
 pub(crate) use value::Unbuildable;
-pub use words::Names;
 
 /// Where the bytes of a value are: its pieces, lowest address first. Never without a piece.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,35 +52,35 @@ pub enum Source {
     /// Known bytes (`DW_OP_implicit_value`, `DW_AT_const_value`).
     Bytes(Arc<[u8]>),
     /// A pointer that is not there, to `offset` bytes into a variable that may be (`DW_OP_implicit_pointer`).
-    Pointee {
+    ImplicitPointer {
         /// Offset in `.debug_info` of the variable or procedure that describes what the pointer would point at.
         variable: InfoOffset,
         /// Bytes.
         offset: i64,
     },
     /// Nothing holds them: the optimiser removed them.
-    Gone,
+    OptimizedOut,
 }
 
 /// An offset in `.debug_info`: identity of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InfoOffset(pub u64);
 
-/// A computation. Shared, for DWARF's stack machine duplicates values; [`Expr::weight`] bounds what it unfolds to.
+/// A computation. Shared, for DWARF's stack machine duplicates values; [`Expr::node_count`] bounds what it unfolds to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     node: Arc<Node>,
-    weight: u32,
+    node_count: u32,
     depth: u16,
     of: ValueType,
 }
 
 /// The largest computation, in nodes when unfolded: far above what compilers write (a few dozen), small enough to
 /// print.
-pub const HEAVIEST: u32 = 4096;
+pub const MAX_NODES: u32 = 4096;
 
 /// The most steps from the first one to the last one of a computation, for it is walked by recursion.
-pub const DEEPEST: u16 = 512;
+pub const MAX_DEPTH: u16 = 512;
 
 /// One step of a computation. Integers of the generic type have the size of an address and wrap (DWARF 5, 2.5.1).
 #[derive(Clone, Debug, PartialEq)]
@@ -175,8 +175,8 @@ impl Binary {
 }
 
 impl Expr {
-    /// The computation whose last step is `node`, as it is; `None` where it would be heavier than [`HEAVIEST`] or
-    /// deeper than [`DEEPEST`].
+    /// The computation whose last step is `node`, as it is; `None` where it would be heavier than [`MAX_NODES`] or
+    /// deeper than [`MAX_DEPTH`].
     ///
     /// What computes constants at once is `Expr::unary` and its like, which know the size of an address.
     #[must_use]
@@ -185,17 +185,17 @@ impl Expr {
             Node::Constant(value) => (0, 0, value.of),
             Node::Address(_) => (0, 0, ValueType::Generic),
             Node::Register(_, of) => (0, 0, *of),
-            Node::ThreadLocal(a) => (a.weight, a.depth, ValueType::Generic),
-            Node::Memory { address: a, to, .. } => (a.weight, a.depth, *to),
-            Node::Unary(_, a) => (a.weight, a.depth, a.of),
-            Node::Convert(to, a) | Node::Reinterpret(to, a) => (a.weight, a.depth, *to),
+            Node::ThreadLocal(a) => (a.node_count, a.depth, ValueType::Generic),
+            Node::Memory { address: a, to, .. } => (a.node_count, a.depth, *to),
+            Node::Unary(_, a) => (a.node_count, a.depth, a.of),
+            Node::Convert(to, a) | Node::Reinterpret(to, a) => (a.node_count, a.depth, *to),
             Node::Binary(operation, a, b) => {
                 let of = if operation.is_comparison() { ValueType::Generic } else { a.of };
-                (a.weight.saturating_add(b.weight), a.depth.max(b.depth), of)
+                (a.node_count.saturating_add(b.node_count), a.depth.max(b.depth), of)
             }
         };
-        let (weight, depth) = (below.saturating_add(1), depth.saturating_add(1));
-        (weight <= HEAVIEST && depth <= DEEPEST).then(|| Self { node: Arc::new(node), weight, depth, of })
+        let (node_count, depth) = (below.saturating_add(1), depth.saturating_add(1));
+        (node_count <= MAX_NODES && depth <= MAX_DEPTH).then(|| Self { node: Arc::new(node), node_count, depth, of })
     }
 
     /// The type of its value.
@@ -212,15 +212,15 @@ impl Expr {
 
     /// How many steps there are, shared ones counted each time.
     #[must_use]
-    pub fn weight(&self) -> u32 {
-        self.weight
+    pub fn node_count(&self) -> u32 {
+        self.node_count
     }
 
     /// An integer of the generic type.
     #[must_use]
     pub fn constant(value: u64) -> Self {
         let of = ValueType::Generic;
-        Self { node: Arc::new(Node::Constant(Value { of, bits: value })), weight: 1, depth: 1, of }
+        Self { node: Arc::new(Node::Constant(Value { of, bits: value })), node_count: 1, depth: 1, of }
     }
 
     /// This plus a number of bytes, with constants put together; `None` where it gets too heavy.
@@ -265,9 +265,9 @@ impl Location {
                     Vec::new()
                 }
                 Source::Memory(expr) | Source::Value(expr) => vec![expr],
-                Source::Bytes(_) | Source::Pointee { .. } | Source::Gone => Vec::new(),
+                Source::Bytes(_) | Source::ImplicitPointer { .. } | Source::OptimizedOut => Vec::new(),
             };
-            // Bounded by HEAVIEST.
+            // Bounded by MAX_NODES.
             while let Some(expr) = todo.pop() {
                 match expr.node() {
                     Node::Register(register, _) => {

@@ -4,19 +4,43 @@ use super::{Binary, Expr, Location, Node, Piece, Source, Value, ValueType};
 
 /// Why a part cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoPart {
+pub enum PartError {
     /// No piece holds it: the optimiser removed it.
     #[error("the optimiser removed it")]
-    Gone,
+    OptimizedOut,
     /// A pointer is no longer there, but what it would point at is described: in a variable, at an offset.
     #[error("the optimiser removed the pointer")]
-    Pointee(super::InfoOffset, i64),
-    /// It is there, in a way that no computation of ours puts together.
+    ImplicitPointer(super::InfoOffset, i64),
+    /// It is there, but no [`Expr`] puts it together.
     #[error("{0}")]
-    Scattered(&'static str),
+    Scattered(Scattered),
 }
 
-const TOO_HEAVY: NoPart = NoPart::Scattered("a computation of too many steps");
+/// Why no single computation gives a part or a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Scattered {
+    /// It would have more than [`MAX_NODES`](super::MAX_NODES) nodes.
+    #[error("a computation of too many steps")]
+    TooManySteps,
+    /// The bits of a bit-field are in more than one piece.
+    #[error("a bit-field in several pieces")]
+    BitFieldInPieces,
+    /// The bytes that hold a bit-field are more than 8.
+    #[error("a bit-field that spans more than 8 bytes")]
+    WideBitField,
+    /// It is part of a pointer that the optimiser removed.
+    #[error("a part of a pointer that is not there")]
+    PartOfImplicitPointer,
+    /// A pointer is in more than one piece.
+    #[error("a pointer in several pieces")]
+    PointerInPieces,
+    /// A pointer does not start at the first bit of the register that holds it.
+    #[error("a pointer in the upper part of a register")]
+    PointerInUpperPart,
+}
+
+const TOO_MANY_STEPS: PartError = PartError::Scattered(Scattered::TooManySteps);
 
 impl Location {
     /// Where the `bits` bits are that start `offset` bits into the value; without `bits`, all from there on.
@@ -24,7 +48,7 @@ impl Location {
     /// # Errors
     ///
     /// An address takes too many steps to compute.
-    pub fn part(&self, offset: u64, bits: Option<u64>) -> Result<Self, NoPart> {
+    pub fn part(&self, offset: u64, bits: Option<u64>) -> Result<Self, PartError> {
         let end = bits.map(|bits| offset.saturating_add(bits));
         let (mut pieces, mut start) = (Vec::new(), 0u64);
         for piece in &*self.pieces {
@@ -44,7 +68,7 @@ impl Location {
             }
         }
         match pieces.as_mut_slice() {
-            [] => return Err(NoPart::Gone),
+            [] => return Err(PartError::OptimizedOut),
             // One piece for all of what is asked for needs no size.
             [piece] if piece.bits == bits => piece.bits = None,
             _ => {}
@@ -57,13 +81,13 @@ impl Location {
     /// # Errors
     ///
     /// The bits are in several places, or in none.
-    pub fn integer(&self, bits: u64, signed: bool) -> Result<Expr, NoPart> {
+    pub fn integer(&self, bits: u64, signed: bool) -> Result<Expr, PartError> {
         let unsigned = ValueType::Unsigned(8);
         let [Piece { source, offset, .. }] = &*self.pieces else {
-            return Err(NoPart::Scattered("a bit-field in several pieces"));
+            return Err(PartError::Scattered(Scattered::BitFieldInPieces));
         };
         let end = offset.checked_add(bits).filter(|&end| bits > 0 && end <= 64);
-        let end = end.ok_or(NoPart::Scattered("a bit-field that spans more than 8 bytes"))?;
+        let end = end.ok_or(PartError::Scattered(Scattered::WideBitField))?;
         let whole = match source {
             Source::Register(register) => Node::Register(*register, unsigned),
             Source::Memory(address) => Node::Memory {
@@ -73,10 +97,10 @@ impl Location {
             },
             Source::Value(value) => Node::Convert(unsigned, value.clone()),
             Source::Bytes(bytes) => Node::Constant(Value { of: unsigned, bits: low(bytes) }),
-            Source::Pointee { .. } => return Err(NoPart::Scattered("a part of a pointer that is not there")),
-            Source::Gone => return Err(NoPart::Gone),
+            Source::ImplicitPointer { .. } => return Err(PartError::Scattered(Scattered::PartOfImplicitPointer)),
+            Source::OptimizedOut => return Err(PartError::OptimizedOut),
         };
-        let node = |node| Expr::new(node).ok_or(TOO_HEAVY);
+        let node = |node| Expr::new(node).ok_or(TOO_MANY_STEPS);
         let shift = |operation, value, by: u64| match by {
             0 => Ok(value),
             _ => node(Node::Binary(operation, value, Expr::constant(by))),
@@ -99,24 +123,24 @@ impl Location {
     /// # Errors
     ///
     /// It is in several pieces, or in none.
-    pub fn pointer(&self, size: u8) -> Result<Expr, NoPart> {
+    pub fn pointer(&self, size: u8) -> Result<Expr, PartError> {
         let [Piece { source, offset, .. }] = &*self.pieces else {
-            return Err(match self.pieces.iter().any(|piece| piece.source == Source::Gone) {
-                true => NoPart::Gone,
-                false => NoPart::Scattered("a pointer in several pieces"),
+            return Err(match self.pieces.iter().any(|piece| piece.source == Source::OptimizedOut) {
+                true => PartError::OptimizedOut,
+                false => PartError::Scattered(Scattered::PointerInPieces),
             });
         };
         let node = match source {
-            Source::Pointee { variable, offset } => return Err(NoPart::Pointee(*variable, *offset)),
-            Source::Gone => return Err(NoPart::Gone),
-            _ if *offset != 0 => return Err(NoPart::Scattered("a pointer in the upper part of a register")),
+            Source::ImplicitPointer { variable, offset } => return Err(PartError::ImplicitPointer(*variable, *offset)),
+            Source::OptimizedOut => return Err(PartError::OptimizedOut),
+            _ if *offset != 0 => return Err(PartError::Scattered(Scattered::PointerInUpperPart)),
             Source::Value(value) if value.value_type() == ValueType::Generic => return Ok(value.clone()),
             Source::Value(value) => Node::Convert(ValueType::Generic, value.clone()),
             Source::Register(register) => Node::Register(*register, ValueType::Generic),
             Source::Memory(address) => Node::Memory { address: address.clone(), size, to: ValueType::Generic },
             Source::Bytes(bytes) => Node::Constant(Value { of: ValueType::Generic, bits: low(bytes) }),
         };
-        Expr::new(node).ok_or(TOO_HEAVY)
+        Expr::new(node).ok_or(TOO_MANY_STEPS)
     }
 
     /// Whether nothing has to be read.
@@ -134,19 +158,19 @@ impl Location {
         let bits = self.pieces.iter().try_fold(0u64, |sum, piece| Some(sum.saturating_add(piece.bits?)));
         let missing = bits.map_or(0, |bits| size.saturating_mul(8).saturating_sub(bits));
         if missing > 0 {
-            let rest = Piece { bits: Some(missing), source: Source::Gone, offset: 0 };
+            let rest = Piece { bits: Some(missing), source: Source::OptimizedOut, offset: 0 };
             self.pieces = self.pieces.iter().cloned().chain([rest]).collect();
         }
     }
 
     /// The bits of a value of `size` bytes that no piece holds, or only a pointer that is not there: from, to.
     #[must_use]
-    pub fn gone(&self, size: u64) -> Vec<(u64, u64)> {
+    pub fn optimized_out(&self, size: u64) -> Vec<(u64, u64)> {
         let (mut gone, mut start) = (Vec::new(), 0u64);
         let whole = size.saturating_mul(8);
         for piece in &*self.pieces {
             let end = piece.bits.map_or(whole, |bits| start.saturating_add(bits)).min(whole);
-            if matches!(piece.source, Source::Gone | Source::Pointee { .. }) && start < end {
+            if matches!(piece.source, Source::OptimizedOut | Source::ImplicitPointer { .. }) && start < end {
                 gone.push((start, end));
             }
             start = end;
@@ -157,22 +181,22 @@ impl Location {
 
 impl Piece {
     /// What is left of the piece after `skipped` bits of it, `bits` of that.
-    fn from(&self, skipped: u64, bits: Option<u64>) -> Result<Self, NoPart> {
+    fn from(&self, skipped: u64, bits: Option<u64>) -> Result<Self, PartError> {
         let offset = self.offset.saturating_add(skipped);
         let (source, offset) = match &self.source {
             // Whole bytes go to the address, what is left is the bit in the byte.
             Source::Memory(address) => {
-                let bytes = i64::try_from(offset / 8).map_err(|_| TOO_HEAVY)?;
-                (Source::Memory(address.plus(bytes).ok_or(TOO_HEAVY)?), offset % 8)
+                let bytes = i64::try_from(offset / 8).map_err(|_| TOO_MANY_STEPS)?;
+                (Source::Memory(address.plus(bytes).ok_or(TOO_MANY_STEPS)?), offset % 8)
             }
             Source::Bytes(bytes) => {
                 let from = usize::try_from(offset / 8).unwrap_or(usize::MAX);
                 match bytes.get(from..) {
                     Some(rest) if !rest.is_empty() => (Source::Bytes(rest.into()), offset % 8),
-                    _ => (Source::Gone, 0),
+                    _ => (Source::OptimizedOut, 0),
                 }
             }
-            Source::Gone => (Source::Gone, 0),
+            Source::OptimizedOut => (Source::OptimizedOut, 0),
             other => (other.clone(), offset),
         };
         Ok(Self { bits, source, offset })

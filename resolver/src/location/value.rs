@@ -349,6 +349,6 @@ impl Expr {
     /// A known value.
     pub(crate) fn of(value: Value) -> Self {
         let node = std::sync::Arc::new(Node::Constant(value));
-        Self { node, weight: 1, depth: 1, of: value.of }
+        Self { node, node_count: 1, depth: 1, of: value.of }
     }
 }

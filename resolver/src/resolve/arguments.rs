@@ -15,7 +15,7 @@ use super::{Argument, DeclaredArgument, Encoding, Target, Verdict, format_check}
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Described, Frame, Lookup, Projection, Scope, Step, TypeRef};
-use crate::location::{Location, Names, NoPart, Source};
+use crate::location::{Location, Names, PartError, Source};
 use crate::types::{Language, Shape, Type};
 
 /// How deep pointers are followed in the type of an argument: the text of a `String` is three structures and a pointer away.
@@ -79,11 +79,11 @@ impl From<Error> for Refusal {
     }
 }
 
-impl From<NoPart> for Refusal {
-    fn from(why: NoPart) -> Self {
+impl From<PartError> for Refusal {
+    fn from(why: PartError) -> Self {
         match why {
-            NoPart::Gone | NoPart::Pointee(..) => Self::new(Verdict::Lost, why.to_string()),
-            NoPart::Scattered(_) => Self::unsupported(why.to_string()),
+            PartError::OptimizedOut | PartError::ImplicitPointer(..) => Self::new(Verdict::Lost, why.to_string()),
+            PartError::Scattered(_) => Self::unsupported(why.to_string()),
         }
     }
 }
@@ -131,7 +131,7 @@ impl<'d, 's> Arguments<'d, 's> {
             Ok((verdict, why, location)) => {
                 argument.verdict = Some(verdict);
                 argument.why = why.map(Into::into);
-                argument.location = Some(location.words(self.names).into());
+                argument.location = Some(location.text(self.names).into());
                 argument.value = Some(location);
                 argument
             }
@@ -270,7 +270,7 @@ impl<'d, 's> Arguments<'d, 's> {
                         pointer.plus(offset).ok_or_else(|| Refusal::unsupported("a computation of too many steps"))?;
                     Ok(Location::whole(Source::Memory(address)))
                 }
-                Err(NoPart::Pointee(variable, inner)) => {
+                Err(PartError::ImplicitPointer(variable, inner)) => {
                     let (location, _) = located(self.debug.pointee(variable, &stop.frame)?);
                     let inner = u64::try_from(inner)
                         .ok()
@@ -364,12 +364,12 @@ fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<S
     let Some(size) = size else {
         return Ok((Verdict::Live, Some("the size of its type is not described".to_owned()), location));
     };
-    if let Some(Source::Pointee { .. }) = location.source() {
+    if let Some(Source::ImplicitPointer { .. }) = location.source() {
         let why = "the optimiser removed the pointer; what it would point at may be readable (`*` before it)";
         return Err(Refusal::new(Verdict::Lost, why));
     }
     location.fill(size);
-    let gone = location.gone(size);
+    let gone = location.optimized_out(size);
     let missing: u64 = gone.iter().map(|(from, to)| to - from).sum();
     if size > 0 && missing >= size.saturating_mul(8) {
         return Err(Refusal::new(Verdict::Lost, "the debug information describes no piece of it here"));

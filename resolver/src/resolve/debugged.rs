@@ -193,7 +193,7 @@ impl<'d, 's> Debugged<'d, 's> {
     fn pc(&self, address: Vaddr) -> Option<Pc> {
         match self.layout {
             Some(layout) => {
-                let (section, offset) = layout.place(address)?;
+                let (section, offset) = layout.section_offset(address)?;
                 Some(Pc { section: Some(section.0), address: offset.0 })
             }
             None => Some(Pc { section: None, address: address.0 }),

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use crate::demangle::demangle;
 use crate::dwarf::{DebugInfo, Definition};
 use crate::image::symbols::{Sharer, Sharing, Symbols};
-use crate::image::{Image, Kind};
+use crate::image::{Image, ImageKind};
 
 /// What is known of the other names of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
 
 /// Whether the linker that made an image may have folded functions. GNU ld never does, and is known by what the others write and it does not.
 fn may_fold(image: &Image<'_>) -> bool {
-    if matches!(image.kind(), Kind::Relocatable | Kind::Module | Kind::Kernel) {
+    if matches!(image.kind(), ImageKind::Relocatable | ImageKind::Module | ImageKind::Kernel) {
         return false;
     }
     // What BOLT made of GNU ld's was folded too.

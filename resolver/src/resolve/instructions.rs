@@ -20,7 +20,7 @@ use crate::address::{SectionOffset, Vaddr};
 use crate::code::{self, Arch, Callee, Cost, Effect, Flow, Function, Part, Unproven, Way, Why};
 use crate::demangle::demangle;
 use crate::dwarf::{DebugInfo, Die};
-use crate::image::Kind;
+use crate::image::ImageKind;
 use crate::location::{Processor, Register};
 
 /// The most ways that are listed of a site: a jump table may have thousands.
@@ -371,7 +371,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
     }
 
     fn is_kernel(&self) -> bool {
-        matches!(self.code.image().kind(), Kind::Kernel | Kind::Module)
+        matches!(self.code.image().kind(), ImageKind::Kernel | ImageKind::Module)
     }
 
     /// What says where the code of the site's function is; else the verdict, and why.
@@ -495,7 +495,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
 
     /// An address as reports have it.
     fn place(&self, at: Vaddr) -> u64 {
-        self.code.layout().and_then(|layout| layout.place(at)).map_or(at.0, |(_, offset)| offset.0)
+        self.code.layout().and_then(|layout| layout.section_offset(at)).map_or(at.0, |(_, offset)| offset.0)
     }
 }
 

@@ -13,7 +13,7 @@ use super::texts::{TextId, Texts};
 use super::{LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
-use crate::image::{Contents, Image, Layout, Relocated, Target};
+use crate::image::{Contents, Image, Layout, Relocated, RelocationTarget};
 
 /// Where a live site is, in the order in which sites are listed: by section (in a relocatable object only), then by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -234,17 +234,17 @@ impl<'a> Join<'a> {
             return Ok((!site.is_dead()).then_some(Pc { section: None, address: site.pc }));
         }
         match relocated.target(site.pc_offset() as u64) {
-            Some(Target::Section(section, address)) => {
+            Some(RelocationTarget::Section(section, address)) => {
                 // Sections are numbered otherwise in the companion.
                 let place = match &self.layouts {
                     Some([theirs, ours]) => {
-                        theirs.address(section, SectionOffset(address)).and_then(|address| ours.place(address))
+                        theirs.address(section, SectionOffset(address)).and_then(|address| ours.section_offset(address))
                     }
                     None => Some((section, SectionOffset(address))),
                 };
                 Ok(place.map(|(section, offset)| Pc { section: Some(section.0), address: offset.0 }))
             }
-            Some(Target::Nowhere) => Ok(None),
+            Some(RelocationTarget::Nowhere) => Ok(None),
             None if site.is_dead() => Ok(None),
             None => {
                 let offset = SectionOffset(site.offset as u64);
@@ -254,18 +254,18 @@ impl<'a> Join<'a> {
     }
 
     /// The string that a field of `site` points at: as its relocation says, or by the value that stands there.
-    fn string(&mut self, site: &Site, value: u32, target: Option<Target>) -> Result<TextId, Error> {
+    fn string(&mut self, site: &Site, value: u32, target: Option<RelocationTarget>) -> Result<TextId, Error> {
         let section_error = |what: &str| {
             let offset = SectionOffset(site.offset as u64);
             Error::Relocation { section: SITES, offset, what: what.to_owned() }
         };
         let (table, offset) = match target {
-            Some(Target::Section(section, offset)) => {
+            Some(RelocationTarget::Section(section, offset)) => {
                 let table = self.tables.get(&section).copied();
                 let table = table.ok_or_else(|| section_error("of a string points into a section that holds none"))?;
                 (table, u32::try_from(offset).map_err(|_| section_error("of a string points past 32 bits"))?)
             }
-            Some(Target::Nowhere) => return Err(section_error("of a string points nowhere")),
+            Some(RelocationTarget::Nowhere) => return Err(section_error("of a string points nowhere")),
             None => (0, value),
         };
         if let Some(&text) = self.by_offset.get(&(table, offset)) {

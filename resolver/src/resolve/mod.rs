@@ -38,7 +38,7 @@ use simple_markers_record::SITES;
 use crate::Error;
 use crate::debug_files::{DebugFiles, NoDebugFiles, Store};
 use crate::dwarf::DebugInfo;
-use crate::image::{Image, Kind, archive};
+use crate::image::{Image, ImageKind, archive};
 use crate::text;
 use arguments::Pictures;
 pub use by_line::{LineProblem, LineSite, LineSites};
@@ -248,7 +248,7 @@ fn why_unknown(
             "no such section, whether markers survived is unknown (removed by strip, or a macro that records no sites)",
         ),
         // rustc may put the declaration in one object of a crate and the code in another.
-        () if image.kind() == Kind::Relocatable => Some(
+        () if image.kind() == ImageKind::Relocatable => Some(
             "markers without a site here may have one in another object of the program, whether they survived is unknown",
         ),
         () => None,

@@ -41,7 +41,7 @@ impl Names for AddressNames<'_, '_> {
     fn symbol(&self, address: Vaddr) -> Option<String> {
         let (section, offset) = match self.layout {
             Some(layout) => {
-                let (section, offset) = layout.place(address)?;
+                let (section, offset) = layout.section_offset(address)?;
                 (Some(section), offset.0)
             }
             None => (None, address.0),

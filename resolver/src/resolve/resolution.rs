@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Exactness, ProbeVerdict, WayIn};
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
-use crate::image::Kind;
+use crate::image::ImageKind;
 use crate::location::Location;
 use crate::types::{Language, Type};
 
@@ -64,7 +64,7 @@ pub struct ResolvedImage {
     /// The architecture as `uname -m` names it, `unknown` where we do not know it.
     pub arch: &'static str,
     /// What the file is.
-    pub kind: Kind,
+    pub kind: ImageKind,
     /// Where debug information was read from; `None` where there is none, or none was needed.
     pub debug: Option<DebugSource>,
     /// In the order of their first declarations in the image, then those that have none, in the order of their first sites.

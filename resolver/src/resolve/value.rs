@@ -10,8 +10,8 @@ use simple_markers_record::{ByteOrder, printf};
 
 use super::{Argument, Encoding};
 use crate::address::RuntimeAddress;
-use crate::location::{LARGEST, Location, Machine, Piece, Processor, Source, Unreadable};
-use crate::types::{self, Limits, Object, Reading, Rendered, Shape, Type};
+use crate::location::{Location, MAX_VALUE_SIZE, Machine, Piece, Processor, Source, Unreadable};
+use crate::types::{self, Limits, Object, ReadContext, Rendered, Shape, Type};
 
 /// The bytes of an argument's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,12 +31,12 @@ impl Argument {
     pub fn read(&self, machine: &dyn Machine) -> Result<Option<Bytes>, Unreadable> {
         let (Some(location), Some(size)) = (&self.value, self.size) else { return Ok(None) };
         // Before anything is made of that size: debug information may say any.
-        if size > LARGEST {
+        if size > MAX_VALUE_SIZE {
             return Err(Unreadable::TooLarge(size));
         }
-        let gone: Vec<Range<u64>> = location.gone(size).into_iter().map(|(from, to)| from..to).collect();
+        let gone: Vec<Range<u64>> = location.optimized_out(size).into_iter().map(|(from, to)| from..to).collect();
         let zeros = |piece: &Piece| match piece.source {
-            Source::Gone | Source::Pointee { .. } => {
+            Source::OptimizedOut | Source::ImplicitPointer { .. } => {
                 let bits = piece.bits.unwrap_or_else(|| size.saturating_mul(8)).min(size.saturating_mul(8));
                 let bytes = vec![0; usize::try_from(bits.div_ceil(8)).unwrap_or(0)];
                 Piece { bits: piece.bits, source: Source::Bytes(bytes.into()), offset: 0 }
@@ -57,7 +57,7 @@ impl Argument {
     /// As [`Argument::read`].
     pub fn show(&self, machine: &dyn Machine, processor: Processor) -> Result<Option<Rendered>, Unreadable> {
         let (Some(value), Some(of)) = (self.read(machine)?, self.kind()) else { return Ok(None) };
-        let object = Object { bytes: &value.bytes, gone: &value.gone };
+        let object = Object { bytes: &value.bytes, optimized_out: &value.gone };
         Ok(Some(self.with_reading(machine, processor, |reading| types::render(&of, object, reading))))
     }
 
@@ -80,7 +80,7 @@ impl Argument {
         let (Some(value), Some(of)) = (value, self.kind()) else {
             return Err(self.why.as_deref().unwrap_or("nothing is known of it").to_owned());
         };
-        let object = Object { bytes: &value.bytes, gone: &value.gone };
+        let object = Object { bytes: &value.bytes, optimized_out: &value.gone };
         self.with_reading(machine, processor, |reading| types::printf(&conversion, stars, &of, object, reading))
     }
 
@@ -98,10 +98,15 @@ impl Argument {
     }
 
     /// Calls `then` with how values are read and written where `machine` stands.
-    fn with_reading<T>(&self, machine: &dyn Machine, processor: Processor, then: impl FnOnce(&Reading<'_>) -> T) -> T {
+    fn with_reading<T>(
+        &self,
+        machine: &dyn Machine,
+        processor: Processor,
+        then: impl FnOnce(&ReadContext<'_>) -> T,
+    ) -> T {
         let byte_order = if machine.is_big_endian() { ByteOrder::Big } else { ByteOrder::Little };
         let memory = |address: u64, into: &mut [u8]| machine.read(RuntimeAddress(address), into);
-        then(&Reading {
+        then(&ReadContext {
             byte_order,
             language: self.language,
             x87: matches!(processor, Processor::X86_64 | Processor::I386),
@@ -147,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_gone_is_zero_and_said() {
         let known = Piece { bits: Some(16), source: Source::Bytes([1, 2].into()), offset: 0 };
-        let gone = Piece { bits: Some(16), source: Source::Gone, offset: 0 };
+        let gone = Piece { bits: Some(16), source: Source::OptimizedOut, offset: 0 };
         let Ok(Some(read)) = of_size(4, &[known, gone]).read(&Nothing) else { panic!("it is readable") };
         assert_eq!(
             (read.bytes.as_slice(), read.gone.as_slice()),
@@ -157,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_size_that_no_value_has_is_refused_before_it_is_made() {
-        let gone = Piece { bits: None, source: Source::Gone, offset: 0 };
+        let gone = Piece { bits: None, source: Source::OptimizedOut, offset: 0 };
         assert_eq!(of_size(1 << 60, &[gone]).read(&Nothing), Err(Unreadable::TooLarge(1 << 60)));
     }
 }

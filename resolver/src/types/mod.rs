@@ -6,17 +6,17 @@
 mod decimal;
 mod float;
 mod object;
-mod peel;
 mod printf;
+mod quote;
 mod render;
-mod style;
+mod wrappers;
 
 use std::sync::Arc;
 
-pub use object::{Object, Reading};
-pub(crate) use peel::{names_text, pointee, short_name, transparent};
+pub use object::{Object, ReadContext};
 pub use printf::printf;
 pub use render::{Limits, Rendered, render};
+pub(crate) use wrappers::{names_text, pointee, short_name, transparent};
 
 /// How the language of a type writes its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,12 +12,12 @@ pub struct Object<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
     /// The bits of them that are not known, counted as in [`crate::types::Member::bit_offset`].
-    pub gone: &'a [Range<u64>],
+    pub optimized_out: &'a [Range<u64>],
 }
 
 /// How values are to be read.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub struct ReadContext<'a> {
     /// The byte order of numbers.
     pub byte_order: ByteOrder,
     /// How values are written.
@@ -30,10 +30,10 @@ pub struct Reading<'a> {
     pub limits: Limits,
 }
 
-impl std::fmt::Debug for Reading<'_> {
+impl std::fmt::Debug for ReadContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { byte_order, language, x87, limits, .. } = self;
-        f.debug_struct("Reading")
+        f.debug_struct("ReadContext")
             .field("byte_order", byte_order)
             .field("language", language)
             .field("x87", x87)
@@ -52,7 +52,7 @@ impl<'a> Object<'a> {
     /// An object all of which is known.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, gone: &[] }
+        Self { bytes, optimized_out: &[] }
     }
 
     /// So many bits from the one at `from`, up to 128, or why they are not known.
@@ -90,7 +90,7 @@ impl<'a> Object<'a> {
         if end > (self.bytes.len() as u64).saturating_mul(8) {
             return Err(OUTSIDE);
         }
-        match self.gone.iter().any(|gone| gone.start < end && from < gone.end) {
+        match self.optimized_out.iter().any(|bits| bits.start < end && from < bits.end) {
             true => Err(UNKNOWN),
             false => Ok(()),
         }
@@ -107,7 +107,7 @@ pub(super) fn number(bits: u128, size: u64, signed: bool) -> i128 {
     }
 }
 
-impl Reading<'_> {
+impl ReadContext<'_> {
     /// The bytes at an address; `None` where they cannot be read.
     pub(super) fn at(&self, address: u64, size: u64) -> Option<Vec<u8>> {
         let size = usize::try_from(size).ok().filter(|size| *size <= self.limits.memory)?;
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(object.bits(ByteOrder::Little, 9, 8), Err(OUTSIDE));
         assert_eq!(object.bits(ByteOrder::Little, u64::MAX, 8), Err(OUTSIDE));
         let gone = 8..16;
-        let object = Object { gone: std::slice::from_ref(&gone), ..object };
+        let object = Object { optimized_out: std::slice::from_ref(&gone), ..object };
         assert_eq!(object.bits(ByteOrder::Little, 0, 8), Ok(0xa6));
         assert_eq!(object.bits(ByteOrder::Little, 7, 2), Err(UNKNOWN));
         assert_eq!((number(0xff, 8, true), number(0xff, 8, false), number(5, 3, true)), (-1, 255, -3));

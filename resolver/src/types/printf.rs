@@ -4,9 +4,9 @@
 use simple_markers_record::printf::{Conversion, Count, Flags, Length};
 
 use super::float::Float;
-use super::object::{OUTSIDE, Object, Reading, number};
-use super::peel::{names_text, pointee, transparent};
+use super::object::{OUTSIDE, Object, ReadContext, number};
 use super::render::{choose, ends, is_byte};
+use super::wrappers::{names_text, pointee, transparent};
 use super::{Language, Rendered, SequenceKind, Shape, Type};
 use crate::text;
 
@@ -28,7 +28,7 @@ pub fn printf(
     stars: &[i64],
     of: &Type,
     object: Object<'_>,
-    reading: &Reading<'_>,
+    context: &ReadContext<'_>,
 ) -> Result<Rendered, String> {
     let mut stars = stars.iter().copied();
     let mut count = |count: Option<Count>| match count {
@@ -48,7 +48,7 @@ pub fn printf(
         Some(precision @ 0..) => Some(bounded(precision.unsigned_abs())?),
         _ => None,
     };
-    let mut writer = Writer { conversion, flags, width, precision, reading, cut: false };
+    let mut writer = Writer { conversion, flags, width, precision, context, cut: false };
     let bytes = writer.argument(of, object, 0, None, 0)?;
     Ok(Rendered { text: text::from_bytes(&bytes), cut: writer.cut })
 }
@@ -58,7 +58,7 @@ struct Writer<'a> {
     flags: Flags,
     width: usize,
     precision: Option<usize>,
-    reading: &'a Reading<'a>,
+    context: &'a ReadContext<'a>,
     cut: bool,
 }
 
@@ -88,7 +88,7 @@ impl Writer<'_> {
             return self.argument(&member.of, object, at, member.bit_size, nesting + 1);
         }
         if let (Shape::Pointer { to: Some(to) }, true, true) =
-            (&of.shape, of.name.starts_with('&'), self.reading.language == Language::Rust)
+            (&of.shape, of.name.starts_with('&'), self.context.language == Language::Rust)
         {
             let bytes = self.behind(of, object, at, to)?;
             return self.argument(to, Object::new(&bytes), 0, None, nesting + 1);
@@ -98,10 +98,10 @@ impl Writer<'_> {
         if size > 128 {
             return Err(refused());
         }
-        let bits = || object.bits(self.reading.byte_order, at, size).map_err(str::to_owned);
+        let bits = || object.bits(self.context.byte_order, at, size).map_err(str::to_owned);
         match (letter, &of.shape) {
             ('e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A', Shape::Float) => {
-                let float = Float::from_bits(bits()?, size / 8, self.reading.x87).ok_or_else(refused)?;
+                let float = Float::from_bits(bits()?, size / 8, self.context.x87).ok_or_else(refused)?;
                 let (prefix, body) = float.printf(letter, self.flags, self.precision);
                 let is_number = body.starts_with(|first: char| first.is_ascii_digit()) || prefix.ends_with(['x', 'X']);
                 Ok(self.padded(&prefix, body.as_bytes(), self.flags.zero && is_number))
@@ -234,7 +234,7 @@ impl Writer<'_> {
             return Err(refused());
         }
         let at_bits = |bit: u64, size: u64| -> Result<u64, String> {
-            let bits = object.bits(self.reading.byte_order, bit, size.checked_mul(8).ok_or_else(refused)?)?;
+            let bits = object.bits(self.context.byte_order, bit, size.checked_mul(8).ok_or_else(refused)?)?;
             u64::try_from(bits).map_err(|_| refused())
         };
         // As Rust's `{:p}`: of an `Rc` the address of what it counts.
@@ -262,7 +262,7 @@ impl Writer<'_> {
                 self.address(&member.of, object, at, nesting + 1)
             }
             Shape::Variants(variants) => {
-                let (variant, _) = choose(variants, object, at, self.reading)?;
+                let (variant, _) = choose(variants, object, at, self.context)?;
                 let variant = variant.ok_or("<invalid>")?;
                 let Some(inner) = variant.members.first() else { return Err(refused()) };
                 let Shape::Struct { members } = &inner.of.shape else { return Err(refused()) };
@@ -282,31 +282,31 @@ impl Writer<'_> {
     /// The bytes behind a pointer.
     fn behind(&self, of: &Type, object: Object<'_>, at: u64, to: &Type) -> Result<Vec<u8>, String> {
         let address = self.address(of, object, at, 0)?;
-        let bytes = to.size.and_then(|size| self.reading.at(address, size));
+        let bytes = to.size.and_then(|size| self.context.at(address, size));
         bytes.ok_or_else(|| format!("the memory at {address:#x} cannot be read"))
     }
 
     /// The bytes of a text, as many as the precision and the limits let through.
     fn string(&mut self, of: &Type, object: Object<'_>, at: u64, nesting: u32) -> Result<Vec<u8>, String> {
         let refused = || format!("`%s` does not take `{}`", of.name);
-        if nesting > NESTING || names_text(of, self.reading.language, 0) == Some(false) {
+        if nesting > NESTING || names_text(of, self.context.language, 0) == Some(false) {
             return Err(refused());
         }
-        let limit = self.reading.limits.text.min(self.reading.limits.memory);
+        let limit = self.context.limits.text.min(self.context.limits.memory);
         let most = self.precision.unwrap_or(usize::MAX).min(limit);
         let unreadable = |address: u64| format!("the memory at {address:#x} cannot be read");
         match &of.shape {
             Shape::Sequence(sequence) => {
-                let (address, length) = ends(sequence, object, at, self.reading)?;
+                let (address, length) = ends(sequence, object, at, self.context)?;
                 let length = length.saturating_sub(u64::from(sequence.kind == SequenceKind::CText));
                 let wanted = self.precision.map_or(length, |precision| length.min(precision as u64));
                 let read = wanted.min(limit as u64);
                 self.cut |= read < wanted;
-                self.reading.at(address, read).ok_or_else(|| unreadable(address))
+                self.context.at(address, read).ok_or_else(|| unreadable(address))
             }
             Shape::Array { element, count: Some(count), .. } if is_byte(element) => {
                 let bytes = object.bytes(at, *count)?;
-                let end = match self.reading.language {
+                let end = match self.context.language {
                     Language::C => bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()),
                     Language::Rust => bytes.len(),
                 };
@@ -314,19 +314,19 @@ impl Writer<'_> {
                 Ok(bytes.iter().take(end.min(most)).copied().collect())
             }
             Shape::Pointer { to: Some(to) }
-                if is_byte(to) && (self.reading.language == Language::C || of.name.starts_with('*')) =>
+                if is_byte(to) && (self.context.language == Language::C || of.name.starts_with('*')) =>
             {
                 let address = self.address(of, object, at, 0)?;
                 if address == 0 {
                     // glibc writes none of it where it would not fit.
                     return Ok(if self.precision.unwrap_or(6) >= 6 { b"(null)".to_vec() } else { Vec::new() });
                 }
-                let (bytes, ended) = self.reading.string_at(address, most).ok_or_else(|| unreadable(address))?;
+                let (bytes, ended) = self.context.string_at(address, most).ok_or_else(|| unreadable(address))?;
                 self.cut |= !ended && self.precision.is_none_or(|precision| precision > most);
                 Ok(bytes)
             }
             Shape::Variants(variants) => {
-                let (variant, _) = choose(variants, object, at, self.reading)?;
+                let (variant, _) = choose(variants, object, at, self.context)?;
                 let inner = variant.and_then(|variant| variant.members.first()).ok_or_else(refused)?;
                 let Shape::Struct { members } = &inner.of.shape else { return Err(refused()) };
                 let [value] = &**members else { return Err(refused()) };
@@ -334,7 +334,7 @@ impl Writer<'_> {
                 self.string(&value.of, object, bit.ok_or(OUTSIDE)?, nesting + 1)
             }
             _ => match pointee(of).and_then(|pointee| pointee.to) {
-                Some(to) if self.reading.language == Language::Rust => {
+                Some(to) if self.context.language == Language::Rust => {
                     let bytes = self.behind(of, object, at, to)?;
                     self.string(to, Object::new(&bytes), 0, nesting + 1)
                 }
@@ -373,8 +373,8 @@ mod tests {
                 .all(|(index, byte)| text.get(from.wrapping_add(index)).map(|known| *byte = *known).is_some())
         };
         let limits = Limits::default();
-        let reading = Reading { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
-        printf(&conversion, stars, of, Object::new(bytes), &reading).map(|written| written.text)
+        let context = ReadContext { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
+        printf(&conversion, stars, of, Object::new(bytes), &context).map(|written| written.text)
     }
 
     fn integer(name: &str, size: u64, signed: bool) -> Type {

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::float::Float;
-use super::object::{OUTSIDE, Object, Reading, number};
-use super::peel::{self, pointee, short_name, transparent};
-use super::{Language, Member, Sequence, SequenceKind, Shape, Type, Variants, style};
+use super::object::{OUTSIDE, Object, ReadContext, number};
+use super::wrappers::{self, pointee, short_name, transparent};
+use super::{Language, Member, Sequence, SequenceKind, Shape, Type, Variants, quote};
 
 /// How much is read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,8 @@ const NESTING: u32 = 64;
 
 /// The value of an object, in full.
 #[must_use]
-pub fn render(of: &Type, object: Object<'_>, reading: &Reading<'_>) -> Rendered {
-    let mut renderer = Renderer { reading, out: Rendered::default(), depth: 0, nesting: 0 };
+pub fn render(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> Rendered {
+    let mut renderer = Renderer { context, out: Rendered::default(), depth: 0, nesting: 0 };
     renderer.value(of, object, At { bit: 0, bits: None });
     renderer.out
 }
@@ -61,7 +61,7 @@ struct At {
 }
 
 struct Renderer<'a> {
-    reading: &'a Reading<'a>,
+    context: &'a ReadContext<'a>,
     out: Rendered,
     /// Pointers followed.
     depth: u32,
@@ -74,11 +74,11 @@ impl Renderer<'_> {
     }
 
     fn is_rust(&self) -> bool {
-        self.reading.language == Language::Rust
+        self.context.language == Language::Rust
     }
 
     fn value(&mut self, of: &Type, object: Object<'_>, at: At) {
-        if self.out.text.len() >= self.reading.limits.output || self.nesting >= NESTING {
+        if self.out.text.len() >= self.context.limits.output || self.nesting >= NESTING {
             self.out.cut = true;
             return self.push("..");
         }
@@ -98,7 +98,7 @@ impl Renderer<'_> {
         if size > 128 {
             return Err("<too large>");
         }
-        Ok((object.bits(self.reading.byte_order, at.bit, size)?, size))
+        Ok((object.bits(self.context.byte_order, at.bit, size)?, size))
     }
 
     fn try_value(&mut self, of: &Type, object: Object<'_>, at: At) -> Result<(), &'static str> {
@@ -122,7 +122,7 @@ impl Renderer<'_> {
             }
             Shape::Float => {
                 let (bits, size) = self.bits(of, object, at)?;
-                let float = Float::from_bits(bits, size / 8, self.reading.x87).ok_or("<a float of another format>")?;
+                let float = Float::from_bits(bits, size / 8, self.context.x87).ok_or("<a float of another format>")?;
                 match float.shortest(bits, size / 8) {
                     Some(text) => self.push(&text),
                     None => _ = write!(self.out.text, "<invalid float {bits:#x}>"),
@@ -164,11 +164,11 @@ impl Renderer<'_> {
 
     fn character(&mut self, bits: u128, size: u64, signed: bool) {
         match (u32::try_from(bits), size) {
-            (Ok(byte @ 0..=0x7f), 8) => style::character(&mut self.out.text, char::from(byte as u8)),
+            (Ok(byte @ 0..=0x7f), 8) => quote::character(&mut self.out.text, char::from(byte as u8)),
             // Which character that is depends on what encoding the program means.
             (Ok(_), 8) => self.integer(bits, size, signed),
             (Ok(code), _) => match char::from_u32(code) {
-                Some(character) => style::character(&mut self.out.text, character),
+                Some(character) => quote::character(&mut self.out.text, character),
                 None if size == 16 => _ = write!(self.out.text, "'\\u{{{code:x}}}'"),
                 None => _ = write!(self.out.text, "<invalid char {code:#x}>"),
             },
@@ -212,7 +212,7 @@ impl Renderer<'_> {
                 if address == 0 {
                     return Ok(());
                 }
-                if let Some((text, ended)) = self.reading.string_at(address, self.reading.limits.text) {
+                if let Some((text, ended)) = self.context.string_at(address, self.context.limits.text) {
                     self.push(" ");
                     self.text(&text, !ended);
                 }
@@ -229,10 +229,10 @@ impl Renderer<'_> {
 
     /// What stands at an address, behind `prefix`; `false` where that cannot be read, or enough pointers were followed.
     fn follow(&mut self, address: u64, to: &Type, prefix: &str) -> bool {
-        if self.depth >= self.reading.limits.depth || matches!(to.shape, Shape::Opaque(_) | Shape::Function) {
+        if self.depth >= self.context.limits.depth || matches!(to.shape, Shape::Opaque(_) | Shape::Function) {
             return false;
         }
-        let Some(bytes) = to.size.and_then(|size| self.reading.at(address, size)) else { return false };
+        let Some(bytes) = to.size.and_then(|size| self.context.at(address, size)) else { return false };
         self.push(prefix);
         self.depth += 1;
         self.value(to, Object::new(&bytes), At { bit: 0, bits: None });
@@ -241,7 +241,7 @@ impl Renderer<'_> {
     }
 
     fn text(&mut self, bytes: &[u8], cut: bool) {
-        style::quoted(&mut self.out.text, bytes, '"');
+        quote::quoted(&mut self.out.text, bytes, '"');
         if cut {
             self.push("..");
             self.out.cut = true;
@@ -256,7 +256,7 @@ impl Renderer<'_> {
             }
             if let Some(pointee) = pointee(of) {
                 let bit = at.bit.checked_add(pointee.bit_offset).ok_or(OUTSIDE)?;
-                let address = object.bits(self.reading.byte_order, bit, pointee.size.min(8).saturating_mul(8))?;
+                let address = object.bits(self.context.byte_order, bit, pointee.size.min(8).saturating_mul(8))?;
                 let address = u64::try_from(address).map_err(|_| "<too large>")?;
                 let shown = match pointee.to {
                     Some(to) => self.follow(address.wrapping_add(pointee.offset), to, ""),
@@ -293,7 +293,7 @@ impl Renderer<'_> {
             if index > 0 {
                 self.push(", ");
             }
-            if self.out.text.len() >= self.reading.limits.output {
+            if self.out.text.len() >= self.context.limits.output {
                 self.out.cut = true;
                 self.push("..");
                 break;
@@ -314,7 +314,7 @@ impl Renderer<'_> {
     }
 
     fn variants(&mut self, of: &Type, variants: &Variants, object: Object<'_>, at: At) -> Result<(), &'static str> {
-        let (chosen, value) = choose(variants, object, at.bit, self.reading)?;
+        let (chosen, value) = choose(variants, object, at.bit, self.context)?;
         let Some(chosen) = chosen else {
             let _ = write!(self.out.text, "<invalid {}: discriminant {value}>", short_name(&of.name));
             return Ok(());
@@ -347,7 +347,7 @@ impl Renderer<'_> {
         if is_text && !self.is_rust() {
             let bytes = object.bytes(at.bit, count)?;
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-            let shown = end.min(self.reading.limits.text);
+            let shown = end.min(self.context.limits.text);
             self.text(bytes.get(..shown).unwrap_or_default(), shown < end);
             return Ok(());
         }
@@ -359,12 +359,12 @@ impl Renderer<'_> {
     fn elements(&mut self, element: &Type, count: u64, stride: u64, object: Object<'_>, start: u64) {
         let rust = self.is_rust();
         self.push(if rust { "[" } else { "{" });
-        let shown = count.min(self.reading.limits.elements as u64);
+        let shown = count.min(self.context.limits.elements as u64);
         for index in 0..shown {
             if index > 0 {
                 self.push(", ");
             }
-            if self.out.text.len() >= self.reading.limits.output {
+            if self.out.text.len() >= self.context.limits.output {
                 break;
             }
             let bit = index
@@ -376,7 +376,7 @@ impl Renderer<'_> {
                 None => self.push(OUTSIDE),
             }
         }
-        if shown < count || self.out.text.len() >= self.reading.limits.output {
+        if shown < count || self.out.text.len() >= self.context.limits.output {
             self.out.cut = true;
             self.push(if shown == 0 { ".." } else { ", .." });
         }
@@ -384,12 +384,12 @@ impl Renderer<'_> {
     }
 
     fn sequence(&mut self, sequence: &Sequence, object: Object<'_>, at: At) -> Result<(), &'static str> {
-        let (address, length) = ends(sequence, object, at.bit, self.reading)?;
+        let (address, length) = ends(sequence, object, at.bit, self.context)?;
         let unreadable = |out: &mut String| _ = write!(out, "<unreadable: {length} at {address:#x}>");
         if sequence.kind != SequenceKind::Elements {
             let length = length.saturating_sub(u64::from(sequence.kind == SequenceKind::CText));
-            let shown = length.min(self.reading.limits.text as u64);
-            match self.reading.at(address, shown) {
+            let shown = length.min(self.context.limits.text as u64);
+            match self.context.at(address, shown) {
                 Some(bytes) => self.text(&bytes, shown < length),
                 None => unreadable(&mut self.out.text),
             }
@@ -400,8 +400,8 @@ impl Renderer<'_> {
             let _ = write!(self.out.text, "<{length} at {address:#x}>");
             return Ok(());
         };
-        let shown = length.min(self.reading.limits.elements as u64);
-        match stride.checked_mul(shown).and_then(|size| self.reading.at(address, size)) {
+        let shown = length.min(self.context.limits.elements as u64);
+        match stride.checked_mul(shown).and_then(|size| self.context.at(address, size)) {
             Some(bytes) => self.elements(element, length, stride, Object::new(&bytes), 0),
             None => unreadable(&mut self.out.text),
         }
@@ -420,7 +420,7 @@ pub(super) fn choose<'t>(
     variants: &'t Variants,
     object: Object<'_>,
     start: u64,
-    reading: &Reading<'_>,
+    context: &ReadContext<'_>,
 ) -> Result<(Option<&'t super::Variant>, i128), &'static str> {
     let Some(discriminant) = &variants.discriminant else {
         return Ok((variants.variants.first(), 0));
@@ -432,7 +432,7 @@ pub(super) fn choose<'t>(
     };
     let size = discriminant.bit_size.or(discriminant.of.size.and_then(|size| size.checked_mul(8))).ok_or(OUTSIDE)?;
     let bit = start.checked_add(discriminant.bit_offset).ok_or(OUTSIDE)?;
-    let value = number(object.bits(reading.byte_order, bit, size)?, size, signed);
+    let value = number(object.bits(context.byte_order, bit, size)?, size, signed);
     let names = |values: &Vec<(i128, i128)>| values.iter().any(|(low, high)| (*low..=*high).contains(&value));
     let named = variants.variants.iter().find(|variant| variant.values.as_ref().is_some_and(names));
     Ok((named.or_else(|| variants.variants.iter().find(|variant| variant.values.is_none())), value))
@@ -443,12 +443,12 @@ pub(super) fn ends(
     sequence: &Sequence,
     object: Object<'_>,
     start: u64,
-    reading: &Reading<'_>,
+    context: &ReadContext<'_>,
 ) -> Result<(u64, u64), &'static str> {
     let number = |member: &Member| {
         let size = member.of.size.filter(|size| *size <= 8).ok_or("<too large>")?;
         let bit = start.checked_add(member.bit_offset).ok_or(OUTSIDE)?;
-        let bits = object.bits(reading.byte_order, bit, size.saturating_mul(8))?;
+        let bits = object.bits(context.byte_order, bit, size.saturating_mul(8))?;
         u64::try_from(bits).map_err(|_| "<too large>")
     };
     let (address, length) = (number(&sequence.data)?, number(&sequence.length)?);
@@ -461,7 +461,7 @@ fn tuple_index(name: &str) -> Option<u32> {
 }
 
 /// Whether something is a byte of text.
-pub(super) use peel::is_byte;
+pub(super) use wrappers::is_byte;
 
 #[cfg(test)]
 mod tests {
@@ -492,8 +492,8 @@ mod tests {
             }
             true
         };
-        let reading = Reading { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
-        let Rendered { text, cut } = render(of, Object::new(bytes), &reading);
+        let context = ReadContext { byte_order: ByteOrder::Little, language, x87: true, memory: &memory, limits };
+        let Rendered { text, cut } = render(of, Object::new(bytes), &context);
         (text, cut)
     }
 
@@ -529,15 +529,15 @@ mod tests {
         let opaque = of(Shape::Opaque("declared only".into()), 2);
         assert_eq!(c(&opaque, &[1, 0xab]), "<declared only> bytes 01 ab");
         let gone = 0..4;
-        let object = Object { bytes: &[1], gone: std::slice::from_ref(&gone) };
-        let reading = Reading {
+        let object = Object { bytes: &[1], optimized_out: std::slice::from_ref(&gone) };
+        let context = ReadContext {
             byte_order: ByteOrder::Little,
             language: Language::C,
             x87: true,
             memory: &|_, _| false,
             limits: Limits::default(),
         };
-        assert_eq!(render(&of(Shape::Boolean, 1), object, &reading).text, "<optimised out>");
+        assert_eq!(render(&of(Shape::Boolean, 1), object, &context).text, "<optimised out>");
     }
 
     #[test]

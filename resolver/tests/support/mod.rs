@@ -10,7 +10,7 @@ use object::{
     SymbolScope,
 };
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
-use simple_markers_resolver::image::Kind;
+use simple_markers_resolver::image::ImageKind;
 use simple_markers_resolver::location::{Expr, Location, Source};
 use simple_markers_resolver::record::declaration::Declaration;
 use simple_markers_resolver::record::site::{self, Site};
@@ -488,9 +488,9 @@ pub(crate) fn everything() -> Resolution {
         diagnostics: vec![diagnostic.clone()],
     };
     let object = vec![Marker { sites: vec![in_section], ..marker("queue:object", 60) }];
-    let object = ResolvedImage { build_id: None, debug: None, ..image("queue.o", Kind::Relocatable, object) };
+    let object = ResolvedImage { build_id: None, debug: None, ..image("queue.o", ImageKind::Relocatable, object) };
     let mut resolution =
-        Resolution { images: vec![image("build/queue", Kind::Pie, markers), object], failures: Vec::new() };
+        Resolution { images: vec![image("build/queue", ImageKind::Pie, markers), object], failures: Vec::new() };
     resolution.number();
     resolution
 }

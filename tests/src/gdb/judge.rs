@@ -85,7 +85,7 @@ pub fn known_bytes(argument: &Argument, machine: &dyn Machine) -> Option<Bytes> 
     let mut pieces = location.pieces.to_vec();
     for piece in &mut pieces {
         let bits = piece.bits.unwrap_or((size * 8).saturating_sub(bit));
-        if matches!(piece.source, Source::Gone | Source::Pointee { .. }) {
+        if matches!(piece.source, Source::OptimizedOut | Source::ImplicitPointer { .. }) {
             for gone in bit..(bit + bits).min(size * 8) {
                 mask[(gone / 8) as usize] &= !(1 << (gone % 8));
             }

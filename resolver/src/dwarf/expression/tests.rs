@@ -32,7 +32,7 @@ const CALLED: u32 = 85;
 
 fn words(described: &Described) -> String {
     match described {
-        Described::At { location, .. } => location.words(&Fake { address_size: 8 }),
+        Described::At { location, .. } => location.text(&Fake { address_size: 8 }),
         Described::Entry { what } => format!("entry: {what}"),
         Described::Lost { .. } => "lost".to_owned(),
         Described::Never => "never".to_owned(),
@@ -409,7 +409,7 @@ fn arbitrary_bytes_are_taken_or_refused() {
                 let Ok(described) = info.variable(die(variable), &frame(function, 0x20)) else { continue };
                 let _ = info.variable_ranges(die(variable));
                 if let Described::At { location, .. } = &described {
-                    assert_ne!(location.words(&fake), "");
+                    assert_ne!(location.text(&fake), "");
                     let _ = location.evaluate(&fake, 24);
                     let _ = location.evaluate_part(&fake, 24, 3..20);
                     taken += 1;

@@ -64,9 +64,9 @@ impl Location {
     /// The location in words. Pieces say which bytes of the value they are, or which bits where they are not whole
     /// bytes.
     #[must_use]
-    pub fn words(&self, names: &dyn Names) -> String {
+    pub fn text(&self, names: &dyn Names) -> String {
         if let Some(source) = self.source() {
-            return source.words(names);
+            return source.text(names);
         }
         let mut start = 0u64;
         let mut words = Vec::new();
@@ -77,7 +77,7 @@ impl Location {
             let unit = if bytes { 8 } else { 1 };
             let end_text = end.map(|end| (end / unit).to_string()).unwrap_or_default();
             let mut text = format!("[{}{}..{end_text}) ", if bytes { "" } else { "bits " }, start / unit);
-            text.push_str(&piece.source.words(names));
+            text.push_str(&piece.source.text(names));
             match piece.offset {
                 0 => {}
                 offset => {
@@ -92,21 +92,21 @@ impl Location {
 }
 
 impl Source {
-    fn words(&self, names: &dyn Names) -> String {
+    fn text(&self, names: &dyn Names) -> String {
         match self {
             Self::Register(register) => register.name(names.processor()).into_owned(),
             Self::Memory(address) => operand(address, names),
             Self::Value(expr) => match expr.node() {
-                Node::Constant(_) | Node::Address(_) => format!("= {}", expr.words(names)),
-                _ => expr.words(names),
+                Node::Constant(_) | Node::Address(_) => format!("= {}", expr.text(names)),
+                _ => expr.text(names),
             },
             Self::Bytes(bytes) => format!("= {}", known(bytes, names.is_big_endian())),
-            Self::Pointee { variable, offset } => {
+            Self::ImplicitPointer { variable, offset } => {
                 let name = names.variable(*variable);
                 let name = name.unwrap_or_else(|| format!("the variable at .debug_info+{:#x}", variable.0));
                 format!("&{name}{}, a pointer that is nowhere", signed(*offset))
             }
-            Self::Gone => "gone".to_owned(),
+            Self::OptimizedOut => "gone".to_owned(),
         }
     }
 }
@@ -121,7 +121,7 @@ fn operand(address: &Expr, names: &dyn Names) -> String {
             let offset = if size == 0 { String::new() } else { format!("{sign}{size:#x}") };
             format!("{offset}({})", register.name(names.processor()))
         }
-        _ => format!("*({})", address.words(names)),
+        _ => format!("*({})", address.text(names)),
     }
 }
 
@@ -200,7 +200,7 @@ fn type_name(of: ValueType, names: &dyn Names) -> String {
 impl Expr {
     /// The computation in words.
     #[must_use]
-    pub fn words(&self, names: &dyn Names) -> String {
+    pub fn text(&self, names: &dyn Names) -> String {
         let mut text = String::new();
         self.write(names, &mut text);
         text
