@@ -1,14 +1,16 @@
 //! Files that are compressed as a whole: kernel modules and images (`.gz`, `.xz`, `.zst`).
 //!
-//! Which compression it is the first bytes say, not the name. What comes out is bounded, whatever the file says of itself.
+//! The first bytes tell the compression, not the name. The size of the result is bounded, whatever
+//! size the file declares.
 
 use std::io::{self, BufReader, Read};
 
 use lzma_rust2::XzReader;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
-/// The most that comes out: so many times the file, with a little for small ones, and no more than that. Deflate makes at most 1032
-/// bytes of one; the others could make more of zeros, but not of a program.
+/// Bounds of the unpacked size: the ratio to the file's size, an allowance for small files, and an
+/// absolute maximum. Deflate expands at most 1032 times. The other formats can expand zeros further,
+/// but not a program.
 const RATIO: u64 = 1032;
 const SMALL: u64 = 1 << 20;
 const LARGEST: u64 = 4 << 30;
@@ -22,7 +24,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// By the first bytes of a file; `None` where it is not compressed.
+    /// The compression that the first bytes of a file show; `None` if it is not compressed.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
@@ -33,7 +35,7 @@ impl Compression {
     }
 }
 
-/// The bytes that a file stands for; `None` where they do not start as `is_wanted` has it.
+/// The unpacked bytes of a file; `None` if `is_wanted` rejects their first bytes.
 pub(crate) fn unpack(
     compression: Compression,
     packed: &[u8],
@@ -56,13 +58,13 @@ fn read(mut from: impl Read, packed: &[u8], is_wanted: impl FnOnce(&[u8]) -> boo
     from.take(most).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(io::Error::other(format!(
-            "unpacks to more than {most:#x} bytes, which is 1032 times its size and 1 MiB, or 4 GiB: refused"
+            "refused: it unpacks to more than {most:#x} bytes (the limit is 1032 times its size plus 1 MiB, at most 4 GiB)"
         )));
     }
     Ok(Some(bytes))
 }
 
-/// The most memory for a dictionary: four times what `xz -9` asks for.
+/// The limit for the memory of a dictionary: four times what `xz -9` needs.
 const XZ_MEMORY_KIB: u32 = 256 << 10;
 
 fn xz(packed: &[u8]) -> XzReader<&[u8]> {
@@ -88,7 +90,7 @@ impl Read for Frames<'_> {
             }
             match self.rest {
                 [] => return Ok(0),
-                // A frame to be skipped: its size, and that many bytes.
+                // A skippable frame: its size, then that many bytes.
                 [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, rest @ ..] => {
                     let size = usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX);
                     self.rest = rest.get(size..).ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn frames_of_zstd_follow_each_other() {
-        // Two frames of one raw block each, RFC 8878 by hand, and one to be skipped between them.
+        // Two frames of one raw block each, written by hand from RFC 8878, and a skippable frame between.
         let frame = |byte| [0x28, 0xb5, 0x2f, 0xfd, 0x20, 3, 0x19, 0, 0, byte, byte, byte];
         let mut packed = frame(b'a').to_vec();
         packed.extend([0x52, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9]);

@@ -1,7 +1,9 @@
-//! Where files with debug information are looked for: as gdb does it ("Separate Debug Files" in its manual), and what gcc, clang, dwz and
-//! rustc write. Whether one belongs to the image is the library's to check.
+//! Where separate debug files are searched: the folders of gdb's manual ("Separate Debug Files"), and
+//! the names that gcc, clang, dwz and rustc write. The library checks whether a file belongs to the
+//! image.
 //!
-//! A hostile image names what it likes. Only regular files are opened, and of those nothing is shown but what is debug information.
+//! A hostile image can name any path. Only regular files are opened, and nothing of them is shown
+//! except debug information.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,7 +16,7 @@ use crate::files;
 /// Where distributions put debug information.
 pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
 
-/// The files beside an image.
+/// The folders in which the separate debug files of an image are searched.
 #[derive(Debug)]
 pub(crate) struct DebugFolders<'a> {
     image: &'a Path,
@@ -22,7 +24,7 @@ pub(crate) struct DebugFolders<'a> {
     folders: &'a [PathBuf],
 }
 
-/// Files that may be the one, each with the word for how it was found.
+/// Paths to try, each with how it was found.
 type Candidates = Vec<(&'static str, PathBuf)>;
 
 impl<'a> DebugFolders<'a> {
@@ -30,9 +32,9 @@ impl<'a> DebugFolders<'a> {
         Self { image, folders }
     }
 
-    /// `xx/yyyy.debug` in the folders of build ids.
+    /// `.build-id/xx/yyyy.debug` in each folder of debug information.
     fn by_build_id(&self, build_id: &str, source: &'static str) -> Candidates {
-        // Two digits are a folder, the rest is a file; one byte alone names none.
+        // The first byte names a folder and the rest a file, so a build id of one byte names no file.
         let Some((start, rest)) = build_id.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) else {
             return Vec::new();
         };
@@ -40,11 +42,12 @@ impl<'a> DebugFolders<'a> {
         self.folders.iter().map(|folder| (source, folder.join(".build-id").join(&file))).collect()
     }
 
-    /// In the image's folder, its `.debug`, and the folder of the same path below those of debug information.
+    /// In the image's folder, in `.debug` there, and below each folder of debug information in the
+    /// folder with the image's path.
     fn by_link(&self, name: &[u8]) -> Candidates {
         let name = path(name);
         let near = folder(self.image);
-        // Of an image that is a symbolic link, the folder of what it stands for too.
+        // If the image is a symbolic link, also search beside the file that it points to.
         let whole = self.image.canonicalize().ok();
         let real = whole.as_deref().map_or(near, folder);
         let mut candidates = vec![near.join(name), near.join(".debug").join(name)];
@@ -59,7 +62,7 @@ impl<'a> DebugFolders<'a> {
             Wanted::Debug { build_id, link } => {
                 let mut candidates = build_id.map(|id| self.by_build_id(id, "build-id")).unwrap_or_default();
                 candidates.extend(link.map(|name| self.by_link(name)).unwrap_or_default());
-                // What has no debug information of its own is not its own companion.
+                // The image itself is not its separate debug file.
                 let image = self.image.canonicalize().ok();
                 candidates.retain(|(_, path)| image.is_none() || path.canonicalize().ok() != image);
                 candidates
@@ -91,7 +94,7 @@ impl DebugFiles for DebugFolders<'_> {
     fn open(&self, wanted: &Wanted<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
         let mut seen: Vec<PathBuf> = Vec::new();
         for (source, path) in self.candidates(wanted).into_iter().chain(fetched(wanted)) {
-            // Most are not there. What cannot be read is as good as that.
+            // Most candidates do not exist. A file that cannot be read is treated the same.
             let Some(bytes) = files::map_regular(&path) else { continue };
             if seen.contains(&path) {
                 continue;
@@ -106,7 +109,7 @@ impl DebugFiles for DebugFolders<'_> {
     }
 }
 
-/// What the servers of debug information have; asked for when nothing that is at hand was taken.
+/// Files from debuginfod servers. They are asked after every local file was rejected.
 #[cfg(feature = "debuginfod")]
 fn fetched(wanted: &Wanted<'_>) -> impl Iterator<Item = (&'static str, PathBuf)> {
     let build_id = match *wanted {
@@ -127,7 +130,7 @@ fn path(name: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(name))
 }
 
-/// The folder of a file; the current one where its path names none.
+/// The folder of a file; `.` if the path has none.
 fn folder(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,7 +1,8 @@
-//! Debug information by build id from the servers that `DEBUGINFOD_URLS` names (debuginfod(8) of elfutils), kept where elfutils'
-//! client keeps it, so that gdb and this find what the other fetched. Only with the feature `debuginfod`.
+//! Fetches debug information by build id from the servers in `DEBUGINFOD_URLS` (debuginfod(8) of
+//! elfutils). It shares the cache of elfutils' client, so that gdb finds what smark fetched and the
+//! other way round. Only with the feature `debuginfod`.
 //!
-//! What a server sends is checked like any other file: by the build id in it.
+//! A fetched file is checked like any other separate debug file: by its build id.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -9,21 +10,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, process};
 
-/// The most that is fetched: a kernel's is below two.
+/// The largest file that is fetched, in bytes. A kernel's debug information is below 2 GiB.
 const LARGEST: u64 = 8 << 30;
-/// How long a server that does not have a file is not asked for it again; what elfutils takes.
+/// How long a missing file is not requested again (elfutils' default).
 const MISS: Duration = Duration::from_secs(600);
-/// How long a server may take, in seconds (`DEBUGINFOD_TIMEOUT`); what elfutils takes.
+/// The timeout of a request in seconds (elfutils' default of `DEBUGINFOD_TIMEOUT`).
 const TIMEOUT: u64 = 90;
 
-/// The file with the debug information of a build id; `None` where no server is named, or none has it.
+/// The file with the debug information of a build id; `None` if no server is set or none has it.
 pub(crate) fn fetch(build_id: &str) -> Option<PathBuf> {
     let urls = env::var("DEBUGINFOD_URLS").ok()?;
     let timeout = env::var("DEBUGINFOD_TIMEOUT").ok().and_then(|timeout| timeout.parse().ok()).unwrap_or(TIMEOUT);
     fetch_from(&urls, &cache()?, build_id, Duration::from_secs(timeout))
 }
 
-/// The folder of elfutils' client.
+/// The cache folder of elfutils' client.
 fn cache() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || Some(set("HOME")?.join(".cache"));
@@ -36,7 +37,7 @@ fn fetch_from(urls: &str, cache: &Path, build_id: &str, timeout: Duration) -> Op
     let folder = cache.join(build_id);
     let file = folder.join("debuginfo");
     if let Ok(metadata) = fs::metadata(&file) {
-        // An empty file stands for one that no server has.
+        // An empty file records that no server has this build id.
         let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
         match (metadata.len(), age) {
             (0, Some(age)) if age > MISS => {}
@@ -54,11 +55,11 @@ fn fetch_from(urls: &str, cache: &Path, build_id: &str, timeout: Duration) -> Op
             write(&part, response.into_body().into_reader().take(LARGEST)).and_then(|()| fs::rename(&part, &file));
         match written {
             Ok(()) => return Some(file),
-            // A connection that broke, or a disk that is full.
+            // The connection broke, or the disk is full.
             Err(_) => drop(fs::remove_file(&part)),
         }
     }
-    // Nothing is lost where that cannot be written.
+    // Failing to record this only costs another request later.
     let _ = File::create(&file);
     None
 }

@@ -1,4 +1,4 @@
-//! `smark explain`: what a code means, with an example and the mend.
+//! `smark explain`: what a code means, with an example and the fix.
 
 use std::io::{self, BufWriter, Write as _};
 
@@ -7,13 +7,13 @@ use simple_markers_resolver::verdicts::{self, Explanation};
 
 use crate::{Console, Status};
 
-/// Explain a code: what it means, a case of it, what to do about it
+/// Explain a code: what it means, an example, and how to fix it
 ///
-/// Codes stand in the JSON of `smark list` and in the findings of `smark check`. Without a CODE all of them are listed.
+/// Codes appear in the JSON of `smark list` and in the findings of `smark check`. Without CODE, lists all codes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
-    /// A code, such as SM033, or the verdict's word, such as `lost`
+    /// A code such as SM033, or the word for it, such as `lost`
     code: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! `smark export`: markers for the tools that people use. Opens the output; what is in it is made by the library.
+//! `smark export`: writes markers as probes of other tools. The library makes the text; this file
+//! writes it safely.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -14,43 +15,44 @@ use crate::files::{self, Input};
 use crate::inputs::Inputs;
 use crate::{Console, Status};
 
-/// Write probes at markers for uprobe_events, perf, bpftrace, SystemTap, gdb, or as SDT notes in a copy of the program
+/// Write probes for uprobe_events, perf, bpftrace, SystemTap or gdb, or a copy of the program with SDT notes
 ///
-/// A FILE is an executable or a shared object, a PATTERN a glob for marker names (what contains a `/` or names an existing file is a FILE).
-/// Every site of the markers becomes a probe with the arguments that can be read there. What a tool cannot express is left out, and a
-/// comment says why.
+/// FILE is an executable or a shared object. PATTERN is a glob for marker names. An operand is a FILE if it contains a `/` or names an
+/// existing file.
 ///
-/// A site where a probe may fire although the marker is not passed (`smark show` says which) is left out unless it is asked for.
+/// Each site of a marker becomes a probe with the arguments that can be read there. Anything that the tool cannot express is left out,
+/// and a comment says why. A site where a probe may fire without the marker is left out too, unless --include names its kind.
+/// `smark show` lists such sites.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{STATUS}"))]
 pub(crate) struct Export {
-    /// For whom
+    /// The tool to write for
     #[arg(long, value_name = "CONSUMER")]
     to: To,
     #[command(flatten)]
     inputs: Inputs,
-    /// Write to this file; `sdt` needs one, the others print
+    /// Write to this file instead of stdout; required for `sdt`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Overwrite the output; never an input
+    /// Overwrite FILE if it exists; an input is never overwritten
     #[arg(long)]
     force: bool,
-    /// Also export sites that are not exact, of these kinds; may be given several times or with commas between
+    /// Also export sites of these kinds, separated by commas; may be given several times
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
-    /// The same as --include with every kind
+    /// Same as --include with every kind
     #[arg(long)]
     all: bool,
-    /// Where to put uprobes: at the cheapest address that stands for the site, or at the site itself
+    /// Where to put uprobes: at the cheapest equivalent address, or at the site itself
     #[arg(long, value_name = "WHERE", default_value = "best")]
     at: At,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum To {
-    /// Lines for the kernel's uprobe_events
+    /// Lines for uprobe_events of tracefs
     Uprobe,
-    /// A shell script of perf probe commands
+    /// A shell script of `perf probe` commands
     Perf,
     /// A bpftrace program
     Bpftrace,
@@ -64,23 +66,23 @@ enum To {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Include {
-    /// Several ways lead there, and not all need pass the marker
+    /// Several paths lead to the address, and some may not pass the marker
     Shared,
-    /// Functions were folded there
+    /// The linker folded several functions at the address
     Folded,
-    /// There is nothing of the marker's function
+    /// The address is outside the marker's function
     Outside,
-    /// It is not known whether it is exact
+    /// It could not be proven whether the site is exact
     Unproven,
-    /// It is not known what a uprobe does there
+    /// What a uprobe does at the instruction is unknown
     UnknownProbe,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum At {
-    /// The cheapest address that stands for the site
+    /// The cheapest equivalent address
     Best,
-    /// The site
+    /// The site itself
     Site,
 }
 
@@ -94,21 +96,21 @@ EXAMPLES
   With bpftrace or SystemTap:
       smark export --to bpftrace -o queue.bt 'queue:*' ./server; bpftrace queue.bt
       smark export --to stap -o queue.stp 'queue:*' ./server; stap queue.stp
-  In a debugger, each marker printed in its own format when it is passed:
+  In a debugger, which prints each marker in its own format:
       smark export --to gdb -o server.gdb ./server; gdb -x server.gdb ./server
-  As SDT probes, which all of them know:
+  As SDT probes, which all these tools read:
       smark export --to sdt -o server.sdt ./server; bpftrace -l 'usdt:./server.sdt:*'";
 
 const STATUS: &str = "\
 EXIT STATUS
-  0  written; what was left out is said in comments, and how much of it on stderr
+  0  written; comments list what was left out, stderr says how much
   1  a pattern matches nothing
   2  a file could not be read or exported, or the output exists";
 
 impl Export {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         if self.to == To::Sdt && self.output.is_none() {
-            bail!("--to sdt writes a program: say where with -o FILE");
+            bail!("--to sdt writes a program: name it with -o FILE");
         }
         let selected = self.inputs.select(console, Detail::Places)?;
         let rows = selected.rows();
@@ -116,7 +118,7 @@ impl Export {
         let keep = selected.keeps(&chosen);
         let images: Vec<&ResolvedImage> =
             selected.resolution.images.iter().filter(|image| image.markers.iter().any(&keep)).collect();
-        // Before anything is made, and again when it is put in place.
+        // Checked before any work, and again right before the file is replaced.
         let inputs: Vec<PathBuf> = selected.resolution.images.iter().map(|image| PathBuf::from(&image.path)).collect();
         if let Some(output) = &self.output {
             check_output(output, &inputs, self.force)?;
@@ -125,12 +127,12 @@ impl Export {
         if self.to == To::Sdt {
             let [image] = images.as_slice() else {
                 selected.report(console, &rows, &chosen);
-                bail!("--to sdt copies one program, and {} with such markers are given", images.len());
+                bail!("--to sdt copies one program, but {} with selected markers were given", images.len());
             };
             self.copy(console, image, &keep, &inputs)?;
         } else {
             if self.to == To::Gdb && images.len() > 1 {
-                bail!("a gdb command file is for one program, and {} with such markers are given", images.len());
+                bail!("a gdb command file is for one program, but {} with selected markers were given", images.len());
             }
             let mut text = String::new();
             for image in images {
@@ -201,7 +203,7 @@ impl Export {
         for note in &exported.notes {
             console.note(&format!("{}: {note}", image.path));
         }
-        // Whether it can be run, not whose rights it gets when it is.
+        // Keeps the permission bits, not set-user-ID and the like.
         let mut permissions = fs::metadata(&image.path).with_context(|| image.path.clone())?.permissions();
         permissions.set_mode(permissions.mode() & 0o777);
         place(output, &exported.bytes, Some(permissions), inputs, self.force)?;
@@ -210,31 +212,29 @@ impl Export {
     }
 }
 
-/// How much was left out; nothing where all is there.
+/// Notes how many places were left out, if any.
 fn said(console: &Console, image: &ResolvedImage, probes: usize, left_out: usize) {
     if left_out > 0 {
-        console.note(&format!(
-            "{}: {probes} probes written, {left_out} places left out (the comments say why)",
-            image.path
-        ));
+        console
+            .note(&format!("{}: wrote {probes} probes and left out {left_out} places (comments say why)", image.path));
     }
 }
 
-/// The absolute path of an image, by which consumers find it, and its bytes.
+/// The absolute path of an image, which consumers need, and its bytes.
 fn open(image: &ResolvedImage) -> anyhow::Result<(String, files::Bytes)> {
-    let path =
-        fs::canonicalize(&image.path).with_context(|| "it is no file of its own: export what it is linked to")?;
+    let path = fs::canonicalize(&image.path)
+        .with_context(|| "it is not a file of its own: export the program that it is linked into")?;
     let Some(text) = path.to_str() else { bail!("its path is not UTF-8") };
     let text = text.to_owned();
     let input = Input { path, found: false };
     match files::open(&input).map_err(|error| anyhow::anyhow!(files::reason(&error)))? {
-        Some(files::Bytes::Unpacked(_)) => bail!("it is compressed, and no tool runs that: unpack it"),
+        Some(files::Bytes::Unpacked(_)) => bail!("it is compressed: unpack it first"),
         Some(bytes) => Ok((text, bytes)),
         None => bail!("it is not ELF"),
     }
 }
 
-/// Whether the output may be written.
+/// Fails if the output must not be written.
 fn check_output(output: &Path, inputs: &[PathBuf], force: bool) -> anyhow::Result<()> {
     let Ok(metadata) = fs::symlink_metadata(output) else { return Ok(()) };
     let same = |input: &PathBuf| match (fs::canonicalize(input), fs::canonicalize(output)) {
@@ -242,19 +242,19 @@ fn check_output(output: &Path, inputs: &[PathBuf], force: bool) -> anyhow::Resul
         _ => is_same_file(input, output),
     };
     if inputs.iter().any(same) {
-        bail!("{}: is an input, which is never overwritten", output.display());
+        bail!("{}: is an input, and inputs are never overwritten", output.display());
     }
-    // Putting a file in its place would take away a device (`/dev/null`, `/dev/stdout`) for everybody.
+    // A rename would replace a device such as `/dev/null` for everybody.
     if !fs::metadata(output).unwrap_or(metadata).is_file() {
         bail!("{}: is not a regular file", output.display());
     }
     if !force {
-        bail!("{}: exists; --force overwrites it", output.display());
+        bail!("{}: already exists (--force overwrites it)", output.display());
     }
     Ok(())
 }
 
-/// Whether two paths lead to one file, also where it has two names.
+/// Whether two paths name the same file, hard links included.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     match (fs::metadata(one), fs::metadata(other)) {
@@ -263,7 +263,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Writes a file beside the output and puts it in its place, so that nobody sees half of it.
+/// Writes a temporary file beside the output and moves it into place, so that nobody sees a half-written file.
 fn place(
     output: &Path,
     bytes: &[u8],
@@ -272,7 +272,7 @@ fn place(
     force: bool,
 ) -> anyhow::Result<()> {
     let shown = || output.display().to_string();
-    let Some(name) = output.file_name() else { bail!("{}: is no file", shown()) };
+    let Some(name) = output.file_name() else { bail!("{}: is not a file name", shown()) };
     let mut temporary = std::ffi::OsString::from(".");
     temporary.push(name);
     temporary.push(format!(".{}", std::process::id()));
@@ -288,7 +288,7 @@ fn place(
         if force {
             fs::rename(&temporary, output)?;
         } else {
-            // A link is refused where something is there by now; a rename would take its place.
+            // Unlike a rename, a link fails if the name was taken in the meantime.
             fs::hard_link(&temporary, output)?;
             fs::remove_file(&temporary)?;
         }

@@ -1,4 +1,4 @@
-//! Files and folders: which ones are meant, and their bytes.
+//! Files and folders: which files the operands name, and their bytes.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -13,25 +13,26 @@ use crate::compressed::{self, Compression};
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) path: PathBuf,
-    /// Whether it was found in a folder, not named: then nothing is said where there is nothing in it for us.
+    /// Whether it was found in a folder. Such a file is silently skipped if it has no markers.
     pub(crate) found: bool,
 }
 
-/// What cannot be opened, and why.
+/// A path that cannot be opened, and why.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
     pub(crate) path: PathBuf,
     pub(crate) why: String,
 }
 
-/// The files that `named` stands for, in its order; of folders (where `recursive`) those inside, sorted by path. Symbolic links
-/// inside a folder are not followed: what they point at is either there too, or was not asked for.
+/// The files to read, in the order of `named`. If `recursive`, a folder stands for the files below it,
+/// sorted by path. Symbolic links inside a folder are not followed: the target is either below the
+/// folder too, or the user did not ask for it.
 pub(crate) fn expand(named: &[PathBuf], recursive: bool) -> Vec<Result<Input, Unreadable>> {
     let mut files = Vec::new();
     for path in named {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() && recursive => walk(path.clone(), &mut files),
-            Ok(metadata) if metadata.is_dir() => files.push(unreadable(path, "is a folder, -r looks into it")),
+            Ok(metadata) if metadata.is_dir() => files.push(unreadable(path, "is a folder (-r searches it)")),
             Ok(metadata) if metadata.is_file() => files.push(Ok(Input { path: path.clone(), found: false })),
             Ok(_) => files.push(unreadable(path, "is not a regular file")),
             Err(error) => files.push(unreadable(path, &reason(&error))),
@@ -41,7 +42,8 @@ pub(crate) fn expand(named: &[PathBuf], recursive: bool) -> Vec<Result<Input, Un
 }
 
 fn walk(root: PathBuf, files: &mut Vec<Result<Input, Unreadable>>) {
-    // Depth first on a stack of our own, which no depth of folders overflows; last in is first out, so sorted backwards.
+    // Depth first, with an explicit stack because folders can be nested deeply. Sorted in reverse
+    // because the last entry is popped first.
     let mut stack = vec![(root, true)];
     while let Some((path, is_folder)) = stack.pop() {
         if !is_folder {
@@ -72,7 +74,7 @@ fn unreadable(path: &Path, why: &str) -> Result<Input, Unreadable> {
     Err(Unreadable { path: path.to_owned(), why: why.to_owned() })
 }
 
-/// An error as a sentence without the number that `io::Error` ends with.
+/// The text of an I/O error without the error number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
@@ -81,7 +83,8 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// The bytes of a file, unpacked where it is compressed; `None` where it was found in a folder and is neither ELF nor an archive.
+/// The bytes of a file, unpacked if it is compressed; `None` if it was found in a folder and is neither
+/// ELF nor an archive.
 pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
     let mut file = File::open(&input.path)?;
     let mut magic = Vec::with_capacity(8);
@@ -96,7 +99,7 @@ pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
         Some(compression) => {
             let unpacked = compressed::unpack(compression, &bytes, |magic| !input.found || is_ours(magic));
             match unpacked {
-                // A file in a folder that only starts as if it were compressed.
+                // A file that only looks compressed.
                 Err(_) if input.found => Ok(None),
                 unpacked => Ok(unpacked?.map(Bytes::Unpacked)),
             }
@@ -105,8 +108,8 @@ pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
     }
 }
 
-/// The bytes of a regular file, unpacked where it is compressed; `None` where there is none, or it cannot be read. Others are not
-/// opened: a named pipe waits for somebody who writes to it, and looking at some devices does something.
+/// The bytes of a regular file, unpacked if it is compressed; `None` if there is none or it cannot be
+/// read. Nothing else is opened: opening a named pipe blocks, and opening a device can have effects.
 pub(crate) fn map_regular(path: &Path) -> Option<Bytes> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;
@@ -125,13 +128,13 @@ fn map(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::Unpacked(Vec::new()));
     }
-    // SAFETY: the map is read-only and private. What it leans on is that nobody truncates the file while we read it; somebody who
-    // does ends this process with SIGBUS, as with every tool that maps its input (ld, gdb, perf).
+    // SAFETY: the map is read-only and private, and is only read. It relies on nobody truncating the
+    // file meanwhile: that would end this process with SIGBUS, as it does with ld, gdb and perf.
     let map = unsafe { Mmap::map(file)? };
     Ok(Bytes::Mapped(map))
 }
 
-/// A file: mapped, or unpacked. An empty one cannot be mapped.
+/// The bytes of a file. An empty file cannot be mapped, so it is an empty `Unpacked`.
 pub(crate) enum Bytes {
     Mapped(Mmap),
     Unpacked(Vec<u8>),

@@ -1,5 +1,5 @@
-//! What the commands that look at markers have in common: their operands, the files resolved, the markers chosen, and what is said
-//! of files and of patterns that match nothing.
+//! The operands that all commands on markers share: it resolves the files, selects the markers, and
+//! reports files that could not be read and patterns that match nothing.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,22 @@ use crate::debug_files::{self, DebugFolders};
 use crate::files::{self, Input, Unreadable};
 use crate::{Console, Status};
 
-/// The options and operands that choose files and markers.
+/// The options and operands that select files and markers.
 #[derive(Debug, Args)]
 pub(crate) struct Inputs {
-    /// Only in these modules (a file's name without folder and extension)
+    /// Select markers in these modules (file names without folder and extension)
     #[arg(short, long, value_name = "MODULE")]
     module: Vec<String>,
-    /// Only in these functions; `<eliminated>` and `<discarded>` are matched as they are shown
+    /// Select markers in these functions; `<eliminated>` and `<discarded>` match as shown
     #[arg(short, long, value_name = "FUNCTION")]
     function: Vec<String>,
-    /// Only these markers
+    /// Select markers with these names
     #[arg(short, long, value_name = "NAME")]
     name: Vec<String>,
-    /// Look into folders; in them, pass over what is not ELF and what has no markers
+    /// Search folders; files there that are not ELF or have no markers are skipped
     #[arg(short, long)]
     recursive: bool,
-    /// Where debug information is that files do not have themselves; may be given several times [default: /usr/lib/debug]
+    /// Search this folder for separate debug files; may be given several times [default: /usr/lib/debug]
     #[arg(long, value_name = "DIR")]
     debug_dir: Vec<PathBuf>,
     /// Globs for marker names, and files
@@ -36,37 +36,37 @@ pub(crate) struct Inputs {
     operands: Vec<PathBuf>,
 }
 
-/// Ends of the help of these commands.
+/// The last section of the help of these commands.
 pub(crate) const STATUS: &str = "\
 EXIT STATUS
-  0  done; a file without markers is no error
+  0  done; a file without markers is not an error
   1  a pattern matches nothing
-  2  a file could not be read, is not ELF, or has malformed records; what could be read is shown";
+  2  a file could not be read, is not ELF, or has malformed records; the rest is still shown";
 
-/// The files resolved, and which of their markers are meant.
+/// The resolved files, and the selection of markers.
 pub(crate) struct Selected {
     pub(crate) resolution: Resolution,
     selection: Selection,
-    /// The operands that are patterns.
+    /// The operands that were taken as patterns.
     patterns: Vec<String>,
 }
 
-/// What came of one file.
+/// The result of one file.
 enum Outcome {
     Resolved(Resolution),
     Failed(Failure),
-    /// An archive that was named, and has no markers.
+    /// A named archive without markers.
     Nothing(PathBuf),
 }
 
 impl Inputs {
-    /// Whether nothing but files is given.
+    /// Whether only files were given, without any pattern.
     pub(crate) fn is_without_patterns(&self) -> bool {
         let options = [&self.module, &self.function, &self.name];
         options.into_iter().all(Vec::is_empty) && self.operands.iter().all(|operand| is_file(operand))
     }
 
-    /// Resolves the files, each in as much detail as the report needs.
+    /// Resolves the files in as much detail as the report needs.
     pub(crate) fn select(&self, console: &Console, detail: Detail) -> anyhow::Result<Selected> {
         let (patterns, named) = self.operands.iter().partition::<Vec<_>, _>(|operand| !is_file(operand));
         let patterns: Vec<String> =
@@ -74,7 +74,7 @@ impl Inputs {
         let named: Vec<PathBuf> = named.into_iter().cloned().collect();
         if named.is_empty() {
             let taken = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ");
-            anyhow::bail!("no FILE to look at: no file is called {taken}, so it is taken for a PATTERN");
+            anyhow::bail!("no FILE given: {taken} is not an existing file, so it was taken as a PATTERN");
         }
         let selection = self.selection(&patterns)?;
         let inputs = files::expand(&named, self.recursive);
@@ -82,7 +82,7 @@ impl Inputs {
             true => vec![PathBuf::from(debug_files::DEBUG_DIR)],
             false => self.debug_dir.clone(),
         };
-        // Collected in the order of the inputs, whichever is finished first.
+        // `collect` keeps the order of the inputs.
         let outcomes: Vec<Outcome> = inputs.par_iter().filter_map(|input| look(input, detail, &folders)).collect();
         let mut resolution = Resolution::default();
         for outcome in outcomes {
@@ -113,33 +113,34 @@ impl Inputs {
 }
 
 impl Selected {
-    /// All rows, of which [`Selected::chosen`] chooses.
+    /// All rows of the resolution.
     pub(crate) fn rows(&self) -> Vec<Row<'_>> {
         self.resolution.rows()
     }
 
-    /// The rows that are meant.
+    /// The selected rows.
     pub(crate) fn chosen<'r>(&self, rows: &[Row<'r>]) -> Vec<Row<'r>> {
         rows.iter().filter(|row| self.selection.matches(row)).cloned().collect()
     }
 
-    /// Whether markers of a name are meant, of which nothing else is known; none are where modules or functions are asked for.
+    /// Whether a marker of which only the name is known is selected; `false` if modules or functions were
+    /// asked for.
     pub(crate) fn keeps_name(&self, name: &str) -> bool {
         self.selection.matches_name(name)
     }
 
-    /// Whether all markers are meant.
+    /// Whether every marker is selected.
     pub(crate) fn is_all(&self) -> bool {
         self.selection.is_empty()
     }
 
-    /// Whether a marker has a row among `chosen`; every marker is meant where there is no pattern.
+    /// Whether a marker has a row among `chosen`. Without patterns every marker is selected.
     pub(crate) fn keeps<'s>(&'s self, chosen: &[Row<'_>]) -> impl Fn(&Marker) -> bool + use<'s> {
         let ids: HashSet<u64> = chosen.iter().map(|row| row.marker.id).collect();
         move |marker| self.selection.is_empty() || ids.contains(&marker.id)
     }
 
-    /// Says what is wrong with the files and with the patterns, after what there was to print.
+    /// Reports what is wrong with the files and patterns. Called after the output was printed.
     pub(crate) fn report(&self, console: &Console, rows: &[Row<'_>], chosen: &[Row<'_>]) -> Status {
         let mut status = report_diagnostics(console, &self.resolution);
         let unmatched = self.selection.unmatched(rows);
@@ -156,12 +157,12 @@ impl Selected {
     }
 }
 
-/// Whether an operand is a FILE, not a PATTERN.
+/// Whether an operand is a FILE rather than a PATTERN.
 fn is_file(operand: &Path) -> bool {
     operand.as_os_str().as_encoded_bytes().contains(&b'/') || operand.symlink_metadata().is_ok()
 }
 
-/// Resolves one file; `None` where it was found in a folder and has nothing for us.
+/// Resolves one file; `None` if it was found in a folder and is to be skipped.
 fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) -> Option<Outcome> {
     let failed = |path: &Path, message| Some(Outcome::Failed(Failure { path: path.display().to_string(), message }));
     let input = match input {
@@ -183,7 +184,7 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) 
     Some(Outcome::Resolved(resolution))
 }
 
-/// Prints what is wrong with the files, and which have no markers.
+/// Reports diagnostics of the files, and files without markers.
 fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
     let mut status = Status::Done;
     for failure in &resolution.failures {
@@ -208,12 +209,12 @@ fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
     status
 }
 
-/// What to say of a pattern that matches nothing.
+/// The message for a pattern that matches nothing.
 fn no_match(unmatched: &Unmatched, operands: &[String]) -> String {
     let Unmatched { field, pattern, closest } = unmatched;
     let mut message = format!("no {} matches `{pattern}`", field.as_str());
     if *field == Field::Name && operands.contains(pattern) {
-        message.push_str(" (and no file is called so)");
+        message.push_str(" (and there is no file of that name)");
     }
     match closest.as_slice() {
         [] => {}

@@ -1,4 +1,4 @@
-//! `smark list`: the markers of programs, one line each.
+//! `smark list`: the markers of programs, a line for each.
 
 use std::io::{self, BufWriter, Write as _};
 
@@ -9,23 +9,23 @@ use simple_markers_resolver::resolve::Detail;
 use crate::inputs::{Inputs, STATUS};
 use crate::{Console, Status};
 
-/// List the markers in programs, one line for each marker and function that holds it
+/// List the markers in programs, a line for each marker and function
 ///
-/// A FILE is an executable, a shared or relocatable object, a kernel image or module, an archive (.a, .rlib), each plain or compressed
-/// (.gz, .xz, .zst), or with -r a folder. A PATTERN is a glob for marker names. Which of the two an operand is: what contains a `/` or names an existing file or folder is
-/// a FILE, everything else is a PATTERN.
+/// FILE is an executable, a shared or relocatable object, a kernel image or module, or an archive (.a, .rlib). It may be compressed
+/// (.gz, .xz, .zst). With -r it may be a folder. PATTERN is a glob for marker names. An operand is a FILE if it contains a `/` or names
+/// an existing file or folder; otherwise it is a PATTERN.
 ///
-/// Globs match a whole field: `*` any characters, `?` one, `[a-z]` one of a class. Patterns of one kind are or-ed, the kinds are
-/// and-ed.
+/// A glob matches the whole field: `*` matches any characters, `?` one character, `[a-z]` one of a set. A marker is listed if it matches
+/// one pattern of each kind that is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{STATUS}"))]
 pub(crate) struct List {
     #[command(flatten)]
     inputs: Inputs,
-    /// Add the variables and the sites of each marker
+    /// Show the variables and sites of each marker
     #[arg(short, long)]
     verbose: bool,
-    /// Print everything that was found out, as JSON (-v adds nothing to it)
+    /// Print the whole resolution as JSON (-v changes nothing)
     #[arg(long)]
     json: bool,
 }
@@ -43,7 +43,7 @@ EXAMPLES
 
 impl List {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
-        // Rows need the names of functions only, and those the symbols mostly know.
+        // Rows only need function names, and symbols usually have them.
         let detail = if self.verbose || self.json { Detail::Places } else { Detail::Names };
         let selected = self.inputs.select(console, detail)?;
         let rows = selected.rows();

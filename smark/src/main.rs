@@ -1,4 +1,5 @@
-//! The command line: what was asked for, and the exit status. The one place that opens files and prints errors.
+//! `smark`: finds simple markers in built programs. This crate is the command line over the library
+//! `simple_markers_resolver`: options, files, terminal, exit status. Errors are printed in this file only.
 
 mod check;
 mod compressed;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Finds simple markers in built programs: where each one ended up, and what can be read there.
+/// Finds simple markers in built programs: where each one is, and which variables can be read there.
 #[derive(Debug, Parser)]
 #[command(name = "smark", version, arg_required_else_help = true)]
 struct Smark {
@@ -29,15 +30,15 @@ struct Smark {
     global: Global,
 }
 
-/// Head of the options that all commands have.
+/// Heading of the options that all commands have.
 const EVERYWHERE: &str = "Options of all commands";
 
 #[derive(Clone, Debug, clap::Args)]
 struct Global {
-    /// Say nothing on stderr but errors
+    /// Print only errors to stderr
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
-    /// When to colour; `auto` is on a terminal, unless NO_COLOR is set
+    /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = EVERYWHERE)]
     color: Colour,
 }
@@ -60,14 +61,14 @@ enum Command {
     Man(manual::Man),
 }
 
-/// How a command ended, worst last.
+/// The result of a command, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
-    /// Everything was done.
+    /// Success.
     Done,
-    /// A pattern matches nothing, or a check does not hold.
+    /// A pattern matches nothing, or a check fails.
     NoMatch,
-    /// A file could not be read, or not all of it.
+    /// A file could not be read completely.
     Unreadable,
 }
 
@@ -104,18 +105,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// A reader that has seen enough (`smark list .. | head`) is no error.
+/// Whether the reader closed the pipe (`smark list .. | head`), which is not an error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let kind = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<io::Error>().map(io::Error::kind);
     error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
 }
 
-/// Standard output and standard error, and what they take.
+/// The properties of stdout and stderr.
 #[derive(Clone, Copy, Debug)]
 struct Console {
     quiet: bool,
     colour: bool,
-    /// Columns of the terminal; `None` where standard output is none.
+    /// The width of the terminal in columns; `None` if stdout is not a terminal.
     width: Option<usize>,
 }
 
@@ -132,12 +133,12 @@ impl Console {
         Self { quiet: global.quiet, colour, width: is_terminal.then(width).flatten() }
     }
 
-    /// Says what went wrong.
+    /// Prints an error.
     fn error(&self, what: &str) {
         self.say(what);
     }
 
-    /// Says what is worth knowing and not wrong.
+    /// Prints a note, unless `--quiet`.
     fn note(&self, what: &str) {
         if !self.quiet {
             self.say(what);
@@ -145,7 +146,7 @@ impl Console {
     }
 
     fn say(&self, what: &str) {
-        // Nobody is left to tell when standard error is closed.
+        // If stderr is closed, there is nobody to tell.
         let _ = writeln!(io::stderr().lock(), "smark: {}", simple_markers_resolver::text::shown(what));
     }
 }

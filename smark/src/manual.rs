@@ -1,4 +1,4 @@
-//! `smark completions` and `smark man`: for the shell and for `man`, made from the same definition as `--help`.
+//! `smark completions` and `smark man`, generated from the definition of the command line.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) struct Completions {
 
 impl Completions {
     pub(crate) fn run(&self) -> anyhow::Result<Status> {
-        // Made in memory: clap_complete panics on a closed pipe.
+        // Written to memory first: clap_complete panics on a closed pipe.
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Smark::command(), "smark", &mut text);
         io::stdout().lock().write_all(&text)?;
@@ -32,7 +32,7 @@ impl Completions {
     }
 }
 
-/// Print the manual page, or write those of all commands into a folder
+/// Print the manual page, or write the pages of all commands to a folder
 #[derive(Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -41,7 +41,7 @@ EXAMPLES
   Install all of them:
       smark man --folder /usr/local/share/man/man1")]
 pub(crate) struct Man {
-    /// Write smark.1, smark-list.1, .. here, over those that are there
+    /// Write smark.1, smark-list.1, .. to this folder, overwriting existing pages
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }

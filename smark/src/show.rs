@@ -10,13 +10,13 @@ use crate::inputs::{Inputs, STATUS};
 use crate::sources::Sources;
 use crate::{Console, Status};
 
-/// Show markers in full: each place in the code, and what can be read there
+/// Show markers in full: each site, and which variables can be read there
 ///
-/// A NAME is a glob for marker names, a FILE what `smark list` takes. Which of the two an operand is: what contains a `/` or names an
-/// existing file or folder is a FILE, everything else is a NAME. At least one NAME, or -m, -f or -n, says which markers are meant.
+/// NAME is a glob for marker names. FILE is any file that `smark list` takes. An operand is a FILE if it contains a `/` or names an
+/// existing file or folder; otherwise it is a NAME. At least one NAME, -m, -f or -n is required.
 ///
-/// A marker is shown whole: with -f too all its sites are, not those of that function alone. The line of its source is shown where
-/// that file is at hand, by its recorded path from the current folder.
+/// All sites of a marker are shown, also with -f. The source line is shown if the recorded path, relative to the current folder,
+/// exists.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark show [OPTIONS] <NAME>... <FILE>...",
@@ -26,7 +26,7 @@ use crate::{Console, Status};
 pub(crate) struct Show {
     #[command(flatten)]
     inputs: Inputs,
-    /// Print everything that was found out, as JSON: the same as `smark list --json`
+    /// Print the whole resolution as JSON, the same as `smark list --json`
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +45,7 @@ EXAMPLES
 impl Show {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         if self.inputs.is_without_patterns() {
-            anyhow::bail!("no NAME to show; `smark show '*' FILE` shows all markers, `smark list FILE` lists them");
+            anyhow::bail!("no NAME given: `smark show '*' FILE` shows all markers, `smark list FILE` lists them");
         }
         let selected = self.inputs.select(console, Detail::Places)?;
         let rows = selected.rows();

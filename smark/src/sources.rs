@@ -1,4 +1,4 @@
-//! Lines of source files, where those are at hand.
+//! Lines of source files, if those exist.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -9,12 +9,12 @@ use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::resolve::{Marker, ResolvedImage};
 use simple_markers_resolver::text;
 
-/// The largest file that is taken for source text, in bytes. An image names what it likes: a disk, a log of a terabyte.
+/// The largest source file that is read, in bytes. A hostile image can name any file, of any size.
 const LARGEST: u64 = 4 << 20;
 /// The longest line that is shown, in bytes.
 const LONGEST: usize = 4096;
 
-/// Reads lines of source files, the last file kept: markers stand in the order of their files, mostly.
+/// Reads lines of source files. Keeps the last file: markers are mostly ordered by file.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     last: Option<(String, Option<Source>)>,
@@ -27,12 +27,12 @@ struct Source {
 }
 
 impl Sources {
-    /// The line that a marker was recorded with; `None` where its file is not at hand, or has no such line.
+    /// The source line of a marker; `None` if its file cannot be read or has no such line.
     pub(crate) fn line(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<SourceLine> {
         self.line_below(image, marker, 0)
     }
 
-    /// A line so many below that; `None` as for the line itself.
+    /// The line `below` lines further down; `None` as for [`Sources::line`].
     pub(crate) fn line_below(&mut self, image: &ResolvedImage, marker: &Marker, below: u32) -> Option<SourceLine> {
         if self.last.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
             self.last = Some((marker.file.to_string(), read(Path::new(&*marker.file))));
@@ -51,7 +51,7 @@ impl Sources {
 }
 
 fn read(path: &Path) -> Option<Source> {
-    // Before it is opened: opening a named pipe waits for somebody who writes to it.
+    // Checked before opening: opening a named pipe blocks.
     let metadata = fs::metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > LARGEST {
         return None;
@@ -61,7 +61,7 @@ fn read(path: &Path) -> Option<Source> {
     Some(Source { bytes, modified: metadata.modified().ok() })
 }
 
-/// When an image was written; of `archive(member)` the archive.
+/// The modification time of an image; for `archive(member)` that of the archive.
 fn built(image: &str) -> Option<SystemTime> {
     let archive = || fs::metadata(image.strip_suffix(')')?.rsplit_once('(')?.0).ok();
     fs::metadata(image).ok().or_else(archive)?.modified().ok()

@@ -63,7 +63,7 @@ fn exit_status_and_messages() {
     assert_eq!((status, out.lines().count()), (2, 6));
     assert_eq!(
         err,
-        "smark: text: not an ELF file\nsmark: ./nothing: no such file or directory\nsmark: sub: is a folder, -r looks into it\n"
+        "smark: text: not an ELF file\nsmark: ./nothing: no such file or directory\nsmark: sub: is a folder (-r searches it)\n"
     );
 
     let (status, _, err) = folder.list(&["bad"]);
@@ -73,7 +73,7 @@ fn exit_status_and_messages() {
     assert_eq!((status, out.as_str()), (1, ""));
     assert_eq!(
         err,
-        "smark: no marker matches `scsi:qeue` (and no file is called so); closest: scsi:queue, scsi:dead, scsi:gone\n"
+        "smark: no marker matches `scsi:qeue` (and there is no file of that name); closest: scsi:queue, scsi:dead, scsi:gone\n"
     );
     let (status, _, err) = folder.list(&["scsi:dead", "-f", "g", "scsi_mod.ko"]);
     assert_eq!((status, err.as_str()), (1, "smark: no marker matches all the patterns\n"));
@@ -82,7 +82,7 @@ fn exit_status_and_messages() {
 
     let (status, _, err) = folder.list(&["nothing"]);
     assert_eq!(status, 2);
-    assert_eq!(err, "smark: no FILE to look at: no file is called `nothing`, so it is taken for a PATTERN\n");
+    assert_eq!(err, "smark: no FILE given: `nothing` is not an existing file, so it was taken as a PATTERN\n");
     assert_eq!(folder.list(&[]).0, 2);
     assert_eq!(folder.list(&["--nonsense"]).0, 2);
     assert_eq!(folder.list(&["a[", "scsi_mod.ko"]).0, 2);
@@ -158,7 +158,7 @@ fn show_ends_as_list_does() {
     assert_eq!((status, out.lines().next()), (1, Some("scsi:alone")));
     assert_eq!(
         err,
-        "smark: no marker matches `scsi:qeue` (and no file is called so); closest: scsi:queue, scsi:dead, scsi:gone\n"
+        "smark: no marker matches `scsi:qeue` (and there is no file of that name); closest: scsi:queue, scsi:dead, scsi:gone\n"
     );
     let (status, out, err) = folder.show(&["scsi:dead", "-f", "g", "scsi_mod.ko"]);
     assert_eq!((status, out.as_str(), err.as_str()), (1, "", "smark: no marker matches all the patterns\n"));
@@ -175,10 +175,10 @@ fn show_ends_as_list_does() {
 
     let (status, out, err) = folder.show(&["nothing"]);
     assert_eq!((status, out.as_str()), (2, ""));
-    assert_eq!(err, "smark: no FILE to look at: no file is called `nothing`, so it is taken for a PATTERN\n");
+    assert_eq!(err, "smark: no FILE given: `nothing` is not an existing file, so it was taken as a PATTERN\n");
     let (status, out, err) = folder.show(&["scsi_mod.ko"]);
     assert_eq!((status, out.as_str()), (2, ""));
-    assert_eq!(err, "smark: no NAME to show; `smark show '*' FILE` shows all markers, `smark list FILE` lists them\n");
+    assert_eq!(err, "smark: no NAME given: `smark show '*' FILE` shows all markers, `smark list FILE` lists them\n");
     assert_eq!(folder.show(&[]).0, 2);
     assert_eq!(folder.show(&["a[", "scsi_mod.ko"]).0, 2);
     assert_eq!(folder.show(&["-v", "a", "scsi_mod.ko"]).0, 2);

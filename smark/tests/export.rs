@@ -31,13 +31,13 @@ fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
     assert_eq!((status, err.as_str()), (0, ""));
     assert!(out.contains(&format!("{}:0xc0 x=%si:s32\n", path("prog").canonicalize().unwrap().display())), "{out}");
     let (status, _, err) = smark(&folder, &["--to", "sdt", "./prog"]);
-    assert_eq!((status, err.as_str()), (2, "smark: --to sdt writes a program: say where with -o FILE\n"));
+    assert_eq!((status, err.as_str()), (2, "smark: --to sdt writes a program: name it with -o FILE\n"));
     for to in ["sdt", "gdb"] {
         let (status, _, err) = smark(&folder, &["--to", to, "-o", "there", "./prog"]);
-        assert_eq!((status, err.as_str()), (2, "smark: there: exists; --force overwrites it\n"));
+        assert_eq!((status, err.as_str()), (2, "smark: there: already exists (--force overwrites it)\n"));
         for input in ["prog", "other-name", "link", "./prog"] {
             let (status, _, err) = smark(&folder, &["--to", to, "--force", "-o", input, "./prog"]);
-            assert_eq!((status, err), (2, format!("smark: {input}: is an input, which is never overwritten\n")));
+            assert_eq!((status, err), (2, format!("smark: {input}: is an input, and inputs are never overwritten\n")));
         }
         assert_eq!(smark(&folder, &["--to", to, "-o", &format!("new-{to}"), "./prog"]).0, 0);
         assert_eq!(smark(&folder, &["--to", to, "--force", "-o", "there", "./prog"]).0, 0);
@@ -55,7 +55,7 @@ fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
     fs::write(path("second"), &image).unwrap();
     let (status, out, err) = smark(&folder, &["--to", "gdb", "./prog", "./second"]);
     assert_eq!((status, out.as_str()), (2, ""));
-    assert_eq!(err, "smark: a gdb command file is for one program, and 2 with such markers are given\n");
+    assert_eq!(err, "smark: a gdb command file is for one program, but 2 with selected markers were given\n");
     let (status, out, err) = smark(&folder, &["--to", "uprobe", "nothing:*", "./prog"]);
     assert_eq!((status, out.as_str()), (1, ""));
     assert!(err.contains("no marker matches `nothing:*`"), "{err}");

@@ -1,7 +1,7 @@
-//! The command line of `cargo smark`: which arguments are for `cargo build`, and which for `smark`.
+//! The command line of `cargo smark`: splits it into arguments for `cargo build` and for `smark`.
 //!
-//! Options of `cargo build` and of `smark` may stand in any order, as one is used to from cargo. Each argument that `cargo build` takes is
-//! found by the definition below, everything else is for `smark`; what follows `--` is for cargo, for options that are not defined here.
+//! Options of both may be mixed, as with other cargo commands. The definition below lists the options
+//! of `cargo build`; every other argument goes to `smark`. Arguments after `--` go to cargo.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser}
 
 use crate::artifacts::Built;
 
-/// Build with cargo, and list, show, check or export the markers of what was built
+/// Build with cargo, then list, show, check or export the markers of the result
 ///
-/// COMMAND is `list`, `show`, `check` or `export`. The programs, examples and C libraries that `cargo build` makes with these options are
-/// handed to that command of `smark`; where there are none, the Rust libraries. Every other option and PATTERN is for `smark`, see
-/// `smark COMMAND --help`. What follows `--` is for `cargo build`.
+/// COMMAND is `list`, `show`, `check` or `export`. It runs on the programs, examples and C libraries that `cargo build` makes with these
+/// options, or on the Rust libraries if there are no others. All other options and patterns go to `smark` (see `smark COMMAND --help`).
+/// Arguments after `--` go to `cargo build`.
 ///
-/// `check` takes `markers.lock` beside the Cargo.toml of the workspace where that file exists, and the name of the profile.
+/// `check` uses `markers.lock` beside the workspace's Cargo.toml, if it exists, with the name of the profile.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo-smark",
@@ -38,7 +38,7 @@ struct Build {
     /// Build all packages of the workspace
     #[arg(long)]
     workspace: bool,
-    /// Leave this package out
+    /// Exclude this package
     #[arg(long, value_name = "SPEC")]
     exclude: Vec<String>,
     /// Build the library
@@ -68,7 +68,7 @@ struct Build {
     /// Build all benchmarks
     #[arg(long)]
     benches: bool,
-    /// Build everything of a package
+    /// Build all targets
     #[arg(long)]
     all_targets: bool,
     /// Features to build with
@@ -101,7 +101,7 @@ struct Build {
     /// Do not use the network
     #[arg(long)]
     offline: bool,
-    /// As --locked and --offline
+    /// Same as --locked and --offline
     #[arg(long)]
     frozen: bool,
 }
@@ -120,29 +120,29 @@ EXAMPLES
 EXIT STATUS
   That of smark; 2 where the build fails";
 
-/// The commands of `smark` that look at files.
+/// The commands of `smark` that take files.
 const COMMANDS: [&str; 4] = ["list", "show", "check", "export"];
 
-/// What is to be built, and what is to be done with it.
+/// What to build, and what to do with it.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     /// The command of `smark`.
     pub(crate) command: String,
-    /// For `cargo build`.
+    /// Arguments for `cargo build`.
     pub(crate) build: Vec<OsString>,
-    /// For `smark`.
+    /// Arguments for `smark`.
     pub(crate) passed: Vec<OsString>,
-    /// The name of the profile, as Cargo.toml has it.
+    /// The name of the profile in Cargo.toml.
     pub(crate) profile: String,
-    /// Whether only errors are to be said.
+    /// Whether only errors are printed.
     pub(crate) quiet: bool,
 }
 
-/// Takes the command line apart, without the name of the program.
+/// Splits the command line, given without the program's name.
 ///
 /// # Errors
 ///
-/// An option of `cargo build` that is not right, no command, or none of ours; a wish for help or the version.
+/// A wrong option of `cargo build`, or no known command; also a request for help or the version.
 pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
     let definition = Build::command();
     let mut command = None;
@@ -160,7 +160,7 @@ pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
             command = Some(argument.to_string_lossy().into_owned());
             continue;
         }
-        // What is asked before the command is asked of us.
+        // Before the command, `--help` is the help of `cargo smark`.
         let ours = command.is_none() && ["-h", "--help", "-V", "--version"].iter().any(|option| argument == option);
         match of_build(&definition, argument) {
             Some(takes_next) => {
@@ -179,7 +179,7 @@ pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
     build.extend(rest.cloned());
 
     let command = command.filter(|command| COMMANDS.contains(&command.as_str())).ok_or_else(|| {
-        let what = format!("the first argument is one of the commands {}", COMMANDS.join(", "));
+        let what = format!("the first argument must be one of the commands {}", COMMANDS.join(", "));
         Build::command().error(clap::error::ErrorKind::InvalidSubcommand, what)
     })?;
     let quiet = passed.iter().any(|argument| argument == "-q" || argument == "--quiet");
@@ -192,12 +192,12 @@ pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
 }
 
 impl Arguments {
-    /// Whether the user only wants to know what the command of `smark` takes.
+    /// Whether the user asked for the help of the `smark` command.
     pub(crate) fn asks_for_help(&self) -> bool {
         self.passed.iter().any(|argument| argument == "--help" || argument == "-h")
     }
 
-    /// The lock file and the profile for `smark check`, as far as the user has not named them.
+    /// The lock file and the profile for `smark check`, unless the user named them.
     pub(crate) fn lock_arguments(&self, built: &Built) -> Vec<OsString> {
         let names = |option: &str| {
             let with_value = format!("{option}=");
@@ -219,7 +219,7 @@ impl Arguments {
     }
 }
 
-/// A path so that `smark` takes it for a file, not for a pattern.
+/// A path in a form that `smark` takes for a file and not for a pattern.
 pub(crate) fn as_file(path: &Path) -> PathBuf {
     if path.is_absolute() { path.to_owned() } else { Path::new(".").join(path) }
 }
@@ -228,7 +228,7 @@ fn is_option(argument: &OsStr) -> bool {
     argument.to_string_lossy().starts_with('-')
 }
 
-/// Whether an argument is an option of `cargo build`, and if so whether its value is the next argument.
+/// Whether an argument is an option of `cargo build`; if so, whether its value is the next argument.
 fn of_build(definition: &Command, argument: &OsStr) -> Option<bool> {
     let argument = argument.to_string_lossy();
     let (option, has_value) = if let Some(long) = argument.strip_prefix("--") {

@@ -1,4 +1,5 @@
-//! What `cargo build` made: read from its messages (`--message-format=json`, the Cargo book, "External tools").
+//! The files that `cargo build` made, from its messages (`--message-format=json`; the Cargo book,
+//! "External tools").
 
 use std::env;
 use std::ffi::OsString;
@@ -11,22 +12,23 @@ use serde_json::Value;
 
 use crate::arguments::Arguments;
 
-/// What was built.
+/// The result of a build.
 #[derive(Debug)]
 pub(crate) struct Built {
-    /// The programs and C libraries; where there are none, the Rust libraries. From the current folder where they are below it.
+    /// The programs and C libraries, or the Rust libraries if there are no others. Paths below the current
+    /// folder are relative to it.
     pub(crate) files: Vec<PathBuf>,
     /// The folder of the workspace's Cargo.toml.
     pub(crate) workspace: PathBuf,
-    /// The least debug information among them.
+    /// The lowest level of debug information among them.
     pub(crate) debug: Debug,
 }
 
-/// Builds, and says what came of it; `None` where cargo failed and said why.
+/// Builds; `None` if cargo failed, which it has reported.
 ///
 /// # Errors
 ///
-/// Cargo cannot be started, or what it says is not understood.
+/// Cargo cannot be started, or its messages cannot be parsed.
 pub(crate) fn build(arguments: &Arguments) -> anyhow::Result<Option<Built>> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut build = Command::new(&cargo);
@@ -40,7 +42,7 @@ pub(crate) fn build(arguments: &Arguments) -> anyhow::Result<Option<Built>> {
     let mut artifacts = Vec::new();
     for line in BufReader::new(messages).lines() {
         let line = line.context("the messages of cargo cannot be read")?;
-        // Build scripts and procedural macros may print lines of their own.
+        // Build scripts and procedural macros can print other lines.
         if let Ok(message) = serde_json::from_str::<Value>(&line) {
             artifacts.extend(Artifact::read(&message));
         }
@@ -69,33 +71,33 @@ fn workspace(cargo: &OsString, arguments: &Arguments) -> anyhow::Result<PathBuf>
     Ok(Path::new(manifest.trim_end()).parent().unwrap_or(Path::new("")).to_owned())
 }
 
-/// One target that was built.
+/// A target that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Artifact {
-    /// The program, or else the libraries.
+    /// The program, or the libraries.
     files: Vec<PathBuf>,
-    /// Whether this is a Rust library: its code is in the programs that use it.
+    /// Whether this is a Rust library, whose code ends up in the programs that use it.
     is_rust_library: bool,
-    /// Whether the package is one of the user's own folders, not from a registry.
+    /// Whether the package is a local folder and not from a registry.
     is_local: bool,
-    /// The debug information of its profile.
+    /// The level of debug information of its profile.
     debug: Debug,
 }
 
 /// How much debug information a profile asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Debug {
-    /// None. Cargo then strips what the standard library brought along, and the sites of the markers with it.
+    /// None. Cargo then strips the program, and with it the sites of the markers.
     None,
-    /// Of lines, perhaps of functions; not of variables.
+    /// Lines and perhaps functions, but no variables.
     Lines,
-    /// Of everything.
+    /// Everything.
     Full,
 }
 
 impl Artifact {
-    /// The target that a message of cargo says was built; `None` where it says something else, or of something that is only used in
-    /// the build.
+    /// The target that a message of cargo reports; `None` for other messages, and for targets that only
+    /// the build uses.
     fn read(message: &Value) -> Option<Self> {
         if message.get("reason")?.as_str()? != "compiler-artifact" {
             return None;
@@ -111,7 +113,7 @@ impl Artifact {
             Some(program) => (vec![PathBuf::from(program)], false),
             None => {
                 let files: Vec<PathBuf> = files.collect();
-                // Of a crate that is several kinds of library, the one in which a linker has decided what stays.
+                // If a crate is several kinds of library, take the one that a linker made.
                 let ending =
                     ["so", "a", "rlib"].into_iter().find(|wanted| files.iter().any(|file| ends(file, wanted)))?;
                 (files.into_iter().filter(|file| ends(file, ending)).collect(), ending == "rlib")

@@ -1,6 +1,6 @@
-//! `cargo smark`: builds the programs of a package or workspace, and hands them to `smark`.
+//! `cargo smark`: builds the programs of a package or workspace, and runs `smark` on them.
 //!
-//! It knows what to build (`arguments`) and what came of it (`artifacts`); markers are the business of `smark`, which it starts.
+//! `arguments` splits the command line, `artifacts` builds. The program `smark` does the rest.
 
 mod arguments;
 mod artifacts;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             say(&format!("{error:#}"));
             ExitCode::from(2)
         }),
-        // Help and the version come this way too.
+        // Help and the version arrive here too.
         Err(error) => {
             let _ = error.print();
             ExitCode::from(if error.use_stderr() { 2 } else { 0 })
@@ -40,11 +40,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return start(Command::new(smark()).arg(&arguments.command).arg("--help"));
     }
     let Some(built) = artifacts::build(arguments)? else {
-        // Cargo has said why.
+        // Cargo has reported why.
         return Ok(ExitCode::from(2));
     };
     if built.files.is_empty() {
-        anyhow::bail!("nothing was built that `smark` reads: no program and no library");
+        anyhow::bail!("cargo built no program and no library");
     }
     if !arguments.quiet {
         if let Some(advice) = advice(arguments, &built) {
@@ -57,20 +57,18 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     start(&mut command)
 }
 
-/// Runs a program; its exit code, or 2 where a signal ended it.
+/// Runs a program; its exit code, or 2 if a signal ended it.
 fn start(command: &mut Command) -> anyhow::Result<ExitCode> {
     let status =
         command.status().with_context(|| format!("{} cannot be started", command.get_program().to_string_lossy()))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::from(2), ExitCode::from))
 }
 
-/// What to do about a profile that leaves out the debug information that variables are found by; `None` where it does not.
+/// Advice for a profile without debug information of variables; `None` if the profile has it.
 fn advice(arguments: &Arguments, built: &Built) -> Option<String> {
     let without = match built.debug {
-        Debug::None => {
-            "has no debug information: cargo strips the sites of the markers with what else would be debug information"
-        }
-        Debug::Lines => "has debug information of lines only: no variable can be found",
+        Debug::None => "has no debug information, so cargo strips the sites of the markers too",
+        Debug::Lines => "has debug information of lines only, so no variable can be found",
         Debug::Full => return None,
     };
     let profile = &arguments.profile;
@@ -79,7 +77,7 @@ fn advice(arguments: &Arguments, built: &Built) -> Option<String> {
     ))
 }
 
-/// The `smark` beside this program, as both are installed together; otherwise the one that is found in PATH.
+/// The `smark` beside this program, since both are installed together; otherwise `smark` from PATH.
 fn smark() -> PathBuf {
     let name = format!("smark{}", env::consts::EXE_SUFFIX);
     let beside = env::current_exe().ok().map(|program| program.with_file_name(&name));
@@ -88,6 +86,6 @@ fn smark() -> PathBuf {
 
 fn say(what: &str) {
     use std::io::Write as _;
-    // Nobody is left to tell when standard error is closed.
+    // If stderr is closed, there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "cargo smark: {what}");
 }
