@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use simple_markers_resolver::resolve::{Place, Verdict, resolve};
+use simple_markers_resolver::resolve::{SitePlace, Verdict, resolve};
 use simple_markers_resolver::select::{Field, Selection};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,8 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for row in resolution.rows().iter().filter(|row| wanted.matches(row)) {
         for site in &row.sites {
             let place = match &site.place {
-                Some(Place::Address(address)) => address.to_string(),
-                Some(Place::Section { section, offset }) => format!("{section}+{offset}"),
+                Some(SitePlace::Address(address)) => address.to_string(),
+                Some(SitePlace::Section { section, offset }) => format!("{section}+{offset}"),
                 // Its function was dropped: there is nothing to probe.
                 None => continue,
             };

@@ -51,9 +51,11 @@
 pub mod address;
 pub mod check;
 pub mod code;
+mod codes;
 pub mod debug_files;
 pub mod demangle;
 pub mod dwarf;
+pub(crate) mod english;
 mod error;
 pub mod export;
 pub mod image;

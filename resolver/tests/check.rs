@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::report::show::SourceLine;
-use simple_markers_resolver::resolve::{Ended, Exactness, Failure, Fate, Marker, Resolution, Verdict};
+use simple_markers_resolver::resolve::{Absence, Ended, Exactness, Failure, Marker, Resolution, Verdict};
 use support::everything;
 
 /// Everything, with exactness and fates.
@@ -27,7 +27,7 @@ fn resolution() -> Resolution {
         line: Some(11),
         shared: None,
     });
-    markers[1].fate = Some(Fate::DeadBranch { function: "run".into(), before: 19, behind: 21 });
+    markers[1].absence = Some(Absence::DeadBranch { function: "run".into(), before: 19, behind: 21 });
     resolution
 }
 
@@ -72,7 +72,7 @@ fn compared(resolution: &Resolution, lock: &str) -> Report {
 /// Code, marker and argument of what counts.
 fn codes(report: &Report) -> Vec<(&str, &str, Option<&str>)> {
     let counts = report.findings.iter().filter(|finding| finding.exception.is_none());
-    counts.map(|finding| (finding.code, &*finding.marker, finding.argument.as_deref())).collect()
+    counts.map(|finding| (finding.code.as_str(), &*finding.marker, finding.argument.as_deref())).collect()
 }
 
 /// A resolution of one live marker per name, in `queue.c`, with one argument `tag`.
@@ -118,7 +118,7 @@ fn everything_that_is_wrong_is_found() {
         ]
     );
     let finding = |code: &str, argument: Option<&str>| {
-        report.findings.iter().find(|it| it.code == code && it.argument.as_deref() == argument).unwrap()
+        report.findings.iter().find(|it| it.code.as_str() == code && it.argument.as_deref() == argument).unwrap()
     };
     let tag = finding("SM034", Some("tag"));
     assert_eq!((tag.sites, tag.severity, tag.line), (Some((1, 2)), Severity::Deny, Some(12)));

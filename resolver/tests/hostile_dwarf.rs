@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::record::site::Site;
 use simple_markers_resolver::report::{Layout, json, list};
-use simple_markers_resolver::resolve::{Argument, Place, ResolvedImage, Severity, Verdict, resolve};
+use simple_markers_resolver::resolve::{Argument, ResolvedImage, Severity, SitePlace, Verdict, resolve};
 use support::{Linked, Strings, declaration};
 
 /// A tag, whether there are children, and the names and forms of attributes.
@@ -185,7 +185,7 @@ fn look(image: &[u8]) -> ResolvedImage {
 fn arguments(args: &str, sections: Vec<(&'static str, Vec<u8>)>) -> Vec<Argument> {
     let image = look(&image(args, &[0x1018], sections));
     let site = image.markers[0].sites.first().expect("the site is there, whatever the debug information is");
-    assert_eq!(site.place, Some(Place::Address(Vaddr(0x1018))));
+    assert_eq!(site.place, Some(SitePlace::Address(Vaddr(0x1018))));
     site.args.clone()
 }
 

@@ -7,7 +7,7 @@ use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
 use simple_markers_resolver::image::ImageKind;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
-use simple_markers_resolver::resolve::{Encoding, Place, Resolution, Severity, Survival, Verdict, resolve};
+use simple_markers_resolver::resolve::{Encoding, Resolution, Severity, SitePlace, Survival, Verdict, resolve};
 use support::{COMPRESSED, Linked, NOBITS, Section, Strings, archive, declaration, dwarf, relocatable, scsi, sites};
 
 /// The survival of each marker, by name and line.
@@ -55,7 +55,7 @@ fn markers_are_joined_named_and_judged() {
         assert_eq!(queue.description.as_ref(), "Command $cmd for $lun");
         assert_eq!((queue.declared, queue.line, queue.column), (true, 10, Some(5)));
         if order == ByteOrder::Big {
-            assert_eq!(queue.sites[0].place, Some(Place::Address(Vaddr(0x1058))));
+            assert_eq!(queue.sites[0].place, Some(SitePlace::Address(Vaddr(0x1058))));
             continue;
         }
         assert_eq!(
@@ -73,7 +73,7 @@ fn markers_are_joined_named_and_judged() {
         );
         assert!(!found.markers[3].declared);
         let site = &queue.sites[1];
-        assert_eq!(site.place, Some(Place::Address(Vaddr(0x1058))));
+        assert_eq!(site.place, Some(SitePlace::Address(Vaddr(0x1058))));
         assert_eq!(site.file_offset, Some(FileOffset(64 + 2 * 56 + 0x58)));
         let args: Vec<_> = site
             .args
@@ -178,7 +178,7 @@ fn relocations_decide_in_an_object() {
             [("a:b".to_owned(), 3, Some(Survival::Live)), ("a:b".to_owned(), 4, Some(Survival::Discarded))]
         );
         let site = &resolution.images[0].markers[0].sites[0];
-        assert_eq!(site.place, Some(Place::Section { section: ".text.f".into(), offset: SectionOffset(0) }));
+        assert_eq!(site.place, Some(SitePlace::Section { section: ".text.f".into(), offset: SectionOffset(0) }));
         assert_eq!((site.function.as_deref(), site.symbol_offset), (Some("f"), Some(0)));
         let text = support_text_offset(architecture);
         assert_eq!(site.file_offset, Some(FileOffset(text)));
@@ -200,7 +200,7 @@ fn what_is_linked_is_not_relocated_again() {
     relocations.extend_from_slice(&0x1004u64.to_le_bytes());
     let image = Linked::new().markers(&[], &records, strings).section(".rela.debug.simple_marker.2", relocations);
     let resolution = resolve("a", &image.build());
-    assert_eq!(resolution.images[0].markers[0].sites[0].place, Some(Place::Address(Vaddr(0x1004))));
+    assert_eq!(resolution.images[0].markers[0].sites[0].place, Some(SitePlace::Address(Vaddr(0x1004))));
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn a_debug_companion_has_no_file_offsets() {
     let resolution = resolve("a.debug", &image.build());
     assert_eq!(resolution.images[0].kind, ImageKind::Pie);
     let site = &resolution.images[0].markers[0].sites[0];
-    assert_eq!((site.place.clone(), site.file_offset), (Some(Place::Address(Vaddr(0x1010))), None));
+    assert_eq!((site.place.clone(), site.file_offset), (Some(SitePlace::Address(Vaddr(0x1010))), None));
 }
 
 #[test]

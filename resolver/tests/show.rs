@@ -7,7 +7,7 @@ use std::sync::Arc;
 use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::report::{Layout, list, show};
 use simple_markers_resolver::resolve::{
-    DeclaredArgument, Exactness, Marker, Origin, Place, ProbeCost, ProbeVerdict, Resolution, WayIn, resolve,
+    DeclaredArgument, Exactness, Marker, Origin, ProbeCost, ProbeVerdict, Resolution, SitePlace, WayIn, resolve,
 };
 use support::{everything, scsi};
 
@@ -407,7 +407,7 @@ fn what_a_terminal_obeys_is_escaped_wherever_it_stands() {
             marker.args = vec![declared; marker.args.len()].into();
             for site in &mut marker.sites {
                 (site.symbol, site.function) = (site.symbol.as_ref().map(|_| "f".into()), Some(text.clone()));
-                if let Some(Place::Section { section, .. }) = &mut site.place {
+                if let Some(SitePlace::Section { section, .. }) = &mut site.place {
                     *section = text.clone();
                 }
                 for inlined in &mut site.inlined {

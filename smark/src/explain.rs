@@ -28,7 +28,8 @@ impl Explain {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         let mut out = BufWriter::new(io::stdout().lock());
         if self.code.is_empty() {
-            for Explanation { code, name, group, .. } in verdicts::EXPLANATIONS {
+            for Explanation { code, .. } in verdicts::EXPLANATIONS {
+                let (name, group) = (code.name(), code.group());
                 writeln!(out, "{code}  {name:<18}{group}")?;
             }
         }

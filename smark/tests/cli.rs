@@ -268,7 +268,7 @@ fn codes_are_explained() {
     let folder = Folder::new("explain");
     let (status, text, err) = folder.smark("explain", &["sm034"]);
     assert_eq!((status, err.as_str()), (0, ""));
-    assert!(text.starts_with("SM034 lost (arguments)\n\n") && text.contains("\nMend: "), "{text}");
+    assert!(text.starts_with("SM034 lost (arguments)\n\n") && text.contains("\nFix: "), "{text}");
     assert_eq!(folder.smark("explain", &["lost"]).1, text);
     assert_eq!(folder.smark("explain", &["lost", "SM020"]).1.lines().filter(|line| line.starts_with("SM0")).count(), 2);
 
@@ -276,7 +276,10 @@ fn codes_are_explained() {
     let first = |line: &str| line.split(' ').next().map(str::to_owned);
     let codes: Vec<_> = all.lines().filter_map(first).collect();
     assert_eq!(status, 0);
-    assert_eq!(codes, simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|one| one.code).collect::<Vec<_>>());
+    assert_eq!(
+        codes,
+        simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|one| one.code.as_str()).collect::<Vec<_>>()
+    );
 
     let (status, text, err) = folder.smark("explain", &["SM999"]);
     assert_eq!((status, text.as_str()), (1, ""));

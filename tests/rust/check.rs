@@ -545,7 +545,8 @@ fn every_code_is_provoked_and_mended() {
         return skipped("not all codes can be provoked here");
     }
     let fine = ["SM020", "SM030", "SM031"];
-    let all = simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|explanation| explanation.code.to_owned());
+    let all =
+        simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|explanation| explanation.code.as_str().to_owned());
     let all: BTreeSet<String> = all.filter(|code| !fine.contains(&&**code)).collect();
     let (mut provoked, mut mended) = (BTreeSet::new(), BTreeSet::new());
     for covered in &PROVOKING {

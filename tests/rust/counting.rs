@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::resolve::{Exactness, Place, Site, resolve};
+use simple_markers_resolver::resolve::{Exactness, Site, SitePlace, resolve};
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::counted::with_counters;
 use simple_markers_tests::fixture;
@@ -282,7 +282,9 @@ impl Suite {
         let mut offsets: BTreeMap<Vaddr, u64> = BTreeMap::new();
         for marker in resolution.images.iter().flat_map(|image| &image.markers) {
             for site in &marker.sites {
-                let (Some(Place::Address(address)), Some(offset)) = (&site.place, site.file_offset) else { continue };
+                let (Some(SitePlace::Address(address)), Some(offset)) = (&site.place, site.file_offset) else {
+                    continue;
+                };
                 sites.push((number(&marker.name), *address, site));
                 offsets.insert(*address, offset.0);
                 if let Some(best) = best(site) {

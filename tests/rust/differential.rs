@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use simple_markers_resolver::location::{Expr, Location, Node, Source, ValueType};
-use simple_markers_resolver::resolve::{Place, Resolution, Verdict, resolve};
+use simple_markers_resolver::resolve::{Resolution, SitePlace, Verdict, resolve};
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::differential::{
     Program, c_programs, compile, conclude, examine, examine_all, expected, in_path, values,
@@ -131,7 +131,9 @@ fn stand_in(program: &Program, change: impl Fn(Location) -> Location) -> impl Fn
         let mut resolution = resolve(&path, bytes);
         for marker in &mut resolution.images[0].markers {
             for site in &mut marker.sites {
-                let (Some(function), Some(Place::Address(at))) = (site.function.clone(), &site.place) else { continue };
+                let (Some(function), Some(SitePlace::Address(at))) = (site.function.clone(), &site.place) else {
+                    continue;
+                };
                 for (argument, declared) in site.args.iter_mut().zip(&*marker.args) {
                     argument.verdict = None;
                     // Of these not all that is printed as an integer has its size.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use simple_markers_resolver::resolve::{Exactness, Place, Resolution, ResolvedImage, Site, Verdict, resolve};
+use simple_markers_resolver::resolve::{Exactness, Resolution, ResolvedImage, Site, SitePlace, Verdict, resolve};
 use simple_markers_tests::{fixture, tools};
 
 fn image(path: &Path) -> ResolvedImage {
@@ -55,8 +55,8 @@ fn symbols_lead_to_instructions(path: &Path, image: &ResolvedImage) {
     let symbols = symbols(path);
     for (name, site) in sites(image) {
         let (address, section) = match site.place.as_ref().unwrap_or_else(|| panic!("{name} is nowhere")) {
-            Place::Address(address) => (address.0, None),
-            Place::Section { section, offset } => (offset.0, Some(&**section)),
+            SitePlace::Address(address) => (address.0, None),
+            SitePlace::Section { section, offset } => (offset.0, Some(&**section)),
         };
         let (symbol, offset) = (site.symbol.as_deref().expect("a symbol"), site.symbol_offset.expect("an offset"));
         assert!(symbols[symbol].contains(&(address - offset)), "{name}: {symbol}+{offset:#x}, {symbols:?}");
@@ -105,7 +105,7 @@ fn a_module_is_the_same_packed_and_leads_kprobes_to_its_instructions() {
     symbols_lead_to_instructions(&module, &image);
     for (name, site) in &sites {
         let section = match site.place.as_ref() {
-            Some(Place::Section { section, .. }) => &**section,
+            Some(SitePlace::Section { section, .. }) => &**section,
             place => panic!("{name}: {place:?}"),
         };
         let expected = match name.as_str() {

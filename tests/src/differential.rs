@@ -20,7 +20,7 @@ use std::{fs, thread};
 use regex::Regex;
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::location::{Location, Machine as _, Piece, Processor, Register, Source};
-use simple_markers_resolver::resolve::{Argument, Marker, Place, Resolution, Site, Verdict, resolve};
+use simple_markers_resolver::resolve::{Argument, Marker, Resolution, Site, SitePlace, Verdict, resolve};
 
 use crate::computer::Computer;
 use crate::dwarfdump::{self, At, Dump, plain};
@@ -118,7 +118,7 @@ pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u
     let mut at: BTreeMap<Vaddr, Vec<(usize, &Marker, &Site)>> = BTreeMap::new();
     let sites = image.markers.iter().flat_map(|marker| marker.sites.iter().map(move |site| (marker, site)));
     for (number, (marker, site)) in sites.enumerate() {
-        if let Some(Place::Address(address)) = site.place {
+        if let Some(SitePlace::Address(address)) = site.place {
             at.entry(address).or_default().push((number, marker, site));
         }
     }

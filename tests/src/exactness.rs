@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::resolve::{Exactness, Place, Resolution, resolve};
+use simple_markers_resolver::resolve::{Exactness, Resolution, SitePlace, resolve};
 
 use crate::computer::Computer;
 use crate::gdb::Session;
@@ -68,7 +68,7 @@ pub fn compile_with(
     let row = format!("{} {stem} {}", compiler.name(), options.join(" "));
     let sites = sites(&image).into_iter().map(|(name, sites)| {
         let site = |(place, exactness)| match place {
-            Place::Address(address) => (address, exactness),
+            SitePlace::Address(address) => (address, exactness),
             place => panic!("{name} is at {place:?}"),
         };
         (name.clone(), sites.into_iter().map(site).collect())
@@ -77,7 +77,7 @@ pub fn compile_with(
 }
 
 /// The place and the verdict of each site of an image, by marker.
-fn sites(image: &Path) -> BTreeMap<String, Vec<(Place, Exactness)>> {
+fn sites(image: &Path) -> BTreeMap<String, Vec<(SitePlace, Exactness)>> {
     let data = std::fs::read(image).expect("the program");
     let Resolution { images, failures } = resolve(&image.to_string_lossy(), &data);
     assert!(failures.is_empty(), "{failures:?}");

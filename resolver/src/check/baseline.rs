@@ -11,7 +11,7 @@ use super::findings::{finding, live};
 use super::lock::{Least, Locked, Section};
 use super::{Check, Checked, Exception, Finding, Lock, Profile, Report, Severity, causes, mends, relative};
 use crate::resolve::Marker;
-use crate::verdicts::{BETTER, FEWER, GONE, NEW, RENAMED, WORSE};
+use crate::verdicts::Code;
 
 /// A marker as it was found, in all images of a target that have it.
 #[derive(Clone, Debug)]
@@ -187,7 +187,7 @@ impl Compared<'_> {
                         message: format!("{name} is new: the lock file does not have it"),
                         expected: "the markers of the lock file".to_owned(),
                         found: "a marker that it does not have".to_owned(),
-                        ..of(NEW)
+                        ..of(Code::New)
                     });
                     continue;
                 }
@@ -197,7 +197,7 @@ impl Compared<'_> {
                     message: format!("{} is called {name} by now", locked.name),
                     expected: format!("`{}`", locked.name),
                     found: format!("`{name}`, in the same file, with the same format and arguments"),
-                    ..of(RENAMED)
+                    ..of(Code::Renamed)
                 });
             }
             if let Some(least) = locked.sites.filter(|least| observed.sites < *least) {
@@ -207,7 +207,7 @@ impl Compared<'_> {
                     expected: format!("{least} sites at least"),
                     found: copies(observed.sites),
                     causes,
-                    ..of(FEWER)
+                    ..of(Code::FewerCopies)
                 });
             }
             self.compare_arguments(observed, locked, report, &mut findings);
@@ -218,7 +218,7 @@ impl Compared<'_> {
                 continue;
             }
             findings.push(Finding {
-                code: GONE,
+                code: Code::Gone,
                 severity: Severity::Warn,
                 marker: locked.name.as_str().into(),
                 file: locked.file.as_deref().unwrap_or_default().into(),
@@ -233,7 +233,7 @@ impl Compared<'_> {
                 expected: format!("a marker `{}`", locked.name),
                 found: "none of this name, and no other one that is new with its file, format and arguments".to_owned(),
                 causes: causes::gone(locked.file.as_deref().unwrap_or_default()),
-                help: mends::mend(GONE, "", None),
+                help: mends::mend(Code::Gone, "", None),
                 exception: None,
             });
         }
@@ -251,7 +251,7 @@ impl Compared<'_> {
                     message: format!("`{text}` is a new argument of {name}"),
                     expected: "the arguments of the lock file".to_owned(),
                     found: "one that it does not have".to_owned(),
-                    ..of(NEW)
+                    ..of(Code::New)
                 }),
                 (Some(accepted), Some(least)) if least.rank() > accepted.rank() => findings.push(Finding {
                     message: format!(
@@ -262,7 +262,7 @@ impl Compared<'_> {
                     expected: format!("{} at least", accepted.as_str()),
                     found: least.as_str().to_owned(),
                     help: mends::mend(least.code(), &observed.file, Some(text)),
-                    ..of(WORSE)
+                    ..of(Code::Worse)
                 }),
                 (Some(accepted), Some(least)) if least.rank() < accepted.rank() => findings.push(Finding {
                     message: format!(
@@ -272,7 +272,7 @@ impl Compared<'_> {
                     ),
                     expected: accepted.as_str().to_owned(),
                     found: least.as_str().to_owned(),
-                    ..of(BETTER)
+                    ..of(Code::Better)
                 }),
                 _ => {}
             }
@@ -285,7 +285,7 @@ impl Compared<'_> {
                 message: format!("`{text}` is no argument of {name} any more"),
                 expected: format!("an argument `{text}`"),
                 found: "none of this name".to_owned(),
-                ..finding(checked, column, GONE)
+                ..finding(checked, column, Code::Gone)
             });
         }
     }
@@ -352,7 +352,7 @@ impl Compared<'_> {
 }
 
 /// The rank of the verdict that a code stands for.
-fn rank(code: &str) -> Option<u8> {
+fn rank(code: Code) -> Option<u8> {
     use crate::resolve::Verdict::{Absent, Entry, Lost, Partial, Unsupported};
     let all = [Some(Partial), Some(Entry), Some(Lost), Some(Absent), Some(Unsupported), None];
     all.into_iter().map(Least::new).find(|least| least.code() == code).map(Least::rank)

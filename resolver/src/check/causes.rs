@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::report::words;
-use crate::resolve::{Argument, Exactness, Fate, Marker, Place, Site, Survival, Verdict};
+use crate::resolve::{Absence, Argument, Exactness, Marker, Site, SitePlace, Survival, Verdict};
 
 /// Why a marker is not in the image, or not known to be.
 pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
-    let Some(fate) = &marker.fate else {
+    let Some(fate) = &marker.absence else {
         return match marker.survival {
             Some(Survival::Discarded) => vec!["the linker dropped every function that holds it".to_owned()],
             _ => Vec::new(),
@@ -16,7 +16,7 @@ pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
     let none = "a generic one that nothing instantiates, one that nothing uses, or one that came to nothing where it was \
                 inlined";
     vec![match fate {
-        Fate::DeadBranch { function, before, behind } => {
+        Absence::DeadBranch { function, before, behind } => {
             let mut cause = format!(
                 "dead branch: `{function}` is in the image with code on lines {before} and {behind} of {file}, and the \
                  compiler removed what is between them and holds the marker"
@@ -27,33 +27,33 @@ pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
             }
             cause
         }
-        Fate::BehindCode { function, last } => format!(
+        Absence::BehindCode { function, last } => format!(
             "the last code of `{function}`, which is declared before it, is on line {last}: either the compiler removed the \
              end of that function, or the marker is in a function that has no code: {none}"
         ),
-        Fate::NoCode { function } => format!(
+        Absence::NoCode { function } => format!(
             "`{function}`, which is declared last before it, has no code in the image: nothing uses it, or it came to \
              nothing where it was inlined"
         ),
-        Fate::NotCompiled => {
+        Absence::NotCompiled => {
             format!("no function that is declared before it in {file} is described: its own has no code, {none}")
         }
-        Fate::Dropped { function, into } if into.is_empty() => {
+        Absence::Dropped { function, into } if into.is_empty() => {
             format!("`{function}` was compiled, and the linker dropped it: nothing that is in the image refers to it")
         }
-        Fate::Dropped { function, into } => format!(
+        Absence::Dropped { function, into } => format!(
             "`{function}` was inlined into {}, which the linker dropped: nothing that is in the image refers to {}",
             list(into.iter().map(|name| &**name)),
             if into.len() == 1 { "it" } else { "them" }
         ),
-        Fate::Folded { function, into: Some(into), address } => {
+        Absence::Folded { function, into: Some(into), address } => {
             format!("`{function}` has the same code as `{into}`, and the linker kept that one at {address} for both")
         }
-        Fate::Folded { function, into: None, address } => {
+        Absence::Folded { function, into: None, address } => {
             format!("the linker folded `{function}` with another function of the same code, at {address}")
         }
-        Fate::Unresolved { why } => why.to_string(),
-        Fate::Ambiguous { files } => {
+        Absence::Unresolved { why } => why.to_string(),
+        Absence::Ambiguous { files } => {
             format!("several files agree equally well with its file: {}", list(files.iter().map(|file| &**file)))
         }
     }]
@@ -164,8 +164,8 @@ pub(super) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
 /// Where the function of a site starts, by its symbol: several files may have functions of one name, such as those of a header.
 fn start(site: &Site) -> Option<(Option<&str>, u64)> {
     match site.place.as_ref()? {
-        Place::Address(address) => Some((None, address.0.checked_sub(site.symbol_offset?)?)),
-        Place::Section { section, offset } => Some((Some(&**section), offset.0.checked_sub(site.symbol_offset?)?)),
+        SitePlace::Address(address) => Some((None, address.0.checked_sub(site.symbol_offset?)?)),
+        SitePlace::Section { section, offset } => Some((Some(&**section), offset.0.checked_sub(site.symbol_offset?)?)),
     }
 }
 

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{Check, Checked, Finding, Report, Severity, causes, mends, relative};
-use crate::resolve::{Argument, Exactness, Fate, Marker, NO_FUNCTION, Origin, ResolvedImage, Site, Survival, Verdict};
-use crate::verdicts::{AMBIGUOUS, DUPLICATE, FORMAT_MISMATCH, NEAREST, UNDESCRIBED, UNKNOWN_SURVIVAL, UNRESOLVED};
+use crate::resolve::{
+    Absence, Argument, Exactness, Marker, NO_FUNCTION, Origin, ResolvedImage, Site, Survival, Verdict,
+};
+use crate::verdicts::Code;
 
 /// Adds what is found of all markers of a report.
 pub(super) fn find(check: &Check<'_>, report: &mut Report) {
@@ -32,7 +34,7 @@ pub(super) fn find(check: &Check<'_>, report: &mut Report) {
 }
 
 /// A finding about a marker, of which the sentences are still to be said.
-pub(super) fn finding(checked: &Checked, column: Option<u32>, code: &'static str) -> Finding {
+pub(super) fn finding(checked: &Checked, column: Option<u32>, code: Code) -> Finding {
     Finding {
         code,
         severity: Severity::Warn,
@@ -55,8 +57,8 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, code: &'static str
 }
 
 /// The verdict on an argument as a code, also where there is none.
-pub(super) fn code_of(verdict: Option<Verdict>) -> &'static str {
-    verdict.map_or(UNDESCRIBED, Verdict::code)
+pub(super) fn code_of(verdict: Option<Verdict>) -> Code {
+    verdict.map_or(Code::Undescribed, Verdict::code)
 }
 
 /// The sites of a marker that are in the image.
@@ -71,12 +73,12 @@ struct Of<'a> {
 }
 
 impl Of<'_> {
-    fn finding(&self, code: &'static str) -> Finding {
+    fn finding(&self, code: Code) -> Finding {
         finding(self.checked, self.marker.column, code)
     }
 
     /// A finding about some of the live sites.
-    fn of_sites(&self, code: &'static str, affected: &[&Site]) -> Finding {
+    fn of_sites(&self, code: Code, affected: &[&Site]) -> Finding {
         let mut functions: Vec<Arc<str>> = affected
             .iter()
             .filter_map(|site| site.function.clone())
@@ -94,32 +96,36 @@ impl Of<'_> {
 
     fn survival(&self, findings: &mut Vec<Finding>) {
         let name = &self.marker.name;
-        let (code, message, found) = match (self.marker.survival, &self.marker.fate) {
+        let (code, message, found) = match (self.marker.survival, &self.marker.absence) {
             (Some(Survival::Live), _) => return,
             (Some(Survival::Eliminated), _) => (
-                "SM001",
+                Code::Eliminated,
                 format!("{name} was eliminated: it was compiled, and no copy of it is in the image"),
                 "eliminated",
             ),
-            (Some(Survival::Discarded), _) => {
-                ("SM002", format!("{name} was discarded: the linker dropped all code that holds it"), "discarded")
-            }
-            (None, Some(Fate::Unresolved { .. })) => {
-                (UNRESOLVED, format!("{name} has no site record, and the line table has no place for it"), "unresolved")
-            }
-            (None, Some(Fate::Ambiguous { .. })) => (
-                AMBIGUOUS,
+            (Some(Survival::Discarded), _) => (
+                Code::Discarded,
+                format!("{name} was discarded: the linker dropped all code that holds it"),
+                "discarded",
+            ),
+            (None, Some(Absence::Unresolved { .. })) => (
+                Code::Unresolved,
+                format!("{name} has no site record, and the line table has no place for it"),
+                "unresolved",
+            ),
+            (None, Some(Absence::Ambiguous { .. })) => (
+                Code::Ambiguous,
                 format!("{name} has no site record, and its line could be one of several files"),
                 "ambiguous",
             ),
             (None, _) => (
-                UNKNOWN_SURVIVAL,
+                Code::UnknownSurvival,
                 format!("whether {name} is in the program is unknown: the image does not say"),
                 "unknown survival",
             ),
         };
         let mut causes = causes::survival(self.marker, &self.checked.file);
-        if code == UNKNOWN_SURVIVAL {
+        if code == Code::UnknownSurvival {
             let section = Some(simple_markers_record::SITES);
             let notes = self.image.diagnostics.iter().filter(|note| note.section.as_deref() == section);
             causes.extend(notes.map(ToString::to_string));
@@ -141,7 +147,7 @@ impl Of<'_> {
                 "it has no site record, line {declared} has no row in the line table, and line {line} is the next of its \
                  function that has one"
             )],
-            ..self.of_sites(NEAREST, &affected)
+            ..self.of_sites(Code::Nearest, &affected)
         });
     }
 
@@ -181,7 +187,7 @@ impl Of<'_> {
                 let site: &Site = site;
                 Some((site, site.args.get(index)?))
             };
-            let mut by_code: BTreeMap<&'static str, Vec<(&Site, &Argument)>> = BTreeMap::new();
+            let mut by_code: BTreeMap<Code, Vec<(&Site, &Argument)>> = BTreeMap::new();
             for (site, argument) in live(self.marker).filter_map(at) {
                 if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant)) {
                     by_code.entry(code_of(argument.verdict)).or_default().push((site, argument));
@@ -201,11 +207,11 @@ impl Of<'_> {
                 causes.extend(causes::copies(self.marker, &sites));
                 let copies = in_copies(&of);
                 let message = match code {
-                    "SM032" => format!("parts of `{text}` of {name} are gone{copies}"),
-                    "SM033" => format!("`{text}` of {name} is only known as an entry value{copies}"),
-                    "SM034" => format!("`{text}` of {name} is lost{copies}"),
-                    "SM035" => format!("`{text}` of {name} names nothing that is in scope{copies}"),
-                    "SM036" => format!("`{text}` of {name} cannot be stood for{copies}"),
+                    Code::Partial => format!("parts of `{text}` of {name} are gone{copies}"),
+                    Code::Entry => format!("`{text}` of {name} is only known as an entry value{copies}"),
+                    Code::Lost => format!("`{text}` of {name} is lost{copies}"),
+                    Code::Absent => format!("`{text}` of {name} names nothing that is in scope{copies}"),
+                    Code::Unsupported => format!("`{text}` of {name} cannot be stood for{copies}"),
                     _ => format!("whether `{text}` of {name} can be read is not known{copies}"),
                 };
                 findings.push(Finding {
@@ -231,7 +237,7 @@ impl Of<'_> {
                 expected: format!("what `{conversion}` prints"),
                 found: format!("`{type_name}`"),
                 causes: vec![why.to_owned()],
-                ..self.of_sites(FORMAT_MISMATCH, &sites)
+                ..self.of_sites(Code::FormatMismatch, &sites)
             });
         }
     }
@@ -255,7 +261,7 @@ impl Of<'_> {
                 .take(MOST_CAUSES)
                 .map(|(file, line)| format!("declared at {}:{line}", relative(&(*file).into(), root)))
                 .collect(),
-            ..self.finding(DUPLICATE)
+            ..self.finding(Code::Duplicate)
         });
     }
 }

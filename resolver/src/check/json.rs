@@ -39,7 +39,7 @@ fn document(report: &Report) -> Value {
 
 fn finding(finding: &Finding) -> Value {
     json!({
-        "code": finding.code,
+        "code": finding.code.as_str(),
         "name": finding.name(),
         "group": finding.group(),
         "severity": if finding.severity == Severity::Deny { "error" } else { "warning" },

@@ -69,7 +69,7 @@ fn case(name: &str, module: &str, place: &str, findings: &[&Finding]) -> TestCas
         Some(first) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(format!("{}: {}", first.code, shown(&first.message)));
-            status.set_type(first.code);
+            status.set_type(first.code.as_str());
             status.set_description(denied.iter().map(|finding| text(finding)).collect::<Vec<_>>().join("\n"));
             status
         }

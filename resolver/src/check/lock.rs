@@ -9,7 +9,7 @@ use toml_edit::{Document, Item, Table, Value};
 use super::Codes;
 use super::findings::code_of;
 use crate::resolve::Verdict;
-use crate::verdicts::{self, UNDESCRIBED};
+use crate::verdicts::Code;
 
 /// The version that is read and written.
 pub(super) const VERSION: i64 = 1;
@@ -89,13 +89,13 @@ impl Least {
     pub fn as_str(self) -> &'static str {
         match self.0 {
             Some(verdict) => verdict.as_str(),
-            None => verdicts::find(UNDESCRIBED).map_or("undescribed", |explanation| explanation.name),
+            None => Code::Undescribed.name(),
         }
     }
 
     /// Its code.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> Code {
         code_of(self.0)
     }
 

@@ -27,7 +27,7 @@ pub use policy::{Codes, Policy, Severity, groups};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The code (`docs/verdicts.md`).
-    pub code: &'static str,
+    pub code: crate::verdicts::Code,
     /// How bad it is. Never [`Severity::Allow`].
     pub severity: Severity,
     /// The name of the marker.
@@ -79,13 +79,13 @@ impl Finding {
     /// The word for the code.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        crate::verdicts::find(self.code).map_or("", |explanation| explanation.name)
+        self.code.name()
     }
 
     /// The group of the code.
     #[must_use]
     pub fn group(&self) -> &'static str {
-        crate::verdicts::find(self.code).map_or("", |explanation| explanation.group)
+        self.code.group().as_str()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::verdicts::{self, EXPLANATIONS};
+use crate::verdicts::{self, Code, EXPLANATIONS, Group};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,21 +28,30 @@ impl Severity {
 }
 
 /// What is never found fault with.
-const FINE: [&str; 3] = ["SM020", "SM030", "SM031"];
+const FINE: [Code; 3] = [Code::Exact, Code::Live, Code::Constant];
 
 /// What is denied where nobody says otherwise: markers that are not there or cannot be found, lost arguments, wrong formats, names that stand
 /// for several markers. Everything else warns.
-const DENIED: [&str; 8] = ["SM001", "SM002", "SM003", "SM011", "SM012", "SM034", "SM040", "SM050"];
+const DENIED: [Code; 8] = [
+    Code::Eliminated,
+    Code::Discarded,
+    Code::UnknownSurvival,
+    Code::Unresolved,
+    Code::Ambiguous,
+    Code::Lost,
+    Code::FormatMismatch,
+    Code::Duplicate,
+];
 
 /// The severity of each code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    levels: BTreeMap<&'static str, Severity>,
+    levels: BTreeMap<Code, Severity>,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        let severity = |code: &str| if DENIED.contains(&code) { Severity::Deny } else { Severity::Warn };
+        let severity = |code: Code| if DENIED.contains(&code) { Severity::Deny } else { Severity::Warn };
         Self { levels: codes().map(|code| (code, severity(code))).collect() }
     }
 }
@@ -50,21 +59,21 @@ impl Default for Policy {
 impl Policy {
     /// The severity of a code; of an unknown one a warning.
     #[must_use]
-    pub fn severity(&self, code: &str) -> Severity {
-        self.levels.get(code).copied().unwrap_or(Severity::Warn)
+    pub fn severity(&self, code: Code) -> Severity {
+        self.levels.get(&code).copied().unwrap_or(Severity::Warn)
     }
 
     /// Sets the severity of codes. What is set last counts.
     pub fn set(&mut self, severity: Severity, codes: &Codes) {
         for code in &codes.0 {
-            self.levels.insert(code, severity);
+            self.levels.insert(*code, severity);
         }
     }
 }
 
 /// The codes that a word means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Codes(Vec<&'static str>);
+pub struct Codes(Vec<Code>);
 
 impl Codes {
     /// The codes of a code, the word for one, a group, or `all`.
@@ -76,14 +85,15 @@ impl Codes {
         if word.eq_ignore_ascii_case("all") {
             return Ok(Self(codes().collect()));
         }
-        let of_group = EXPLANATIONS.iter().filter(|it| it.group.eq_ignore_ascii_case(word)).map(|it| it.code);
+        let of_group =
+            EXPLANATIONS.iter().filter(|it| it.code.group().as_str().eq_ignore_ascii_case(word)).map(|it| it.code);
         let of_group: Vec<_> = of_group.filter(|code| !FINE.contains(code)).collect();
         if !of_group.is_empty() {
             return Ok(Self(of_group));
         }
         match verdicts::find(word) {
             Some(explanation) if FINE.contains(&explanation.code) => {
-                Err(format!("{} ({}) is nothing that is found fault with", explanation.code, explanation.name))
+                Err(format!("{} ({}) is nothing that is found fault with", explanation.code, explanation.code.name()))
             }
             Some(explanation) => Ok(Self(vec![explanation.code])),
             None => Err(format!("there is no code `{word}`, and no group: those are {}, and all", groups().join(", "))),
@@ -92,7 +102,7 @@ impl Codes {
 
     /// Whether a code is among them.
     #[must_use]
-    pub fn contains(&self, code: &str) -> bool {
+    pub fn contains(&self, code: Code) -> bool {
         self.0.contains(&code)
     }
 }
@@ -100,17 +110,11 @@ impl Codes {
 /// The groups, in the order of their codes.
 #[must_use]
 pub fn groups() -> Vec<&'static str> {
-    let mut groups: Vec<&str> = Vec::new();
-    for explanation in EXPLANATIONS {
-        if !groups.contains(&explanation.group) {
-            groups.push(explanation.group);
-        }
-    }
-    groups
+    Group::ALL.map(Group::as_str).into()
 }
 
 /// All codes that a finding may have.
-pub(super) fn codes() -> impl Iterator<Item = &'static str> {
+pub(super) fn codes() -> impl Iterator<Item = Code> {
     EXPLANATIONS.iter().map(|explanation| explanation.code).filter(|code| !FINE.contains(code))
 }
 
@@ -121,15 +125,16 @@ mod tests {
     #[test]
     fn what_is_set_last_counts() {
         let mut policy = Policy::default();
-        let denied: Vec<_> = codes().filter(|code| policy.severity(code) == Severity::Deny).collect();
+        let denied: Vec<_> = codes().filter(|code| policy.severity(*code) == Severity::Deny).collect();
         assert_eq!(denied, DENIED);
-        assert!(DENIED.iter().all(|code| verdicts::find(code).is_some()));
+        assert!(DENIED.iter().all(|code| verdicts::explanation(*code).is_some()));
         let mut set = |severity, word| policy.set(severity, &Codes::parse(word).unwrap());
         set(Severity::Deny, "arguments");
-        set(Severity::Allow, "SM035");
+        set(Severity::Allow, "sm035");
         set(Severity::Allow, "survival");
         set(Severity::Warn, "eliminated");
-        let severities = ["SM032", "SM035", "SM002", "SM001"].map(|code| policy.severity(code));
+        let severities =
+            [Code::Partial, Code::Absent, Code::Discarded, Code::Eliminated].map(|code| policy.severity(code));
         assert_eq!(severities, [Severity::Deny, Severity::Allow, Severity::Allow, Severity::Warn]);
         policy.set(Severity::Deny, &Codes::parse("ALL").unwrap());
         assert!(codes().all(|code| policy.severity(code) == Severity::Deny));
@@ -138,7 +143,7 @@ mod tests {
     #[test]
     fn words_that_mean_nothing_are_refused() {
         assert_eq!(groups(), ["survival", "place", "exactness", "arguments", "format", "names", "baseline"]);
-        assert_eq!(Codes::parse("SM030"), Err("SM030 (live) is nothing that is found fault with".to_owned()));
+        assert_eq!(Codes::parse("sm030"), Err("SM030 (live) is nothing that is found fault with".to_owned()));
         let unknown = Codes::parse("speed").unwrap_err();
         assert!(unknown.starts_with("there is no code `speed`, and no group: those are survival, "), "{unknown}");
     }

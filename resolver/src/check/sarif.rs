@@ -28,7 +28,7 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
 }
 
 fn document(report: &Report) -> Value {
-    let rules: Vec<Value> = policy::codes().filter_map(verdicts::find).map(rule).collect();
+    let rules: Vec<Value> = policy::codes().filter_map(verdicts::explanation).map(rule).collect();
     let results: Vec<Value> = report.findings.iter().map(result).collect();
     let notification = |(level, text)| json!({ "level": level, "message": { "text": text } });
     let failures = report.failures.iter().map(|failure| ("error", failure));
@@ -57,22 +57,22 @@ fn rule(explanation: &verdicts::Explanation) -> Value {
     let meaning = words(explanation.meaning);
     let first = meaning.split_once(". ").map_or(meaning.clone(), |(first, _)| format!("{first}."));
     let level = level(policy::Policy::default().severity(explanation.code));
-    let mend = words(explanation.mend);
+    let mend = words(explanation.fix);
     json!({
-        "id": explanation.code,
-        "name": explanation.name.split(' ').map(capitalised).collect::<String>(),
+        "id": explanation.code.as_str(),
+        "name": explanation.code.name().split(' ').map(capitalised).collect::<String>(),
         "shortDescription": { "text": first },
         "fullDescription": { "text": meaning },
         "help": { "text": format!("{mend} ({HELP}.)") },
         "defaultConfiguration": { "level": level },
-        "properties": { "tags": [explanation.group] },
+        "properties": { "tags": [explanation.code.group().as_str()] },
     })
 }
 
 fn result(finding: &Finding) -> Value {
     let mut result = Map::new();
     let rule = policy::codes().position(|code| code == finding.code);
-    result.insert("ruleId".to_owned(), finding.code.into());
+    result.insert("ruleId".to_owned(), finding.code.as_str().into());
     result.extend(rule.map(|rule| ("ruleIndex".to_owned(), rule.into())));
     result.insert("level".to_owned(), level(finding.severity).into());
     result.insert("message".to_owned(), json!({ "text": text(finding) }));
@@ -84,7 +84,7 @@ fn result(finding: &Finding) -> Value {
     location.insert("logicalLocations".to_owned(), logical);
     result.insert("locations".to_owned(), json!([location]));
     let argument = finding.argument.as_deref().unwrap_or_default();
-    let fingerprint = [finding.code, &finding.marker, &finding.file, argument].join("\0");
+    let fingerprint = [finding.code.as_str(), &finding.marker, &finding.file, argument].join("\0");
     result.insert("partialFingerprints".to_owned(), json!({ FINGERPRINT: digest(&fingerprint) }));
     let image = finding.image.as_deref();
     result.insert("properties".to_owned(), json!({ "marker": &*finding.marker, "argument": argument, "image": image }));

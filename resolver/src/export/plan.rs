@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::address::{FileOffset, Vaddr};
 use crate::image::ImageKind;
-use crate::resolve::{Argument, Exactness, Marker, Place, ResolvedImage, Site};
+use crate::resolve::{Argument, Exactness, Marker, ResolvedImage, Site, SitePlace};
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
@@ -77,8 +77,8 @@ pub(super) fn plan<'r>(
         let copies = marker.sites.len() > 1;
         for site in &marker.sites {
             let place = match &site.place {
-                Some(Place::Address(address)) => address.to_string(),
-                Some(Place::Section { section, offset }) => format!("{}+{offset}", shown(section)),
+                Some(SitePlace::Address(address)) => address.to_string(),
+                Some(SitePlace::Section { section, offset }) => format!("{}+{offset}", shown(section)),
                 None => "nowhere".to_owned(),
             };
             match point(image, marker, site, settings, uprobe) {
@@ -101,8 +101,8 @@ fn point<'r>(
     uprobe: bool,
 ) -> Result<Point<'r>, String> {
     let address = match &site.place {
-        Some(Place::Address(address)) => *address,
-        Some(Place::Section { .. }) => return Err("a relocatable object has no addresses yet".to_owned()),
+        Some(SitePlace::Address(address)) => *address,
+        Some(SitePlace::Section { .. }) => return Err("a relocatable object has no addresses yet".to_owned()),
         None => return Err("the linker discarded it".to_owned()),
     };
     let offset = site.file_offset.ok_or("the file has no byte for it")?;

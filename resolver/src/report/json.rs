@@ -10,8 +10,8 @@ use std::ops::Range;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use crate::resolve::{
-    Argument, DebugSource, Diagnostic, Exactness, Inlined, Marker, Origin, Place, ProbeCost, ProbeVerdict, Resolution,
-    ResolvedImage, Site, Survival, Verdict, WayIn,
+    Argument, DebugSource, Diagnostic, Exactness, Inlined, Marker, Origin, ProbeCost, ProbeVerdict, Resolution,
+    ResolvedImage, Site, SitePlace, Survival, Verdict, WayIn,
 };
 
 /// Version of the fields. Fields may be added in one version, not changed.
@@ -162,8 +162,8 @@ impl Serialize for MarkerSite<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { marker, site: of } = self;
         let (section, address) = match &of.place {
-            Some(Place::Address(address)) => (None, Some(hex(address.0))),
-            Some(Place::Section { section, offset }) => (Some(&**section), Some(hex(offset.0))),
+            Some(SitePlace::Address(address)) => (None, Some(hex(address.0))),
+            Some(SitePlace::Section { section, offset }) => (Some(&**section), Some(hex(offset.0))),
             None => (None, None),
         };
         let line = match of.origin {
@@ -187,7 +187,7 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("line", &line)?;
         site.serialize_field("section", &section)?;
         site.serialize_field("scope_ended", &of.scope_ended)?;
-        site.serialize_field("exactness_code", &of.exactness.map(Exactness::code))?;
+        site.serialize_field("exactness_code", &of.exactness.map(|exactness| exactness.code().as_str()))?;
         site.serialize_field("exactness_why", &of.exactness_why.as_deref())?;
         site.end()
     }
@@ -234,7 +234,7 @@ impl Serialize for View<'_, Argument> {
         argument.serialize_field("size", &self.0.size)?;
         argument.serialize_field("verdict", &self.0.verdict.map(Verdict::as_str))?;
         argument.serialize_field("location", &self.0.location.as_deref())?;
-        argument.serialize_field("code", &self.0.verdict.map(Verdict::code))?;
+        argument.serialize_field("code", &self.0.verdict.map(|verdict| verdict.code().as_str()))?;
         argument.serialize_field("why", &self.0.why.as_deref())?;
         argument.serialize_field("ranges", &Ranges(&self.0.ranges))?;
         argument.serialize_field("format_mismatch", &self.0.mismatch.as_deref())?;

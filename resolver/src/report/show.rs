@@ -10,10 +10,11 @@ use anstyle::Style;
 
 use super::{Layout, style, words};
 use crate::resolve::{
-    Argument, DeclaredArgument, Exactness, Marker, Origin, Place, Resolution, ResolvedImage, Site, Survival, Verdict,
+    Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace, Survival,
+    Verdict,
 };
 use crate::text::shown;
-use crate::verdicts::{FORMAT_MISMATCH, NEAREST, UNKNOWN_SURVIVAL};
+use crate::verdicts::Code;
 
 /// The column where values start.
 const VALUES: usize = 15;
@@ -230,13 +231,13 @@ impl Page<'_> {
         self.field(4, "uprobe", style, &words)
     }
 
-    fn arguments(&mut self, marker: &Marker, site: &Site, place: &Place) -> io::Result<()> {
+    fn arguments(&mut self, marker: &Marker, site: &Site, place: &SitePlace) -> io::Result<()> {
         if site.args.is_empty() {
             return Ok(());
         }
         let address = match place {
-            Place::Address(address) => address.0,
-            Place::Section { offset, .. } => offset.0,
+            SitePlace::Address(address) => address.0,
+            SitePlace::Section { offset, .. } => offset.0,
         };
         let conversion =
             |index: usize| shown(marker.args.get(index).and_then(|arg| arg.conversion.as_deref()).unwrap_or(""));
@@ -282,17 +283,17 @@ fn survival(marker: &Marker) -> (Style, String) {
             }
             (style::READABLE, words)
         }
-        Some(survival @ Survival::Eliminated) => {
+        Some(Survival::Eliminated) => {
             let why = "the compiler removed every copy, or never instantiated the generic function that holds it";
-            (style::GONE, format!("eliminated {}: {why}", survival.code().unwrap_or_default()))
+            (style::GONE, format!("eliminated {}: {why}", Code::Eliminated))
         }
-        Some(survival @ Survival::Discarded) => {
+        Some(Survival::Discarded) => {
             let why = "the linker dropped every function that holds it";
-            (style::GONE, format!("discarded {}: {why}", survival.code().unwrap_or_default()))
+            (style::GONE, format!("discarded {}: {why}", Code::Discarded))
         }
         None => {
             let why = "the image does not say whether it is in the program";
-            (style::UNKNOWN, format!("unknown {UNKNOWN_SURVIVAL}: {why}"))
+            (style::UNKNOWN, format!("unknown {}: {why}", Code::UnknownSurvival))
         }
     }
 }
@@ -305,7 +306,7 @@ fn origin(marker: &Marker, site: &Site) -> (Style, String) {
         Origin::Line => (style::PLAIN, format!("line: a row of line {declared} in the line table")),
         Origin::Nearest { line } => {
             let why = format!("line {declared} has no row in the line table, line {line} is the next of its function");
-            (style::UNKNOWN, format!("nearest {NEAREST}: {why}"))
+            (style::UNKNOWN, format!("nearest {}: {why}", Code::Nearest))
         }
     }
 }
@@ -345,7 +346,7 @@ fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
         }
     }
     if let Some(mismatch) = argument.mismatch.as_deref() {
-        facts.push((style::GONE, format!("format {FORMAT_MISMATCH}: {}", shown(mismatch))));
+        facts.push((style::GONE, format!("format {}: {}", Code::FormatMismatch, shown(mismatch))));
     }
     facts
 }

@@ -8,7 +8,7 @@ use anstyle::Style;
 use super::style;
 use crate::location::Source;
 use crate::resolve::{
-    Argument, Encoding, Exactness, Inlined, Marker, Origin, Place, ProbeCost, ProbeVerdict, Site, Verdict, WayIn,
+    Argument, Encoding, Exactness, Inlined, Marker, Origin, ProbeCost, ProbeVerdict, Site, SitePlace, Verdict, WayIn,
 };
 use crate::text::shown;
 
@@ -18,8 +18,8 @@ pub(super) const DROPPED: &str = "discarded by the linker";
 /// Where a site is: an address, or an offset in a section.
 pub(super) fn address(site: &Site) -> String {
     match &site.place {
-        Some(Place::Address(address)) => address.to_string(),
-        Some(Place::Section { section, offset }) => format!("{}+{offset}", shown(section)),
+        Some(SitePlace::Address(address)) => address.to_string(),
+        Some(SitePlace::Section { section, offset }) => format!("{}+{offset}", shown(section)),
         None => DROPPED.to_owned(),
     }
 }

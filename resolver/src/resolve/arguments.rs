@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use simple_markers_record::printf;
 
 use super::place::Place;
-use super::{Argument, DeclaredArgument, Encoding, Target, Verdict, format_check};
+use super::{Argument, DataModel, DeclaredArgument, Encoding, Verdict, conversions};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Described, Frame, Lookup, Projection, Scope, Step, TypeRef};
@@ -26,7 +26,7 @@ const AUTOMATIC: usize = 8;
 
 /// How much of the types of arguments is described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pictures {
+pub(super) enum TypeDetail {
     /// What conversions are checked against: of a structure of C behind a pointer its name and size.
     Brief,
     /// What values are read and written by.
@@ -38,7 +38,7 @@ pub(super) struct Arguments<'d, 's> {
     debug: &'d DebugInfo<'s>,
     names: &'d (dyn Names + Sync),
     is_big_endian: bool,
-    pictures: Pictures,
+    detail: TypeDetail,
     types: Mutex<HashMap<Option<TypeRef>, Arc<Type>>>,
 }
 
@@ -93,9 +93,9 @@ impl<'d, 's> Arguments<'d, 's> {
         debug: &'d DebugInfo<'s>,
         names: &'d (dyn Names + Sync),
         is_big_endian: bool,
-        pictures: Pictures,
+        detail: TypeDetail,
     ) -> Self {
-        Self { debug, names, is_big_endian, pictures, types: Mutex::new(HashMap::new()) }
+        Self { debug, names, is_big_endian, detail, types: Mutex::new(HashMap::new()) }
     }
 
     /// An argument at a stop, as far as the debug information says.
@@ -312,13 +312,13 @@ impl<'d, 's> Arguments<'d, 's> {
 
     /// What is wrong with the conversion of an argument for its type.
     fn mismatch(&self, declared: &DeclaredArgument, of: &Type, language: Language) -> Option<String> {
-        let target = Target { language, address_size: self.names.address_size().into() };
+        let model = DataModel { language, address_size: self.names.address_size().into() };
         let conversion = declared.conversion.as_deref()?;
         if conversion == "*" {
-            return format_check::star_mismatch(of, target);
+            return conversions::star_mismatch(of, model);
         }
         match printf::parse(conversion.as_bytes()).next() {
-            Some(Ok(printf::Piece::Conversion(conversion))) => format_check::mismatch(&conversion, of, target),
+            Some(Ok(printf::Piece::Conversion(conversion))) => conversions::mismatch(&conversion, of, model),
             _ => None,
         }
     }
@@ -328,9 +328,9 @@ impl<'d, 's> Arguments<'d, 's> {
         if let Some(known) = types().get(&of) {
             return Ok(Arc::clone(known));
         }
-        let described = match self.pictures {
-            Pictures::Brief => self.debug.describe_type_briefly(of, TYPE_DEPTH)?,
-            Pictures::Full => self.debug.describe_type(of, TYPE_DEPTH)?,
+        let described = match self.detail {
+            TypeDetail::Brief => self.debug.describe_type_briefly(of, TYPE_DEPTH)?,
+            TypeDetail::Full => self.debug.describe_type(of, TYPE_DEPTH)?,
         };
         types().insert(of, Arc::clone(&described));
         Ok(described)

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use object::SectionIndex;
 use simple_markers_record::SITES;
 
-use super::debugged::Debugged;
 use super::diagnostics::Diagnostics;
+use super::interner::Interner;
 use super::join::{Joined, Pc};
-use super::texts::Texts;
+use super::site_debug::SiteDebug;
 use crate::demangle::demangle;
 use crate::image::Image;
 use crate::image::symbols::{Symbol, Symbols};
@@ -29,7 +29,7 @@ pub(super) struct Named {
 pub(super) fn name<'d, 's: 'd>(
     image: &Image<'_>,
     joined: &mut Joined<'_>,
-    debug: impl FnOnce() -> Option<&'d Debugged<'d, 's>>,
+    debug: impl FnOnce() -> Option<&'d SiteDebug<'d, 's>>,
     diagnostics: &mut Diagnostics,
 ) -> HashMap<Pc, Named> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
@@ -79,7 +79,7 @@ type SymbolName = (Arc<str>, Arc<str>);
 /// Names of functions, each demangled once.
 struct Names<'n, 'data, 'a> {
     functions: &'n Symbols<'data>,
-    texts: &'n mut Texts<'a>,
+    texts: &'n mut Interner<'a>,
     by_symbol: HashMap<usize, Option<SymbolName>>,
 }
 
@@ -109,7 +109,7 @@ impl Names<'_, '_, '_> {
 }
 
 fn from_debug_information(
-    debug: &Debugged<'_, '_>,
+    debug: &SiteDebug<'_, '_>,
     places: &[Pc],
     named: &mut HashMap<Pc, Named>,
     diagnostics: &mut Diagnostics,

@@ -9,7 +9,7 @@ use simple_markers_record::strings::Strings;
 use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
 use super::diagnostics::Diagnostics;
-use super::texts::{TextId, Texts};
+use super::interner::{Interner, TextId};
 use super::{LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
@@ -94,7 +94,7 @@ impl<'data> Sections<'data> {
 /// What the join made of the records.
 #[derive(Debug)]
 pub(super) struct Joined<'a> {
-    pub(super) texts: Texts<'a>,
+    pub(super) texts: Interner<'a>,
     /// In the order of first declarations, then of first sites.
     pub(super) markers: Vec<RawMarker>,
 }
@@ -113,7 +113,7 @@ pub(super) fn join<'a>(
         is_relocatable: image.is_relocatable(),
         tables: sections.strings.iter().enumerate().map(|(index, contents)| (contents.section, index)).collect(),
         strings: sections.strings.iter().map(|contents| terminated(&contents.bytes)).collect(),
-        texts: Texts::new(sections.size()),
+        texts: Interner::new(sections.size()),
         by_offset: HashMap::new(),
         last: (None, 0),
         by_identity: HashMap::new(),
@@ -160,7 +160,7 @@ struct Join<'a> {
     /// The string tables, and which of them a section is.
     strings: Vec<Strings<'a>>,
     tables: HashMap<SectionIndex, usize>,
-    texts: Texts<'a>,
+    texts: Interner<'a>,
     /// Strings that were read already: index in `strings`, and offset there.
     by_offset: HashMap<(usize, u32), TextId>,
     /// Where the last record was, and its run.

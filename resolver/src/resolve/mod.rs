@@ -2,23 +2,24 @@
 //!
 //! `docs/design.md`. Knows nothing of printing, and does no I/O.
 
-mod across;
+mod absence;
+mod archive_members;
 mod arguments;
-mod by_line;
 mod code_bytes;
 mod cold;
-mod debugged;
+mod conversions;
 mod description;
 mod diagnostics;
-mod fates;
 mod files;
-mod finish;
 mod folding;
-mod format_check;
 mod functions;
 mod instructions;
+mod interner;
 mod join;
 mod kept;
+mod line_sites;
+mod line_table_sites;
+mod markers;
 mod module;
 mod names;
 mod patched;
@@ -26,8 +27,7 @@ mod place;
 mod probing;
 mod resolution;
 mod rows;
-mod texts;
-mod unrecorded;
+mod site_debug;
 mod value;
 
 use std::cell::OnceCell;
@@ -40,23 +40,23 @@ use crate::debug_files::{DebugFiles, NoDebugFiles, Store};
 use crate::dwarf::DebugInfo;
 use crate::image::{Image, ImageKind, archive};
 use crate::text;
-use arguments::Pictures;
-pub use by_line::{LineProblem, LineSite, LineSites};
+use arguments::TypeDetail;
 use code_bytes::CodeBytes;
-use debugged::Debugged;
+pub use conversions::{DataModel, mismatch, star_mismatch};
 pub use description::{Described, describe};
 use diagnostics::Diagnostics;
 use files::Files;
 use folding::Folding;
-pub use format_check::{Target, mismatch, star_mismatch};
 use instructions::Instructions;
 use join::{Joined, Sections};
+pub use line_sites::{LineProblem, LineSite, LineSites};
 pub use module::module_name;
 use names::AddressNames;
 pub use place::root_of;
 pub use probing::{Exactness, ProbeCost, ProbeVerdict, WayIn};
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
+use site_debug::SiteDebug;
 pub use value::Bytes;
 
 /// How much is to be found out.
@@ -66,7 +66,7 @@ pub enum Detail {
     Names,
     /// That, and inlined functions and what can be read at each site, from debug information: for a report.
     Places,
-    /// That, and pictures of the types of all arguments, for values to be read and written by.
+    /// That, and detail of the types of all arguments, for values to be read and written by.
     Everything,
 }
 
@@ -125,7 +125,7 @@ fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], asked: Asked<'_>,
             Err(error) => resolution.fail(&path, &error),
         }
     }
-    across::join(&mut parts);
+    archive_members::join(&mut parts);
     let images = parts.into_iter().map(Part::finish);
     resolution.images.extend(images.filter(|image| !image.markers.is_empty() || !image.diagnostics.is_empty()));
 }
@@ -178,7 +178,7 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, compan
     // Debug information is read when it is first asked for: a list of what symbols name does without it.
     let (source, info) = (OnceCell::new(), OnceCell::new());
     let layout = image.layout();
-    let (names, debugged) = (OnceCell::new(), OnceCell::new());
+    let (names, site_debug) = (OnceCell::new(), OnceCell::new());
     let read = || {
         let source: &files::Loaded<'_> = source.get_or_init(|| files.load());
         let with = |sections| DebugInfo::with(sections, source.alternate.as_ref(), Some(files.split()));
@@ -187,12 +187,12 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, compan
     let debug = || {
         let (_, info) = read().filter(|(source, _)| source.is_described())?;
         let names = names.get_or_init(|| AddressNames::new(files.named(), layout.as_ref(), info.processor()));
-        let pictures = if detail == Detail::Everything { Pictures::Full } else { Pictures::Brief };
-        Some(debugged.get_or_init(|| Debugged::new(image, info, layout.as_ref(), names, pictures)))
+        let detail = if detail == Detail::Everything { TypeDetail::Full } else { TypeDetail::Brief };
+        Some(site_debug.get_or_init(|| SiteDebug::new(image, info, layout.as_ref(), names, detail)))
     };
     let in_full = if detail != Detail::Names && !joined.markers.is_empty() { debug() } else { None };
     if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
-        unrecorded::find(debug, &mut joined, &mut diagnostics);
+        line_table_sites::find(debug, &mut joined, &mut diagnostics);
     }
     let code = CodeBytes::new(image, layout.as_ref());
     let instructions = match detail != Detail::Names && !joined.markers.is_empty() {
@@ -205,9 +205,9 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, compan
     let named = functions::name(files.named(), &mut joined, debug, &mut diagnostics);
     let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
     let mut markers =
-        finish::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
+        markers::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
     if let Some(debug) = in_full {
-        fates::find(&mut markers, debug, files.named());
+        absence::find(&mut markers, debug, files.named());
     }
     if let Some(loaded) = source.get() {
         loaded.errors.iter().for_each(|error| diagnostics.error(error));

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::verdicts::Code;
+
 /// Whether a probe at a site fires when, and only when, the marker is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exactness {
@@ -33,13 +35,13 @@ impl Exactness {
 
     /// The code of the verdict, stable over versions (`docs/verdicts.md`).
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> Code {
         match self {
-            Self::Exact => "SM020",
-            Self::Shared => "SM021",
-            Self::Folded => "SM022",
-            Self::Outside => "SM023",
-            Self::Unproven => "SM024",
+            Self::Exact => Code::Exact,
+            Self::Shared => Code::Shared,
+            Self::Folded => Code::Folded,
+            Self::Outside => Code::Outside,
+            Self::Unproven => Code::Unproven,
         }
     }
 }

@@ -11,13 +11,14 @@ use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::image::ImageKind;
 use crate::location::Location;
 use crate::types::{Language, Type};
+use crate::verdicts::Code;
 
 /// Everything that was found in the files that were looked at.
 ///
 /// The probe addresses of some markers, and what can be read there (`examples/probe_addresses.rs` is the whole program):
 ///
 /// ```no_run
-/// use simple_markers_resolver::resolve::{Place, resolve};
+/// use simple_markers_resolver::resolve::{SitePlace, resolve};
 /// use simple_markers_resolver::select::{Field, Selection};
 ///
 /// let path = "drivers/scsi/scsi_mod.ko";
@@ -26,7 +27,7 @@ use crate::types::{Language, Type};
 /// wanted.add(Field::Name, "scsi:*")?;
 /// for row in resolution.rows().iter().filter(|row| wanted.matches(row)) {
 ///     for site in &row.sites {
-///         let Some(Place::Section { section, offset }) = &site.place else { continue };
+///         let Some(SitePlace::Section { section, offset }) = &site.place else { continue };
 ///         println!("{} {section}+{offset} in {}", row.marker.name, row.function);
 ///         for argument in &site.args {
 ///             println!("  {}: {:?} {:?}", argument.text, argument.verdict, argument.location);
@@ -109,11 +110,11 @@ impl Survival {
 
     /// The code of the verdict, stable over versions (`docs/verdicts.md`); `None` where nothing is to be found fault with.
     #[must_use]
-    pub fn code(self) -> Option<&'static str> {
+    pub fn code(self) -> Option<Code> {
         match self {
             Self::Live => None,
-            Self::Eliminated => Some("SM001"),
-            Self::Discarded => Some("SM002"),
+            Self::Eliminated => Some(Code::Eliminated),
+            Self::Discarded => Some(Code::Discarded),
         }
     }
 }
@@ -144,12 +145,12 @@ pub struct Marker {
     /// Live ones by address, then dead ones.
     pub sites: Vec<Site>,
     /// What became of a marker that has no live site, as far as it is known; `None` for others, and where nothing is.
-    pub fate: Option<Fate>,
+    pub absence: Option<Absence>,
 }
 
 /// What became of a marker that has no live site: what is known, nothing that is only likely.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Absence {
     /// Its function is in the image, with code on lines before and behind the marker's: the compiler removed what is between.
     DeadBranch {
         /// The function.
@@ -213,7 +214,7 @@ pub struct DeclaredArgument {
 
 /// Where in an image a site is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SitePlace {
     /// At a link-time address.
     Address(Vaddr),
     /// In a section of a relocatable object.
@@ -266,7 +267,7 @@ pub struct Inlined {
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Where it is; `None` for a dead site: its function was dropped.
-    pub place: Option<Place>,
+    pub place: Option<SitePlace>,
     /// Where that is in the file; `None` for a dead site, and where the file has no byte for it (a debug companion).
     pub file_offset: Option<FileOffset>,
     /// The symbol of the function that holds it, mangled; `None` where no symbol does.
@@ -340,15 +341,15 @@ impl Verdict {
 
     /// The code of the verdict, stable over versions (`docs/verdicts.md`).
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> Code {
         match self {
-            Self::Live => "SM030",
-            Self::Constant => "SM031",
-            Self::Partial => "SM032",
-            Self::Entry => "SM033",
-            Self::Lost => "SM034",
-            Self::Absent => "SM035",
-            Self::Unsupported => "SM036",
+            Self::Live => Code::Live,
+            Self::Constant => Code::Constant,
+            Self::Partial => Code::Partial,
+            Self::Entry => Code::Entry,
+            Self::Lost => Code::Lost,
+            Self::Absent => Code::Absent,
+            Self::Unsupported => Code::Unsupported,
         }
     }
 }

@@ -16,8 +16,8 @@ use simple_markers_resolver::record::declaration::Declaration;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::{
-    Argument, DebugSource, DeclaredArgument, Diagnostic, Encoding, Inlined, Marker, Origin, Place, Resolution,
-    ResolvedImage, Severity, Survival, Verdict,
+    Argument, DebugSource, DeclaredArgument, Diagnostic, Encoding, Inlined, Marker, Origin, Resolution, ResolvedImage,
+    Severity, SitePlace, Survival, Verdict,
 };
 
 pub(crate) const PROGBITS: u32 = 1;
@@ -354,7 +354,7 @@ fn argument(text: &str, verdict: Verdict, location: Option<&str>, why: Option<&s
 pub(crate) fn everything() -> Resolution {
     use simple_markers_resolver::resolve::Site;
     let site = |address, origin| Site {
-        place: Some(Place::Address(Vaddr(address))),
+        place: Some(SitePlace::Address(Vaddr(address))),
         file_offset: Some(FileOffset(address - 0x1000)),
         symbol: Some("_Z3runv".into()),
         symbol_offset: Some(address - 0x1000),
@@ -426,7 +426,7 @@ pub(crate) fn everything() -> Resolution {
         declared: true,
         survival: Some(Survival::Live),
         sites: Vec::new(),
-        fate: None,
+        absence: None,
     };
     let inlined = vec![
         Inlined { function: "submit".into(), call_file: Some("queue.c".into()), call_line: Some(40) },
@@ -467,7 +467,7 @@ pub(crate) fn everything() -> Resolution {
         Marker { survival: None, ..marker("queue:unknown", 40) },
         Marker { declared: false, sites: vec![nameless], ..marker("queue:nameless", 50) },
     ];
-    let section = Place::Section { section: ".text.f".into(), offset: SectionOffset(8) };
+    let section = SitePlace::Section { section: ".text.f".into(), offset: SectionOffset(8) };
     let in_section = Site {
         anchored: true,
         place: Some(section),

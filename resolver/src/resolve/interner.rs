@@ -12,14 +12,14 @@ pub(super) struct TextId(usize);
 
 /// The strings of an image.
 #[derive(Debug)]
-pub(super) struct Texts<'a> {
+pub(super) struct Interner<'a> {
     ids: HashMap<&'a [u8], TextId>,
     texts: Vec<(&'a [u8], Arc<str>)>,
     left: u64,
     bound: u64,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> Interner<'a> {
     /// For an image whose marker sections have `size` bytes.
     pub(super) fn new(size: u64) -> Self {
         // Measured: programs need less than twice their sections. 64 leaves room and keeps a megabyte from becoming a gigabyte.

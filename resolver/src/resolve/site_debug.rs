@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use simple_markers_record::ByteOrder;
 
-use super::arguments::{Arguments, Pictures, Stop};
-use super::by_line::{LineProblem, LineSites};
+use super::arguments::{Arguments, Stop, TypeDetail};
 use super::instructions::Instructions;
 use super::join::Pc;
+use super::line_sites::{LineProblem, LineSites};
 use super::names::AddressNames;
 use super::{Argument, DeclaredArgument, Ended, Inlined, Verdict};
 use crate::Error;
@@ -17,7 +17,7 @@ use crate::image::{Image, Layout};
 use object::SectionIndex;
 
 /// The debug information of an image, and what it is asked with.
-pub(super) struct Debugged<'d, 's> {
+pub(super) struct SiteDebug<'d, 's> {
     debug: &'d DebugInfo<'s>,
     layout: Option<&'d Layout>,
     arguments: Arguments<'d, 's>,
@@ -49,15 +49,15 @@ pub(super) struct OfLine {
     pub(super) problem: Option<LineProblem>,
 }
 
-impl<'d, 's> Debugged<'d, 's> {
+impl<'d, 's> SiteDebug<'d, 's> {
     pub(super) fn new(
         image: &Image<'_>,
         debug: &'d DebugInfo<'s>,
         layout: Option<&'d Layout>,
         names: &'d AddressNames<'_, '_>,
-        pictures: Pictures,
+        detail: TypeDetail,
     ) -> Self {
-        let arguments = Arguments::new(debug, names, image.byte_order() == ByteOrder::Big, pictures);
+        let arguments = Arguments::new(debug, names, image.byte_order() == ByteOrder::Big, detail);
         Self { debug, layout, arguments }
     }
 

@@ -7,15 +7,15 @@ use object::SectionIndex;
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_record::SITES;
 
-use super::debugged::{Debugged, Surroundings};
 use super::diagnostics::Diagnostics;
 use super::functions::Named;
 use super::instructions::{Asked, FOLDED, Instructions, Probed};
+use super::interner::TextId;
 use super::join::{Joined, Pc, RawMarker, RawSite};
-use super::texts::TextId;
+use super::site_debug::{SiteDebug, Surroundings};
 use super::{
-    Argument, DeclaredArgument, Described, Exactness, Fate, LineProblem, Marker, Origin, Place, Site, Survival,
-    describe, kept, unrecorded,
+    Absence, Argument, DeclaredArgument, Described, Exactness, LineProblem, Marker, Origin, Site, SitePlace, Survival,
+    describe, kept, line_table_sites,
 };
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
@@ -29,7 +29,7 @@ pub(super) fn markers(
     image: &Image<'_>,
     mut joined: Joined<'_>,
     named: HashMap<Pc, Named>,
-    debug: Option<&Debugged<'_, '_>>,
+    debug: Option<&SiteDebug<'_, '_>>,
     instructions: Option<&Instructions<'_, '_, '_, '_>>,
     sites_are_known: bool,
     diagnostics: &mut Diagnostics,
@@ -62,10 +62,10 @@ pub(super) fn markers(
 type Found = (Result<Surroundings, Error>, Probed);
 
 /// What is said of a marker that the line table has no place for.
-fn unplaced(problem: LineProblem) -> Fate {
+fn unplaced(problem: LineProblem) -> Absence {
     match problem {
-        LineProblem::SeveralFiles(files) => Fate::Ambiguous { files },
-        problem => Fate::Unresolved { why: unrecorded::why(&problem).into() },
+        LineProblem::SeveralFiles(files) => Absence::Ambiguous { files },
+        problem => Absence::Unresolved { why: line_table_sites::why(&problem).into() },
     }
 }
 
@@ -112,7 +112,7 @@ struct Begun {
 impl Begun {
     fn surroundings(
         &self,
-        debug: Option<&Debugged<'_, '_>>,
+        debug: Option<&SiteDebug<'_, '_>>,
         instructions: Option<&Instructions<'_, '_, '_, '_>>,
     ) -> Vec<Found> {
         let has_dead = self.raw.sites.iter().any(|site| site.pc.is_none());
@@ -207,7 +207,7 @@ impl Finish<'_, '_, '_> {
             declared: raw.declared,
             survival,
             sites,
-            fate: raw.problem.map(unplaced),
+            absence: raw.problem.map(unplaced),
         }
     }
 
@@ -229,14 +229,14 @@ impl Finish<'_, '_, '_> {
         let (place, file_offset) = match raw.pc {
             None => (None, None),
             Some(Pc { section: None, address }) => {
-                (Some(Place::Address(Vaddr(address))), self.image.file_offset(Vaddr(address)))
+                (Some(SitePlace::Address(Vaddr(address))), self.image.file_offset(Vaddr(address)))
             }
             Some(Pc { section: Some(index), address }) => {
                 let offset = SectionOffset(address);
                 let name = self.section_names.entry(index);
                 let section = Arc::clone(name.or_insert_with(|| self.image.section_name(SectionIndex(index)).into()));
                 let file_offset = self.image.section_file_offset(SectionIndex(index), offset);
-                (Some(Place::Section { section, offset }), file_offset)
+                (Some(SitePlace::Section { section, offset }), file_offset)
             }
         };
         let named = raw.pc.and_then(|pc| self.named.get(&pc)).cloned();

@@ -13,7 +13,7 @@ use crate::types::{Language, Shape, Type, names_text, pointee, short_name, trans
 
 /// What a conversion means where the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct DataModel {
     /// The language of the marker.
     pub language: Language,
     /// Bytes of an address, and of C's `long`.
@@ -26,49 +26,49 @@ const NESTING: usize = 16;
 /// Why a conversion does not show a value of a type, and what would; `None` where it does, and where debug information
 /// does not say enough of the type.
 #[must_use]
-pub fn mismatch(conversion: &Conversion, of: &Type, target: Target) -> Option<String> {
+pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<String> {
     let (length, specifier) = (conversion.length, conversion.specifier);
     let letter = specifier.letter();
     let written = format!("%{}{letter}", length.as_str());
-    let is_long_double = target.language == Language::C && length == Length::BigL && is_float_letter(letter);
+    let is_long_double = model.language == Language::C && length == Length::BigL && is_float_letter(letter);
     if accepts(length, specifier).is_empty() && !is_long_double {
         return Some(format!("`{written}` is no conversion that a marker can have"));
     }
     let fits = match letter {
-        's' => names_text(of, target.language, 0)?,
-        'p' => is_pointer(of, target.language)?,
-        _ => match value(of, target.language)? {
-            Kind::Number(number) => match target.language {
+        's' => names_text(of, model.language, 0)?,
+        'p' => is_pointer(of, model.language)?,
+        _ => match value(of, model.language)? {
+            Category::Number(number) => match model.language {
                 Language::Rust => number.row().is_some_and(|row| accepts(length, specifier).contains(&row)),
-                Language::C => fits_c(number, length, letter, target.address_size),
+                Language::C => fits_c(number, length, letter, model.address_size),
             },
-            Kind::Other => false,
+            Category::Other => false,
         },
     };
     match fits {
         true => None,
-        false => Some(format!("`{written}` given {}{}", described(of), mend(letter, length, of, target))),
+        false => Some(format!("`{written}` given {}{}", described(of), mend(letter, length, of, model))),
     }
 }
 
 /// Why a type cannot be that of the width or precision of a `*`; `None` where it can, and where debug information does
 /// not say enough.
 #[must_use]
-pub fn star_mismatch(of: &Type, target: Target) -> Option<String> {
-    let fits = match value(of, target.language)? {
-        Kind::Number(number) => match target.language {
+pub fn star_mismatch(of: &Type, model: DataModel) -> Option<String> {
+    let fits = match value(of, model.language)? {
+        Category::Number(number) => match model.language {
             Language::Rust => number.row().is_some_and(|row| STAR.contains(&row)),
-            Language::C => fits_c(number, Length::None, 'd', target.address_size),
+            Language::C => fits_c(number, Length::None, 'd', model.address_size),
         },
-        Kind::Other => false,
+        Category::Other => false,
     };
-    let int = if target.language == Language::C { "an `int`" } else { "an `i32`" };
+    let int = if model.language == Language::C { "an `int`" } else { "an `i32`" };
     (!fits).then(|| format!("a `*` given {}: it takes {int}", described(of)))
 }
 
 /// What a conversion of a number sees of a type.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum Category {
     Number(Number),
     Other,
 }
@@ -96,7 +96,7 @@ enum Class {
 }
 
 /// A type behind references and newtypes; `None` where debug information does not say.
-fn value(of: &Type, language: Language) -> Option<Kind> {
+fn value(of: &Type, language: Language) -> Option<Category> {
     let mut of = of;
     for _ in 0..NESTING {
         if let Some(member) = transparent(of).filter(|_| language == Language::Rust) {
@@ -114,10 +114,10 @@ fn value(of: &Type, language: Language) -> Option<Kind> {
             Shape::Float => Class::Float,
             Shape::Enumeration { .. } => Class::Enumeration,
             Shape::Opaque(_) => return None,
-            _ => return Some(Kind::Other),
+            _ => return Some(Category::Other),
         };
         let is_size = matches!(&*of.name, "isize" | "usize");
-        return Some(Kind::Number(Number { class, size: of.size?, is_size }));
+        return Some(Category::Number(Number { class, size: of.size?, is_size }));
     }
     None
 }
@@ -226,13 +226,13 @@ fn described(of: &Type) -> String {
 }
 
 /// What would be right, as the end of a message.
-fn mend(letter: char, length: Length, of: &Type, target: Target) -> String {
-    if names_text(of, target.language, 0) == Some(true) {
+fn mend(letter: char, length: Length, of: &Type, model: DataModel) -> String {
+    if names_text(of, model.language, 0) == Some(true) {
         return ": use `%s`".to_owned();
     }
-    let number = match value(of, target.language) {
-        Some(Kind::Number(number)) => number,
-        _ if is_pointer(of, target.language) == Some(true) => return ": use `%p`".to_owned(),
+    let number = match value(of, model.language) {
+        Some(Category::Number(number)) => number,
+        _ if is_pointer(of, model.language) == Some(true) => return ": use `%p`".to_owned(),
         _ => return ": mark one of its members, or its address with `%p`".to_owned(),
     };
     let lengths = [length, Length::None, Length::L, Length::Ll, Length::Z, Length::BigL];
@@ -246,9 +246,9 @@ fn mend(letter: char, length: Length, of: &Type, target: Target) -> String {
     for &letter in letters {
         for length in lengths {
             let Some(specifier) = u8::try_from(letter).ok().and_then(Specifier::new) else { continue };
-            let fits = match target.language {
+            let fits = match model.language {
                 Language::Rust => number.row().is_some_and(|row| accepts(length, specifier).contains(&row)),
-                Language::C => fits_c(number, length, letter, target.address_size),
+                Language::C => fits_c(number, length, letter, model.address_size),
             };
             if fits {
                 return format!(": use `%{}{letter}`", length.as_str());
@@ -266,12 +266,12 @@ mod tests {
 
     use super::*;
 
-    const C: Target = Target { language: Language::C, address_size: 8 };
-    const RUST: Target = Target { language: Language::Rust, address_size: 8 };
+    const C: DataModel = DataModel { language: Language::C, address_size: 8 };
+    const RUST: DataModel = DataModel { language: Language::Rust, address_size: 8 };
 
-    fn check(format: &str, of: &Type, target: Target) -> Option<String> {
+    fn check(format: &str, of: &Type, model: DataModel) -> Option<String> {
         let Some(Ok(Piece::Conversion(conversion))) = parse(format.as_bytes()).next() else { panic!("{format}") };
-        mismatch(&conversion, of, target)
+        mismatch(&conversion, of, model)
     }
 
     fn of(name: &str, size: u64, shape: Shape) -> Type {
@@ -287,8 +287,8 @@ mod tests {
     }
 
     /// Which of `formats` are accepted.
-    fn accepted<'f>(formats: &'f str, of: &Type, target: Target) -> Vec<&'f str> {
-        formats.split(' ').filter(|format| check(format, of, target).is_none()).collect()
+    fn accepted<'f>(formats: &'f str, of: &Type, model: DataModel) -> Vec<&'f str> {
+        formats.split(' ').filter(|format| check(format, of, model).is_none()).collect()
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(accepted(all, &char_, C), ["%d", "%hhd", "%hu", "%c"]);
         assert_eq!(accepted(all, &integer("long", 8, true), C), ["%ld", "%lld", "%zd"]);
         assert_eq!(accepted(all, &integer("size_t", 8, false), C), ["%lu", "%llu", "%zu"]);
-        let small = Target { address_size: 4, ..C };
+        let small = DataModel { address_size: 4, ..C };
         assert_eq!(accepted(all, &integer("long", 4, true), small), ["%d", "%ld", "%zd", "%c"]);
         assert_eq!(accepted(all, &enumeration, C), ["%d", "%u", "%c"]);
         assert_eq!(accepted(all, &pointer("char *", char_.clone()), C), ["%s", "%p"]);
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn messages_name_the_type_and_the_mend() {
-        let message = |format, of: &Type, target| check(format, of, target).unwrap();
+        let message = |format, of: &Type, model| check(format, of, model).unwrap();
         let unsigned = integer("unsigned long", 8, false);
         assert_eq!(message("%d", &unsigned, C), "`%d` given `unsigned long` (8 bytes, unsigned): use `%lu`");
         assert_eq!(

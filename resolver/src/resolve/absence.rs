@@ -4,17 +4,17 @@ use std::collections::HashSet;
 
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
-use super::debugged::Debugged;
-use super::{Fate, Marker, Survival};
+use super::site_debug::SiteDebug;
+use super::{Absence, Marker, Survival};
 use crate::address::Vaddr;
 use crate::dwarf::{LineFate, State};
 use crate::image::Image;
 use crate::image::symbols::Symbols;
 
 /// Finds out about the markers that the compiler or the linker removed. `image` is the one that has the symbols.
-pub(super) fn find(markers: &mut [Marker], debug: &Debugged<'_, '_>, image: &Image<'_>) {
+pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Image<'_>) {
     let is_gone = |marker: &&mut Marker| {
-        matches!(marker.survival, Some(Survival::Eliminated | Survival::Discarded)) && marker.fate.is_none()
+        matches!(marker.survival, Some(Survival::Eliminated | Survival::Discarded)) && marker.absence.is_none()
     };
     let mut gone: Vec<&mut Marker> = markers.iter_mut().filter(is_gone).collect();
     if gone.is_empty() || debug.find_files(&gone.iter().map(|marker| marker.file.clone()).collect::<Vec<_>>()).is_err()
@@ -33,26 +33,26 @@ pub(super) fn find(markers: &mut [Marker], debug: &Debugged<'_, '_>, image: &Ima
     for (marker, fate) in gone.iter_mut().zip(&fates) {
         let Some(fate) = fate else { continue };
         let is_discarded = marker.survival == Some(Survival::Discarded);
-        marker.fate = match fate {
+        marker.absence = match fate {
             // A marker that the linker dropped was in a function that is described.
-            LineFate::NoFunction => (!is_discarded).then_some(Fate::NotCompiled),
+            LineFate::NoFunction => (!is_discarded).then_some(Absence::NotCompiled),
             LineFate::Function { name, symbol, state } => {
                 let function = name.clone();
                 match (state, is_discarded) {
                     (State::Around(before, behind), false) => {
-                        Some(Fate::DeadBranch { function, before: *before, behind: *behind })
+                        Some(Absence::DeadBranch { function, before: *before, behind: *behind })
                     }
-                    (State::Before(last), false) => Some(Fate::BehindCode { function, last: *last }),
-                    (State::Absent | State::Dropped(_), false) => Some(Fate::NoCode { function }),
+                    (State::Before(last), false) => Some(Absence::BehindCode { function, last: *last }),
+                    (State::Absent | State::Dropped(_), false) => Some(Absence::NoCode { function }),
                     (State::Dropped(into), true) => {
                         let folded = kept.get(symbol.as_bytes()).map(|&address| Vaddr(address));
                         match folded.filter(|_| !image.is_relocatable()) {
                             Some(address) => match debug.function_starting_at(address) {
                                 // Another function of that name, which the linker kept.
                                 Some(into) if into == *name => None,
-                                into => Some(Fate::Folded { function, into, address }),
+                                into => Some(Absence::Folded { function, into, address }),
                             },
-                            None => Some(Fate::Dropped { function, into: into.clone() }),
+                            None => Some(Absence::Dropped { function, into: into.clone() }),
                         }
                     }
                     (_, true) => None,

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::Origin;
-use super::by_line::LineProblem;
-use super::debugged::Debugged;
 use super::diagnostics::Diagnostics;
+use super::interner::TextId;
 use super::join::{Joined, RawSite};
-use super::texts::TextId;
+use super::line_sites::LineProblem;
+use super::site_debug::SiteDebug;
 use simple_markers_record::DECLARATIONS;
 
 /// Looks up the line of each marker that has no site, and adds the sites. What stays without is noted.
-pub(super) fn find(debug: &Debugged<'_, '_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) {
+pub(super) fn find(debug: &SiteDebug<'_, '_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) {
     let Joined { texts, markers } = joined;
     let mut unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty()).collect();
     let files: BTreeSet<TextId> = unrecorded.iter().map(|marker| marker.file).collect();

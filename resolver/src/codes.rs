@@ -1,0 +1,233 @@
+//! The codes of verdicts: each an `SM` and three digits that stay what they are over versions.
+//!
+//! What each one means is in [`crate::verdicts`]. A code that goes out of use is not given to something else.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The code of a verdict (`docs/verdicts.md`), in the order of the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// SM001: a marker that was compiled, with no copy in the image.
+    Eliminated,
+    /// SM002: a marker that the linker dropped with every function that holds it.
+    Discarded,
+    /// SM003: a marker of an image that does not say whether the marker is in the program.
+    UnknownSurvival,
+    /// SM010: a site that is known from the line table, on another line than the marker's.
+    Nearest,
+    /// SM011: a marker without a site record whose line has no place in the line table.
+    Unresolved,
+    /// SM012: a marker whose file could be several ones of the line table.
+    Ambiguous,
+    /// SM020: a site at which a probe fires when, and only when, the marker is passed.
+    Exact,
+    /// SM021: a site at which a probe may fire where the marker is not passed.
+    Shared,
+    /// SM022: a site that markers of different functions share.
+    Folded,
+    /// SM023: a site outside of the marker's function.
+    Outside,
+    /// SM024: a site of which it is not known whether it is exact.
+    Unproven,
+    /// SM030: an argument that is readable.
+    Live,
+    /// SM031: an argument that is known without reading.
+    Constant,
+    /// SM032: an argument that has lost some of its bytes.
+    Partial,
+    /// SM033: an argument that is known only as what a register held at the function's entry.
+    Entry,
+    /// SM034: an argument that was optimised out.
+    Lost,
+    /// SM035: an argument that names nothing in scope.
+    Absent,
+    /// SM036: an argument that the debug information describes in a way that is not supported.
+    Unsupported,
+    /// SM037: an argument at a site without debug information.
+    Undescribed,
+    /// SM040: an argument that is not what its conversion expects.
+    FormatMismatch,
+    /// SM050: a name that several markers of an image have.
+    Duplicate,
+    /// SM060: a marker, or an argument, that the lock file has and the program has not.
+    Gone,
+    /// SM061: a marker, or an argument, that the program has and the lock file has not.
+    New,
+    /// SM062: a marker that the lock file has by another name.
+    Renamed,
+    /// SM063: an argument whose verdict is below the least that the lock file accepts.
+    Worse,
+    /// SM064: an argument whose verdict is above the least that the lock file accepts.
+    Better,
+    /// SM065: a marker that has fewer sites than the lock file has of it.
+    FewerCopies,
+}
+
+/// What a code is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Group {
+    /// Whether a marker is in the image.
+    Survival,
+    /// Where a site is.
+    Place,
+    /// Whether a probe at a site fires when, and only when, the marker is passed.
+    Exactness,
+    /// What can be read at a site.
+    Arguments,
+    /// Whether an argument is what its conversion expects.
+    Format,
+    /// Names of markers.
+    Names,
+    /// What changed against a lock file.
+    Baseline,
+}
+
+impl Group {
+    /// All groups, in the order of their codes.
+    pub const ALL: [Self; 7] =
+        [Self::Survival, Self::Place, Self::Exactness, Self::Arguments, Self::Format, Self::Names, Self::Baseline];
+
+    /// The word for the group, as options and reports have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Survival => "survival",
+            Self::Place => "place",
+            Self::Exactness => "exactness",
+            Self::Arguments => "arguments",
+            Self::Format => "format",
+            Self::Names => "names",
+            Self::Baseline => "baseline",
+        }
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Code {
+    /// All codes, in the order of their numbers.
+    pub const ALL: [Self; 27] = [
+        Self::Eliminated,
+        Self::Discarded,
+        Self::UnknownSurvival,
+        Self::Nearest,
+        Self::Unresolved,
+        Self::Ambiguous,
+        Self::Exact,
+        Self::Shared,
+        Self::Folded,
+        Self::Outside,
+        Self::Unproven,
+        Self::Live,
+        Self::Constant,
+        Self::Partial,
+        Self::Entry,
+        Self::Lost,
+        Self::Absent,
+        Self::Unsupported,
+        Self::Undescribed,
+        Self::FormatMismatch,
+        Self::Duplicate,
+        Self::Gone,
+        Self::New,
+        Self::Renamed,
+        Self::Worse,
+        Self::Better,
+        Self::FewerCopies,
+    ];
+
+    /// The code as reports, options and lock files write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.parts().0
+    }
+
+    /// The word for the verdict in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.parts().1
+    }
+
+    /// What the code is about.
+    #[must_use]
+    pub fn group(self) -> Group {
+        self.parts().2
+    }
+
+    /// The one table of codes.
+    fn parts(self) -> (&'static str, &'static str, Group) {
+        match self {
+            Self::Eliminated => ("SM001", "eliminated", Group::Survival),
+            Self::Discarded => ("SM002", "discarded", Group::Survival),
+            Self::UnknownSurvival => ("SM003", "unknown survival", Group::Survival),
+            Self::Nearest => ("SM010", "nearest", Group::Place),
+            Self::Unresolved => ("SM011", "unresolved", Group::Place),
+            Self::Ambiguous => ("SM012", "ambiguous", Group::Place),
+            Self::Exact => ("SM020", "exact", Group::Exactness),
+            Self::Shared => ("SM021", "shared", Group::Exactness),
+            Self::Folded => ("SM022", "folded", Group::Exactness),
+            Self::Outside => ("SM023", "outside", Group::Exactness),
+            Self::Unproven => ("SM024", "unproven", Group::Exactness),
+            Self::Live => ("SM030", "live", Group::Arguments),
+            Self::Constant => ("SM031", "constant", Group::Arguments),
+            Self::Partial => ("SM032", "partial", Group::Arguments),
+            Self::Entry => ("SM033", "entry", Group::Arguments),
+            Self::Lost => ("SM034", "lost", Group::Arguments),
+            Self::Absent => ("SM035", "absent", Group::Arguments),
+            Self::Unsupported => ("SM036", "unsupported", Group::Arguments),
+            Self::Undescribed => ("SM037", "undescribed", Group::Arguments),
+            Self::FormatMismatch => ("SM040", "format mismatch", Group::Format),
+            Self::Duplicate => ("SM050", "duplicate", Group::Names),
+            Self::Gone => ("SM060", "gone", Group::Baseline),
+            Self::New => ("SM061", "new", Group::Baseline),
+            Self::Renamed => ("SM062", "renamed", Group::Baseline),
+            Self::Worse => ("SM063", "worse", Group::Baseline),
+            Self::Better => ("SM064", "better", Group::Baseline),
+            Self::FewerCopies => ("SM065", "fewer copies", Group::Baseline),
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text that is neither a code nor the word for one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no code `{0}`")]
+pub struct UnknownCode(pub String);
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    /// The code that is written as `text`, or whose word is `text`, in any case.
+    fn from_str(text: &str) -> Result<Self, UnknownCode> {
+        let is_it = |code: &Self| code.as_str().eq_ignore_ascii_case(text) || code.name().eq_ignore_ascii_case(text);
+        Self::ALL.into_iter().find(is_it).ok_or_else(|| UnknownCode(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_order_and_found_by_what_they_are_called() {
+        assert!(Code::ALL.is_sorted_by(|one, two| one < two && one.as_str() < two.as_str()));
+        for code in Code::ALL {
+            assert_eq!(code.as_str().parse(), Ok(code));
+            assert_eq!(code.name().to_ascii_uppercase().parse(), Ok(code));
+        }
+        assert_eq!("SM999".parse::<Code>(), Err(UnknownCode("SM999".to_owned())));
+        assert!(Group::ALL.is_sorted());
+    }
+}
