@@ -7,7 +7,8 @@ use std::sync::Arc;
 use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::report::{Layout, list, show};
 use simple_markers_resolver::resolve::{
-    DeclaredArgument, Exactness, Marker, Origin, ProbeCost, ProbeVerdict, Resolution, SitePlace, WayIn, resolve,
+    DeclaredArgument, EdgeKind, Exactness, ExactnessReason, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict,
+    Resolution, SitePlace, resolve,
 };
 use support::{everything, scsi};
 
@@ -465,12 +466,12 @@ fn exactness_is_shown_with_its_evidence() {
     let mut resolution = everything();
     let site = &mut resolution.images[0].markers[0].sites[0];
     site.exactness = Some(Exactness::Shared);
-    site.exactness_why = Some("2 ways in, and not all of them need pass the marker".into());
-    let way = |address, line, kind| WayIn { address, file: Some("queue.c".into()), line: Some(line), kind };
-    site.ways_in = vec![way(0x100c, 12, "call_return"), way(0x1004, 9, "conditional")];
+    site.exactness_reason = Some(ExactnessReason::SeveralPredecessors { count: 2 });
+    let from = |address, line, kind| Predecessor { address, file: Some("queue.c".into()), line: Some(line), kind };
+    site.predecessors = vec![from(0x100c, 12, EdgeKind::CallReturn), from(0x1004, 9, EdgeKind::Conditional)];
     site.instruction = Some("mov %eax,(%rdi)".into());
     let cost = Some(ProbeCost::Stepped);
-    site.probe = Some(ProbeVerdict { accepted: true, cost, why: None, best_address: Some(0x1012) });
+    site.probe = Some(ProbeVerdict { accepted: true, cost, reason: None, best_address: Some(0x1012) });
     let page = text(&resolution, "queue:all");
     let expected = "    exactness  shared SM021: 2 ways in, and not all of them need pass the marker
     ways in    0x100c a call returns, queue.c:12

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::resolve::{Exactness, Site, SitePlace, resolve};
+use simple_markers_resolver::resolve::{Exactness, ExactnessReason, Site, SitePlace, resolve};
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::counted::with_counters;
 use simple_markers_tests::fixture;
@@ -306,14 +306,18 @@ impl Suite {
             counts[0] += usize::from(exactness == Exactness::Exact);
             counts[1] += usize::from(is_shared);
             counts[2] += usize::from(is_shared && hits > passed);
-            if is_shared && site.ways_in.len() > 1 {
-                let ways = tally.ways.entry(site.ways_in.iter().map(|way| way_of(way.kind)).collect()).or_default();
+            if is_shared && site.predecessors.len() > 1 {
+                let ways = tally
+                    .ways
+                    .entry(site.predecessors.iter().map(|it| way_of(it.kind.as_str())).collect())
+                    .or_default();
                 ways[0] += 1;
                 ways[1] += usize::from(hits > passed);
             }
             better += usize::from(best(site).is_some());
             if let Some(why) = self.judge(&measured, *marker, *address, site) {
-                let (text, why_so) = (site.instruction.as_deref(), site.exactness_why.as_deref());
+                let (text, why_so) =
+                    (site.instruction.as_deref(), site.exactness_reason.as_ref().map(ToString::to_string));
                 tally.complaints.push(format!(
                     "{name} m{marker} {shape:?} at {address}: {why}; {exactness:?} ({}), `{}`",
                     why_so.unwrap_or_default(),
@@ -427,7 +431,14 @@ fn way_of(kind: &'static str) -> &'static str {
 
 /// Whether we say that copies of the marker are at one address.
 fn says_copies(site: &Site) -> bool {
-    site.exactness_why.as_deref().is_some_and(|why| why.contains(" of the marker are there"))
+    matches!(
+        site.exactness_reason,
+        Some(
+            ExactnessReason::SeveralCopies { .. }
+                | ExactnessReason::SeveralRecords { .. }
+                | ExactnessReason::AndSeveralRecords { .. }
+        )
+    )
 }
 
 fn number(name: &str) -> usize {

@@ -117,7 +117,7 @@ fn a_module_is_the_same_packed_and_leads_kprobes_to_its_instructions() {
         assert!(site.exactness.is_some() && site.probe.is_none(), "{name}: {site:?}");
     }
     let of = |wanted: &str| sites.iter().find(|(name, _)| name == wanted).map(|(_, site)| *site).expect("a site");
-    assert_eq!(of("key").ways_in.iter().map(|way| way.kind).collect::<Vec<_>>(), ["patched"]);
+    assert_eq!(of("key").predecessors.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["patched"]);
     assert_eq!(of("step").args[0].verdict, Some(Verdict::Live));
     // One image, however it is packed: `smark` says the same of it but for the path.
     let said = |file: &Path| {
@@ -149,7 +149,9 @@ fn what_a_kernel_does_to_its_code_are_ways_in() {
         symbols_lead_to_instructions(path, &image);
         let found: BTreeMap<_, _> = sites(&image)
             .into_iter()
-            .map(|(name, site)| (name, (site.exactness, site.ways_in.iter().map(|way| way.kind).collect::<Vec<_>>())))
+            .map(|(name, site)| {
+                (name, (site.exactness, site.predecessors.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>()))
+            })
             .collect();
         let expected = [
             ("fixup", Exactness::Shared, &["fall_through", "fixup"][..]),

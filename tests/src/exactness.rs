@@ -114,7 +114,7 @@ impl Program {
         let Resolution { images, .. } = resolve(&self.image.to_string_lossy(), &data);
         let markers = images.iter().flat_map(|image| &image.markers);
         let sites = markers.filter(|it| it.name.rsplit(':').next() == Some(marker)).flat_map(|it| &it.sites);
-        sites.filter_map(|site| Some(site.exactness_why.as_deref()?.to_owned())).collect()
+        sites.filter_map(|site| Some(site.exactness_reason.as_ref()?.to_string())).collect()
     }
 
     /// How often the program passes each marker, as it counts itself.

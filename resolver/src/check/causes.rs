@@ -74,10 +74,10 @@ pub(super) fn gone(file: &str) -> Vec<String> {
 
 /// Why a probe at a site does not stand for the marker, or is not known to.
 pub(super) fn exactness(site: &Site) -> Vec<String> {
-    let mut causes: Vec<String> = site.exactness_why.iter().map(ToString::to_string).collect();
+    let mut causes: Vec<String> = site.exactness_reason.iter().map(ToString::to_string).collect();
     if site.exactness == Some(Exactness::Shared) {
-        causes.extend(site.ways_in.iter().take(MOST).map(|way| format!("way in: {}", words::way_in(way))));
-        causes.extend(more(site.ways_in.len(), "ways in"));
+        causes.extend(site.predecessors.iter().take(MOST).map(|way| format!("way in: {}", words::way_in(way))));
+        causes.extend(more(site.predecessors.len(), "ways in"));
     }
     if site.scope_ended {
         causes.push("the marker is the last thing in its function, the instruction there is of another one".to_owned());

@@ -1,12 +1,12 @@
-//! Instructions of AArch64, off their bits (Arm ARM, C4.1): four bytes each, and all that change the flow are in one class.
+//! Instructions of AArch64, off their bits (Arm ARM, C4.1): four bytes each, and all that change the cfg are in one class.
 //!
-//! yaxpeax-arm gives the text. What flow needs is not asked of it: a decoder does not know the vector extensions of next year, and none of
+//! yaxpeax-arm gives the text. What cfg needs is not asked of it: a decoder does not know the vector extensions of next year, and none of
 //! them branches.
 
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 
-use super::flow::{Instruction, Kind, Next};
+use super::cfg::{Instruction, InstructionKind, Successors};
 
 /// What a call may change, by the procedure call standard: x0 to x18, x30, and the vectors, of which v8 to v15 are kept by half.
 pub(super) const CLOBBERED: u64 = 0xffff_ffff_0000_0000 | 1 << 30 | 0x7_ffff;
@@ -24,10 +24,10 @@ pub(super) fn sweep(start: u64, bytes: &[u8], mut each: impl FnMut(Instruction) 
     let mut undecoded = None;
     let mut at = start;
     for bytes in bytes.chunks(4) {
-        let next = word(bytes).and_then(|word| Some((next(word, at)?, kind(word))));
+        let next = word(bytes).and_then(|word| Some((successors(word, at)?, kind(word))));
         match next {
-            Some((next, kind)) => {
-                if !each(Instruction { at, size: 4, next, kind }) {
+            Some((successors, kind)) => {
+                if !each(Instruction { at, size: 4, successors, kind }) {
                     break;
                 }
             }
@@ -60,33 +60,33 @@ pub(super) fn signed(word: u32, from: u32, bits: u32) -> i64 {
     i64::from((word.wrapping_shl(up) as i32).wrapping_shr(32u32.saturating_sub(bits)))
 }
 
-fn next(word: u32, at: u64) -> Option<Next> {
+fn successors(word: u32, at: u64) -> Option<Successors> {
     let to = |from, bits| at.wrapping_add_signed(signed(word, from, bits).wrapping_mul(4));
     Some(match word {
         // All but branches, exceptions and system instructions. `udf` has the first bits of none.
-        _ if word >> 16 == 0 => Next::Traps,
-        _ if word & 0x1c00_0000 != 0x1400_0000 => Next::Falls,
-        _ if word & 0xfc00_0000 == 0x1400_0000 => Next::Jump(to(0, 26)),
-        _ if word & 0xfc00_0000 == 0x9400_0000 => Next::Call,
+        _ if word >> 16 == 0 => Successors::Traps,
+        _ if word & 0x1c00_0000 != 0x1400_0000 => Successors::Next,
+        _ if word & 0xfc00_0000 == 0x1400_0000 => Successors::Jump(to(0, 26)),
+        _ if word & 0xfc00_0000 == 0x9400_0000 => Successors::Call,
         // b.al and b.nv branch always, but no compiler writes them.
-        _ if word & 0xff00_0000 == 0x5400_0000 => Next::Conditional(to(5, 19)),
-        _ if word & 0x7e00_0000 == 0x3400_0000 => Next::Conditional(to(5, 19)),
-        _ if word & 0x7e00_0000 == 0x3600_0000 => Next::Conditional(to(5, 14)),
-        _ if is_br(word) => Next::Indirect,
+        _ if word & 0xff00_0000 == 0x5400_0000 => Successors::Conditional(to(5, 19)),
+        _ if word & 0x7e00_0000 == 0x3400_0000 => Successors::Conditional(to(5, 19)),
+        _ if word & 0x7e00_0000 == 0x3600_0000 => Successors::Conditional(to(5, 14)),
+        _ if is_br(word) => Successors::Indirect,
         // blr, blraa and its likes
-        _ if word & 0xffff_fc1f == 0xd63f_0000 || word & 0xfeff_f800 == 0xd63f_0800 => Next::Call,
+        _ if word & 0xffff_fc1f == 0xd63f_0000 || word & 0xfeff_f800 == 0xd63f_0800 => Successors::Call,
         // ret, retaa, eret, drps
         _ if word & 0xffff_fc1f == 0xd65f_0000
             || word & 0xffff_fbff == 0xd65f_0bff
             || word & 0xffff_f3ff == 0xd69f_03e0
             || word == 0xd6bf_03e0 =>
         {
-            Next::Ends
+            Successors::Ends
         }
         // svc, hvc, smc; brk, hlt and dcps trap.
-        _ if word & 0xffe0_001c == 0xd400_0000 => Next::Falls,
-        _ if word & 0xff00_0000 == 0xd400_0000 => Next::Traps,
-        _ if word & 0xff00_0000 == 0xd500_0000 => Next::Falls,
+        _ if word & 0xffe0_001c == 0xd400_0000 => Successors::Next,
+        _ if word & 0xff00_0000 == 0xd400_0000 => Successors::Traps,
+        _ if word & 0xff00_0000 == 0xd500_0000 => Successors::Next,
         _ => return None,
     })
 }
@@ -96,12 +96,12 @@ pub(super) fn is_br(word: u32) -> bool {
     word & 0xffff_fc1f == 0xd61f_0000 || word & 0xfeff_f800 == 0xd61f_0800
 }
 
-fn kind(word: u32) -> Kind {
+fn kind(word: u32) -> InstructionKind {
     match word {
-        0xd503_201f => Kind::Padding,
+        0xd503_201f => InstructionKind::Padding,
         // bti, bti c, bti j, bti jc
-        0xd503_241f | 0xd503_245f | 0xd503_249f | 0xd503_24df => Kind::Mark,
-        _ => Kind::Plain,
+        0xd503_241f | 0xd503_245f | 0xd503_249f | 0xd503_24df => InstructionKind::LandingMark,
+        _ => InstructionKind::Plain,
     }
 }
 

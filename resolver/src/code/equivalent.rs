@@ -3,9 +3,9 @@
 //! From an address on, as long as the code goes straight on: no store, call or branch is passed and nothing else leads in. Whether what a
 //! probe is to read is still the same there is for the caller to say, who knows where it is; what was overwritten is given.
 
-use super::flow::{Flow, Next};
+use super::cfg::{Cfg, Successors};
 use super::probe::{Cost, Probe, probe};
-use super::{Arch, Function, aarch64, reach, x86};
+use super::{Arch, Function, aarch64, reaching_definitions, x86};
 use crate::address::Vaddr;
 
 /// An address that is reached whenever an earlier one is, with the same memory.
@@ -59,7 +59,7 @@ impl Registers {
 /// How many instructions are looked at.
 const FAR: usize = 32;
 
-impl Flow {
+impl Cfg {
     /// The addresses that stand for `pc`, `pc` itself first; empty where it is no instruction of the function.
     #[must_use]
     pub fn equivalents(&self, function: &Function<'_>, pc: Vaddr) -> Vec<Equivalent> {
@@ -73,10 +73,10 @@ impl Flow {
             self.indirect.iter().all(|(_, what)| !matches!(what, super::Indirect::Unknown)) && self.undecoded.is_none();
         for _ in 0..FAR {
             let Some(&it) = self.instructions.get(index) else { break };
-            if index != first && (self.ways_to(index).len() != 1 || !is_known) {
+            if index != first && (self.predecessors(index).len() != 1 || !is_known) {
                 break;
             }
-            let code = reach::bytes(function, it.at);
+            let code = reaching_definitions::bytes(function, it.at);
             found.push(Equivalent { at: Vaddr(it.at), overwritten, probe: probe(self.arch, Vaddr(it.at), code) });
             let (writes, stores) = match self.arch {
                 Arch::Aarch64 => {
@@ -87,7 +87,7 @@ impl Flow {
                         (x86::written(&mut factory, &iced), x86::stores(&mut factory, &iced))
                     }),
             };
-            if it.next != Next::Falls || stores {
+            if it.successors != Successors::Next || stores {
                 break;
             }
             overwritten.mask |= writes;

@@ -1,103 +1,105 @@
-//! Does a probe at an address fire when, and only when, the marker there is passed.
+//! Whether a probe at an address fires exactly when the marker there is passed.
 //!
-//! A marker has no length. It stands between two instructions, and its address is that of the second: whatever leads there from
-//! elsewhere passes the address without the marker. What is not proven is not exact.
+//! A marker has no length. It stands between two instructions, and its address is the address of the
+//! second. Control that comes from elsewhere reaches the address without the marker. Without a proof the
+//! answer is "unproven", never "exact".
 
-use super::flow::{Flow, Indirect, Kind};
-use super::{Arch, Way, WayIn};
+use super::cfg::{Cfg, Indirect, InstructionKind};
+use super::{Arch, Edge, EdgeKind};
 use crate::address::Vaddr;
 
-/// Whether a probe fires when, and only when, the marker is passed, and by which ways its address is reached.
+/// What the instructions of a function say of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The verdict.
-    pub exactness: Exactness,
-    /// All known ways to the address; empty for [`Exactness::Outside`].
-    pub ways: Vec<WayIn>,
+pub struct Assessment {
+    /// Whether a probe there is exact.
+    pub outcome: Outcome,
+    /// All known edges to the address; empty for [`Outcome::Outside`].
+    pub predecessors: Vec<Edge>,
 }
 
-/// How sure it is that a probe stands for the marker.
+/// Whether a probe fires exactly when the marker is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Exactness {
-    /// It fires when, and only when, the marker is passed.
-    Exact(Why),
-    /// There are two or more ways to the address: it may also fire on one that does not pass the marker.
+pub enum Outcome {
+    /// It does.
+    Exact(ExactReason),
+    /// The address has two or more predecessors: the probe may also fire on a path without the marker.
     Shared,
-    /// Markers of different functions are at the address, for the linker folded the functions. Not told from the instructions: the caller
-    /// that knows all markers sets it.
-    Folded,
     /// The address is not in the function.
     Outside,
     /// Not known.
-    Unproven(Unproven),
+    Unproven(UnprovenReason),
 }
 
 /// Why a site is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum ExactReason {
     /// The marker has an instruction of its own.
     Anchored,
-    /// The address is where the function is entered, and nothing else leads there.
+    /// The function is entered at the address, and nothing else leads there.
     Entry,
-    /// The instruction before goes on past the marker, and nothing else leads there.
+    /// The preceding instruction continues past the marker, and nothing else leads there.
     FallThrough,
     /// One branch leads there, and nothing else.
-    OneWayIn,
+    OnePredecessor,
 }
 
 /// Why it is not known whether a site is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unproven {
-    /// These bytes of the function are no instruction.
+pub enum UnprovenReason {
+    /// The bytes at this address of the function are no instruction.
     Undecoded(Vaddr),
     /// The address is in the middle of an instruction.
     InsideInstruction,
-    /// This indirect jump may lead to the address.
-    Indirect(Vaddr),
-    /// Nothing that is known leads to the address: it is dead, or reached in a way that the instructions do not show.
-    NoWayIn,
+    /// The indirect jump at this address may lead to the site.
+    IndirectJump(Vaddr),
+    /// No known edge leads to the address: it is dead, or an edge that the instructions do not show leads
+    /// there.
+    NoPredecessor,
 }
 
-impl Flow {
-    /// Whether a probe at `pc` stands for a marker there. `anchored`: the marker emitted a one-byte no-operation (AArch64: a `nop`) of its
-    /// own at `pc`; believed only where there is one.
+impl Cfg {
+    /// Whether a probe at `pc` fires exactly when a marker there is passed. `anchored`: the marker emitted
+    /// a one-byte `nop` (AArch64: a `nop`) of its own at `pc`; ignored if `pc` has no such instruction.
     #[must_use]
-    pub fn exactness(&self, pc: Vaddr, anchored: bool) -> Verdict {
+    pub fn exactness(&self, pc: Vaddr, anchored: bool) -> Assessment {
         if !self.contains(pc) {
-            return Verdict { exactness: Exactness::Outside, ways: Vec::new() };
+            return Assessment { outcome: Outcome::Outside, predecessors: Vec::new() };
         }
-        let unproven = |why, ways| Verdict { exactness: Exactness::Unproven(why), ways };
         let Some(index) = self.index(pc.0) else {
-            // Behind what is no instruction there are none either.
-            let why = self.undecoded.map_or(Unproven::InsideInstruction, Unproven::Undecoded);
-            return unproven(why, Vec::new());
+            // Nothing is decoded behind bytes that are no instruction.
+            let reason = self.undecoded.map_or(UnprovenReason::InsideInstruction, UnprovenReason::Undecoded);
+            return Assessment { outcome: Outcome::Unproven(reason), predecessors: Vec::new() };
         };
-        let ways = self.ways_to(index);
+        let predecessors = self.predecessors(index);
+        let outcome = self.outcome(index, anchored, &predecessors);
+        Assessment { outcome, predecessors }
+    }
+
+    fn outcome(&self, index: usize, anchored: bool, predecessors: &[Edge]) -> Outcome {
         let length = if self.arch == Arch::Aarch64 { 4 } else { 1 };
-        if anchored && self.is(index, |it| it.kind == Kind::Padding && it.size == length) {
-            return Verdict { exactness: Exactness::Exact(Why::Anchored), ways };
+        if anchored && self.is(index, |it| it.kind == InstructionKind::Padding && it.size == length) {
+            return Outcome::Exact(ExactReason::Anchored);
         }
-        if ways.len() > 1 {
-            return Verdict { exactness: Exactness::Shared, ways };
+        if predecessors.len() > 1 {
+            return Outcome::Shared;
         }
         if let Some(at) = self.undecoded {
-            return unproven(Unproven::Undecoded(at), ways);
+            return Outcome::Unproven(UnprovenReason::Undecoded(at));
         }
-        let is_mark = self.is(index, |it| it.kind == Kind::Mark);
+        let is_landing_mark = self.is(index, |it| it.kind == InstructionKind::LandingMark);
         let jump = self.indirect.iter().find(|(_, what)| match what {
             Indirect::Unknown => true,
-            Indirect::Marked => is_mark,
-            Indirect::Table { .. } | Indirect::Leaves => false,
+            Indirect::Marked => is_landing_mark,
+            Indirect::JumpTable { .. } | Indirect::Leaves => false,
         });
         if let Some(&(jump, _)) = jump {
-            return unproven(Unproven::Indirect(jump), ways);
+            return Outcome::Unproven(UnprovenReason::IndirectJump(jump));
         }
-        let why = match ways.first().map(|way| way.way) {
-            None => return unproven(Unproven::NoWayIn, ways),
-            Some(Way::Entry) => Why::Entry,
-            Some(Way::FallThrough | Way::CallReturn) => Why::FallThrough,
-            Some(_) => Why::OneWayIn,
-        };
-        Verdict { exactness: Exactness::Exact(why), ways }
+        match predecessors.first().map(|edge| edge.kind) {
+            None => Outcome::Unproven(UnprovenReason::NoPredecessor),
+            Some(EdgeKind::Entry) => Outcome::Exact(ExactReason::Entry),
+            Some(EdgeKind::FallThrough | EdgeKind::CallReturn) => Outcome::Exact(ExactReason::FallThrough),
+            Some(_) => Outcome::Exact(ExactReason::OnePredecessor),
+        }
     }
 }

@@ -1,30 +1,34 @@
-//! What the instructions say: whether a probe at an address fires when, and only when, a marker there is passed, and what it costs.
+//! What the instructions say: whether a probe at an address fires exactly when a marker there is passed,
+//! and what the probe costs.
 //!
-//! Works on plain bytes and addresses; knows nothing of records, debug information or printing. A [`Function`] is decoded once into
-//! a [`Flow`] (`flow`), whose jump tables are read (`tables`, with `reach` for the values of registers); the flow answers by which ways an
-//! address is reached ([`Flow::exactness`], `exactness`) and which later addresses stand for it ([`Flow::equivalents`], `equivalent`).
-//! [`probe()`] says what the kernel does with a uprobe on one instruction (`probe`). `x86` and `aarch64` hold what depends on the processor.
-//! `docs/design.md` says what the verdicts mean.
+//! Works on plain bytes and addresses. It does not know records, debug information or output. A
+//! [`Function`] is decoded once into a control-flow graph ([`Cfg`], `cfg`). `jump_tables` reads its jump
+//! tables, with `reaching_definitions` for the values of registers. The graph answers which predecessors
+//! an address has ([`Cfg::exactness`], `exactness`) and at which later addresses a probe sees the same
+//! ([`Cfg::equivalents`], `equivalent`). [`probe()`] says what the kernel does with a uprobe on one
+//! instruction (`probe`). `docs/design.md`, "Exactness", explains the answers.
 
 mod aarch64;
 mod callee;
+mod cfg;
 mod equivalent;
 mod exactness;
-mod flow;
+mod jump_tables;
 mod probe;
 mod probe_aarch64;
 mod probe_x86;
-mod reach;
-mod tables;
+mod reaching_definitions;
 mod tables_aarch64;
 mod tables_x86;
 mod x86;
 
+use std::ops::Range;
+
 pub use callee::{Callee, callee, linkage};
+pub use cfg::{Cfg, Indirect};
 pub use equivalent::{Equivalent, Registers};
-pub use exactness::{Exactness, Unproven, Verdict, Why};
-pub use flow::{Flow, Indirect};
-pub use probe::{Cost, Effect, Probe, probe};
+pub use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
+pub use probe::{BreaksReason, Cost, Effect, Probe, RefusedReason, probe};
 
 use crate::address::Vaddr;
 
@@ -60,61 +64,93 @@ impl Memory for NoMemory {
 pub struct Function<'a> {
     /// Where calls enter it.
     pub entry: Vaddr,
-    /// All of its code: compilers split functions (`.cold`, `.part.0`), and each part jumps into the others.
-    pub parts: Vec<Part<'a>>,
-    /// Ways in that the instructions do not show, by target: landing pads of the unwinder ([`Way::Unwind`]), branches that the kernel
-    /// patches in at run time ([`Way::Patched`], its `__jump_table`), fixups ([`Way::Fixup`]), jumps from other functions.
-    pub others: Vec<(Vaddr, WayIn)>,
-    /// Whether all landing pads are among `others`. Where they are not, what nothing is known to lead to may be one, of any call.
-    pub pads_are_known: bool,
-    /// Whether execution may go on after a trap: in a kernel `WARN()` is a `ud2` or `brk` that returns, in programs none does.
+    /// All of its code. Compilers split functions (`.cold`, `.part.0`), and the ranges jump into each
+    /// other.
+    pub ranges: Vec<CodeRange<'a>>,
+    /// Edges that the instructions do not show, each with its target: [`EdgeKind::LandingPad`],
+    /// [`EdgeKind::Patched`], [`EdgeKind::Fixup`] and [`EdgeKind::OtherFunction`].
+    pub hidden_edges: Vec<(Vaddr, Edge)>,
+    /// Whether `hidden_edges` has all landing pads. If not, code without a predecessor may be a landing
+    /// pad of any call.
+    pub landing_pads_known: bool,
+    /// Whether execution may continue after a trap. In a kernel `WARN()` is a `ud2` or `brk` that
+    /// returns; in a program no trap does.
     pub traps_return: bool,
 }
 
 /// Consecutive bytes of code.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
+pub struct CodeRange<'a> {
     /// The address of the first byte.
     pub start: Vaddr,
     /// The code.
     pub bytes: &'a [u8],
 }
 
-/// One way in which an address is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WayIn {
-    /// The instruction that it comes from; for [`Way::Entry`] the address itself.
-    pub from: Vaddr,
-    /// How.
-    pub way: Way,
+impl CodeRange<'_> {
+    fn addresses(&self) -> Range<u64> {
+        self.start.0..self.start.0.saturating_add(self.bytes.len() as u64)
+    }
 }
 
-/// How an address is reached from another.
+/// An edge of the control-flow graph, as its target sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
+pub struct Edge {
+    /// The predecessor: the instruction that leads to the target. For [`EdgeKind::Entry`] the target
+    /// itself.
+    pub from: Vaddr,
+    /// How the predecessor leads there.
+    pub kind: EdgeKind,
+}
+
+/// How control reaches an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum EdgeKind {
     /// A call of the function.
     Entry,
-    /// The instruction before it goes on here, past the marker.
+    /// The preceding instruction continues here, past the marker.
     FallThrough,
-    /// The call before it returns here. Taken for a way in also where the callee never returns: that is not in the instructions.
+    /// The preceding call returns here. Counted also where the callee never returns: the instructions do
+    /// not show that.
     CallReturn,
-    /// A jump.
+    /// An unconditional jump.
     Jump,
-    /// A conditional branch, where it is taken.
+    /// A conditional branch that is taken.
     Conditional,
-    /// An entry of a jump table. A table that leads here twice gives two ways in: of `case 1: MARK; case 2:` both entries are one address.
-    Table {
-        /// Which entry.
+    /// An entry of a jump table. Two entries with the same target are two edges: both entries of
+    /// `case 1: MARK; case 2:` have one address.
+    JumpTable {
+        /// The index of the entry.
         entry: u32,
     },
     /// The unwinder enters a landing pad.
-    Unwind,
-    /// A jump that is patched in at run time.
+    LandingPad,
+    /// A jump that the kernel patches in at run time.
     Patched,
-    /// The kernel goes on there after the instruction that it comes from has faulted.
+    /// The kernel continues there after the instruction at [`Edge::from`] faulted.
     Fixup,
     /// A jump from another function.
-    Foreign,
+    OtherFunction,
+}
+
+impl EdgeKind {
+    /// The stable name in JSON (`docs/json.md`, `ways_in`).
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Entry => "entry",
+            Self::FallThrough => "fall_through",
+            Self::CallReturn => "call_return",
+            Self::Jump => "jump",
+            Self::Conditional => "conditional",
+            Self::JumpTable { .. } => "table",
+            Self::LandingPad => "landing_pad",
+            Self::Patched => "patched",
+            Self::Fixup => "fixup",
+            Self::OtherFunction => "foreign",
+        }
+    }
 }
 
 #[cfg(test)]

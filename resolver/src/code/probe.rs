@@ -15,20 +15,122 @@ pub struct Probe {
     pub effect: Effect,
 }
 
-/// What comes of a uprobe.
+/// The effect of a uprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// It fires once for each time that the instruction runs.
     Fires(Cost),
-    /// It fires once for each iteration of a repeated string instruction, at least once.
+    /// It fires once for each iteration of a repeated string instruction, and at least once.
     FiresEachIteration,
-    /// The kernel does not take it: on a running process enabling it fails, and if it is enabled before the process starts it is accepted
-    /// and never fires. Why, in a few words.
-    Refused(&'static str),
-    /// The kernel takes it, and the program no longer does what it did. How, in a few words.
-    Breaks(&'static str),
-    /// Not known: the processor's other kernels differ, or there is no instruction that we know.
+    /// The kernel refuses it. On a running process, enabling it fails. Enabled before the process starts,
+    /// it is accepted and never fires.
+    Refused(RefusedReason),
+    /// The kernel accepts it, and the program no longer does what it did.
+    Breaks(BreaksReason),
+    /// Not known: kernels for this processor differ, or there is no known instruction.
     Unknown,
+}
+
+/// Why the kernel refuses a uprobe on an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RefusedReason {
+    /// x86: the instruction has a `lock` prefix.
+    LockPrefix,
+    /// x86: it has a segment prefix.
+    SegmentPrefix,
+    /// x86: the trap of the probe would be missed.
+    MissedTrap,
+    /// x86: the kernel takes the vector instruction for another one, which it refuses.
+    MisreadVector,
+    /// x86: the opcode is not in the table of those that the kernel accepts.
+    NotInTable,
+    /// x86: a branch with an operand-size prefix.
+    Branch16,
+    /// AArch64: the address is no multiple of four.
+    NotAligned,
+    /// AArch64: a branch that authenticates its target.
+    AuthenticatedBranch,
+    /// AArch64: it raises an exception.
+    RaisesException,
+    /// AArch64: it writes a system register.
+    WritesSystemRegister,
+    /// AArch64: it reads the interrupt mask.
+    ReadsInterruptMask,
+    /// AArch64: it authenticates a pointer, which may fault.
+    AuthenticatesPointer,
+    /// AArch64: a hint that the kernel does not step.
+    Hint,
+    /// AArch64: a branch that the kernel does not simulate.
+    Branch,
+    /// AArch64: it reads relative to its own address.
+    ReadsRelative,
+    /// AArch64: part of an exclusive sequence.
+    Exclusive,
+    /// AArch64: part of a memory copy.
+    MemoryCopy,
+}
+
+impl RefusedReason {
+    /// The stable name of the reason.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LockPrefix => "lock_prefix",
+            Self::SegmentPrefix => "segment_prefix",
+            Self::MissedTrap => "missed_trap",
+            Self::MisreadVector => "misread_vector",
+            Self::NotInTable => "not_in_table",
+            Self::Branch16 => "branch_16",
+            Self::NotAligned => "not_aligned",
+            Self::AuthenticatedBranch => "authenticated_branch",
+            Self::RaisesException => "raises_exception",
+            Self::WritesSystemRegister => "writes_system_register",
+            Self::ReadsInterruptMask => "reads_interrupt_mask",
+            Self::AuthenticatesPointer => "authenticates_pointer",
+            Self::Hint => "hint",
+            Self::Branch => "branch",
+            Self::ReadsRelative => "reads_relative",
+            Self::Exclusive => "exclusive",
+            Self::MemoryCopy => "memory_copy",
+        }
+    }
+}
+
+/// How a uprobe breaks the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BreaksReason {
+    /// x86: the instruction is not executed, because the kernel takes it for a branch.
+    TakenForBranch,
+    /// x86: the program crashes, because the kernel takes the instruction for a return or `popf`.
+    TakenForReturn,
+    /// x86: the exchange is not executed, because the kernel takes it for a `nop`.
+    TakenForNop,
+    /// x86: the program crashes where UMIP is on.
+    Umip,
+    /// x86: the trap flag is pushed with the others.
+    PushesTrapFlag,
+    /// x86: the transaction aborts to a wrong address.
+    TransactionAborts,
+    /// AArch64: it reads relative to its own address, and runs elsewhere.
+    ReadsRelative,
+}
+
+impl BreaksReason {
+    /// The stable name of the reason.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TakenForBranch => "taken_for_branch",
+            Self::TakenForReturn => "taken_for_return",
+            Self::TakenForNop => "taken_for_nop",
+            Self::Umip => "umip",
+            Self::PushesTrapFlag => "pushes_trap_flag",
+            Self::TransactionAborts => "transaction_aborts",
+            Self::ReadsRelative => "breaks_reads_relative",
+        }
+    }
 }
 
 /// How the kernel gets past the instruction, which makes the cost of a hit.

@@ -2,16 +2,17 @@
 //! `arch/arm64/include/asm/insn.h`; read there, not measured).
 
 use super::aarch64;
-use super::probe::{Cost, Effect, Probe};
+use super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 
 pub(super) fn probe(pc: u64, bytes: &[u8]) -> Probe {
     let Some(word) = aarch64::word(bytes) else {
         return Probe { instruction: "(bad)".to_owned(), effect: Effect::Unknown };
     };
     match aarch64::text(pc, bytes) {
-        Some(instruction) => {
-            Probe { instruction, effect: if pc % 4 == 0 { effect(word) } else { Effect::Refused("not aligned") } }
-        }
+        Some(instruction) => Probe {
+            instruction,
+            effect: if pc % 4 == 0 { effect(word) } else { Effect::Refused(RefusedReason::NotAligned) },
+        },
         // The kernel steps what it does not know; what the processor makes of it we do not know either.
         None => Probe { instruction: format!(".inst {word:#010x}"), effect: Effect::Unknown },
     }
@@ -40,24 +41,24 @@ fn effect(word: u32) -> Effect {
         return match word {
             // drps, which no program may run.
             _ if word == 0xd6bf_03e0 => STEPPED,
-            _ if is(0xfe00_0000, 0xd600_0000) => Effect::Refused("an authenticated branch"),
-            _ if is(0xff00_0000, 0xd400_0000) => Effect::Refused("it raises an exception"),
+            _ if is(0xfe00_0000, 0xd600_0000) => Effect::Refused(RefusedReason::AuthenticatedBranch),
+            _ if is(0xff00_0000, 0xd400_0000) => Effect::Refused(RefusedReason::RaisesException),
             _ if is(0xfff8_f01f, 0xd500_401f) || is(0xfff0_0000, 0xd510_0000) => {
-                Effect::Refused("it writes a system register")
+                Effect::Refused(RefusedReason::WritesSystemRegister)
             }
             // daif, which no program may read. The others are stepped.
             _ if is(0xfff0_0000, 0xd530_0000) && word >> 5 & 0xffff == 0xda11 => {
-                Effect::Refused("it reads the interrupt mask")
+                Effect::Refused(RefusedReason::ReadsInterruptMask)
             }
             _ if is(0xffff_f01f, 0xd503_201f) => match word >> 5 & 0x7f {
                 // xpaclri, paciX1716, paciXz, paciXsp, bti
                 7 | 8 | 10 | 24..=27 | 32 | 34 | 36 | 38 => STEPPED,
                 // autiX1716, autiXz, autiXsp: since they may fault (FEAT_FPAC) no longer.
-                12 | 14 | 28..=31 => Effect::Refused("it authenticates a pointer, which may fault"),
-                _ => Effect::Refused("a hint that is not stepped"),
+                12 | 14 | 28..=31 => Effect::Refused(RefusedReason::AuthenticatesPointer),
+                _ => Effect::Refused(RefusedReason::Hint),
             },
             _ if is(0xff00_0000, 0xd500_0000) => STEPPED,
-            _ => Effect::Refused("a branch that is not simulated"),
+            _ => Effect::Refused(RefusedReason::Branch),
         };
     }
     // adr, adrp
@@ -66,18 +67,18 @@ fn effect(word: u32) -> Effect {
     }
     // Literals: kprobes simulate some of them, uprobes none.
     if is(0xbf00_0000, 0x1800_0000) || is(0xff00_0000, 0x9800_0000) || is(0xff00_0000, 0xd800_0000) {
-        return Effect::Refused("it reads relative to its own address");
+        return Effect::Refused(RefusedReason::ReadsRelative);
     }
     // Exclusive loads and stores, and `casp`, which shares the mask.
     if is(0x3f80_0000, 0x0800_0000) {
-        return Effect::Refused("part of an exclusive sequence");
+        return Effect::Refused(RefusedReason::Exclusive);
     }
     if is(0x3b20_0c00, 0x1900_0400) {
-        return Effect::Refused("part of a memory copy");
+        return Effect::Refused(RefusedReason::MemoryCopy);
     }
     // A vector literal is none to the kernel: it is stepped, and reads beside its own copy.
     if is(0x3f00_0000, 0x1c00_0000) {
-        return Effect::Breaks("it reads relative to its own address, and runs elsewhere");
+        return Effect::Breaks(BreaksReason::ReadsRelative);
     }
     STEPPED
 }

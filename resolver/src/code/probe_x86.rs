@@ -4,7 +4,7 @@
 //! the byte behind the prefix for an opcode of one byte: `vpxor` (ef) is refused as if it were `out`, and what looks like a branch, a
 //! call or a return (`vpcmpeqb` 74, `vmovdqu` to memory 7f, `vpor` eb, `vcmpps` c2) is "emulated" as one, that is, not done at all.
 
-use super::probe::{Cost, Effect, Probe};
+use super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 use super::x86;
 
 /// Which opcodes of one byte are taken in 64-bit programs, one bit each, by rows of 16 from 00.
@@ -79,25 +79,21 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     let reg = modrm.map(|modrm| modrm >> 3 & 7);
     let is_memory = modrm.is_some_and(|modrm| modrm >> 6 != 3);
     if prefixes.contains(&0xf0) {
-        return Effect::Refused("a lock prefix");
+        return Effect::Refused(RefusedReason::LockPrefix);
     }
     if prefixes.iter().any(|prefix| matches!(prefix, 0x26 | 0x2e | 0x36 | 0x3e)) {
-        return Effect::Refused("a segment prefix");
+        return Effect::Refused(RefusedReason::SegmentPrefix);
     }
     // XOP: which kernels decode it differs.
     if opcode == 0x8f && !is_vector && reg != Some(0) {
         return Effect::Unknown;
     }
     if opcode == 0x1f || opcode == 0x8e && reg == Some(2) {
-        return Effect::Refused("its trap would be missed");
+        return Effect::Refused(RefusedReason::MissedTrap);
     }
     let good = if bitness == 64 { &GOOD_64 } else { &GOOD_32 };
     if good.get(usize::from(opcode >> 4)).is_none_or(|row| row & 1 << (opcode & 15) == 0) {
-        return Effect::Refused(if is_vector {
-            "a vector instruction taken for another one"
-        } else {
-            "not in the kernel's table"
-        });
+        return Effect::Refused(if is_vector { RefusedReason::MisreadVector } else { RefusedReason::NotInTable });
     }
     // From here on the kernel takes it.
     let is_nop = !is_vector && (opcode == 0x90 || opcode == 0x0f && rest.first() == Some(&0x1f) && reg == Some(0));
@@ -109,35 +105,29 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     }
     match opcode {
         _ if is_vector => match opcode {
-            0x70..=0x7f | 0x90 | 0xe8 | 0xe9 | 0xeb => {
-                Effect::Breaks("the instruction is not done: the kernel takes it for a branch")
-            }
-            0xc2 | 0xca | 0xcb | 0xc3 | 0x9d => {
-                Effect::Breaks("the program crashes: the kernel takes it for a return or popf")
-            }
+            0x70..=0x7f | 0x90 | 0xe8 | 0xe9 | 0xeb => Effect::Breaks(BreaksReason::TakenForBranch),
+            0xc2 | 0xca | 0xcb | 0xc3 | 0x9d => Effect::Breaks(BreaksReason::TakenForReturn),
             _ => STEPPED,
         },
-        0x90 if rex.is_some_and(|rex| rex & 1 != 0) => {
-            Effect::Breaks("the exchange is not done: the kernel takes it for a nop")
-        }
+        0x90 if rex.is_some_and(|rex| rex & 1 != 0) => Effect::Breaks(BreaksReason::TakenForNop),
         0x90 => EMULATED,
-        0xeb | 0xe9 | 0xe8 | 0x70..=0x7f if prefixes.contains(&0x66) => Effect::Refused("a 16-bit branch"),
+        0xeb | 0xe9 | 0xe8 | 0x70..=0x7f if prefixes.contains(&0x66) => Effect::Refused(RefusedReason::Branch16),
         0xeb | 0xe9 | 0xe8 | 0x70..=0x7f => EMULATED,
         0x50..=0x57 if code.len() == 1 || (code.len() == 2 && rex == Some(0x41)) => EMULATED,
         0x0f => match (rest.first(), reg) {
-            (Some(0x80..=0x8f), _) if prefixes.contains(&0x66) => Effect::Refused("a 16-bit branch"),
+            (Some(0x80..=0x8f), _) if prefixes.contains(&0x66) => Effect::Refused(RefusedReason::Branch16),
             (Some(0x80..=0x8f), _) => EMULATED,
             // sldt, str, sgdt, sidt, smsw: the kernel emulates them too, and gets the address wrong.
-            (Some(0x00), Some(0 | 1)) | (Some(0x01), Some(4)) => Effect::Breaks("the program crashes where UMIP is on"),
-            (Some(0x01), Some(0 | 1)) if is_memory => Effect::Breaks("the program crashes where UMIP is on"),
+            (Some(0x00), Some(0 | 1)) | (Some(0x01), Some(4)) => Effect::Breaks(BreaksReason::Umip),
+            (Some(0x01), Some(0 | 1)) if is_memory => Effect::Breaks(BreaksReason::Umip),
             _ => STEPPED,
         },
         // Repeated strings; `repe cmps` and the like too.
         0xa4..=0xa7 | 0xaa..=0xaf if prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3)) => {
             Effect::FiresEachIteration
         }
-        0x9c => Effect::Breaks("the trap flag is pushed with the others"),
-        0xc7 if rest.first() == Some(&0xf8) => Effect::Breaks("the transaction aborts to a wrong address"),
+        0x9c => Effect::Breaks(BreaksReason::PushesTrapFlag),
+        0xc7 if rest.first() == Some(&0xf8) => Effect::Breaks(BreaksReason::TransactionAborts),
         _ => STEPPED,
     }
 }

@@ -4,22 +4,27 @@
 //! `add %b, %b, x, lsl #2`); `br %b`. Before it `cmp i, #n; b.hi default`.
 
 use super::aarch64::{self, signed};
-use super::flow::{Flow, Next};
-use super::reach::{Reach, bytes};
-use super::tables::{Entries, Resolver, Table};
+use super::cfg::{Cfg, Successors};
+use super::jump_tables::{Entries, JumpTable, Resolver};
+use super::reaching_definitions::{ReachingDefinitions, bytes};
 
 /// How far back the check of an index is looked for, in instructions.
 const FAR: usize = 200;
 
 struct Shapes<'a, 'f> {
     resolver: &'a Resolver<'f>,
-    flow: &'a Flow,
-    reach: &'a mut Reach,
+    cfg: &'a Cfg,
+    reach: &'a mut ReachingDefinitions,
 }
 
 /// The tables that the jump at `index` goes through; `None` where it may be something else.
-pub(super) fn tables(resolver: &Resolver<'_>, flow: &Flow, reach: &mut Reach, index: usize) -> Option<Vec<Table>> {
-    let mut shapes = Shapes { resolver, flow, reach };
+pub(super) fn tables(
+    resolver: &Resolver<'_>,
+    cfg: &Cfg,
+    reach: &mut ReachingDefinitions,
+    index: usize,
+) -> Option<Vec<JumpTable>> {
+    let mut shapes = Shapes { resolver, cfg, reach };
     let jump = shapes.word(index)?;
     if jump & 0xffff_fc1f != 0xd61f_0000 {
         return None;
@@ -77,14 +82,14 @@ pub(super) fn depth(code: &[u8], depth: i64, frame: Option<i64>) -> Option<(i64,
 
 impl Shapes<'_, '_> {
     fn word(&self, index: usize) -> Option<u32> {
-        aarch64::word(bytes(self.resolver.function, self.flow.instructions.get(index)?.at))
+        aarch64::word(bytes(self.resolver.function, self.cfg.instructions.get(index)?.at))
     }
 
     fn definitions(&mut self, index: usize, register: u32) -> Option<Vec<usize>> {
         if register == 31 {
             return None;
         }
-        self.reach.definitions(self.flow, index, 1u64.checked_shl(register)?)
+        self.reach.definitions(self.cfg, index, 1u64.checked_shl(register)?)
     }
 
     fn definition(&mut self, index: usize, register: u32) -> Option<usize> {
@@ -98,7 +103,7 @@ impl Shapes<'_, '_> {
     fn constant(&mut self, index: usize, register: u32, deep: u32) -> Option<u64> {
         let mut value = None;
         for definition in self.definitions(index, register)? {
-            let (at, word) = (self.flow.instructions.get(definition)?.at, self.word(definition)?);
+            let (at, word) = (self.cfg.instructions.get(definition)?.at, self.word(definition)?);
             let offset = signed(word, 5, 19) << 2 | i64::from(word >> 29 & 3);
             let one = match word {
                 _ if word & 0x9f00_0000 == 0x1000_0000 => at.wrapping_add_signed(offset),
@@ -120,7 +125,7 @@ impl Shapes<'_, '_> {
     }
 
     /// The table of a jump to the sum that the instruction at `index` computes.
-    fn sum(&mut self, index: usize) -> Option<Table> {
+    fn sum(&mut self, index: usize) -> Option<JumpTable> {
         let word = self.word(index)?;
         let (one, other) = (word >> 5 & 31, word >> 16 & 31);
         match word {
@@ -139,7 +144,7 @@ impl Shapes<'_, '_> {
         }
     }
 
-    fn entry(&mut self, index: usize, base: u32, entry: u32, shift: u8, is_extended: bool) -> Option<Table> {
+    fn entry(&mut self, index: usize, base: u32, entry: u32, shift: u8, is_extended: bool) -> Option<JumpTable> {
         let base = self.constant(index, base, 3)?;
         let load = self.definition(index, entry)?;
         let word = self.word(load)?;
@@ -158,7 +163,7 @@ impl Shapes<'_, '_> {
             Some(entries) => Entries::Checked(entries.min(limit)),
             None => Entries::AtMost(limit),
         };
-        Some(Table { at, size, base, shift, signed: is_extended || opcode >= 2, entries })
+        Some(JumpTable { at, size, base, shift, signed: is_extended || opcode >= 2, entries })
     }
 
     /// How many values the check of an index lets through; lowers `limit` to how many it has by its size.
@@ -171,7 +176,7 @@ impl Shapes<'_, '_> {
             let before = self.reach.only_before(index)?;
             let word = self.word(before)?;
             let is_taken =
-                self.flow.is(before, |was| was.end() != self.flow.instructions.get(index).map_or(0, |it| it.at));
+                self.cfg.is(before, |was| was.end() != self.cfg.instructions.get(index).map_or(0, |it| it.at));
             if word & 0xff00_0010 == 0x5400_0000 {
                 check = match (word & 15, is_taken) {
                     // hi, ls
@@ -191,7 +196,7 @@ impl Shapes<'_, '_> {
                 }
                 check = None;
             }
-            if self.flow.is(before, |it| it.next == Next::Call) {
+            if self.cfg.is(before, |it| it.successors == Successors::Call) {
                 return None;
             }
             // Other compares, whatever they are: all that set flags are among these classes.

@@ -10,9 +10,9 @@
 
 use iced_x86::{Instruction as Iced, Mnemonic, OpKind, Register};
 
-use super::flow::{Flow, Next};
-use super::reach::{Reach, bytes};
-use super::tables::{Entries, Resolver, Table};
+use super::cfg::{Cfg, Successors};
+use super::jump_tables::{Entries, JumpTable, Resolver};
+use super::reaching_definitions::{ReachingDefinitions, bytes};
 use super::x86;
 
 /// How far back the check of an index is looked for, in instructions.
@@ -20,20 +20,20 @@ const FAR: usize = 200;
 
 struct Shapes<'a, 'f> {
     resolver: &'a Resolver<'f>,
-    flow: &'a Flow,
-    reach: &'a mut Reach,
+    cfg: &'a Cfg,
+    reach: &'a mut ReachingDefinitions,
     bitness: u32,
 }
 
 /// The tables that the jump at `index` goes through; `None` where it may be something else.
 pub(super) fn tables(
     resolver: &Resolver<'_>,
-    flow: &Flow,
-    reach: &mut Reach,
+    cfg: &Cfg,
+    reach: &mut ReachingDefinitions,
     index: usize,
     bitness: u32,
-) -> Option<Vec<Table>> {
-    let mut shapes = Shapes { resolver, flow, reach, bitness };
+) -> Option<Vec<JumpTable>> {
+    let mut shapes = Shapes { resolver, cfg, reach, bitness };
     let jump = shapes.decode(index)?;
     match jump.op0_kind() {
         OpKind::Memory => shapes.absolute(index, &jump),
@@ -101,12 +101,12 @@ pub(super) fn depth(code: &[u8], at: u64, bitness: u32, depth: i64, frame: Optio
 
 impl Shapes<'_, '_> {
     fn decode(&self, index: usize) -> Option<Iced> {
-        let at = self.flow.instructions.get(index)?.at;
+        let at = self.cfg.instructions.get(index)?.at;
         x86::decode(self.bitness, at, bytes(self.resolver.function, at))
     }
 
     fn definitions(&mut self, index: usize, register: Register) -> Option<Vec<usize>> {
-        self.reach.definitions(self.flow, index, x86::bit(register))
+        self.reach.definitions(self.cfg, index, x86::bit(register))
     }
 
     fn definition(&mut self, index: usize, register: Register) -> Option<usize> {
@@ -141,7 +141,7 @@ impl Shapes<'_, '_> {
     }
 
     /// The address that is loaded or jumped to is itself in the table.
-    fn absolute(&mut self, index: usize, it: &Iced) -> Option<Vec<Table>> {
+    fn absolute(&mut self, index: usize, it: &Iced) -> Option<Vec<JumpTable>> {
         let size = u8::try_from(self.bitness / 8).ok()?;
         if it.is_ip_rel_memory_operand() || it.memory_index_scale() != u32::from(size) || !it.memory_index().is_gpr() {
             return None;
@@ -154,13 +154,13 @@ impl Shapes<'_, '_> {
         let table = |start: u64| {
             let at = start.wrapping_add(it.memory_displacement64());
             let at = if self.bitness == 32 { at & u64::from(u32::MAX) } else { at };
-            Table { at, size, base: 0, shift: 0, signed: false, entries }
+            JumpTable { at, size, base: 0, shift: 0, signed: false, entries }
         };
         Some(starts.into_iter().map(table).collect())
     }
 
     /// The tables of a jump to what the instruction at `index` computes.
-    fn computed(&mut self, index: usize, deep: u32) -> Option<Vec<Table>> {
+    fn computed(&mut self, index: usize, deep: u32) -> Option<Vec<JumpTable>> {
         let it = self.decode(index)?;
         match it.mnemonic() {
             Mnemonic::Mov if it.op1_kind() == OpKind::Memory => self.absolute(index, &it),
@@ -178,11 +178,11 @@ impl Shapes<'_, '_> {
     }
 
     /// One of the two is an entry of a table, the other the table.
-    fn sum(&mut self, index: usize, one: Register, other: Register) -> Option<Vec<Table>> {
+    fn sum(&mut self, index: usize, one: Register, other: Register) -> Option<Vec<JumpTable>> {
         self.relative(index, one, other).or_else(|| self.relative(index, other, one))
     }
 
-    fn relative(&mut self, index: usize, entry: Register, base: Register) -> Option<Vec<Table>> {
+    fn relative(&mut self, index: usize, entry: Register, base: Register) -> Option<Vec<JumpTable>> {
         let bases = self.constants(index, base, 3)?;
         let mut load = self.definition(index, entry)?;
         let mut it = self.decode(load)?;
@@ -220,7 +220,7 @@ impl Shapes<'_, '_> {
             }
             _ => return None,
         };
-        let table = |at: u64, base| Table {
+        let table = |at: u64, base| JumpTable {
             at: at.wrapping_add(it.memory_displacement64()),
             size: 4,
             base,
@@ -259,7 +259,7 @@ impl Shapes<'_, '_> {
             let Some(it) = self.decode(before) else { break };
             if it.is_jcc_short_or_near() {
                 let is_taken =
-                    self.flow.is(before, |was| was.end() != self.flow.instructions.get(index).map_or(0, |it| it.at));
+                    self.cfg.is(before, |was| was.end() != self.cfg.instructions.get(index).map_or(0, |it| it.at));
                 // Entries beyond the number in the comparison that may still be used.
                 check = match (it.condition_code(), is_taken) {
                     (iced_x86::ConditionCode::a, false) | (iced_x86::ConditionCode::be, true) => Some(1),
@@ -291,7 +291,7 @@ impl Shapes<'_, '_> {
                 // A store to the place, or of a call's callee through a pointer to it.
                 Some(_) => {
                     it.op0_kind() == OpKind::Memory && is_ours(OpKind::Memory, Register::None)
-                        || self.flow.is(before, |it| it.next == Next::Call)
+                        || self.cfg.is(before, |it| it.successors == Successors::Call)
                 }
             };
             if writes_ours {

@@ -13,16 +13,16 @@ impl Memory for Data {
 }
 
 fn function(bytes: &[u8]) -> Function<'_> {
-    let parts = vec![Part { start: Vaddr(0x1000), bytes }];
-    Function { entry: Vaddr(0x1000), parts, others: Vec::new(), pads_are_known: true, traps_return: false }
+    let ranges = vec![CodeRange { start: Vaddr(0x1000), bytes }];
+    Function { entry: Vaddr(0x1000), ranges, hidden_edges: Vec::new(), landing_pads_known: true, traps_return: false }
 }
 
-fn flow(bytes: &[u8]) -> Flow {
-    Flow::of(&function(bytes), &NoMemory, Arch::X86_64)
+fn cfg(bytes: &[u8]) -> Cfg {
+    Cfg::of(&function(bytes), &NoMemory, Arch::X86_64)
 }
 
-fn way(from: u64, way: Way) -> WayIn {
-    WayIn { from: Vaddr(from), way }
+fn edge(from: u64, kind: EdgeKind) -> Edge {
+    Edge { from: Vaddr(from), kind }
 }
 
 /// `if (r > 10) { r = g(p); MARK; } p[0] = r;` as gcc has it: the marker stands at 0x100a, where the other path comes in.
@@ -37,43 +37,43 @@ const SHARED: &[u8] = &[
 
 #[test]
 fn a_join_behind_a_marker_is_shared() {
-    let verdict = flow(SHARED).exactness(Vaddr(0x100a), false);
-    assert_eq!(verdict.exactness, Exactness::Shared);
-    assert_eq!(verdict.ways, [way(0x1005, Way::CallReturn), way(0x1003, Way::Conditional)]);
+    let assessment = cfg(SHARED).exactness(Vaddr(0x100a), false);
+    assert_eq!(assessment.outcome, Outcome::Shared);
+    assert_eq!(assessment.predecessors, [edge(0x1005, EdgeKind::CallReturn), edge(0x1003, EdgeKind::Conditional)]);
 }
 
 #[test]
 fn a_straight_line_an_entry_and_a_block_of_one_way_are_exact() {
-    let flow_ = flow(SHARED);
-    assert_eq!(flow_.exactness(Vaddr(0x1005), false).exactness, Exactness::Exact(Why::FallThrough));
-    assert_eq!(flow_.exactness(Vaddr(0x1000), false).exactness, Exactness::Exact(Why::Entry));
-    assert_eq!(flow_.exactness(Vaddr(0x100d), false).exactness, Exactness::Outside);
-    assert_eq!(flow_.exactness(Vaddr(0x1006), false).exactness, Exactness::Unproven(Unproven::InsideInstruction));
+    let graph = cfg(SHARED);
+    assert_eq!(graph.exactness(Vaddr(0x1005), false).outcome, Outcome::Exact(ExactReason::FallThrough));
+    assert_eq!(graph.exactness(Vaddr(0x1000), false).outcome, Outcome::Exact(ExactReason::Entry));
+    assert_eq!(graph.exactness(Vaddr(0x100d), false).outcome, Outcome::Outside);
+    assert_eq!(graph.exactness(Vaddr(0x1006), false).outcome, Outcome::Unproven(UnprovenReason::InsideInstruction));
     // test %edi,%edi; je 1005; ret; 1005: nop, which is no anchor by itself; ret
-    let flow_ = flow(&[0x85, 0xff, 0x74, 0x01, 0xc3, 0x90, 0xc3]);
-    assert_eq!(flow_.exactness(Vaddr(0x1005), false).exactness, Exactness::Exact(Why::OneWayIn));
-    assert_eq!(flow_.exactness(Vaddr(0x1005), true).exactness, Exactness::Exact(Why::Anchored));
+    let graph = cfg(&[0x85, 0xff, 0x74, 0x01, 0xc3, 0x90, 0xc3]);
+    assert_eq!(graph.exactness(Vaddr(0x1005), false).outcome, Outcome::Exact(ExactReason::OnePredecessor));
+    assert_eq!(graph.exactness(Vaddr(0x1005), true).outcome, Outcome::Exact(ExactReason::Anchored));
 }
 
 #[test]
 fn an_entry_that_a_loop_comes_back_to_is_shared() {
     // 1000: dec %edi; jne 1000; ret
-    let verdict = flow(&[0xff, 0xcf, 0x75, 0xfc, 0xc3]).exactness(Vaddr(0x1000), false);
-    assert_eq!(verdict.exactness, Exactness::Shared);
-    assert_eq!(verdict.ways, [way(0x1000, Way::Entry), way(0x1002, Way::Conditional)]);
+    let assessment = cfg(&[0xff, 0xcf, 0x75, 0xfc, 0xc3]).exactness(Vaddr(0x1000), false);
+    assert_eq!(assessment.outcome, Outcome::Shared);
+    assert_eq!(assessment.predecessors, [edge(0x1000, EdgeKind::Entry), edge(0x1002, EdgeKind::Conditional)]);
 }
 
 #[test]
 fn padding_behind_a_jump_leads_nowhere() {
     // test; je 1008; jmp 1008; xchg %ax,%ax; 1008: ret. The padding at 1006 is dead, and no way into 1008.
     let code = [0x85, 0xff, 0x74, 0x04, 0xeb, 0x02, 0x66, 0x90, 0xc3];
-    let verdict = flow(&code).exactness(Vaddr(0x1008), false);
-    assert_eq!(verdict.ways, [way(0x1002, Way::Conditional), way(0x1004, Way::Jump)]);
-    assert_eq!(flow(&code).exactness(Vaddr(0x1006), false).exactness, Exactness::Unproven(Unproven::NoWayIn));
+    let assessment = cfg(&code).exactness(Vaddr(0x1008), false);
+    assert_eq!(assessment.predecessors, [edge(0x1002, EdgeKind::Conditional), edge(0x1004, EdgeKind::Jump)]);
+    assert_eq!(cfg(&code).exactness(Vaddr(0x1006), false).outcome, Outcome::Unproven(UnprovenReason::NoPredecessor));
     // The same padding before a loop is fallen through: a marker that stands before it is exact.
     let code = [0x85, 0xff, 0x66, 0x90, 0xff, 0xcf, 0x75, 0xfc, 0xc3];
-    assert_eq!(flow(&code).exactness(Vaddr(0x1002), false).exactness, Exactness::Exact(Why::FallThrough));
-    assert_eq!(flow(&code).exactness(Vaddr(0x1004), false).exactness, Exactness::Shared);
+    assert_eq!(cfg(&code).exactness(Vaddr(0x1002), false).outcome, Outcome::Exact(ExactReason::FallThrough));
+    assert_eq!(cfg(&code).exactness(Vaddr(0x1004), false).outcome, Outcome::Shared);
 }
 
 /// `switch` of four cases, position-independent. The table is at 0x2000.
@@ -102,13 +102,16 @@ fn table(targets: &[u32]) -> Data {
 #[test]
 fn a_jump_table_gives_a_way_for_each_entry() {
     // The fifth entry is behind what the check lets through.
-    let flow = Flow::of(&function(TABLE), &table(&[0x1017, 0x101a, 0x101a, 0x1020, 0x1019]), Arch::X86_64);
-    assert_eq!(flow.indirect(), [(Vaddr(0x1015), Indirect::Table { entries: 4 })]);
-    assert_eq!(flow.exactness(Vaddr(0x1017), false).exactness, Exactness::Exact(Why::OneWayIn));
-    assert_eq!(flow.exactness(Vaddr(0x1019), false).exactness, Exactness::Exact(Why::FallThrough));
-    let verdict = flow.exactness(Vaddr(0x101a), false);
-    assert_eq!(verdict.exactness, Exactness::Shared);
-    assert_eq!(verdict.ways, [way(0x1015, Way::Table { entry: 1 }), way(0x1015, Way::Table { entry: 2 })]);
+    let cfg = Cfg::of(&function(TABLE), &table(&[0x1017, 0x101a, 0x101a, 0x1020, 0x1019]), Arch::X86_64);
+    assert_eq!(cfg.indirect(), [(Vaddr(0x1015), Indirect::JumpTable { entries: 4 })]);
+    assert_eq!(cfg.exactness(Vaddr(0x1017), false).outcome, Outcome::Exact(ExactReason::OnePredecessor));
+    assert_eq!(cfg.exactness(Vaddr(0x1019), false).outcome, Outcome::Exact(ExactReason::FallThrough));
+    let assessment = cfg.exactness(Vaddr(0x101a), false);
+    assert_eq!(assessment.outcome, Outcome::Shared);
+    assert_eq!(
+        assessment.predecessors,
+        [edge(0x1015, EdgeKind::JumpTable { entry: 1 }), edge(0x1015, EdgeKind::JumpTable { entry: 2 })]
+    );
 }
 
 #[test]
@@ -123,21 +126,21 @@ fn a_table_in_a_loop_is_understood_once_the_one_before_it_is() {
     ];
     // The entries of the second count from its own start.
     let memory = table(&[0x1017, 0x1032, 0x102e - 8, 0x1032 - 8]);
-    let flow = Flow::of(&function(&code), &memory, Arch::X86_64);
-    let found = Indirect::Table { entries: 2 };
-    assert_eq!(flow.indirect(), [(Vaddr(0x1015), found), (Vaddr(0x102c), found)]);
-    assert_eq!(flow.exactness(Vaddr(0x102e), false).exactness, Exactness::Exact(Why::OneWayIn));
+    let cfg = Cfg::of(&function(&code), &memory, Arch::X86_64);
+    let found = Indirect::JumpTable { entries: 2 };
+    assert_eq!(cfg.indirect(), [(Vaddr(0x1015), found), (Vaddr(0x102c), found)]);
+    assert_eq!(cfg.exactness(Vaddr(0x102e), false).outcome, Outcome::Exact(ExactReason::OnePredecessor));
 }
 
 #[test]
 fn a_table_that_cannot_be_read_leaves_all_unproven() {
     for memory in [&NoMemory as &dyn Memory, &table(&[0x1017, 0x101a]), &table(&[0x1017, 0x1018, 0x101a, 0x1020])] {
-        let flow = Flow::of(&function(TABLE), memory, Arch::X86_64);
-        assert_eq!(flow.indirect(), [(Vaddr(0x1015), Indirect::Unknown)]);
-        let unproven = Exactness::Unproven(Unproven::Indirect(Vaddr(0x1015)));
-        assert_eq!(flow.exactness(Vaddr(0x1005), false).exactness, unproven);
+        let cfg = Cfg::of(&function(TABLE), memory, Arch::X86_64);
+        assert_eq!(cfg.indirect(), [(Vaddr(0x1015), Indirect::Unknown)]);
+        let unproven = Outcome::Unproven(UnprovenReason::IndirectJump(Vaddr(0x1015)));
+        assert_eq!(cfg.exactness(Vaddr(0x1005), false).outcome, unproven);
         // What has two ways in is shared whatever the jump does; an anchor is exact.
-        assert_eq!(flow.exactness(Vaddr(0x101c), true).exactness, Exactness::Exact(Why::Anchored));
+        assert_eq!(cfg.exactness(Vaddr(0x101c), true).outcome, Outcome::Exact(ExactReason::Anchored));
     }
 }
 
@@ -150,8 +153,8 @@ fn the_address_of_a_table_may_be_kept_over_a_call_where_none_returns_a_value() {
         0x49, 0x63, 0x04, 0x9b, 0x4c, 0x01, 0xd8, 0xff, 0xe0, 0xc3, 0xc3,
     ];
     let memory = table(&[0x101e, 0x101e, 0x101f, 0x101f]);
-    let found = |code: &[u8]| Flow::of(&function(code), &memory, Arch::X86_64).indirect().to_vec();
-    assert_eq!(found(&code), [(Vaddr(0x101c), Indirect::Table { entries: 4 })]);
+    let found = |code: &[u8]| Cfg::of(&function(code), &memory, Arch::X86_64).indirect().to_vec();
+    assert_eq!(found(&code), [(Vaddr(0x101c), Indirect::JumpTable { entries: 4 })]);
     // The same in %r8.
     (code[2], code[24], code[27]) = (0x05, 0x98, 0xc0);
     assert_eq!(found(&code), [(Vaddr(0x101c), Indirect::Unknown)]);
@@ -167,9 +170,9 @@ fn what_only_a_table_leads_to_may_be_a_landing_pad_where_these_are_not_known() {
     ];
     let memory = table(&[0x101e, 0x101e, 0x101d, 0x101d]);
     let mut function = function(&code);
-    let found = |function: &Function<'_>| Flow::of(function, &memory, Arch::X86_64).indirect().to_vec();
-    assert_eq!(found(&function), [(Vaddr(0x101a), Indirect::Table { entries: 4 })]);
-    function.pads_are_known = false;
+    let found = |function: &Function<'_>| Cfg::of(function, &memory, Arch::X86_64).indirect().to_vec();
+    assert_eq!(found(&function), [(Vaddr(0x101a), Indirect::JumpTable { entries: 4 })]);
+    function.landing_pads_known = false;
     assert_eq!(found(&function), [(Vaddr(0x101a), Indirect::Unknown)]);
 }
 
@@ -177,39 +180,39 @@ fn what_only_a_table_leads_to_may_be_a_landing_pad_where_these_are_not_known() {
 fn a_landing_mark_at_the_entry_proves_what_has_none() {
     // endbr64; push %rax; jmp *(%rdi); 1007: nop; ret
     let code = [0xf3, 0x0f, 0x1e, 0xfa, 0x50, 0xff, 0x27, 0x90, 0xc3];
-    let flow_ = flow(&code);
-    assert_eq!(flow_.indirect(), [(Vaddr(0x1005), Indirect::Marked)]);
-    assert_eq!(flow_.exactness(Vaddr(0x1004), false).exactness, Exactness::Exact(Why::FallThrough));
+    let graph = cfg(&code);
+    assert_eq!(graph.indirect(), [(Vaddr(0x1005), Indirect::Marked)]);
+    assert_eq!(graph.exactness(Vaddr(0x1004), false).outcome, Outcome::Exact(ExactReason::FallThrough));
     // `notrack` may lead anywhere.
     let code = [0xf3, 0x0f, 0x1e, 0xfa, 0x50, 0x3e, 0xff, 0x27, 0xc3];
-    assert_eq!(flow(&code).indirect(), [(Vaddr(0x1005), Indirect::Unknown)]);
+    assert_eq!(cfg(&code).indirect(), [(Vaddr(0x1005), Indirect::Unknown)]);
 }
 
 #[test]
 fn a_jump_at_the_depth_of_the_entry_is_a_tail_call() {
     // push %rbx; mov %rdi,%rbx; pop %rbx; jmp *8(%rdi)
-    assert_eq!(flow(&[0x53, 0x48, 0x89, 0xfb, 0x5b, 0xff, 0x67, 0x08]).indirect(), [(Vaddr(0x1005), Indirect::Leaves)]);
+    assert_eq!(cfg(&[0x53, 0x48, 0x89, 0xfb, 0x5b, 0xff, 0x67, 0x08]).indirect(), [(Vaddr(0x1005), Indirect::Leaves)]);
     // push %rbx; jmp *%rax
-    assert_eq!(flow(&[0x53, 0xff, 0xe0]).indirect(), [(Vaddr(0x1001), Indirect::Unknown)]);
+    assert_eq!(cfg(&[0x53, 0xff, 0xe0]).indirect(), [(Vaddr(0x1001), Indirect::Unknown)]);
     // jmp *%rax; and code that nothing else leads to
-    assert_eq!(flow(&[0xff, 0xe0, 0x31, 0xc0, 0xc3]).indirect(), [(Vaddr(0x1000), Indirect::Unknown)]);
+    assert_eq!(cfg(&[0xff, 0xe0, 0x31, 0xc0, 0xc3]).indirect(), [(Vaddr(0x1000), Indirect::Unknown)]);
 }
 
 #[test]
 fn ways_that_the_instructions_do_not_show_count() {
     let mut function = function(SHARED);
-    function.others.push((Vaddr(0x1005), way(0x1005, Way::Unwind)));
-    let flow = Flow::of(&function, &NoMemory, Arch::X86_64);
-    assert_eq!(flow.exactness(Vaddr(0x1005), false).exactness, Exactness::Shared);
+    function.hidden_edges.push((Vaddr(0x1005), edge(0x1005, EdgeKind::LandingPad)));
+    let cfg = Cfg::of(&function, &NoMemory, Arch::X86_64);
+    assert_eq!(cfg.exactness(Vaddr(0x1005), false).outcome, Outcome::Shared);
 }
 
 #[test]
 fn a_branch_over_a_lock_prefix_is_decoded_from_there_too() {
     // 1000: je 1003; 1002: lock incl (%rdi); 1005: ret
-    let flow = flow(&[0x74, 0x01, 0xf0, 0xff, 0x07, 0xc3]);
-    assert_eq!(flow.exactness(Vaddr(0x1003), false).exactness, Exactness::Exact(Why::OneWayIn));
-    let verdict = flow.exactness(Vaddr(0x1005), false);
-    assert_eq!(verdict.ways, [way(0x1002, Way::FallThrough), way(0x1003, Way::FallThrough)]);
+    let cfg = cfg(&[0x74, 0x01, 0xf0, 0xff, 0x07, 0xc3]);
+    assert_eq!(cfg.exactness(Vaddr(0x1003), false).outcome, Outcome::Exact(ExactReason::OnePredecessor));
+    let assessment = cfg.exactness(Vaddr(0x1005), false);
+    assert_eq!(assessment.predecessors, [edge(0x1002, EdgeKind::FallThrough), edge(0x1003, EdgeKind::FallThrough)]);
 }
 
 #[test]
@@ -218,27 +221,27 @@ fn parts_of_a_function_jump_into_each_other() {
     let hot = [0x85, 0xff, 0x0f, 0x84, 0xf8, 0x0f, 0x00, 0x00, 0xc3];
     let cold = [0x90, 0xe9, 0x02, 0xf0, 0xff, 0xff];
     let mut function = function(&hot);
-    function.parts.push(Part { start: Vaddr(0x2000), bytes: &cold });
-    let flow = Flow::of(&function, &NoMemory, Arch::X86_64);
-    assert_eq!(flow.exactness(Vaddr(0x2000), false).exactness, Exactness::Exact(Why::OneWayIn));
-    assert_eq!(flow.exactness(Vaddr(0x1008), false).exactness, Exactness::Shared);
+    function.ranges.push(CodeRange { start: Vaddr(0x2000), bytes: &cold });
+    let cfg = Cfg::of(&function, &NoMemory, Arch::X86_64);
+    assert_eq!(cfg.exactness(Vaddr(0x2000), false).outcome, Outcome::Exact(ExactReason::OnePredecessor));
+    assert_eq!(cfg.exactness(Vaddr(0x1008), false).outcome, Outcome::Shared);
 }
 
 #[test]
 fn what_is_no_instruction_leaves_all_unproven() {
     // nop; push %es, which 64-bit code has not; ret
-    let verdict = flow(&[0x90, 0x06, 0xc3]).exactness(Vaddr(0x1000), false);
-    assert_eq!(verdict.exactness, Exactness::Unproven(Unproven::Undecoded(Vaddr(0x1001))));
+    let assessment = cfg(&[0x90, 0x06, 0xc3]).exactness(Vaddr(0x1000), false);
+    assert_eq!(assessment.outcome, Outcome::Unproven(UnprovenReason::Undecoded(Vaddr(0x1001))));
 }
 
 #[test]
 fn the_cheapest_equivalent_is_before_the_first_store() {
     // mov %rdi,%rax; xor %edx,%edx; push %rbx; ret: the push is emulated, the two before it are stepped.
     let code = [0x48, 0x89, 0xf8, 0x31, 0xd2, 0x53, 0xc3];
-    let (function, flow_) = (function(&code), flow(&code));
-    let all = flow_.equivalents(&function, Vaddr(0x1000));
+    let (function, graph) = (function(&code), cfg(&code));
+    let all = graph.equivalents(&function, Vaddr(0x1000));
     assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x1000, 0x1003, 0x1005]);
-    let best = |keep: &dyn Fn(&Equivalent) -> bool| flow_.best(&function, Vaddr(0x1000), keep).map(|it| it.at.0);
+    let best = |keep: &dyn Fn(&Equivalent) -> bool| graph.best(&function, Vaddr(0x1000), keep).map(|it| it.at.0);
     assert_eq!(best(&|_| true), Some(0x1005));
     // DWARF's 0 is rax, 1 rdx, 5 rdi.
     assert_eq!(best(&|it| !it.overwritten.contains(5)), Some(0x1005));
@@ -313,12 +316,12 @@ fn aarch64_branches_and_tables() {
         0xd65f_03c0, // 102c ret
     ]);
     let memory = Data(0x2000, vec![0, 2, 3, 3]);
-    let flow = Flow::of(&function(&code), &memory, Arch::Aarch64);
-    assert_eq!(flow.indirect(), [(Vaddr(0x101c), Indirect::Table { entries: 4 })]);
-    let ways = |at| flow.exactness(Vaddr(at), false).ways;
-    assert_eq!(ways(0x1020), [way(0x1028, Way::Jump), way(0x101c, Way::Table { entry: 0 })]);
-    assert_eq!(flow.exactness(Vaddr(0x1028), false).exactness, Exactness::Exact(Why::OneWayIn));
-    assert_eq!(ways(0x102c).len(), 3);
+    let cfg = Cfg::of(&function(&code), &memory, Arch::Aarch64);
+    assert_eq!(cfg.indirect(), [(Vaddr(0x101c), Indirect::JumpTable { entries: 4 })]);
+    let predecessors = |at| cfg.exactness(Vaddr(at), false).predecessors;
+    assert_eq!(predecessors(0x1020), [edge(0x1028, EdgeKind::Jump), edge(0x101c, EdgeKind::JumpTable { entry: 0 })]);
+    assert_eq!(cfg.exactness(Vaddr(0x1028), false).outcome, Outcome::Exact(ExactReason::OnePredecessor));
+    assert_eq!(predecessors(0x102c).len(), 3);
 }
 
 #[test]
@@ -369,10 +372,10 @@ fn any_bytes_end_in_a_verdict() {
         let memory = Data(0x1000, code.clone());
         for arch in [Arch::X86_64, Arch::I386, Arch::Aarch64] {
             let function = function(&code);
-            let flow = Flow::of(&function, &memory, arch);
+            let cfg = Cfg::of(&function, &memory, arch);
             for at in 0x1000..0x1000 + code.len() as u64 {
-                assert_ne!(flow.exactness(Vaddr(at), round % 3 == 0).exactness, Exactness::Outside);
-                let _ = flow.best(&function, Vaddr(at), &|it| !it.overwritten.contains(3));
+                assert_ne!(cfg.exactness(Vaddr(at), round % 3 == 0).outcome, Outcome::Outside);
+                let _ = cfg.best(&function, Vaddr(at), &|it| !it.overwritten.contains(3));
             }
         }
     }
@@ -381,9 +384,9 @@ fn any_bytes_end_in_a_verdict() {
 #[test]
 fn a_function_of_nothing_but_jumps_takes_no_long_time() {
     let code = [0xff, 0xe0].repeat(100_000);
-    let flow_ = flow(&code);
-    assert_eq!(flow_.indirect().len(), 100_000);
+    let graph = cfg(&code);
+    assert_eq!(graph.indirect().len(), 100_000);
     let code = [0xff, 0x24, 0xc5, 0, 0x10, 0, 0].repeat(30_000);
-    let flow_ = Flow::of(&function(&code), &Data(0x1000, vec![0; 1 << 20]), Arch::X86_64);
-    assert_eq!(flow_.indirect().len(), 30_000);
+    let graph = Cfg::of(&function(&code), &Data(0x1000, vec![0; 1 << 20]), Arch::X86_64);
+    assert_eq!(graph.indirect().len(), 30_000);
 }

@@ -5,7 +5,7 @@ use iced_x86::{
     Mnemonic, OpAccess, Register,
 };
 
-use super::flow::{Instruction, Kind, Next};
+use super::cfg::{Instruction, InstructionKind, Successors};
 
 /// Decodes `bytes` and gives each instruction to `each` until it says to stop; the address of what is none.
 pub(super) fn sweep(bitness: u32, start: u64, bytes: &[u8], mut each: impl FnMut(Instruction) -> bool) -> Option<u64> {
@@ -47,28 +47,28 @@ pub(super) fn text(iced: &Iced) -> String {
 }
 
 fn neutral(iced: &Iced) -> Instruction {
-    let next = match iced.flow_control() {
-        FlowControl::UnconditionalBranch if iced.is_jmp_short_or_near() => Next::Jump(iced.near_branch_target()),
+    let successors = match iced.flow_control() {
+        FlowControl::UnconditionalBranch if iced.is_jmp_short_or_near() => Successors::Jump(iced.near_branch_target()),
         FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend if iced.near_branch_target() != 0 => {
-            Next::Conditional(iced.near_branch_target())
+            Successors::Conditional(iced.near_branch_target())
         }
-        FlowControl::UnconditionalBranch | FlowControl::Return => Next::Ends,
-        FlowControl::IndirectBranch => Next::Indirect,
-        FlowControl::Call | FlowControl::IndirectCall => Next::Call,
-        FlowControl::Exception => Next::Traps,
+        FlowControl::UnconditionalBranch | FlowControl::Return => Successors::Ends,
+        FlowControl::IndirectBranch => Successors::Indirect,
+        FlowControl::Call | FlowControl::IndirectCall => Successors::Call,
+        FlowControl::Exception => Successors::Traps,
         FlowControl::Next | FlowControl::Interrupt | FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend => {
-            Next::Falls
+            Successors::Next
         }
     };
     let kind = match iced.mnemonic() {
-        Mnemonic::Nop | Mnemonic::Int3 => Kind::Padding,
+        Mnemonic::Nop | Mnemonic::Int3 => InstructionKind::Padding,
         // What assemblers pad 32-bit code with: `lea 0x0(%esi),%esi`, `xchg %ax,%ax`, `mov %esi,%esi`.
-        Mnemonic::Lea | Mnemonic::Xchg | Mnemonic::Mov if does_nothing(iced) => Kind::Padding,
-        Mnemonic::Endbr64 | Mnemonic::Endbr32 => Kind::Mark,
-        _ => Kind::Plain,
+        Mnemonic::Lea | Mnemonic::Xchg | Mnemonic::Mov if does_nothing(iced) => InstructionKind::Padding,
+        Mnemonic::Endbr64 | Mnemonic::Endbr32 => InstructionKind::LandingMark,
+        _ => InstructionKind::Plain,
     };
     // An instruction is at most 15 bytes long.
-    Instruction { at: iced.ip(), size: u8::try_from(iced.len()).unwrap_or(u8::MAX), next, kind }
+    Instruction { at: iced.ip(), size: u8::try_from(iced.len()).unwrap_or(u8::MAX), successors, kind }
 }
 
 fn does_nothing(iced: &Iced) -> bool {

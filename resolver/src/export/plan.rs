@@ -108,7 +108,8 @@ fn point<'r>(
     let offset = site.file_offset.ok_or("the file has no byte for it")?;
     let exactness = site.exactness.unwrap_or(Exactness::Unproven);
     if exactness != Exactness::Exact && !settings.include.contains(&exactness) {
-        let why = site.exactness_why.as_deref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+        let why =
+            site.exactness_reason.as_ref().map(|why| format!(": {}", shown(&why.to_string()))).unwrap_or_default();
         return Err(format!(
             "{}{why}; a probe there may fire where the marker is not passed (--include {})",
             exactness.as_str(),
@@ -145,7 +146,7 @@ fn probed(address: Vaddr, site: &Site, settings: &Settings) -> Result<u64, Strin
     // The code between is passed one instruction after the other, so it is in the file as it is in memory.
     let best = probe.best_address.and_then(|best| best.checked_sub(address.0));
     let is_sound = probe.accepted && probe.cost.is_some();
-    let why = || probe.why.as_deref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+    let why = || probe.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     match (best, settings.at) {
         (Some(best), At::Best) => Ok(best),
         _ if is_sound => Ok(0),

@@ -10,8 +10,8 @@ use std::ops::Range;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use crate::resolve::{
-    Argument, DebugSource, Diagnostic, Exactness, Inlined, Marker, Origin, ProbeCost, ProbeVerdict, Resolution,
-    ResolvedImage, Site, SitePlace, Survival, Verdict, WayIn,
+    Argument, DebugSource, Diagnostic, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict,
+    Resolution, ResolvedImage, Site, SitePlace, Survival, Verdict,
 };
 
 /// Version of the fields. Fields may be added in one version, not changed.
@@ -180,7 +180,7 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("origin", of.origin.as_str())?;
         site.serialize_field("anchored", &of.anchored)?;
         site.serialize_field("exactness", &of.exactness.map(Exactness::as_str))?;
-        site.serialize_field("ways_in", &Views(&of.ways_in))?;
+        site.serialize_field("ways_in", &Views(&of.predecessors))?;
         site.serialize_field("instruction", &of.instruction.as_deref())?;
         site.serialize_field("probe", &of.probe.as_ref().map(View))?;
         site.serialize_field("args", &Views(&of.args))?;
@@ -188,18 +188,18 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("section", &section)?;
         site.serialize_field("scope_ended", &of.scope_ended)?;
         site.serialize_field("exactness_code", &of.exactness.map(|exactness| exactness.code().as_str()))?;
-        site.serialize_field("exactness_why", &of.exactness_why.as_deref())?;
+        site.serialize_field("exactness_why", &of.exactness_reason.as_ref().map(ToString::to_string))?;
         site.end()
     }
 }
 
-impl Serialize for View<'_, WayIn> {
+impl Serialize for View<'_, Predecessor> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut way = serializer.serialize_struct("WayIn", 4)?;
         way.serialize_field("address", &hex(self.0.address))?;
         way.serialize_field("file", &self.0.file.as_deref())?;
         way.serialize_field("line", &self.0.line)?;
-        way.serialize_field("kind", self.0.kind)?;
+        way.serialize_field("kind", self.0.kind.as_str())?;
         way.end()
     }
 }
@@ -210,7 +210,7 @@ impl Serialize for View<'_, ProbeVerdict> {
         probe.serialize_field("accepted", &self.0.accepted)?;
         probe.serialize_field("cost", &self.0.cost.map(ProbeCost::as_str))?;
         probe.serialize_field("best_address", &self.0.best_address.map(hex))?;
-        probe.serialize_field("why", &self.0.why.as_deref())?;
+        probe.serialize_field("why", &self.0.reason.map(|reason| reason.to_string()))?;
         probe.end()
     }
 }

@@ -218,9 +218,10 @@ impl Page<'_> {
             Exactness::Shared | Exactness::Unproven => style::UNKNOWN,
             Exactness::Folded | Exactness::Outside => style::GONE,
         };
-        let why = site.exactness_why.as_deref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+        let why =
+            site.exactness_reason.as_ref().map(|why| format!(": {}", shown(&why.to_string()))).unwrap_or_default();
         self.field(4, "exactness", style, &format!("{} {}{why}", exactness.as_str(), exactness.code()))?;
-        for (index, way) in site.ways_in.iter().enumerate() {
+        for (index, way) in site.predecessors.iter().enumerate() {
             self.field(4, if index == 0 { "ways in" } else { "" }, style::PLAIN, &words::way_in(way))?;
         }
         if let Some(instruction) = site.instruction.as_deref() {

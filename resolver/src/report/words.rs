@@ -8,7 +8,8 @@ use anstyle::Style;
 use super::style;
 use crate::location::Source;
 use crate::resolve::{
-    Argument, Encoding, Exactness, Inlined, Marker, Origin, ProbeCost, ProbeVerdict, Site, SitePlace, Verdict, WayIn,
+    Argument, EdgeKind, Encoding, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site,
+    SitePlace, Verdict,
 };
 use crate::text::shown;
 
@@ -56,9 +57,11 @@ pub(super) fn remarks(site: &Site) -> Vec<String> {
     }
     match site.exactness {
         None | Some(Exactness::Exact) => {}
-        Some(Exactness::Shared) => remarks.push(format!("shared: {} ways in", site.ways_in.len())),
-        Some(other) => match &site.exactness_why {
-            Some(why) if other == Exactness::Unproven => remarks.push(format!("unproven: {}", shown(why))),
+        Some(Exactness::Shared) => remarks.push(format!("shared: {} ways in", site.predecessors.len())),
+        Some(other) => match &site.exactness_reason {
+            Some(why) if other == Exactness::Unproven => {
+                remarks.push(format!("unproven: {}", shown(&why.to_string())));
+            }
             _ => remarks.push(other.as_str().to_owned()),
         },
     }
@@ -66,18 +69,18 @@ pub(super) fn remarks(site: &Site) -> Vec<String> {
 }
 
 /// A way to a site: how, from where, and on which line.
-pub(crate) fn way_in(way: &WayIn) -> String {
+pub(crate) fn way_in(way: &Predecessor) -> String {
     let how = match way.kind {
-        "entry" => "entered there",
-        "fall_through" => "falls through",
-        "call_return" => "a call returns",
-        "jump" => "a jump",
-        "conditional" => "a conditional jump",
-        "table" => "a jump table's entry",
-        "landing_pad" => "the unwinder",
-        "patched" => "a jump that is patched in",
-        "fixup" => "where the kernel goes on after a fault",
-        _ => "another function",
+        EdgeKind::Entry => "entered there",
+        EdgeKind::FallThrough => "falls through",
+        EdgeKind::CallReturn => "a call returns",
+        EdgeKind::Jump => "a jump",
+        EdgeKind::Conditional => "a conditional jump",
+        EdgeKind::JumpTable { .. } => "a jump table's entry",
+        EdgeKind::LandingPad => "the unwinder",
+        EdgeKind::Patched => "a jump that is patched in",
+        EdgeKind::Fixup => "where the kernel goes on after a fault",
+        EdgeKind::OtherFunction => "another function",
     };
     let line = match (way.file.as_deref(), way.line) {
         (Some(file), Some(line)) => format!(", {}:{line}", shown(file)),
@@ -88,7 +91,7 @@ pub(crate) fn way_in(way: &WayIn) -> String {
 
 /// What comes of a uprobe, with the cheapest address that stands for the same.
 pub(super) fn probe(probe: &ProbeVerdict) -> (Style, String) {
-    let why = probe.why.as_deref().map(|why| format!(" ({})", shown(why))).unwrap_or_default();
+    let why = probe.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let (style, verdict) = match (probe.accepted, probe.cost) {
         (false, _) => (style::GONE, "not taken"),
         (true, Some(ProbeCost::Emulated)) => (style::PLAIN, "emulated"),

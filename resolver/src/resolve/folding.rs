@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
+use super::{FoldingUnknown, FunctionNames};
 use crate::demangle::demangle;
 use crate::dwarf::{DebugInfo, Definition};
 use crate::image::symbols::{Sharer, Sharing, Symbols};
@@ -16,12 +17,12 @@ use crate::image::{Image, ImageKind};
 /// What is known of the other names of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Folded {
-    /// The linker made one of several functions; what to call them.
-    Several(String),
-    /// It has several names, and nothing says whether all of them are its own; what to call them.
-    Perhaps(String),
+    /// The linker folded these functions.
+    Several(FunctionNames),
+    /// It has these names, and nothing says whether all of them are its own.
+    Perhaps(FunctionNames),
     /// Its names are not known.
-    Unknown(&'static str),
+    Unknown(FoldingUnknown),
 }
 
 /// The functions of an image that are at one address.
@@ -63,15 +64,11 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         let size = groups.sharing.starts.get(&start).copied();
         let is_nameless = |start| groups.nameless.contains(&Definition { start, size });
         match () {
-            () if is_nameless(None) || is_nameless(Some(start)) => Some(Folded::Unknown(
-                "a function of the same size was dropped, and this linker leaves no symbol of one that it made one with another",
-            )),
-            () if !groups.sharing.starts.contains_key(&start) => {
-                Some(Folded::Unknown("no symbol says whether the linker made its function one with another"))
+            () if is_nameless(None) || is_nameless(Some(start)) => {
+                Some(Folded::Unknown(FoldingUnknown::SameSizeDropped))
             }
-            () if !groups.sharing.has_local => Some(Folded::Unknown(
-                "local symbols were left out, so nothing says whether the linker made its function one with another",
-            )),
+            () if !groups.sharing.starts.contains_key(&start) => Some(Folded::Unknown(FoldingUnknown::NoSymbol)),
+            () if !groups.sharing.has_local => Some(Folded::Unknown(FoldingUnknown::NoLocalSymbols)),
             () => None,
         }
     }
@@ -171,13 +168,12 @@ fn is_variant(one: &[u8], other: &[u8]) -> bool {
         && demangle(one) == demangle(other)
 }
 
-/// Names in words: the first two, and how many there are more.
-fn listed(names: &[&[u8]]) -> String {
-    let shown: Vec<String> = names.iter().take(2).map(|name| format!("`{}`", demangle(name))).collect();
-    match names.len().saturating_sub(shown.len()) {
-        0 => shown.join(" and "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+/// How many names are demangled: thousands of functions may be folded into one.
+const NAMED: usize = 4;
+
+fn listed(names: &[&[u8]]) -> FunctionNames {
+    let first = names.iter().take(NAMED).map(|name| demangle(name).into()).collect();
+    FunctionNames { first, count: names.len() }
 }
 
 #[cfg(test)]
@@ -212,7 +208,10 @@ mod tests {
 
     #[test]
     fn what_shares_an_address_is_named() {
-        assert_eq!(listed(&[b"a", b"_ZN1SC1Ev"]), "`a` and `S::S`");
-        assert_eq!(listed(&[b"a", b"b", b"c"]), "`a`, `b` and 1 more");
+        assert_eq!(listed(&[b"a", b"_ZN1SC1Ev"]).to_string(), "`a` and `S::S`");
+        assert_eq!(listed(&[b"a", b"b", b"c"]).to_string(), "`a`, `b` and 1 more");
+        let many: Vec<&[u8]> = vec![b"a"; 1000];
+        assert_eq!(listed(&many).to_string(), "`a`, `a` and 998 more");
+        assert_eq!(listed(&many).first.len(), NAMED);
     }
 }

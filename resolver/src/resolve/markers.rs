@@ -9,13 +9,13 @@ use simple_markers_record::SITES;
 
 use super::diagnostics::Diagnostics;
 use super::functions::Named;
-use super::instructions::{Asked, FOLDED, Instructions, Probed};
+use super::instructions::{Asked, Instructions, Probed};
 use super::interner::TextId;
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::site_debug::{SiteDebug, Surroundings};
 use super::{
-    Absence, Argument, DeclaredArgument, Described, Exactness, LineProblem, Marker, Origin, Site, SitePlace, Survival,
-    describe, kept, line_table_sites,
+    Absence, Argument, DeclaredArgument, Described, Exactness, ExactnessReason, LineProblem, Marker, Origin, Site,
+    SitePlace, Survival, describe, kept, line_table_sites,
 };
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
@@ -258,8 +258,8 @@ impl Finish<'_, '_, '_> {
             origin: raw.origin,
             anchored: raw.anchored,
             exactness: probed.exactness,
-            exactness_why: probed.why,
-            ways_in: probed.ways_in,
+            exactness_reason: probed.reason,
+            predecessors: probed.predecessors,
             instruction: probed.instruction,
             probe: probed.probe,
             args,
@@ -277,7 +277,7 @@ impl Finish<'_, '_, '_> {
                 if let Some(site) = markers.get_mut(marker).and_then(|marker| marker.sites.get_mut(site)) {
                     // The names of the functions say more.
                     if site.exactness != Some(Exactness::Folded) {
-                        site.exactness_why = Some(FOLDED.into());
+                        site.exactness_reason = Some(ExactnessReason::FoldedMarkers);
                     }
                     site.exactness = Some(Exactness::Folded);
                 }

@@ -10,9 +10,10 @@ use std::ops::Range;
 
 use simple_markers_record::ByteOrder;
 
+use super::PatchesUnknown;
 use super::code_bytes::CodeBytes;
 use crate::address::{SectionOffset, Vaddr};
-use crate::code::{Arch, Flow, Function, Indirect, NoMemory, Part, Way, WayIn};
+use crate::code::{Arch, Cfg, CodeRange, Edge, EdgeKind, Function, Indirect, NoMemory};
 
 const KEYS: &str = "__jump_table";
 const FAULTS: &str = "__ex_table";
@@ -23,11 +24,11 @@ const REPLACEMENTS: &str = ".altinstr_replacement";
 #[derive(Debug, Default)]
 pub(super) struct Patched {
     /// Ways that the instructions do not show, by target.
-    ways: Vec<(Vaddr, WayIn)>,
+    edges: Vec<(Vaddr, Edge)>,
     /// Instructions that may be replaced, by address, disjoint or equal.
     replaced: Vec<Range<u64>>,
     /// Why not all of it is known.
-    unknown: Option<String>,
+    unknown: Option<PatchesUnknown>,
 }
 
 /// A table with its address.
@@ -65,7 +66,7 @@ impl Patched {
         each(code, KEYS, |table| {
             for at in table.entries(16).into_iter().flatten() {
                 if let (Some(from), Some(target)) = (table.target(at), table.target(at.wrapping_add(4))) {
-                    patched.ways.push((target, WayIn { from, way: Way::Patched }));
+                    patched.edges.push((target, Edge { from, kind: EdgeKind::Patched }));
                 }
             }
         });
@@ -73,11 +74,11 @@ impl Patched {
             Some(entries) => {
                 for at in entries {
                     if let (Some(from), Some(target)) = (table.target(at), table.target(at.wrapping_add(4))) {
-                        patched.ways.push((target, WayIn { from, way: Way::Fixup }));
+                        patched.edges.push((target, Edge { from, kind: EdgeKind::Fixup }));
                     }
                 }
             }
-            None => patched.unknown = Some(format!("the entries of `{FAULTS}` are of no known size")),
+            None => patched.unknown = Some(PatchesUnknown::EntrySize { section: FAULTS }),
         });
         each(code, ALTERNATIVES, |table| match alternatives(code, table) {
             Some(alternatives) => {
@@ -85,20 +86,20 @@ impl Patched {
                     patched.replace(code, arch, range, replacement);
                 }
             }
-            None => patched.unknown = Some(format!("the entries of `{ALTERNATIVES}` are of no known size")),
+            None => patched.unknown = Some(PatchesUnknown::EntrySize { section: ALTERNATIVES }),
         });
-        patched.ways.sort_unstable();
-        patched.ways.dedup();
+        patched.edges.sort_unstable();
+        patched.edges.dedup();
         patched.replaced.sort_by_key(|range| (range.start, range.end));
         patched.replaced.dedup();
         patched
     }
 
     /// The ways into a range of addresses.
-    pub(super) fn ways<'p>(&'p self, range: &Range<u64>) -> impl Iterator<Item = (Vaddr, WayIn)> + use<'p> {
-        let first = self.ways.partition_point(|(target, _)| target.0 < range.start);
+    pub(super) fn edges<'p>(&'p self, range: &Range<u64>) -> impl Iterator<Item = (Vaddr, Edge)> + use<'p> {
+        let first = self.edges.partition_point(|(target, _)| target.0 < range.start);
         let end = range.end;
-        self.ways.iter().skip(first).take_while(move |(target, _)| target.0 < end).copied()
+        self.edges.iter().skip(first).take_while(move |(target, _)| target.0 < end).copied()
     }
 
     /// Whether an address is behind the first byte of instructions that may be replaced.
@@ -110,40 +111,40 @@ impl Patched {
     }
 
     /// Why not all is known of what is done to the code.
-    pub(super) fn unknown(&self) -> Option<&str> {
-        self.unknown.as_deref()
+    pub(super) fn unknown(&self) -> Option<PatchesUnknown> {
+        self.unknown
     }
 
     /// Takes in what may run in place of the instructions of a range.
     fn replace(&mut self, code: &CodeBytes<'_, '_>, arch: Arch, range: Range<u64>, replacement: Range<u64>) {
-        let flow = |range: &Range<u64>| {
+        let cfg = |range: &Range<u64>| {
             let size = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
-            let part = Part { start: Vaddr(range.start), bytes: code.from(Vaddr(range.start))?.get(..size)? };
-            let (entry, others) = (part.start, Vec::new());
-            let function = Function { entry, parts: vec![part], others, pads_are_known: false, traps_return: true };
-            Some(Flow::of(&function, &NoMemory, arch))
+            let part = CodeRange { start: Vaddr(range.start), bytes: code.from(Vaddr(range.start))?.get(..size)? };
+            let (entry, ranges, hidden_edges) = (part.start, vec![part], Vec::new());
+            let function = Function { entry, ranges, hidden_edges, landing_pads_known: false, traps_return: true };
+            Some(Cfg::of(&function, &NoMemory, arch))
         };
         let from = Vaddr(range.start);
-        let falls = flow(&range).is_none_or(|flow| flow.falls_out());
+        let falls = cfg(&range).is_none_or(|cfg| cfg.falls_out());
         // What is shorter is filled up with instructions that do nothing.
         let is_padded = replacement.end.wrapping_sub(replacement.start) < range.end.wrapping_sub(range.start);
         let falls_then = if replacement.is_empty() {
             true
         } else {
-            let Some(flow) = flow(&replacement) else {
-                self.unknown = Some(format!("`{REPLACEMENTS}` is not in the file"));
+            let Some(cfg) = cfg(&replacement) else {
+                self.unknown = Some(PatchesUnknown::NotInFile { section: REPLACEMENTS });
                 return;
             };
-            for (_, target) in flow.branches() {
-                self.ways.extend(target.map(|target| (target, WayIn { from, way: Way::Patched })));
+            for (_, target) in cfg.branches() {
+                self.edges.extend(target.map(|target| (target, Edge { from, kind: EdgeKind::Patched })));
             }
-            if flow.indirect().iter().any(|(_, what)| *what != Indirect::Leaves) || flow.has_undecoded() {
-                self.unknown = Some(format!("what replaces the instructions at {:#x} may lead anywhere", range.start));
+            if cfg.indirect().iter().any(|(_, what)| *what != Indirect::Leaves) || cfg.has_undecoded() {
+                self.unknown = Some(PatchesUnknown::ReplacementLeadsAnywhere { address: range.start });
             }
-            flow.falls_out() || is_padded && !flow.branches().any(|(_, target)| target.is_some())
+            cfg.falls_out() || is_padded && !cfg.branches().any(|(_, target)| target.is_some())
         };
         if falls_then && !falls {
-            self.ways.push((Vaddr(range.end), WayIn { from, way: Way::Patched }));
+            self.edges.push((Vaddr(range.end), Edge { from, kind: EdgeKind::Patched }));
         }
         self.replaced.push(range);
     }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Exactness, ProbeVerdict, WayIn};
+use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::image::ImageKind;
@@ -289,13 +289,13 @@ pub struct Site {
     pub anchored: bool,
     /// Whether a probe there fires when, and only when, the marker is passed; `None` where not resolved.
     pub exactness: Option<Exactness>,
-    /// Why that is so, in a sentence; `None` where not resolved.
-    pub exactness_why: Option<Arc<str>>,
-    /// The known ways to the address, at most 64; empty where not resolved.
-    pub ways_in: Vec<WayIn>,
+    /// Why that is so; `None` where not resolved.
+    pub exactness_reason: Option<ExactnessReason>,
+    /// The known predecessors of the address, at most 64; empty where not resolved.
+    pub predecessors: Vec<Predecessor>,
     /// The instruction there, as objdump writes it; `None` where not resolved, or there is none.
     pub instruction: Option<Arc<str>>,
-    /// What comes of a uprobe there; `None` where not resolved or not known, and in a kernel.
+    /// What a uprobe there does; `None` where not resolved or not known, and in a kernel.
     pub probe: Option<ProbeVerdict>,
     /// What can be read there, one for each of [`Marker::args`].
     pub args: Vec<Argument>,

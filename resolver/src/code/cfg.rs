@@ -6,32 +6,32 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use super::tables::Resolver;
-use super::{Arch, Function, Memory, Part, Way, WayIn, aarch64, x86};
+use super::jump_tables::Resolver;
+use super::{Arch, CodeRange, Edge, EdgeKind, Function, Memory, aarch64, x86};
 use crate::address::Vaddr;
 
 /// A function's instructions and the ways between them.
 #[derive(Debug)]
-pub struct Flow {
+pub struct Cfg {
     pub(super) arch: Arch,
     pub(super) entry: u64,
     pub(super) instructions: Vec<Instruction>,
-    pub(super) parts: Vec<Range<u64>>,
+    pub(super) ranges: Vec<Range<u64>>,
     /// The ways to each address that is not just fallen into.
-    pub(super) ways: BTreeMap<u64, Vec<WayIn>>,
+    pub(super) edges: BTreeMap<u64, Vec<Edge>>,
     /// The first byte that is no instruction.
     pub(super) undecoded: Option<Vaddr>,
     pub(super) indirect: Vec<(Vaddr, Indirect)>,
     /// Whether indirect jumps lead only to landing marks (`endbr64`).
     pub(super) marked: bool,
-    pub(super) alive: Vec<bool>,
+    pub(super) reachable: Vec<bool>,
 }
 
 /// What an indirect jump does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indirect {
     /// It goes through a jump table of so many entries.
-    Table {
+    JumpTable {
         /// How many.
         entries: u32,
     },
@@ -43,20 +43,20 @@ pub enum Indirect {
     Unknown,
 }
 
-/// One instruction, as far as flow goes.
+/// One instruction, as far as cfg goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Instruction {
     pub(super) at: u64,
     pub(super) size: u8,
-    pub(super) next: Next,
-    pub(super) kind: Kind,
+    pub(super) successors: Successors,
+    pub(super) kind: InstructionKind,
 }
 
 /// What comes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum Successors {
     /// The instruction behind it.
-    Falls,
+    Next,
     /// The instruction behind it, once the callee returns.
     Call,
     /// Another instruction, or the one behind it.
@@ -73,12 +73,12 @@ pub(super) enum Next {
 
 /// What else counts of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum InstructionKind {
     Plain,
     /// Does nothing; stands between functions and before loops to align them.
     Padding,
     /// A landing mark for indirect jumps (`endbr64`, `bti j`).
-    Mark,
+    LandingMark,
 }
 
 impl Instruction {
@@ -87,16 +87,16 @@ impl Instruction {
     }
 
     /// Whether it goes on behind itself, and how.
-    pub(super) fn falls(&self) -> Option<Way> {
-        match self.next {
-            Next::Falls | Next::Conditional(_) => Some(Way::FallThrough),
-            Next::Call => Some(Way::CallReturn),
-            Next::Jump(_) | Next::Indirect | Next::Ends | Next::Traps => None,
+    pub(super) fn falls(&self) -> Option<EdgeKind> {
+        match self.successors {
+            Successors::Next | Successors::Conditional(_) => Some(EdgeKind::FallThrough),
+            Successors::Call => Some(EdgeKind::CallReturn),
+            Successors::Jump(_) | Successors::Indirect | Successors::Ends | Successors::Traps => None,
         }
     }
 }
 
-impl Flow {
+impl Cfg {
     /// Where the instruction starts that holds the byte at an address; `None` where no instruction of the function does.
     #[must_use]
     pub fn holding(&self, byte: Vaddr) -> Option<Vaddr> {
@@ -109,42 +109,45 @@ impl Flow {
     #[must_use]
     pub fn of(function: &Function<'_>, memory: &dyn Memory, arch: Arch) -> Self {
         let mut sweep = Sweep { function, arch, found: BTreeMap::new(), undecoded: None };
-        for part in &function.parts {
+        for part in &function.ranges {
             sweep.decode(part, 0);
         }
         sweep.overlapping();
         let instructions: Vec<_> = sweep.found.into_values().collect();
-        let mut flow = Self {
+        let mut cfg = Self {
             arch,
             entry: function.entry.0,
-            parts: function.parts.iter().map(range).collect(),
-            ways: BTreeMap::new(),
+            ranges: function.ranges.iter().map(CodeRange::addresses).collect(),
+            edges: BTreeMap::new(),
             undecoded: sweep.undecoded,
             indirect: Vec::new(),
             marked: false,
-            alive: Vec::new(),
+            reachable: Vec::new(),
             instructions,
         };
-        flow.marked = flow.at(flow.entry).is_some_and(|first| first.kind == Kind::Mark);
-        for index in 0..flow.instructions.len() {
-            let Some(&Instruction { at, next, .. }) = flow.instructions.get(index) else { continue };
-            match next {
-                Next::Conditional(target) => flow.add(target, WayIn { from: Vaddr(at), way: Way::Conditional }),
-                Next::Jump(target) => flow.add(target, WayIn { from: Vaddr(at), way: Way::Jump }),
+        cfg.marked = cfg.at(cfg.entry).is_some_and(|first| first.kind == InstructionKind::LandingMark);
+        for index in 0..cfg.instructions.len() {
+            let Some(&Instruction { at, successors, .. }) = cfg.instructions.get(index) else { continue };
+            match successors {
+                Successors::Conditional(target) => {
+                    cfg.add(target, Edge { from: Vaddr(at), kind: EdgeKind::Conditional })
+                }
+                Successors::Jump(target) => cfg.add(target, Edge { from: Vaddr(at), kind: EdgeKind::Jump }),
                 _ => {}
             }
         }
-        for &(Vaddr(target), way) in &function.others {
-            flow.add(target, way);
+        for &(Vaddr(target), edge) in &function.hidden_edges {
+            cfg.add(target, edge);
         }
-        flow.live();
-        let jumps: Vec<usize> =
-            (0..flow.instructions.len()).filter(|&index| flow.is(index, |it| it.next == Next::Indirect)).collect();
+        cfg.find_reachable();
+        let jumps: Vec<usize> = (0..cfg.instructions.len())
+            .filter(|&index| cfg.is(index, |it| it.successors == Successors::Indirect))
+            .collect();
         if !jumps.is_empty() {
-            Resolver::new(function, memory, arch).settle(&mut flow, &jumps);
-            flow.live();
+            Resolver::new(function, memory, arch).settle(&mut cfg, &jumps);
+            cfg.find_reachable();
         }
-        flow
+        cfg
     }
 
     /// The indirect jumps, and what is known of each.
@@ -155,8 +158,8 @@ impl Flow {
 
     /// The addresses of the instructions, ascending, with the targets of direct branches.
     pub fn branches(&self) -> impl Iterator<Item = (Vaddr, Option<Vaddr>)> + '_ {
-        self.instructions.iter().map(|it| match it.next {
-            Next::Conditional(target) | Next::Jump(target) => (Vaddr(it.at), Some(Vaddr(target))),
+        self.instructions.iter().map(|it| match it.successors {
+            Successors::Conditional(target) | Successors::Jump(target) => (Vaddr(it.at), Some(Vaddr(target))),
             _ => (Vaddr(it.at), None),
         })
     }
@@ -176,12 +179,12 @@ impl Flow {
     /// Whether the function has the byte at an address.
     #[must_use]
     pub fn contains(&self, at: Vaddr) -> bool {
-        self.parts.iter().any(|part| part.contains(&at.0))
+        self.ranges.iter().any(|part| part.contains(&at.0))
     }
 
-    pub(super) fn add(&mut self, target: u64, way: WayIn) {
+    pub(super) fn add(&mut self, target: u64, edge: Edge) {
         if self.contains(Vaddr(target)) {
-            self.ways.entry(target).or_default().push(way);
+            self.edges.entry(target).or_default().push(edge);
         }
     }
 
@@ -205,44 +208,40 @@ impl Flow {
     }
 
     /// Finds what can run: not the padding between a jump and the next block.
-    pub(super) fn live(&mut self) {
-        let mut alive = vec![false; self.instructions.len()];
+    pub(super) fn find_reachable(&mut self) {
+        let mut reachable = vec![false; self.instructions.len()];
         for index in 0..self.instructions.len() {
             let Some(it) = self.instructions.get(index) else { continue };
-            let is = it.kind != Kind::Padding
+            let is = it.kind != InstructionKind::Padding
                 || it.at == self.entry
-                || self.ways.contains_key(&it.at)
+                || self.edges.contains_key(&it.at)
                 || self.before(index).is_some_and(|before| {
-                    self.is(before, |it| it.falls().is_some()) && alive.get(before) == Some(&true)
+                    self.is(before, |it| it.falls().is_some()) && reachable.get(before) == Some(&true)
                 });
-            if let Some(alive) = alive.get_mut(index) {
-                *alive = is;
+            if let Some(reachable) = reachable.get_mut(index) {
+                *reachable = is;
             }
         }
-        self.alive = alive;
+        self.reachable = reachable;
     }
 
     /// By which ways the instruction at `index` is reached, as far as they are known.
-    pub(super) fn ways_to(&self, index: usize) -> Vec<WayIn> {
+    pub(super) fn predecessors(&self, index: usize) -> Vec<Edge> {
         let Some(it) = self.instructions.get(index) else { return Vec::new() };
-        let mut ways = Vec::new();
+        let mut edges = Vec::new();
         if it.at == self.entry {
-            ways.push(WayIn { from: Vaddr(it.at), way: Way::Entry });
+            edges.push(Edge { from: Vaddr(it.at), kind: EdgeKind::Entry });
         }
         // Where instructions overlap, more than one may end here.
         for before in index.saturating_sub(15)..index {
             let Some(previous) = self.instructions.get(before) else { continue };
-            if previous.end() == it.at && self.alive.get(before) == Some(&true) {
-                ways.extend(previous.falls().map(|way| WayIn { from: Vaddr(previous.at), way }));
+            if previous.end() == it.at && self.reachable.get(before) == Some(&true) {
+                edges.extend(previous.falls().map(|kind| Edge { from: Vaddr(previous.at), kind }));
             }
         }
-        ways.extend(self.ways.get(&it.at).into_iter().flatten());
-        ways
+        edges.extend(self.edges.get(&it.at).into_iter().flatten());
+        edges
     }
-}
-
-fn range(part: &Part<'_>) -> Range<u64> {
-    part.start.0..part.start.0.saturating_add(part.bytes.len() as u64)
 }
 
 struct Sweep<'f> {
@@ -254,14 +253,14 @@ struct Sweep<'f> {
 
 impl Sweep<'_> {
     /// Decodes from `offset` to the end of the part or to what is decoded already.
-    fn decode(&mut self, part: &Part<'_>, offset: usize) {
+    fn decode(&mut self, part: &CodeRange<'_>, offset: usize) {
         let bytes = part.bytes.get(offset..).unwrap_or_default();
         let start = part.start.0.wrapping_add(offset as u64);
         let found = &mut self.found;
         let traps_return = self.function.traps_return;
         let each = |mut it: Instruction| {
-            if it.next == Next::Traps {
-                it.next = if traps_return { Next::Falls } else { Next::Ends };
+            if it.successors == Successors::Traps {
+                it.successors = if traps_return { Successors::Next } else { Successors::Ends };
             }
             found.insert(it.at, it).is_none()
         };
@@ -276,25 +275,27 @@ impl Sweep<'_> {
     /// Decodes from branch targets that are in the middle of an instruction. Each byte is a start at most once.
     fn overlapping(&mut self) {
         let targets = |found: &BTreeMap<u64, Instruction>| {
-            let all = found.values().filter_map(|it| match it.next {
-                Next::Conditional(target) | Next::Jump(target) => Some(target),
+            let all = found.values().filter_map(|it| match it.successors {
+                Successors::Conditional(target) | Successors::Jump(target) => Some(target),
                 _ => None,
             });
             all.filter(|target| !found.contains_key(target)).collect::<Vec<_>>()
         };
-        let parts: HashMap<u64, Part<'_>> = self.function.parts.iter().map(|part| (part.start.0, *part)).collect();
+        let parts: HashMap<u64, CodeRange<'_>> =
+            self.function.ranges.iter().map(|part| (part.start.0, *part)).collect();
         // Code that was decoded from the middle may itself branch into the middle; real code never goes two deep.
         for _ in 0..4 {
             for target in targets(&self.found) {
-                let part = parts.values().find(|part| range(part).contains(&target));
+                let part = parts.values().find(|part| part.addresses().contains(&target));
                 if let Some(part) = part {
                     let offset = usize::try_from(target.wrapping_sub(part.start.0)).unwrap_or(usize::MAX);
                     self.decode(part, offset);
                 }
             }
         }
-        let left =
-            targets(&self.found).into_iter().find(|target| parts.values().any(|part| range(part).contains(target)));
+        let left = targets(&self.found)
+            .into_iter()
+            .find(|target| parts.values().any(|part| part.addresses().contains(target)));
         self.undecoded = self.undecoded.or(left.map(Vaddr));
     }
 }

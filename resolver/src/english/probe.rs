@@ -1,0 +1,50 @@
+//! Why the kernel refuses a uprobe, or what is wrong with it.
+
+use std::fmt;
+
+use crate::resolve::{BreaksReason, ProbeReason, RefusedReason};
+
+impl fmt::Display for ProbeReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Rewritten => "since Linux 6.18 a call is put there, which writes below the stack pointer",
+            Self::FiresEachIteration => "it fires for each iteration of a repeated instruction",
+            Self::Refused(reason) => refused(*reason),
+            Self::Breaks(reason) => breaks(*reason),
+        })
+    }
+}
+
+fn refused(reason: RefusedReason) -> &'static str {
+    match reason {
+        RefusedReason::LockPrefix => "a lock prefix",
+        RefusedReason::SegmentPrefix => "a segment prefix",
+        RefusedReason::MissedTrap => "its trap would be missed",
+        RefusedReason::MisreadVector => "a vector instruction taken for another one",
+        RefusedReason::NotInTable => "not in the kernel's table",
+        RefusedReason::Branch16 => "a 16-bit branch",
+        RefusedReason::NotAligned => "not aligned",
+        RefusedReason::AuthenticatedBranch => "an authenticated branch",
+        RefusedReason::RaisesException => "it raises an exception",
+        RefusedReason::WritesSystemRegister => "it writes a system register",
+        RefusedReason::ReadsInterruptMask => "it reads the interrupt mask",
+        RefusedReason::AuthenticatesPointer => "it authenticates a pointer, which may fault",
+        RefusedReason::Hint => "a hint that is not stepped",
+        RefusedReason::Branch => "a branch that is not simulated",
+        RefusedReason::ReadsRelative => "it reads relative to its own address",
+        RefusedReason::Exclusive => "part of an exclusive sequence",
+        RefusedReason::MemoryCopy => "part of a memory copy",
+    }
+}
+
+fn breaks(reason: BreaksReason) -> &'static str {
+    match reason {
+        BreaksReason::TakenForBranch => "the instruction is not done: the kernel takes it for a branch",
+        BreaksReason::TakenForReturn => "the program crashes: the kernel takes it for a return or popf",
+        BreaksReason::TakenForNop => "the exchange is not done: the kernel takes it for a nop",
+        BreaksReason::Umip => "the program crashes where UMIP is on",
+        BreaksReason::PushesTrapFlag => "the trap flag is pushed with the others",
+        BreaksReason::TransactionAborts => "the transaction aborts to a wrong address",
+        BreaksReason::ReadsRelative => "it reads relative to its own address, and runs elsewhere",
+    }
+}

@@ -1,0 +1,289 @@
+//! Whether a probe at a site is exact, and why: plain values (`docs/design.md`, "Exactness").
+
+use std::sync::Arc;
+
+pub use crate::code::EdgeKind;
+use crate::verdicts::Code;
+
+/// Whether a probe at a site fires exactly when the marker is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exactness {
+    /// It does.
+    Exact,
+    /// The address has two or more predecessors, so the probe may also fire on a path without the marker. Or
+    /// several copies of the marker are there, and it fires once for all of them.
+    /// [`Site::exactness_reason`](super::Site::exactness_reason) says which.
+    Shared,
+    /// Markers of different functions are at the address, because the linker folded the functions.
+    Folded,
+    /// The address is in no function, or not in the marker's: there is nothing to probe.
+    Outside,
+    /// Not known.
+    Unproven,
+}
+
+impl Exactness {
+    /// The word for the verdict in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Shared => "shared",
+            Self::Folded => "folded",
+            Self::Outside => "outside",
+            Self::Unproven => "unproven",
+        }
+    }
+
+    /// The code of the verdict, stable over versions (`docs/verdicts.md`).
+    #[must_use]
+    pub fn code(self) -> Code {
+        match self {
+            Self::Exact => Code::Exact,
+            Self::Shared => Code::Shared,
+            Self::Folded => Code::Folded,
+            Self::Outside => Code::Outside,
+            Self::Unproven => Code::Unproven,
+        }
+    }
+}
+
+/// Why a site has its [`Exactness`]. `Display` gives the sentence.
+///
+/// Addresses are link-time addresses, in a relocatable object offsets in the site's section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExactnessReason {
+    /// Exact: the instruction there is the marker's own.
+    Anchored,
+    /// Exact: the function is entered there, and nothing else leads there.
+    Entry,
+    /// Exact: the preceding instruction continues there, and nothing else leads there.
+    FallThrough,
+    /// Exact: one branch leads there, and nothing else.
+    OnePredecessor,
+    /// Shared: the address has several predecessors, and not all of them need pass the marker.
+    SeveralPredecessors {
+        /// How many are known; [`Site::predecessors`](super::Site::predecessors) lists at most 64.
+        count: usize,
+    },
+    /// Shared: copies of the marker are at the address, and a probe fires once for all of them.
+    SeveralCopies {
+        /// How many.
+        copies: u32,
+    },
+    /// Unproven: records of the marker are at the address. They are copies in a row, or the one copy of a
+    /// function that several files have.
+    SeveralRecords {
+        /// How many.
+        records: u32,
+    },
+    /// Shared or unproven for a reason of its own, and several records of the marker are there as well.
+    AndSeveralRecords {
+        /// The first reason.
+        reason: Box<ExactnessReason>,
+        /// How many records.
+        records: u32,
+    },
+    /// Folded: markers of different functions are at the address.
+    FoldedMarkers,
+    /// Folded: the linker folded functions, and a probe fires for each.
+    FoldedFunctions {
+        /// The functions.
+        functions: FunctionNames,
+    },
+    /// Unproven: the linker folded functions, and not all of them need pass the marker.
+    FoldedFunctionsMayDiffer {
+        /// The functions.
+        functions: FunctionNames,
+    },
+    /// Unproven: names at one address. They are names of one function, or of functions that the linker
+    /// folded.
+    SeveralNames {
+        /// The names.
+        functions: FunctionNames,
+    },
+    /// Unproven: it is not known whether the linker folded the function with another one.
+    FoldingUnknown(FoldingUnknown),
+    /// Outside: the marker's function ends before the address.
+    FunctionEnds,
+    /// Outside: this function ends before the address, and no other one holds it.
+    NamedFunctionEnds {
+        /// The function's name, demangled.
+        function: Arc<str>,
+    },
+    /// Outside: the address is behind the last instruction of its section.
+    SectionEnds,
+    /// Unproven: some bytes of the function are no instruction.
+    Undecoded {
+        /// Where they are.
+        address: u64,
+    },
+    /// Unproven: the address is in the middle of an instruction.
+    InsideInstruction,
+    /// Unproven: an indirect jump may lead there.
+    IndirectJump {
+        /// Where the jump is.
+        address: u64,
+    },
+    /// Unproven: no known edge leads there.
+    NoPredecessor,
+    /// Unproven: the debug information has another function than the marker's at the address.
+    AnotherFunction,
+    /// Unproven: the landing pads of the function are not known.
+    LandingPadsUnknown {
+        /// Why not, in a few words.
+        why: Arc<str>,
+    },
+    /// Unproven: what the kernel patches is not known.
+    PatchesUnknown(PatchesUnknown),
+    /// Unproven: the kernel may replace the instructions there by others.
+    ReplacedInstructions,
+    /// Unproven: no symbol and no debug information says which function the address is in.
+    NoFunction,
+    /// Unproven: one function ends and another starts at the address, and no debug information says which
+    /// one has the marker.
+    BetweenFunctions {
+        /// The one that ends, demangled.
+        before: Arc<str>,
+    },
+    /// Unproven: the symbol of the function has no size.
+    SymbolWithoutSize,
+    /// Unproven: the address is in a part that was split off a function, and it is not known from which.
+    PartOfUnknown,
+    /// Unproven: there is no debug information.
+    NoDebugInfo,
+    /// Unproven: the debug information cannot be read.
+    DebugInfo {
+        /// What the error says.
+        message: Arc<str>,
+    },
+    /// Unproven: the debug information has no code for the function.
+    NoCode,
+    /// Unproven: functions claim more code than the image has.
+    TooMuchCode,
+    /// Unproven: not all of the function is in the file.
+    CodeNotInFile,
+}
+
+impl ExactnessReason {
+    /// The stable name of the reason.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Anchored => "anchored",
+            Self::Entry => "entry",
+            Self::FallThrough => "fall_through",
+            Self::OnePredecessor => "one_predecessor",
+            Self::SeveralPredecessors { .. } => "several_predecessors",
+            Self::SeveralCopies { .. } => "several_copies",
+            Self::SeveralRecords { .. } => "several_records",
+            Self::AndSeveralRecords { reason, .. } => reason.as_str(),
+            Self::FoldedMarkers => "folded_markers",
+            Self::FoldedFunctions { .. } => "folded_functions",
+            Self::FoldedFunctionsMayDiffer { .. } => "folded_functions_may_differ",
+            Self::SeveralNames { .. } => "several_names",
+            Self::FoldingUnknown(unknown) => unknown.as_str(),
+            Self::FunctionEnds => "function_ends",
+            Self::NamedFunctionEnds { .. } => "named_function_ends",
+            Self::SectionEnds => "section_ends",
+            Self::Undecoded { .. } => "undecoded",
+            Self::InsideInstruction => "inside_instruction",
+            Self::IndirectJump { .. } => "indirect_jump",
+            Self::NoPredecessor => "no_predecessor",
+            Self::AnotherFunction => "another_function",
+            Self::LandingPadsUnknown { .. } => "landing_pads_unknown",
+            Self::PatchesUnknown(unknown) => unknown.as_str(),
+            Self::ReplacedInstructions => "replaced_instructions",
+            Self::NoFunction => "no_function",
+            Self::BetweenFunctions { .. } => "between_functions",
+            Self::SymbolWithoutSize => "symbol_without_size",
+            Self::PartOfUnknown => "part_of_unknown",
+            Self::NoDebugInfo => "no_debug_info",
+            Self::DebugInfo { .. } => "debug_info",
+            Self::NoCode => "no_code",
+            Self::TooMuchCode => "too_much_code",
+            Self::CodeNotInFile => "code_not_in_file",
+        }
+    }
+}
+
+/// Names of functions, demangled: the first few, and how many there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionNames {
+    /// The first ones; the one that the linker kept is the first of all.
+    pub first: Arc<[Arc<str>]>,
+    /// How many there are, those of `first` included.
+    pub count: usize,
+}
+
+/// Why it is not known whether the linker folded a function with another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FoldingUnknown {
+    /// A function of the same size was dropped, and this linker keeps no symbol of a folded function.
+    SameSizeDropped,
+    /// The function has no symbol.
+    NoSymbol,
+    /// The image has no local symbols.
+    NoLocalSymbols,
+}
+
+impl FoldingUnknown {
+    /// The stable name of the reason.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SameSizeDropped => "folding_unknown_same_size_dropped",
+            Self::NoSymbol => "folding_unknown_no_symbol",
+            Self::NoLocalSymbols => "folding_unknown_no_local_symbols",
+        }
+    }
+}
+
+/// Why it is not known what a kernel patches in its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PatchesUnknown {
+    /// The entries of a table have no known size.
+    EntrySize {
+        /// The table's section.
+        section: &'static str,
+    },
+    /// A section that a table refers to is not in the file.
+    NotInFile {
+        /// That section.
+        section: &'static str,
+    },
+    /// What replaces instructions may lead anywhere.
+    ReplacementLeadsAnywhere {
+        /// The link-time address of the replaced instructions.
+        address: u64,
+    },
+}
+
+impl PatchesUnknown {
+    /// The stable name of the reason.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EntrySize { .. } => "patches_unknown_entry_size",
+            Self::NotInFile { .. } => "patches_unknown_not_in_file",
+            Self::ReplacementLeadsAnywhere { .. } => "patches_unknown_replacement",
+        }
+    }
+}
+
+/// A known predecessor of a site: an instruction that leads to its address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predecessor {
+    /// The instruction that leads there, the function's first one where it is entered there: a link-time
+    /// address, in a relocatable object an offset in its section.
+    pub address: u64,
+    /// The source file of that instruction; `None` where the debug information does not say.
+    pub file: Option<Arc<str>>,
+    /// Its source line, from 1.
+    pub line: Option<u32>,
+    /// How it leads there.
+    pub kind: EdgeKind,
+}

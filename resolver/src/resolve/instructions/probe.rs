@@ -1,0 +1,50 @@
+//! What a uprobe at a site does, and the cheapest address for it.
+
+use std::sync::Arc;
+
+use super::function::Decoded;
+use super::{Instructions, Probed};
+use crate::address::Vaddr;
+use crate::code::{self, Cost, Effect};
+use crate::location::Register;
+use crate::resolve::{ProbeCost, ProbeReason, ProbeVerdict};
+
+impl Instructions<'_, '_, '_, '_> {
+    /// The instruction at `pc`, and what a uprobe there does.
+    pub(super) fn add_probe(&self, probed: &mut Probed, pc: Vaddr, bytes: &[u8]) {
+        let probe = code::probe(self.arch, pc, bytes);
+        probed.instruction = (probe.instruction != "(bad)").then(|| Arc::from(&*probe.instruction));
+        // The kernel's own code takes no uprobes.
+        if self.is_kernel() {
+            return;
+        }
+        let cost = probe.cost().map(|cost| match cost {
+            Cost::Emulated | Cost::Rewritten => ProbeCost::Emulated,
+            Cost::Stepped => ProbeCost::Stepped,
+        });
+        let reason = match probe.effect {
+            Effect::Fires(Cost::Rewritten) => Some(ProbeReason::Rewritten),
+            Effect::Fires(_) | Effect::Unknown => None,
+            Effect::FiresEachIteration => Some(ProbeReason::FiresEachIteration),
+            Effect::Refused(reason) => Some(ProbeReason::Refused(reason)),
+            Effect::Breaks(reason) => Some(ProbeReason::Breaks(reason)),
+        };
+        probed.probe = probe.accepted().map(|accepted| ProbeVerdict { accepted, cost, reason, best_address: None });
+    }
+
+    /// The cheapest address where a probe sees what it sees at `pc`.
+    pub(super) fn add_best(&self, probed: &mut Probed, decoded: &Decoded<'_>, pc: Vaddr, registers: &[Register]) {
+        let Some(verdict) = &mut probed.probe else { return };
+        let keeps = |it: &code::Equivalent| registers.iter().all(|register| !it.overwritten.contains(register.0));
+        let rank = |probe: &code::Probe| match probe.cost() {
+            Some(Cost::Emulated) => 0,
+            Some(Cost::Stepped) => 1,
+            Some(Cost::Rewritten) => 2,
+            None => 3u8,
+        };
+        let here = decoded.cfg.equivalents(&decoded.function, pc).into_iter().next();
+        let best = decoded.cfg.best(&decoded.function, pc, &keeps);
+        let better = best.filter(|best| here.is_some_and(|here| rank(&best.probe) < rank(&here.probe)));
+        verdict.best_address = better.map(|best| self.reported(best.at));
+    }
+}

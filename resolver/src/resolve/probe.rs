@@ -1,0 +1,65 @@
+//! What a uprobe at a site does: plain values (`docs/design.md`, "Exactness").
+
+pub use crate::code::{BreaksReason, RefusedReason};
+
+/// What a uprobe at a site does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbeVerdict {
+    /// Whether the kernel accepts it.
+    pub accepted: bool,
+    /// What a hit costs; `None` where it does not fire once for each time the instruction runs, or breaks
+    /// the program.
+    pub cost: Option<ProbeCost>,
+    /// Why it is refused, or what is wrong with it; `None` where there is nothing to say.
+    pub reason: Option<ProbeReason>,
+    /// A later address where a probe sees the same, costs less and finds all arguments as they are here: in a
+    /// relocatable object an offset in the section. `None` where there is none.
+    pub best_address: Option<u64>,
+}
+
+/// How the kernel executes the instruction under a uprobe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProbeCost {
+    /// The kernel does itself what the instruction does: under a microsecond.
+    Emulated,
+    /// It runs a copy of the instruction and takes a trap after it: ten microseconds and more.
+    Stepped,
+}
+
+impl ProbeCost {
+    /// The word in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Emulated => "emulated",
+            Self::Stepped => "stepped",
+        }
+    }
+}
+
+/// Why a uprobe is refused, or what is wrong with it. `Display` gives a few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProbeReason {
+    /// Since Linux 6.18 the kernel puts a call there, which writes below the stack pointer.
+    Rewritten,
+    /// It fires for each iteration of a repeated instruction.
+    FiresEachIteration,
+    /// The kernel refuses it.
+    Refused(RefusedReason),
+    /// The kernel accepts it, and it breaks the program.
+    Breaks(BreaksReason),
+}
+
+impl ProbeReason {
+    /// The stable name of the reason.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rewritten => "rewritten",
+            Self::FiresEachIteration => "fires_each_iteration",
+            Self::Refused(reason) => reason.as_str(),
+            Self::Breaks(reason) => reason.as_str(),
+        }
+    }
+}
