@@ -9,7 +9,9 @@ use gimli::{AttributeValue, constants as dw};
 use super::members::{Place, RawMember};
 use super::types::{TypeRef, constant, is_aggregate, is_c, is_pointer, wrap};
 use super::units::{DebugInfo, Die};
+use super::unsupported::PlaceProblem;
 use crate::Error;
+use crate::english;
 use crate::location::Processor;
 use crate::text;
 use crate::types::{Language, Member, Sequence, Shape, Type, Variant, Variants};
@@ -199,8 +201,8 @@ impl Describer<'_, '_> {
     }
 
     fn array(&mut self, of: TypeRef, depth: u32, nesting: u32) -> Result<Shape, Error> {
-        if let Some(what) = self.info.odd_array(of.die)? {
-            return Ok(Shape::Opaque(what.into()));
+        if let Some(problem) = self.info.odd_array(of.die)? {
+            return Ok(Shape::Opaque(english::dwarf::array(problem).into()));
         }
         let dimensions = self.info.dimensions(of.die)?;
         let count = dimensions.get(of.dimension).and_then(|dimension| dimension.count);
@@ -251,8 +253,8 @@ impl Describer<'_, '_> {
             if let Some(variants) = self.info.variants(die)? {
                 let discriminant = match &variants.discriminant {
                     Some(raw) => match self.member(raw, depth, nesting) {
-                        Some(member) => Some(member),
-                        None => return Ok(Shape::Opaque("a discriminant at no known place".into())),
+                        Ok(member) => Some(member),
+                        Err(_) => return Ok(Shape::Opaque("a discriminant at no known place".into())),
                     },
                     None if variants.variants.len() > 1 => {
                         return Ok(Shape::Opaque("several variants and nothing that tells them apart".into()));
@@ -293,28 +295,22 @@ impl Describer<'_, '_> {
     }
 
     fn all(&mut self, members: &[RawMember], depth: u32, nesting: u32) -> Vec<Member> {
-        let place = |raw: &RawMember| match raw.place {
-            Ok(_) => None,
-            Err(ref why) => Some(why.clone()),
-        };
         let mut described = Vec::with_capacity(members.len());
         for raw in members {
-            match self.member(raw, depth, nesting) {
-                Some(member) => described.push(member),
-                None => {
-                    let why = place(raw).unwrap_or_default();
-                    let of = opaque("?".into(), None, &why);
-                    described.push(Member { name: raw.name.as_str().into(), bit_offset: 0, bit_size: None, of });
-                }
-            }
+            described.push(self.member(raw, depth, nesting).unwrap_or_else(|problem| Member {
+                name: raw.name.as_str().into(),
+                bit_offset: 0,
+                bit_size: None,
+                of: opaque("?".into(), None, english::dwarf::place(problem)),
+            }));
         }
         described
     }
 
-    fn member(&mut self, raw: &RawMember, depth: u32, nesting: u32) -> Option<Member> {
-        let Ok(Place { bit_offset, bit_size }) = raw.place else { return None };
+    fn member(&mut self, raw: &RawMember, depth: u32, nesting: u32) -> Result<Member, PlaceProblem> {
+        let Place { bit_offset, bit_size } = raw.place?;
         let of = self.inner(raw.of, depth, nesting);
-        Some(Member { name: raw.name.as_str().into(), bit_offset, bit_size, of })
+        Ok(Member { name: raw.name.as_str().into(), bit_offset, bit_size, of })
     }
 }
 

@@ -7,23 +7,8 @@ use gimli::{Encoding, Expression};
 
 use super::expression::{Around, Reading, Refusal};
 use super::sections::Reader;
-use crate::location::{Expr, Names, Node, Processor, ValueType};
-
-/// Names of registers and of nothing else.
-struct Registers {
-    processor: Processor,
-    address_size: u8,
-}
-
-impl Names for Registers {
-    fn processor(&self) -> Processor {
-        self.processor
-    }
-
-    fn address_size(&self) -> u8 {
-        self.address_size
-    }
-}
+use super::unsupported::EntryValue;
+use crate::location::{Expr, Node, ValueType};
 
 impl<'s> Reading<'_, 's> {
     /// The value that an expression had on entry, where it can be read at the place.
@@ -45,7 +30,6 @@ impl<'s> Reading<'_, 's> {
                 }
             }
         }
-        let names = Registers { processor: info.processor(), address_size: info.sections.address_size() };
-        Err(Refusal::Entry(format!("{} on entry", value.text(&names))))
+        Err(Refusal::Entry(EntryValue::Expression(value)))
     }
 }

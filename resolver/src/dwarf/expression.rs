@@ -10,6 +10,7 @@ use super::frame::Frame;
 use super::sections::Reader;
 use super::tables;
 use super::units::{DebugInfo, Die};
+use super::unsupported::{BaseTypeProblem, EntryValue, Malformed, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::location::{
@@ -22,21 +23,17 @@ mod tests;
 /// Why an expression is not taken.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It asks for a value from the time of entry to the function: which one.
-    Entry(String),
-    /// It asks for what we cannot stand for: names the operation or form.
-    Unsupported(String),
+    /// It asks for a value from the time of entry to the function.
+    Entry(EntryValue),
+    /// It asks for what is not supported.
+    Unsupported(Unsupported),
     /// The debug information cannot be read there.
     Broken(Error),
 }
 
 impl Refusal {
     pub(super) fn too_large() -> Self {
-        Self::Unsupported(format!("a location of more than {MAX_NODES} steps"))
-    }
-
-    fn malformed(what: impl std::fmt::Display) -> Self {
-        Self::Unsupported(format!("a malformed location: {what}"))
+        Self::Unsupported(Unsupported::TooLarge)
     }
 }
 
@@ -46,9 +43,21 @@ impl From<Error> for Refusal {
     }
 }
 
+impl From<Unsupported> for Refusal {
+    fn from(why: Unsupported) -> Self {
+        Self::Unsupported(why)
+    }
+}
+
+impl From<Malformed> for Refusal {
+    fn from(what: Malformed) -> Self {
+        Self::Unsupported(Unsupported::Malformed(what))
+    }
+}
+
 impl From<gimli::Error> for Refusal {
     fn from(error: gimli::Error) -> Self {
-        Self::malformed(error)
+        Malformed::Parser(error.to_string()).into()
     }
 }
 
@@ -109,14 +118,14 @@ impl<'s> Reading<'_, 's> {
         run.operations(unit, encoding, expression.0, self.depth)?;
         match run {
             Run { complete: None | Some(Source::Value(_)), pieces, .. } if !pieces.is_empty() => {
-                Err(Refusal::malformed("pieces where a value is expected"))
+                Err(Malformed::PiecesForValue.into())
             }
             Run { complete: Some(Source::Value(value)), .. } => Ok(value),
             Run { complete: Some(Source::Register(register)), pieces, .. } if pieces.is_empty() => {
                 Expr::new(Node::Register(register, ValueType::Generic)).ok_or_else(Refusal::too_large)
             }
-            Run { complete: None, mut stack, .. } => stack.pop().ok_or_else(|| Refusal::malformed("an empty stack")),
-            _ => Err(Refusal::malformed("a location where a value is expected")),
+            Run { complete: None, mut stack, .. } => stack.pop().ok_or_else(|| Malformed::EmptyStack.into()),
+            _ => Err(Malformed::LocationForValue.into()),
         }
     }
 
@@ -153,7 +162,7 @@ impl<'s> Run<'_, '_, 's> {
         depth: u8,
     ) -> Result<(), Refusal> {
         if depth > NESTED {
-            return Err(Refusal::malformed("expressions that stand in one another too often"));
+            return Err(Malformed::Nesting.into());
         }
         while !bytes.is_empty() {
             self.reading.info.pay(1)?;
@@ -161,12 +170,10 @@ impl<'s> Run<'_, '_, 's> {
                 Read::Other(Operation::Nop, _) => {}
                 Read::Piece { bits, offset } => self.piece(bits, offset)?,
                 Read::Other(..) if self.complete.is_some() => {
-                    return Err(Refusal::malformed("operations after the end of a location"));
+                    return Err(Malformed::AfterEnd.into());
                 }
                 Read::Other(Operation::Skip { target }, _) => {
-                    let forward = usize::try_from(target).map_err(|_| {
-                        Refusal::Unsupported("DW_OP_skip: a location that branches backwards".to_owned())
-                    })?;
+                    let forward = usize::try_from(target).map_err(|_| Unsupported::BackwardSkip)?;
                     bytes.skip(forward)?;
                 }
                 Read::Other(operation, name) => self.operation(unit, encoding, operation, name, depth)?,
@@ -182,7 +189,7 @@ impl<'s> Run<'_, '_, 's> {
     fn location(mut self) -> Result<Option<Location>, Refusal> {
         if !self.pieces.is_empty() {
             if self.complete.is_some() || !self.stack.is_empty() {
-                return Err(Refusal::malformed("something after the last piece"));
+                return Err(Malformed::AfterLastPiece.into());
             }
             let is_gone = self.pieces.iter().all(|piece| piece.source == Source::OptimizedOut);
             return Ok((!is_gone).then(|| Location { pieces: self.pieces.into() }));
@@ -204,7 +211,7 @@ impl<'s> Run<'_, '_, 's> {
             None => Source::Memory(self.pop_address()?),
         };
         if !self.stack.is_empty() {
-            return Err(Refusal::malformed("values left on the stack at a piece"));
+            return Err(Malformed::LeftAtPiece.into());
         }
         if let Source::Memory(expr) | Source::Value(expr) = &source {
             self.weight = self.weight.saturating_add(expr.node_count());
@@ -278,9 +285,7 @@ impl<'s> Run<'_, '_, 's> {
                 let b = Expr::of(Value::new(of, value, self.address_size));
                 self.push(Expr::binary(Binary::Plus, &a, &b, self.address_size))
             }
-            Operation::Deref { space: true, .. } => {
-                Err(Refusal::Unsupported(format!("{name}: more than one address space")))
-            }
+            Operation::Deref { space: true, .. } => Err(Unsupported::AddressSpace { operation: name.into() }.into()),
             Operation::Deref { base_type, size, .. } => self.memory(unit, base_type, size, name),
             Operation::Register { register } => {
                 let register = self.register(register, name)?;
@@ -296,7 +301,7 @@ impl<'s> Run<'_, '_, 's> {
             Operation::FrameOffset { offset } => {
                 let base = match self.reading.around {
                     Around::Frame(frame) => self.reading.info.frame_base(frame, depth.saturating_add(1))?,
-                    Around::Nowhere(_) => return Err(Refusal::malformed("a frame base that counts from itself")),
+                    Around::Nowhere(_) => return Err(Malformed::FrameBaseOfItself.into()),
                     Around::Anywhere => placeholder(),
                 };
                 self.push_sum(&base, offset)
@@ -311,9 +316,7 @@ impl<'s> Run<'_, '_, 's> {
                 self.stack.push(cfa);
                 Ok(())
             }
-            Operation::PushObjectAddress => {
-                Err(Refusal::Unsupported("DW_OP_push_object_address: there is no object".to_owned()))
-            }
+            Operation::PushObjectAddress => Err(Unsupported::NoObject.into()),
             Operation::TLS => {
                 let offset = self.pop()?;
                 // gcc writes the offset as an address on some targets; it is none.
@@ -354,11 +357,9 @@ impl<'s> Run<'_, '_, 's> {
                 self.complete = Some(Source::ImplicitPointer { variable, offset: byte_offset });
                 Ok(())
             }
-            Operation::ParameterRef { .. } => {
-                Err(Refusal::Entry("an argument as the caller passed it (DW_OP_GNU_parameter_ref)".to_owned()))
-            }
-            Operation::Bra { .. } => Err(Refusal::Unsupported("DW_OP_bra: a location that branches".to_owned())),
-            _ => Err(Refusal::Unsupported(name.to_string())),
+            Operation::ParameterRef { .. } => Err(Refusal::Entry(EntryValue::Parameter)),
+            Operation::Bra { .. } => Err(Unsupported::Branch.into()),
+            _ => Err(Unsupported::Operation { operation: name.into() }.into()),
         }
     }
 
@@ -374,7 +375,7 @@ impl<'s> Run<'_, '_, 's> {
     /// A value as an address.
     fn address(&self, value: &Expr) -> Result<Expr, Refusal> {
         if matches!(value.value_type(), ValueType::Float(_)) {
-            return Err(Refusal::malformed("a floating-point number for an address"));
+            return Err(Malformed::FloatAddress.into());
         }
         built(Expr::convert(ValueType::Generic, value, self.address_size))
     }
@@ -407,7 +408,7 @@ impl<'s> Run<'_, '_, 's> {
         let to = self.base_type(unit, of, name)?;
         let most = to.size(self.address_size);
         if size == 0 || size > most || (to != ValueType::Generic && size != most) {
-            return Err(Refusal::malformed(format_args!("{name} of {size} bytes for a type of {most}")));
+            return Err(Malformed::Size { operation: name.into(), bytes: size.into(), type_size: most }.into());
         }
         let address = self.pop_address()?;
         self.push_node(Node::Memory { address, size, to })
@@ -417,13 +418,13 @@ impl<'s> Run<'_, '_, 's> {
         let register = Register(register.0);
         let processor = self.reading.info.processor();
         if register.is_x87(processor) {
-            return Err(Refusal::Unsupported(format!("{name}: {}, an x87 register", register.name(processor))));
+            return Err(Unsupported::X87Register { operation: name.into(), register, processor }.into());
         }
         Ok(register)
     }
 
     fn indexed(&self, unit: Option<usize>, index: gimli::DebugAddrIndex) -> Result<u64, Refusal> {
-        let unit = unit.ok_or_else(|| Refusal::malformed("an index of an address outside of any unit"))?;
+        let unit = unit.ok_or(Malformed::IndexOutsideUnit)?;
         Ok(tables::address(self.reading.info.dwarf_of(unit)?, self.reading.info.unit(unit)?, index)?)
     }
 
@@ -435,7 +436,7 @@ impl<'s> Run<'_, '_, 's> {
             (DieReference::DebugInfoRef(offset), Some(unit)) => info.die_in(unit, offset),
             (_, None) => None,
         };
-        let die = die.ok_or_else(|| Refusal::malformed(format_args!("{name} to an entry that is not there")))?;
+        let die = die.ok_or(Malformed::NoCallee { operation: name.into() })?;
         match info.attribute(die, dw::DW_AT_location)? {
             // "If there is no such attribute, then there is no effect" (DWARF 5, 2.5.1.5).
             None => Ok(()),
@@ -443,7 +444,7 @@ impl<'s> Run<'_, '_, 's> {
                 let encoding = info.unit(from.unit)?.encoding();
                 self.operations(Some(from.unit), encoding, expression.0, depth.saturating_add(1))
             }
-            Some(_) => Err(Refusal::Unsupported(format!("{name}: to an entry with a location list"))),
+            Some(_) => Err(Unsupported::CalledList { operation: name.into() }.into()),
         }
     }
 
@@ -453,10 +454,10 @@ impl<'s> Run<'_, '_, 's> {
             return Ok(ValueType::Generic);
         }
         let info = self.reading.info;
-        let unit = unit.ok_or_else(|| Refusal::malformed("a type outside of any unit"))?;
+        let unit = unit.ok_or(Malformed::TypeOutsideUnit)?;
         let die = Die { unit, offset: offset.0 };
         if info.tag(die)? != dw::DW_TAG_base_type {
-            return Err(Refusal::malformed(format_args!("{name}: a type that is no base type")));
+            return Err(Malformed::NoBaseType { operation: name.into() }.into());
         }
         let encoding = match info.own_attribute(die, dw::DW_AT_encoding)? {
             Some(gimli::AttributeValue::Encoding(encoding)) => encoding,
@@ -464,16 +465,18 @@ impl<'s> Run<'_, '_, 's> {
         };
         let size = info.unsigned(die, dw::DW_AT_byte_size)?.unwrap_or(0);
         let type_name = info.name(die)?.map(|name| crate::text::from_bytes(&name)).unwrap_or_default();
-        let refuse = |what: &str| Err(Refusal::Unsupported(format!("{name}: {what} `{type_name}` of {size} bytes")));
+        let refuse = |problem| {
+            Err(Unsupported::BaseType { operation: name.into(), problem, name: type_name.clone(), size }.into())
+        };
         // LLVM's `DW_ATE_unsigned_1` has 1 bit, in 0 bytes or, from LLVM 15 on, in one; its bits are in its name only.
         let bits = type_name.strip_prefix("DW_ATE_").and_then(|name| name.rsplit('_').next()?.parse::<u64>().ok());
         if info.own_attribute(die, dw::DW_AT_bit_size)?.is_some()
             || bits.is_some_and(|bits| bits != size.wrapping_mul(8))
         {
-            return refuse("a type of bits,");
+            return refuse(BaseTypeProblem::Bits);
         }
         if info.own_attribute(die, dw::DW_AT_endianity)?.is_some() {
-            return refuse("a type with a byte order of its own,");
+            return refuse(BaseTypeProblem::ByteOrder);
         }
         match (encoding, size) {
             (dw::DW_ATE_signed | dw::DW_ATE_signed_char, 1 | 2 | 4 | 8) => Ok(ValueType::Signed(size as u8)),
@@ -486,7 +489,7 @@ impl<'s> Run<'_, '_, 's> {
                 1 | 2 | 4 | 8,
             ) => Ok(ValueType::Unsigned(size as u8)),
             (dw::DW_ATE_float, 4 | 8) => Ok(ValueType::Float(size as u8)),
-            _ => refuse("a type"),
+            _ => refuse(BaseTypeProblem::Encoding),
         }
     }
 }
@@ -509,10 +512,9 @@ fn read<'s>(bytes: &mut Reader<'s>, encoding: Encoding) -> Result<Read<'s>, Refu
         _ => match Operation::parse(bytes, encoding) {
             Ok(operation) => Ok(Read::Other(operation, name)),
             Err(gimli::Error::InvalidExpression(_)) => Err(Refusal::Unsupported(match name.0 {
-                0xf0 => "DW_OP_GNU_uninit: a variable without a value yet".to_owned(),
-                0xf1 => "DW_OP_GNU_encoded_addr".to_owned(),
-                0xfd => "DW_OP_GNU_variable_value".to_owned(),
-                _ => format!("operation {:#x}, which we do not know", name.0),
+                0xf0 => Unsupported::Uninitialised,
+                0xf1 | 0xfd => Unsupported::Operation { operation: name.into() },
+                _ => Unsupported::UnknownOperation { operation: name.into() },
             })),
             Err(error) => Err(error.into()),
         },
@@ -523,7 +525,7 @@ fn read<'s>(bytes: &mut Reader<'s>, encoding: Encoding) -> Result<Read<'s>, Refu
 fn literal(of: ValueType, mut bytes: Reader<'_>, address_size: u8, name: gimli::DwOp) -> Result<u64, Refusal> {
     let size = of.size(address_size);
     if of == ValueType::Generic || bytes.len() != usize::from(size) {
-        return Err(Refusal::malformed(format_args!("{name} of {} bytes for a type of {size}", bytes.len())));
+        return Err(Malformed::Size { operation: name.into(), bytes: bytes.len() as u64, type_size: size }.into());
     }
     Ok(match size {
         1 => bytes.read_u8()?.into(),
@@ -536,16 +538,16 @@ fn literal(of: ValueType, mut bytes: Reader<'_>, address_size: u8, name: gimli::
 fn built(value: Result<Expr, Unbuildable>) -> Result<Expr, Refusal> {
     value.map_err(|error| match error {
         Unbuildable::TooLarge => Refusal::too_large(),
-        Unbuildable::Types => Refusal::Unsupported("a computation that mixes types".to_owned()),
+        Unbuildable::Types => Unsupported::MixedTypes.into(),
     })
 }
 
 fn types(name: gimli::DwOp) -> Refusal {
-    Refusal::Unsupported(format!("{name} of a floating-point number"))
+    Unsupported::FloatOperand { operation: name.into() }.into()
 }
 
 fn empty() -> Refusal {
-    Refusal::malformed("too few values on the stack")
+    Malformed::StackUnderflow.into()
 }
 
 /// Stands for what is known only at a place.

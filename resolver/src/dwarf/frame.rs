@@ -15,6 +15,7 @@ use super::expression::{Around, Reading, Refusal};
 use super::location_list::Described;
 use super::sections::Reader;
 use super::units::{DebugInfo, Die};
+use super::unsupported::{FrameBaseProblem, Unsupported};
 use crate::address::Vaddr;
 use crate::location::{Expr, Node, Processor, Register, Source, ValueType};
 use crate::ranges::RangeMap;
@@ -55,10 +56,7 @@ impl<'s> DebugInfo<'s> {
     /// The canonical frame address (`DW_OP_call_frame_cfa`).
     pub(super) fn cfa(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
         let Some(row) = self.row(frame.pc, None)? else {
-            return Err(Refusal::Unsupported(format!(
-                "DW_OP_call_frame_cfa: no call frame information for {}",
-                frame.pc
-            )));
+            return Err(Unsupported::NoCallFrame { pc: frame.pc }.into());
         };
         match row.cfa {
             Cfa::Register(register, offset) => {
@@ -94,10 +92,10 @@ impl<'s> DebugInfo<'s> {
 
     /// What `DW_OP_fbreg` counts from.
     pub(super) fn frame_base(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
-        let unsupported = |why: &str| Refusal::Unsupported(format!("DW_OP_fbreg: {why}"));
-        let function = frame.function.ok_or_else(|| unsupported("the function is not described"))?;
+        let unsupported = |problem| Refusal::Unsupported(Unsupported::FrameBase(problem));
+        let function = frame.function.ok_or_else(|| unsupported(FrameBaseProblem::NoFunction))?;
         let base = self.attribute(function, dw::DW_AT_frame_base)?;
-        let (from, value) = base.ok_or_else(|| unsupported("the function has no DW_AT_frame_base"))?;
+        let (from, value) = base.ok_or_else(|| unsupported(FrameBaseProblem::NoAttribute))?;
         let reading = Reading { info: self, around: Around::Nowhere(frame), depth };
         match reading.attribute(from, &value)? {
             Described::At { location, .. } => match location.source() {
@@ -108,12 +106,12 @@ impl<'s> DebugInfo<'s> {
                 Some(Source::Memory(expr) | Source::Value(expr)) if expr.value_type() == ValueType::Generic => {
                     Ok(expr.clone())
                 }
-                _ => Err(unsupported("a DW_AT_frame_base in pieces")),
+                _ => Err(unsupported(FrameBaseProblem::Pieces)),
             },
-            Described::Entry { what } => Err(Refusal::Entry(what)),
+            Described::Entry { value } => Err(Refusal::Entry(value)),
             Described::Unsupported { why } => Err(Refusal::Unsupported(why)),
             Described::Lost { .. } | Described::Never | Described::Dropped => {
-                Err(unsupported("no DW_AT_frame_base for the address"))
+                Err(unsupported(FrameBaseProblem::NotHere))
             }
         }
     }
@@ -168,7 +166,7 @@ impl<'s> DebugInfo<'s> {
         S: UnwindSection<Reader<'s>>,
         S::Offset: UnwindOffset<usize>,
     {
-        let bad = |error: gimli::Error| Refusal::Unsupported(format!("call frame information for {pc}: {error}"));
+        let bad = |error: gimli::Error| Refusal::Unsupported(Unsupported::CallFrame { pc, parser: error.to_string() });
         let bases = self.sections.bases();
         let fde = section.fde_from_offset(&bases, offset.into(), S::cie_from_offset).map_err(bad)?;
         let instructions = (fde.entry_len() as u64).saturating_add(fde.cie().entry_len() as u64);

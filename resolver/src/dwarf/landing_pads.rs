@@ -5,6 +5,7 @@ use gimli::constants as dw;
 use gimli::{EndianSlice, Pointer, Reader as _, RunTimeEndian, UnwindSection as _};
 
 use super::units::DebugInfo;
+use super::unsupported::ExceptionTableProblem;
 use crate::address::Vaddr;
 
 /// A way of the unwinder into a function.
@@ -24,24 +25,24 @@ impl DebugInfo<'_> {
         &self,
         range: &std::ops::Range<u64>,
         memory: &dyn Fn(Vaddr) -> Option<&'m [u8]>,
-    ) -> Result<Vec<LandingPad>, String> {
-        let bad = |error: gimli::Error| format!("call frame information: {error}");
+    ) -> Result<Vec<LandingPad>, ExceptionTableProblem> {
+        let bad = |error: gimli::Error| ExceptionTableProblem::CallFrame { parser: error.to_string() };
         let bases = self.sections.bases();
         let section = self.frame_sections().1;
         let mut pads = Vec::new();
         let mut at = range.start;
         while at < range.end {
-            self.pay(1).map_err(|error| error.to_string())?;
+            self.pay(1).map_err(|_| ExceptionTableProblem::WorkLimit)?;
             // A function has one entry, one for each of its parts where the compiler split it.
             let Some(offset) = self.eh_frame_at(at) else { break };
             let fde = section.fde_from_offset(&bases, offset.into(), gimli::EhFrame::cie_from_offset).map_err(bad)?;
             let table = match fde.lsda() {
                 Some(Pointer::Direct(0)) | None => None,
                 Some(Pointer::Direct(table)) => Some(table),
-                Some(Pointer::Indirect(_)) => return Err("an exception table behind a pointer".to_owned()),
+                Some(Pointer::Indirect(_)) => return Err(ExceptionTableProblem::Indirect),
             };
             if let Some(table) = table {
-                let bytes = memory(Vaddr(table)).ok_or_else(|| format!("no exception table at {table:#x}"))?;
+                let bytes = memory(Vaddr(table)).ok_or(ExceptionTableProblem::NotLoaded { table: Vaddr(table) })?;
                 let table = Table {
                     start: table,
                     size: bytes.len(),
@@ -58,10 +59,15 @@ impl DebugInfo<'_> {
         Ok(pads)
     }
 
-    fn read(&self, mut table: Table<'_>, function: u64, pads: &mut Vec<LandingPad>) -> Result<(), String> {
-        let start = table.start;
-        let bad = |error: gimli::Error| format!("the exception table at {start:#x}: {error}");
-        let unknown = || format!("the exception table at {start:#x} has an encoding that is not known");
+    fn read(
+        &self,
+        mut table: Table<'_>,
+        function: u64,
+        pads: &mut Vec<LandingPad>,
+    ) -> Result<(), ExceptionTableProblem> {
+        let start = Vaddr(table.start);
+        let bad = |error: gimli::Error| ExceptionTableProblem::Malformed { table: start, parser: error.to_string() };
+        let unknown = || ExceptionTableProblem::Encoding { table: start };
         let start_encoding = table.rest.read_u8().map_err(bad)?;
         let landing_start = match start_encoding == dw::DW_EH_PE_omit.0 {
             true => function,
@@ -74,7 +80,7 @@ impl DebugInfo<'_> {
         let size = table.rest.read_uleb128().map_err(bad)?;
         let end = table.at().checked_add(size).ok_or_else(unknown)?;
         while table.at() < end {
-            self.pay(1).map_err(|error| error.to_string())?;
+            self.pay(1).map_err(|_| ExceptionTableProblem::WorkLimit)?;
             let mut field = || table.value(encoding).map_err(bad)?.ok_or_else(unknown);
             let (from, _length, pad) = (field()?, field()?, field()?);
             table.rest.read_uleb128().map_err(bad)?;
@@ -132,7 +138,7 @@ mod tests {
     use crate::dwarf::Sections;
     use crate::location::Processor;
 
-    fn read(bytes: &[u8]) -> Result<Vec<(u64, u64)>, String> {
+    fn read(bytes: &[u8]) -> Result<Vec<(u64, u64)>, ExceptionTableProblem> {
         let sections = Sections::from_parts([], ByteOrder::Little, Processor::X86_64, 8);
         let info = DebugInfo::new(&sections);
         let rest = EndianSlice::new(bytes, RunTimeEndian::Little);

@@ -13,6 +13,7 @@ use super::sections::Reader;
 use super::split::Contribution;
 use super::tables;
 use super::units::{DebugInfo, Die, Unit, Value};
+use super::unsupported::{EntryValue, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::location::{Location, Node, Source};
@@ -29,8 +30,8 @@ pub enum Described {
     },
     /// Only as a value from the time of entry to the function, which cannot be proved to be still at hand.
     Entry {
-        /// Which value: `%rdi on entry`.
-        what: String,
+        /// Which value.
+        value: EntryValue,
     },
     /// It is described, and nowhere at this place.
     Lost {
@@ -41,10 +42,10 @@ pub enum Described {
     Never,
     /// It is at an address that no linker gave it: the linker dropped it, or in a relocatable object it is defined in another one.
     Dropped,
-    /// It is described with what we cannot stand for.
+    /// It is described in a way that is not supported.
     Unsupported {
-        /// Names the operation or form: `DW_OP_bra: ...`.
-        why: String,
+        /// Why not.
+        why: Unsupported,
     },
 }
 
@@ -84,7 +85,7 @@ impl<'s> DebugInfo<'s> {
                 let offset = offset.ok_or_else(|| self.error(from, "a location list that is nowhere"))?;
                 self.list(from, unit, offset).map(Listed::List)
             }
-            _ => Err(Refusal::Unsupported("a location of a form that locations do not have".to_owned())),
+            _ => Err(Unsupported::LocationForm.into()),
         }
     }
 
@@ -111,7 +112,7 @@ impl<'s> DebugInfo<'s> {
                 Ok(true) => {}
                 Ok(false) => return Ok(list.entries),
                 Err(gimli::Error::UnknownLocListsEntry(kind)) => {
-                    return Err(Refusal::Unsupported(format!("location list entry of kind {:#x}", kind.0)));
+                    return Err(Unsupported::ListEntry { kind: kind.0 }.into());
                 }
                 Err(error) => return Err(bad(error)),
             }
@@ -318,11 +319,10 @@ impl<'s> Reading<'_, 's> {
         match self.location(from, expression) {
             Ok(Some(location)) if self.is_dropped(&location) => Ok(Some(Described::Dropped)),
             Ok(Some(location)) if range.is_some() && self.is_ambiguous(from, &location)? => {
-                let why = "LLVM before DWARF 4 does not say whether this is where the value is, or the value itself";
-                Ok(Some(Described::Unsupported { why: why.to_owned() }))
+                Ok(Some(Described::Unsupported { why: Unsupported::AddressOrValue }))
             }
             Ok(location) => Ok(location.map(|location| Described::At { location, range })),
-            Err(Refusal::Entry(what)) => Ok(Some(Described::Entry { what })),
+            Err(Refusal::Entry(value)) => Ok(Some(Described::Entry { value })),
             Err(Refusal::Unsupported(why)) => Ok(Some(Described::Unsupported { why })),
             Err(Refusal::Broken(error)) => Err(error),
         }
@@ -395,8 +395,15 @@ mod tests {
     use super::super::testing::{Build, FUNCTION, Fake, die, frame};
     use super::*;
 
+    /// A location in words, with its last address.
+    #[derive(Clone, Debug, PartialEq)]
+    enum Said {
+        Words(String),
+        Refused(Unsupported),
+    }
+
     /// What is said of a variable with a list, so many bytes into the function; and where it is described.
-    fn said(version: u16, architecture: Architecture, list: &[u8], at: &[u64]) -> (Vec<String>, Vec<(u64, u64)>) {
+    fn said(version: u16, architecture: Architecture, list: &[u8], at: &[u64]) -> (Vec<Said>, Vec<(u64, u64)>) {
         let mut build = Build::new(version, architecture);
         let function = build.function(&[0x56]);
         // View numbers, which no attribute points at.
@@ -407,14 +414,16 @@ mod tests {
             let say = |at: &u64| match info.variable(die(variable), &frame(function, *at)) {
                 Ok(Described::At { location, range }) => {
                     let range = range.map(|range| format!(" to {:#x}", range.end.0.wrapping_sub(FUNCTION)));
-                    location.text(&Fake { address_size: 8 }) + &range.unwrap_or_default()
+                    Said::Words(location.text(&Fake { address_size: 8 }) + &range.unwrap_or_default())
                 }
-                Ok(Described::Entry { what }) => what,
-                Ok(Described::Lost { .. }) => "lost".to_owned(),
-                Ok(Described::Never) => "never".to_owned(),
-                Ok(Described::Dropped) => "dropped".to_owned(),
-                Ok(Described::Unsupported { why }) => why,
-                Err(error) => error.to_string(),
+                Ok(Described::Entry { value }) => {
+                    Said::Words(crate::english::dwarf::entry_value(&value, &Fake { address_size: 8 }))
+                }
+                Ok(Described::Lost { .. }) => Said::Words("lost".to_owned()),
+                Ok(Described::Never) => Said::Words("never".to_owned()),
+                Ok(Described::Dropped) => Said::Words("dropped".to_owned()),
+                Ok(Described::Unsupported { why }) => Said::Refused(why),
+                Err(error) => Said::Words(error.to_string()),
             };
             let ranges = info.variable_ranges(die(variable)).unwrap_or_default();
             let ranges = ranges.iter().map(|range| (range.start.0, range.end.0)).collect();
@@ -422,8 +431,8 @@ mod tests {
         })
     }
 
-    fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
-        words.map(str::to_owned).to_vec()
+    fn words<const N: usize>(words: [&str; N]) -> Vec<Said> {
+        words.map(|words| Said::Words(words.to_owned())).to_vec()
     }
 
     #[test]
@@ -441,25 +450,27 @@ mod tests {
         list.extend([5, 1, 0x52, 0]); // default: %rcx
         let at = [0, 0xf, 0x10, 0x20, 0x2f, 0x30, 0x40, 0x48, 0x57, 0x58, 0x1000];
         let (said, ranges) = said(5, Architecture::X86_64, &list, &at);
-        let expected = words([
+        let mut expected = words([
             "%rdi to 0x10",
             "%rdi to 0x10",
             "%rdi on entry",
             "%rbx to 0x30",
             "%rbx to 0x30",
             "lost",
-            "DW_OP_bra: a location that branches",
+            "refused",
             "%rdx to 0x58",
             "%rdx to 0x58",
             "%rcx",
             "%rsi to 0x1008",
         ]);
+        expected[6] = Said::Refused(Unsupported::Branch);
         assert_eq!(said, expected);
         assert_eq!(ranges, [(0, u64::MAX)]);
         let (refused, ranges) = self::said(5, Architecture::X86_64, &[4, 0, 8, 1, 0x55, 0x77], &[0]);
-        assert_eq!((refused, ranges), (words(["location list entry of kind 0x77"]), vec![]));
+        assert_eq!((refused, ranges), (vec![Said::Refused(Unsupported::ListEntry { kind: 0x77 })], vec![]));
         let (broken, _) = self::said(5, Architecture::X86_64, &[4, 0, 8, 9, 0x55], &[0]);
-        assert!(broken[0].contains("the location list at 0x4 of .debug_loclists: "), "{broken:?}");
+        let [Said::Words(broken)] = &broken[..] else { panic!("{broken:?}") };
+        assert!(broken.contains("the location list at 0x4 of .debug_loclists: "), "{broken}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use gimli::{AttributeValue, Operation, constants as dw};
 
 use super::types::{TypeRef, constant};
 use super::units::{DebugInfo, Die};
+use super::unsupported::{PlaceProblem, Unsupported};
 use crate::Error;
 
 /// A member, or a base class.
@@ -17,7 +18,7 @@ pub(super) struct RawMember {
     /// Its type.
     pub(super) of: Option<TypeRef>,
     /// Where it is, or why that is not known.
-    pub(super) place: Result<Place, String>,
+    pub(super) place: Result<Place, PlaceProblem>,
 }
 
 /// Bits of a structure.
@@ -41,7 +42,7 @@ pub(super) enum Found {
     /// It is there.
     Member(Place, TypeRef),
     /// It is there, or would be, and cannot be reached: why.
-    Refused(String),
+    Refused(Unsupported),
     /// There is none of that name.
     No,
 }
@@ -70,7 +71,7 @@ impl DebugInfo<'_> {
                         );
                     let member = self.member_at(child)?;
                     let place = match is_virtual {
-                        true => Err("a virtual base class, whose place only the running program knows".to_owned()),
+                        true => Err(PlaceProblem::VirtualBase),
                         false => member.place,
                     };
                     members.push(RawMember { name: String::new(), is_inlined: true, of: member.of, place });
@@ -96,17 +97,17 @@ impl DebugInfo<'_> {
     }
 
     /// Where a member is, or why that is not known.
-    fn place(&self, member: Die, of: Option<TypeRef>) -> Result<Result<Place, String>, Error> {
+    fn place(&self, member: Die, of: Option<TypeRef>) -> Result<Result<Place, PlaceProblem>, Error> {
         let bit_size = self.unsigned(member, dw::DW_AT_bit_size)?;
         if let Some(value) = self.own_attribute(member, dw::DW_AT_data_bit_offset)? {
             let place = value.udata_value().map(|bit_offset| Place { bit_offset, bit_size });
-            return Ok(place.ok_or_else(|| "a bit offset that is not a constant".to_owned()));
+            return Ok(place.ok_or(PlaceProblem::BitOffset));
         }
         let bytes = match self.byte_offset(member)? {
             Ok(bytes) => bytes,
             Err(why) => return Ok(Err(why)),
         };
-        let Some(start) = bytes.checked_mul(8) else { return Ok(Err("an offset that is too large".to_owned())) };
+        let Some(start) = bytes.checked_mul(8) else { return Ok(Err(PlaceProblem::Offset)) };
         let from_top = match self.own_attribute(member, dw::DW_AT_bit_offset)? {
             Some(value) => constant(&value),
             None => return Ok(Ok(Place { bit_offset: start, bit_size })),
@@ -127,23 +128,22 @@ impl DebugInfo<'_> {
             };
             Some(Place { bit_offset: u64::try_from(offset).ok()?, bit_size })
         };
-        Ok(place().ok_or_else(|| "a bit-field whose place is not in the structure".to_owned()))
+        Ok(place().ok_or(PlaceProblem::BitField))
     }
 
     /// `DW_AT_data_member_location`, in bytes.
-    fn byte_offset(&self, member: Die) -> Result<Result<u64, String>, Error> {
-        let refused = |what: &str| Ok(Err(format!("a place in the structure that {what}")));
+    fn byte_offset(&self, member: Die) -> Result<Result<u64, PlaceProblem>, Error> {
         let expression = match self.own_attribute(member, dw::DW_AT_data_member_location)? {
             None => return Ok(Ok(0)),
             Some(AttributeValue::Exprloc(expression)) => expression,
             // DWARF 2 and 3 have no form of its own for an expression.
             Some(AttributeValue::Block(block)) => gimli::Expression(block),
             Some(AttributeValue::LocationListsRef(_) | AttributeValue::SecOffset(_)) => {
-                return refused("depends on the address in the code (a location list)");
+                return Ok(Err(PlaceProblem::List));
             }
             Some(value) => match constant(&value).and_then(|value| u64::try_from(value).ok()) {
                 Some(bytes) => return Ok(Ok(bytes)),
-                None => return refused("is not a constant"),
+                None => return Ok(Err(PlaceProblem::NotConstant)),
             },
         };
         let unit = self.unit(member.unit)?;
@@ -154,7 +154,7 @@ impl DebugInfo<'_> {
             (Some(Operation::PlusConstant { value }), None) => Ok(Ok(value)),
             // With the address of the structure already there, what gcc 2 wrote.
             (Some(Operation::UnsignedConstant { value }), Some(Operation::Plus)) => Ok(Ok(value)),
-            _ => refused("only the running program knows (an expression)"),
+            _ => Ok(Err(PlaceProblem::Expression)),
         }
     }
 
@@ -172,8 +172,8 @@ impl DebugInfo<'_> {
         let is_it = |member: &&RawMember| !member.name.is_empty() && is_called(&member.name, name);
         if let Some(member) = members.iter().find(is_it) {
             return Ok(match (&member.place, member.of) {
-                (Err(why), _) => Found::Refused(format!("member `{name}` is at {why}")),
-                (Ok(_), None) => Found::Refused(format!("member `{name}` has no type")),
+                (&Err(problem), _) => Found::Refused(Unsupported::MemberPlace { member: name.to_owned(), problem }),
+                (Ok(_), None) => Found::Refused(Unsupported::MemberType { member: name.to_owned() }),
                 (Ok(place), Some(of)) => Found::Member(*place, of),
             });
         }
@@ -183,26 +183,28 @@ impl DebugInfo<'_> {
             let place = match &member.place {
                 Ok(place) => place,
                 Err(why) => {
-                    unreachable = Some(why.clone());
+                    unreachable = Some(*why);
                     continue;
                 }
             };
             match (self.find_at(inner.die, name, nesting + 1)?, &found) {
                 (Found::No, _) => {}
                 (_, Found::Member(..) | Found::Refused(_)) => {
-                    return Ok(Found::Refused(format!("`{name}` is a member of several base classes")));
+                    return Ok(Found::Refused(Unsupported::AmbiguousMember { member: name.to_owned() }));
                 }
                 (Found::Member(within, of), Found::No) => {
                     found = match within.bit_offset.checked_add(place.bit_offset) {
                         Some(bit_offset) => Found::Member(Place { bit_offset, ..within }, of),
-                        None => Found::Refused("an offset that is too large".to_owned()),
+                        None => Found::Refused(Unsupported::MemberOffset),
                     };
                 }
                 (refused @ Found::Refused(_), Found::No) => found = refused,
             }
         }
         Ok(match (found, unreachable) {
-            (Found::No, Some(why)) => Found::Refused(format!("`{name}` may be in {why}")),
+            (Found::No, Some(problem)) => {
+                Found::Refused(Unsupported::MemberPlaceOfBase { member: name.to_owned(), problem })
+            }
             (found, _) => found,
         })
     }

@@ -34,6 +34,7 @@ mod type_names;
 mod type_tests;
 mod types;
 mod units;
+mod unsupported;
 mod variable;
 mod variants;
 
@@ -49,3 +50,7 @@ pub use split::{SplitFiles, SplitUnit};
 pub use steps::{Projection, Step};
 pub use types::TypeRef;
 pub use units::{DebugInfo, Die};
+pub use unsupported::{
+    ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
+    NoSuchPart, Operation, PlaceProblem, Unsupported,
+};

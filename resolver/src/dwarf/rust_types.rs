@@ -6,6 +6,7 @@ use gimli::constants as dw;
 use super::members::{Found, Place};
 use super::types::{TypeRef, is_pointer};
 use super::units::{DebugInfo, Die};
+use super::unsupported::Unsupported;
 use crate::Error;
 use crate::types::SequenceKind;
 
@@ -30,7 +31,7 @@ pub(super) enum Target {
     /// What is `offset` bytes behind where the pointer at some bit points.
     Through { pointer: (u64, TypeRef), offset: u64, of: TypeRef },
     /// It can be dereferenced, and we cannot follow: why.
-    Refused(String),
+    Refused(Unsupported),
 }
 
 /// How deep wrappers around a pointer are followed: `Vec`, `RawVec`, `RawVecInner`, `Unique`, `NonNull`.
@@ -248,13 +249,11 @@ impl DebugInfo<'_> {
                 let Some(bits) = data.checked_add(value) else { return Ok(None) };
                 Ok(Some(Target::Through { pointer: (at, pointer), offset: bits / 8, of }))
             }
-            _ if self.part(of, "data_ptr")?.is_some() && self.part(of, "length")?.is_some() => Ok(Some(
-                Target::Refused(format!("`{name}` points at something of no fixed size: mark the pointer itself")),
-            )),
+            _ if self.part(of, "data_ptr")?.is_some() && self.part(of, "length")?.is_some() => {
+                Ok(Some(Target::Refused(Unsupported::UnsizedTarget { of: Some(name) })))
+            }
             _ if self.part(of, "pointer")?.is_some() && self.part(of, "vtable")?.is_some() => {
-                Ok(Some(Target::Refused(format!(
-                    "`{name}` points at a trait object, whose type only the running program knows"
-                ))))
+                Ok(Some(Target::Refused(Unsupported::TraitObject { of: Some(name) })))
             }
             _ => Ok(None),
         }
@@ -291,10 +290,11 @@ impl DebugInfo<'_> {
     fn fat(&self, of: TypeRef) -> Result<Option<Target>, Error> {
         let mut of = of;
         for _ in 0..NESTING {
-            for (beside, what) in [("length", "something of no fixed size"), ("vtable", "a trait object")] {
-                if self.part(of, beside)?.is_some() {
-                    return Ok(Some(Target::Refused(format!("points at {what}: mark the pointer itself"))));
-                }
+            if self.part(of, "length")?.is_some() {
+                return Ok(Some(Target::Refused(Unsupported::UnsizedTarget { of: None })));
+            }
+            if self.part(of, "vtable")?.is_some() {
+                return Ok(Some(Target::Refused(Unsupported::TraitObject { of: None })));
             }
             match self.part(of, "pointer")? {
                 Some((_, inner)) => of = inner,

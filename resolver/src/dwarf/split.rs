@@ -12,6 +12,7 @@ use gimli::{DwarfFileType, IndexSectionId, Reader as _, UnitOffset, UnitType};
 use super::sections::{Reader, Sections};
 use super::tables;
 use super::units::{DebugInfo, Die, Home, Slot, Unit, by_signature};
+use super::unsupported::Unsupported;
 use crate::address::Vaddr;
 use crate::text;
 
@@ -174,16 +175,14 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// Why the entries at an address cannot be read; `None` where they can, or there are none.
-    pub(crate) fn missing_at(&self, address: Vaddr) -> Option<String> {
+    pub(crate) fn missing_at(&self, address: Vaddr) -> Option<Unsupported> {
         let unit = self.unit_at(address)?;
         let skeleton = self.skeleton(unit)?;
         match self.split(unit) {
             Some(_) => None,
             // Not looked for: what is asked next says so.
             None if self.still_paid().is_err() => None,
-            None => {
-                Some(format!("the debug information is in {}, which was not found", text::from_bytes(&skeleton.name)))
-            }
+            None => Some(Unsupported::SplitUnit { file: text::from_bytes(&skeleton.name) }),
         }
     }
 

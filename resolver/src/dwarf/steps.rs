@@ -9,6 +9,7 @@ use super::members::Found;
 use super::rust_types::Target;
 use super::types::{TypeRef, is_aggregate, is_pointer};
 use super::units::{DebugInfo, Die};
+use super::unsupported::{ArrayProblem, NoSuchPart, Unsupported};
 use crate::Error;
 use crate::types::Language;
 
@@ -50,10 +51,10 @@ pub enum Projection {
         /// Whether the step is still to be made, from there.
         again: bool,
     },
-    /// The type has no such part: why.
-    Absent(String),
-    /// The step can be made, and we cannot follow: why.
-    Refused(String),
+    /// The type has no such part.
+    Absent(NoSuchPart),
+    /// The part may be there, and the step to it is not supported.
+    Refused(Unsupported),
 }
 
 /// How many members a refusal lists.
@@ -66,7 +67,7 @@ impl DebugInfo<'_> {
     ///
     /// The debug information cannot be read there.
     pub fn step(&self, of: TypeRef, step: &Step) -> Result<Projection, Error> {
-        let Some(stripped) = self.strip(of)? else { return Ok(absent("`void` has no parts")) };
+        let Some(stripped) = self.strip(of)? else { return Ok(Projection::Absent(NoSuchPart::Void)) };
         let tag = self.type_tag(stripped)?;
         // A reference of C++ stands for what it refers to.
         if matches!(tag, dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type) {
@@ -91,29 +92,28 @@ impl DebugInfo<'_> {
         if let Some(projection) = self.library_deref(of, false)? {
             return Ok(projection);
         }
-        Ok(absent(format!("`{}` is not a pointer", self.type_name(Some(named))?)))
+        Ok(Projection::Absent(NoSuchPart::NotPointer { of: self.type_name(Some(named))? }))
     }
 
     /// Through a pointer.
     fn follow(&self, pointer: TypeRef, again: bool) -> Result<Projection, Error> {
         if self.unsigned(pointer.die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
-            return Ok(refused("a pointer into an address space of its own"));
+            return Ok(refused(Unsupported::PointerAddressSpace));
         }
         let target = self.type_of(pointer.die)?;
         let Some(of) = target else {
-            return Ok(refused(format!("`{}` points at something of no known type", self.type_name(Some(pointer))?)));
+            return Ok(refused(Unsupported::UnknownTarget { of: self.type_name(Some(pointer))? }));
         };
         match self.strip(of)? {
             None => {
-                return Ok(refused(format!(
-                    "`{}` points at something of no known type",
-                    self.type_name(Some(pointer))?
-                )));
+                return Ok(refused(Unsupported::UnknownTarget { of: self.type_name(Some(pointer))? }));
             }
-            Some(of) if self.type_tag(of)? == dw::DW_TAG_subroutine_type => return Ok(refused("a pointer to code")),
+            Some(of) if self.type_tag(of)? == dw::DW_TAG_subroutine_type => {
+                return Ok(refused(Unsupported::CodePointer));
+            }
             Some(_) => {}
         }
-        let Some(pointer_size) = self.type_size(pointer)? else { return Ok(refused("a pointer of no known size")) };
+        let Some(pointer_size) = self.type_size(pointer)? else { return Ok(refused(Unsupported::PointerSize)) };
         Ok(Projection::Through { pointer_bit_offset: 0, pointer_size, offset: 0, of, again })
     }
 
@@ -142,7 +142,7 @@ impl DebugInfo<'_> {
             }
             Some(Target::Through { pointer: (pointer_bit_offset, pointer), offset, of }) => {
                 let Some(pointer_size) = self.type_size(pointer)? else {
-                    return Ok(Some(refused("a pointer of no known size")));
+                    return Ok(Some(refused(Unsupported::PointerSize)));
                 };
                 Some(Projection::Through { pointer_bit_offset, pointer_size, offset, of, again })
             }
@@ -155,14 +155,14 @@ impl DebugInfo<'_> {
             return self.follow(of, true);
         }
         if !is_aggregate(tag) {
-            return Ok(absent(format!("`{}` has no members", self.type_name(Some(named))?)));
+            return Ok(Projection::Absent(NoSuchPart::NoMembers { of: self.type_name(Some(named))? }));
         }
         // First, for the fields of the library's pointers are private.
         if let Some(projection) = self.library_deref(of, true)? {
             return Ok(projection);
         }
         if self.is_declaration(of.die)? {
-            return Ok(refused(format!("`{}` is only declared in this unit", self.type_name(Some(named))?)));
+            return Ok(refused(Unsupported::OnlyDeclared { of: self.type_name(Some(named))? }));
         }
         match self.find_member(of.die, name)? {
             Found::Member(place, of) => {
@@ -186,18 +186,15 @@ impl DebugInfo<'_> {
                         of,
                         again: member.name != name,
                     }),
-                    (Err(why), _) => Ok(refused(why.clone())),
+                    (&Err(problem), _) => Ok(refused(Unsupported::VariantPlace(problem))),
                     (Ok(_), None) => self.no_member(named, of.die, name),
                 },
                 _ => self.no_member(named, of.die, name),
             },
             several => {
-                let names: Vec<_> = several.iter().take(LISTED).map(|variant| variant.name().to_owned()).collect();
-                Ok(refused(format!(
-                    "`{}` has several variants ({}), and only one of them is there",
-                    self.type_name(Some(named))?,
-                    listed(&names, several.len())
-                )))
+                let variants = several.iter().take(LISTED).map(|variant| variant.name().to_owned()).collect();
+                let of = self.type_name(Some(named))?;
+                Ok(refused(Unsupported::SeveralVariants { of, variants, count: several.len() }))
             }
         }
     }
@@ -210,12 +207,9 @@ impl DebugInfo<'_> {
             Some(number) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => number.to_owned(),
             _ => (*name).clone(),
         };
-        let list: Vec<_> = names.iter().take(LISTED).map(shown).collect();
-        let has = match list.is_empty() {
-            true => "it has none".to_owned(),
-            false => format!("it has {}", listed(&list, names.len())),
-        };
-        Ok(absent(format!("`{}` has no member `{name}`: {has}", self.type_name(Some(named))?)))
+        let has = names.iter().take(LISTED).map(shown).collect();
+        let of = self.type_name(Some(named))?;
+        Ok(Projection::Absent(NoSuchPart::NoMember { of, member: name.to_owned(), has, count: names.len() }))
     }
 
     fn index(&self, named: TypeRef, of: TypeRef, index: u64) -> Result<Projection, Error> {
@@ -228,7 +222,7 @@ impl DebugInfo<'_> {
                         Some(offset) => {
                             Projection::Through { pointer_bit_offset, pointer_size, offset, of, again: false }
                         }
-                        None => refused("elements of no known size"),
+                        None => refused(Unsupported::ElementSize),
                     })
                 }
                 (_, projection) => Ok(projection),
@@ -245,40 +239,42 @@ impl DebugInfo<'_> {
                 return Ok(projection);
             }
         }
-        Ok(absent(format!("`{}` is not an array", self.type_name(Some(named))?)))
+        Ok(Projection::Absent(NoSuchPart::NotArray { of: self.type_name(Some(named))? }))
     }
 
     fn index_array(&self, of: TypeRef, index: u64) -> Result<Projection, Error> {
-        if let Some(what) = self.odd_array(of.die)? {
-            return Ok(refused(what));
+        if let Some(problem) = self.odd_array(of.die)? {
+            return Ok(refused(Unsupported::Array(problem)));
         }
         let dimensions = self.dimensions(of.die)?;
-        let Some(dimension) = dimensions.get(of.dimension) else { return Ok(refused("not an array")) };
+        let Some(dimension) = dimensions.get(of.dimension) else {
+            return Ok(refused(Unsupported::Array(ArrayProblem::Dimension)));
+        };
         if !dimension.from_zero {
-            return Ok(refused("an array whose first element has not the number 0"));
+            return Ok(refused(Unsupported::Array(ArrayProblem::LowerBound)));
         }
         // 0 is what C wrote for a flexible array before C99.
         match dimension.count {
             Some(count) if count != 0 && index >= count => {
-                return Ok(absent(format!("there is no element {index} in an array of {count}")));
+                return Ok(Projection::Absent(NoSuchPart::NoElement { index, count }));
             }
             _ => {}
         }
-        let Some(element) = self.element(of)? else { return Ok(refused("elements of no known type")) };
+        let Some(element) = self.element(of)? else { return Ok(refused(Unsupported::ElementType)) };
         let bits = self.offset_of(element, index)?.and_then(|bytes| bytes.checked_mul(8));
         Ok(match bits {
             Some(bit_offset) => Projection::Part { bit_offset, bit_size: None, of: element, again: false },
-            None => refused("elements of no known size"),
+            None => refused(Unsupported::ElementSize),
         })
     }
 
     fn index_sequence(&self, sequence: &super::rust_types::RawSequence, index: u64) -> Result<Projection, Error> {
         if sequence.kind != crate::types::SequenceKind::Elements {
-            return Ok(refused("text has no elements"));
+            return Ok(refused(Unsupported::TextElement));
         }
         let offset = self.offset_of(sequence.element, index)?.and_then(|bytes| bytes.checked_add(sequence.offset));
         let (Some(offset), Some(pointer_size)) = (offset, self.type_size(sequence.data.1)?) else {
-            return Ok(refused("elements of no known size"));
+            return Ok(refused(Unsupported::ElementSize));
         };
         let (pointer_bit_offset, of) = (sequence.data.0, sequence.element);
         Ok(Projection::Through { pointer_bit_offset, pointer_size, offset, of, again: false })
@@ -290,16 +286,6 @@ impl DebugInfo<'_> {
     }
 }
 
-fn absent(why: impl Into<String>) -> Projection {
-    Projection::Absent(why.into())
-}
-
-fn refused(why: impl Into<String>) -> Projection {
-    Projection::Refused(why.into())
-}
-
-/// Names, and that there are more.
-fn listed(names: &[String], of: usize) -> String {
-    let more = if of > names.len() { ", .." } else { "" };
-    format!("{}{more}", names.join(", "))
+fn refused(why: Unsupported) -> Projection {
+    Projection::Refused(why)
 }

@@ -6,7 +6,7 @@ use gimli::{DwAt, DwTag, RunTimeEndian};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 
-use super::{DebugInfo, Projection, Sections, Step, TypeRef};
+use super::{DebugInfo, NoSuchPart, PlaceProblem, Projection, Sections, Step, TypeRef, Unsupported};
 use crate::image::Image;
 use crate::types::{Language, Shape, Type};
 
@@ -89,9 +89,16 @@ fn member(called: &str) -> Step {
     Step::Member(called.to_owned())
 }
 
-fn refusal(projection: Projection) -> String {
+fn refusal(projection: Projection) -> Unsupported {
     match projection {
-        Projection::Refused(why) | Projection::Absent(why) => why,
+        Projection::Refused(why) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn absence(projection: Projection) -> NoSuchPart {
+    match projection {
+        Projection::Absent(why) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -166,7 +173,7 @@ fn names_are_written_as_in_c() {
         assert_eq!(info.type_name(None).unwrap(), "void");
         assert_eq!(info.type_size(of).unwrap(), Some(8));
         assert_eq!(info.language(of.die), Language::C);
-        assert_eq!(refusal(info.step(of, &Step::Deref).unwrap()), "a pointer to code");
+        assert_eq!(refusal(info.step(of, &Step::Deref).unwrap()), Unsupported::CodePointer);
         assert_eq!(info.describe_type(Some(of), 1).unwrap().shape, Shape::Function);
     });
 }
@@ -185,9 +192,13 @@ fn arrays_of_arrays_are_indexed_one_by_one() {
         assert_eq!(info.type_name(Some(row)).unwrap(), "short[3]");
         let (bit_offset, _, element, _) = part(info.step(row, &Step::Index(2)).unwrap());
         assert_eq!((bit_offset, info.type_name(Some(element)).unwrap().as_str()), (32, "short"));
-        assert_eq!(refusal(info.step(row, &Step::Index(3)).unwrap()), "there is no element 3 in an array of 3");
-        assert_eq!(refusal(info.step(of, &member("x")).unwrap()), "`short[2][3]` has no members");
-        assert_eq!(refusal(info.step(element, &Step::Deref).unwrap()), "`short` is not a pointer");
+        assert_eq!(absence(info.step(row, &Step::Index(3)).unwrap()), NoSuchPart::NoElement { index: 3, count: 3 });
+        let of_array = || "short[2][3]".to_owned();
+        assert_eq!(absence(info.step(of, &member("x")).unwrap()), NoSuchPart::NoMembers { of: of_array() });
+        assert_eq!(
+            absence(info.step(element, &Step::Deref).unwrap()),
+            NoSuchPart::NotPointer { of: "short".to_owned() }
+        );
     });
 }
 
@@ -214,11 +225,14 @@ fn members_of_anonymous_unions_and_of_declared_structures() {
         assert_eq!(bit_offset, 32);
         let (.., t, _) = part(info.step(target, &member("t")).unwrap());
         let (.., t, _) = through(info.step(t, &Step::Deref).unwrap());
-        assert_eq!(refusal(info.step(t, &member("x")).unwrap()), "`struct t` is only declared in this unit");
+        assert_eq!(refusal(info.step(t, &member("x")).unwrap()), Unsupported::OnlyDeclared { of: "struct t".to_owned() });
         let why = refusal(info.step(target, &member("odd")).unwrap());
-        assert_eq!(why, "member `odd` is at a place in the structure that only the running program knows (an expression)");
-        let why = refusal(info.step(target, &member("gone")).unwrap());
-        assert_eq!(why, "`struct s` has no member `gone`: it has t, odd");
+        let problem = PlaceProblem::Expression;
+        assert_eq!(why, Unsupported::MemberPlace { member: "odd".to_owned(), problem });
+        let why = absence(info.step(target, &member("gone")).unwrap());
+        let has = vec!["t".to_owned(), "odd".to_owned()];
+        let expected = NoSuchPart::NoMember { of: "struct s".to_owned(), member: "gone".to_owned(), has, count: 2 };
+        assert_eq!(why, expected);
         let described = info.describe_type(Some(target), 1).unwrap();
         let Shape::Struct { members } = &described.shape else { panic!("{described:?}") };
         assert_eq!((&*members[0].name, members[0].bit_offset), ("", 32));
@@ -290,7 +304,9 @@ fn rust_enums_and_what_leads_through_pointers() {
         let (bit_offset, _, option, _) = part(info.step(of, &member("0")).unwrap());
         assert_eq!(bit_offset, 0);
         let why = refusal(info.step(option, &member("depth")).unwrap());
-        assert_eq!(why, "`Option<&Queue>` has several variants (None, Some), and only one of them is there");
+        let variants = vec!["None".to_owned(), "Some".to_owned()];
+        let name = "Option<&Queue>".to_owned();
+        assert_eq!(why, Unsupported::SeveralVariants { of: name, variants, count: 2 });
         let described = info.describe_type(Some(option), 1).unwrap();
         let Shape::Variants(variants) = &described.shape else { panic!("{described:?}") };
         assert_eq!(variants.variants[0].values, Some(vec![(0, 0)]));

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::units::{DebugInfo, Die, Value};
+use super::unsupported::ArrayProblem;
 use crate::Error;
 use crate::text;
 use crate::types::Language;
@@ -276,11 +277,11 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// What is laid out otherwise than C does it; `None` where nothing is.
-    pub(super) fn odd_array(&self, array: Die) -> Result<Option<&'static str>, Error> {
+    pub(super) fn odd_array(&self, array: Die) -> Result<Option<ArrayProblem>, Error> {
         for (name, what) in [
-            (dw::DW_AT_byte_stride, "an array with a stride of its own"),
-            (dw::DW_AT_bit_stride, "an array with a stride of its own"),
-            (dw::DW_AT_data_location, "an array that stands elsewhere"),
+            (dw::DW_AT_byte_stride, ArrayProblem::Stride),
+            (dw::DW_AT_bit_stride, ArrayProblem::Stride),
+            (dw::DW_AT_data_location, ArrayProblem::Elsewhere),
         ] {
             if self.own_attribute(array, name)?.is_some() {
                 return Ok(Some(what));

@@ -9,6 +9,7 @@ use super::frame::Frame;
 use super::location_list::Described;
 use super::tables;
 use super::units::{DebugInfo, Die, Value};
+use super::unsupported::{ConstantProblem, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::location::{Expr, InfoOffset, Location, Node, Source};
@@ -40,7 +41,7 @@ impl<'s> DebugInfo<'s> {
         match described {
             Ok(Described::Lost { .. }) => Ok(Described::Lost { ranges: self.variable_ranges(variable)? }),
             Ok(described) => Ok(described),
-            Err(Refusal::Entry(what)) => Ok(Described::Entry { what }),
+            Err(Refusal::Entry(value)) => Ok(Described::Entry { value }),
             Err(Refusal::Unsupported(why)) => Ok(Described::Unsupported { why }),
             Err(Refusal::Broken(error)) => Err(error),
         }
@@ -108,13 +109,13 @@ impl<'s> DebugInfo<'s> {
             Some(of) => self.type_size(of)?,
             None => None,
         };
-        let unsupported = |why: String| Err(Refusal::Unsupported(format!("DW_AT_const_value: {why}")));
+        let unsupported = |problem| Err(Refusal::Unsupported(Unsupported::Constant(problem)));
         let is_big = self.sections.is_big_endian();
         let number = |number: u64, fill: u8, present: u64| {
             // A floating-point or other value of a fixed form may do without a size.
             let size = size.or((present != 0).then_some(present));
             let Some(size) = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= 16) else {
-                return unsupported("a number for a type that has no size, or more than 16 bytes".to_owned());
+                return unsupported(ConstantProblem::TypeSize);
             };
             let mut bytes = number.to_le_bytes().to_vec();
             // rustc writes -1 for a byte of 0xff, as an unsigned number of 64 bits.
@@ -122,7 +123,7 @@ impl<'s> DebugInfo<'s> {
             let negative = size.checked_sub(1).and_then(|last| bytes.get(last)).is_some_and(|last| *last >= 0x80);
             let extends = beyond.iter().all(|byte| *byte == 0) || (negative && beyond.iter().all(|byte| *byte == 0xff));
             if !extends {
-                return unsupported(format!("{number:#x} in {size} bytes"));
+                return unsupported(ConstantProblem::Number { number, size });
             }
             bytes.resize(size, fill);
             if is_big {
@@ -138,9 +139,7 @@ impl<'s> DebugInfo<'s> {
                 bytes.pop();
             }
             match size {
-                Some(size) if size != bytes.len() as u64 => {
-                    unsupported(format!("a string of another length than {size} bytes"))
-                }
+                Some(size) if size != bytes.len() as u64 => unsupported(ConstantProblem::String { size }),
                 _ => Ok(Source::Bytes(bytes.into())),
             }
         };
@@ -158,7 +157,7 @@ impl<'s> DebugInfo<'s> {
             }
             AttributeValue::Block(block) => match size {
                 Some(size) if size != block.len() as u64 => {
-                    unsupported(format!("{} bytes for a type of {size}", block.len()))
+                    unsupported(ConstantProblem::Block { bytes: block.len() as u64, size })
                 }
                 _ => Ok(Source::Bytes(block.slice().into())),
             },
@@ -169,7 +168,7 @@ impl<'s> DebugInfo<'s> {
                 let text = tables::text(self.dwarf_of(from.unit)?, self.unit(from.unit)?, *value);
                 string(text.map_err(|error| self.error(from, error))?.slice())
             }
-            _ => unsupported("a form that values do not have".to_owned()),
+            _ => unsupported(ConstantProblem::Form),
         };
         Ok(Described::At { location: Location::whole(source?), range: None })
     }
@@ -180,17 +179,18 @@ mod tests {
     use object::Architecture;
 
     use super::super::testing::{Build, Fake, die, frame, frames};
+    use super::super::unsupported::FrameBaseProblem;
     use super::*;
     use crate::location::Names;
 
-    fn constants(described: &Described) -> String {
+    fn constants(described: Described) -> Result<Vec<u8>, ConstantProblem> {
         match described {
             Described::At { location, range: None } => match location.source() {
-                Some(Source::Bytes(bytes)) => format!("{bytes:02x?}"),
-                source => format!("{source:?}"),
+                Some(Source::Bytes(bytes)) => Ok(bytes.to_vec()),
+                source => panic!("{source:?}"),
             },
-            Described::Unsupported { why } => why.clone(),
-            other => format!("{other:?}"),
+            Described::Unsupported { why: Unsupported::Constant(problem) } => Err(problem),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -203,26 +203,28 @@ mod tests {
         let pointer = build.reference(12, int);
         let wide = build.base(5, 16, "__int128");
         let function = build.function(&[0x56]);
+        let mut wide_bytes = [0; 16];
+        wide_bytes[..8].fill(0xff);
         let minus_one = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
-        let cases: [(u8, u32, &[u8], &str); 10] = [
-            (6, named, &[200], "[c8, 00, 00, 00]"),
-            (6, pointer, &[3], "[03, 00, 00, 00, 00, 00, 00, 00]"),
-            (7, int, &[0x7d], "[fd, ff, ff, ff]"),
-            (7, wide, &[0x7f], "[ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff, ff]"),
-            (9, byte, &minus_one, "[ff]"),
-            (9, byte, &[0x80, 2], "DW_AT_const_value: 0x100 in 1 bytes"),
-            (9, wide, &minus_one, "[ff, ff, ff, ff, ff, ff, ff, ff, 00, 00, 00, 00, 00, 00, 00, 00]"),
-            (8, int, &[4, 1, 2, 3, 4], "[01, 02, 03, 04]"),
-            (8, int, &[2, 1, 2], "DW_AT_const_value: 2 bytes for a type of 4"),
-            (6, function, &[3], "DW_AT_const_value: a number for a type that has no size, or more than 16 bytes"),
+        type Expected<'a> = Result<&'a [u8], ConstantProblem>;
+        let cases: [(u8, u32, &[u8], Expected<'_>); 10] = [
+            (6, named, &[200], Ok(&[0xc8, 0, 0, 0])),
+            (6, pointer, &[3], Ok(&[3, 0, 0, 0, 0, 0, 0, 0])),
+            (7, int, &[0x7d], Ok(&[0xfd, 0xff, 0xff, 0xff])),
+            (7, wide, &[0x7f], Ok(&[0xff; 16])),
+            (9, byte, &minus_one, Ok(&[0xff])),
+            (9, byte, &[0x80, 2], Err(ConstantProblem::Number { number: 0x100, size: 1 })),
+            (9, wide, &minus_one, Ok(&wide_bytes)),
+            (8, int, &[4, 1, 2, 3, 4], Ok(&[1, 2, 3, 4])),
+            (8, int, &[2, 1, 2], Err(ConstantProblem::Block { bytes: 2, size: 4 })),
+            // A number of one byte for a type without a size has that one.
+            (6, function, &[3], Ok(&[3])),
         ];
         let variables: Vec<_> = cases.iter().map(|(form, of, value, _)| build.constant(*form, *of, value)).collect();
         build.with(|info| {
             for (variable, (form, _, value, expected)) in variables.into_iter().zip(cases) {
                 let described = info.variable(die(variable), &frame(function, 0)).expect("readable");
-                // A number of one byte for a type without a size has that one.
-                let expected = if form == 6 && expected.starts_with("DW_AT") { "[03]" } else { expected };
-                assert_eq!(constants(&described), expected, "{form} {value:02x?}");
+                assert_eq!(constants(described).as_deref(), expected.as_ref().copied(), "{form} {value:02x?}");
             }
         });
     }
@@ -240,7 +242,7 @@ mod tests {
             let names = Fake { address_size: 8 };
             let say = |variable, frame: &Frame| match info.variable(die(variable), frame).expect("readable") {
                 Described::At { location, .. } => location.text(&names as &dyn Names),
-                Described::Entry { what } => what,
+                Described::Entry { value } => crate::english::dwarf::entry_value(&value, &names),
                 other => format!("{other:?}"),
             };
             // The address of the entry is not enough: a loop may lead back to it.
@@ -254,10 +256,10 @@ mod tests {
             assert_eq!(say(local, &frame(function, 0xf)), "-0x8(%rsp)");
             assert_eq!(say(local, &frame(function, 0x10)), "(%rsp)");
             let outside = info.variable(die(local), &frame(function, 0x1000)).expect("readable");
-            let why = "DW_OP_call_frame_cfa: no call frame information for 0x2000".to_owned();
+            let why = Unsupported::NoCallFrame { pc: Vaddr(0x2000) };
             assert_eq!(outside, Described::Unsupported { why });
             let nowhere = Frame { function: None, ..entry };
-            let why = "DW_OP_fbreg: the function is not described".to_owned();
+            let why = Unsupported::FrameBase(FrameBaseProblem::NoFunction);
             assert_eq!(info.variable(die(local), &nowhere).expect("readable"), Described::Unsupported { why });
             assert_eq!(info.variable_ranges(die(local)).expect("readable"), [Vaddr(0)..Vaddr(u64::MAX)]);
             assert_eq!(info.variable_ranges(die(copy)).expect("readable"), []);

@@ -4,5 +4,6 @@
 //! subject. All sentences start in lower case and have no full stop, so that they can stand after a colon.
 //! Nobody parses or compares what comes out; a program reads the stable name of a reason instead.
 
+pub(crate) mod dwarf;
 mod exactness;
 mod probe;

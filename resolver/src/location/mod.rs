@@ -67,7 +67,7 @@ pub enum Source {
 pub struct InfoOffset(pub u64);
 
 /// A computation. Shared, for DWARF's stack machine duplicates values; [`Expr::node_count`] bounds what it unfolds to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
     node: Arc<Node>,
     node_count: u32,
@@ -83,7 +83,7 @@ pub const MAX_NODES: u32 = 4096;
 pub const MAX_DEPTH: u16 = 512;
 
 /// One step of a computation. Integers of the generic type have the size of an address and wrap (DWARF 5, 2.5.1).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A constant.
     Constant(Value),

@@ -15,6 +15,7 @@ use super::{Argument, DataModel, DeclaredArgument, Encoding, Verdict, conversion
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Described, Frame, Lookup, Projection, Scope, Step, TypeRef};
+use crate::english;
 use crate::location::{Location, Names, PartError, Source};
 use crate::types::{Language, Shape, Type};
 
@@ -198,7 +199,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let of = self.debug.type_of(variable)?;
         // An entry of the abstract instance only: nothing of it is left in this one.
         let described = if is_placed { self.debug.variable(variable, &stop.frame)? } else { Described::Never };
-        let (location, described) = located(described);
+        let (location, described) = located(described, self.names);
         *ranges = described;
         Ok(Object { location, of })
     }
@@ -224,8 +225,10 @@ impl<'d, 's> Arguments<'d, 's> {
                         return Ok(object);
                     }
                 }
-                Projection::Absent(why) => return Err(Refusal::new(Verdict::Absent, why)),
-                Projection::Refused(why) => return Err(Refusal::unsupported(why)),
+                Projection::Absent(why) => {
+                    return Err(Refusal::new(Verdict::Absent, english::dwarf::no_such_part(&why)));
+                }
+                Projection::Refused(why) => return Err(Refusal::unsupported(english::dwarf::unsupported(&why))),
             }
         }
         Err(Refusal::unsupported(format!("more than {AUTOMATIC} pointers on the way to a member")))
@@ -271,7 +274,7 @@ impl<'d, 's> Arguments<'d, 's> {
                     Ok(Location::whole(Source::Memory(address)))
                 }
                 Err(PartError::ImplicitPointer(variable, inner)) => {
-                    let (location, _) = located(self.debug.pointee(variable, &stop.frame)?);
+                    let (location, _) = located(self.debug.pointee(variable, &stop.frame)?, self.names);
                     let inner = u64::try_from(inner)
                         .ok()
                         .and_then(|inner| inner.checked_add(offset))
@@ -338,13 +341,16 @@ impl<'d, 's> Arguments<'d, 's> {
 }
 
 /// The location that the debug information gives, or why there is none, and where there is one.
-fn located(described: Described) -> (Result<Location, Refusal>, Vec<Range<Vaddr>>) {
+fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Vec<Range<Vaddr>>) {
     match described {
         Described::At { location, range } => (Ok(location), range.into_iter().collect()),
-        Described::Entry { what } => (
-            Err(Refusal::new(Verdict::Entry, format!("only known as {what}, which was overwritten since"))),
-            Vec::new(),
-        ),
+        Described::Entry { value } => {
+            let value = english::dwarf::entry_value(&value, names);
+            (
+                Err(Refusal::new(Verdict::Entry, format!("only known as {value}, which was overwritten since"))),
+                Vec::new(),
+            )
+        }
         Described::Lost { ranges } => {
             (Err(Refusal::new(Verdict::Lost, "the debug information describes no location of it here")), ranges)
         }
@@ -355,7 +361,7 @@ fn located(described: Described) -> (Result<Location, Refusal>, Vec<Range<Vaddr>
             Err(Refusal::new(Verdict::Lost, "it has no address: the linker dropped it, or another object defines it")),
             Vec::new(),
         ),
-        Described::Unsupported { why } => (Err(Refusal::unsupported(why)), Vec::new()),
+        Described::Unsupported { why } => (Err(Refusal::unsupported(english::dwarf::unsupported(&why))), Vec::new()),
     }
 }
 

@@ -74,7 +74,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         if let Some(why) = self.debug.missing_at(pc) {
-            let why: Arc<str> = why.into();
+            let why: Arc<str> = crate::english::dwarf::unsupported(&why).into();
             let verdict = Some(Verdict::Unsupported);
             let argument = |argument: &DeclaredArgument| Argument {
                 verdict,

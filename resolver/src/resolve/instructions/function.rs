@@ -125,7 +125,10 @@ impl<'c> Instructions<'c, '_, '_, '_> {
                 edges.push((Vaddr(start), Edge { from: Vaddr(start), kind: EdgeKind::OtherFunction }));
             }
             let pads = match self.debug {
-                Some(debug) => debug.landing_pads(range, &|at| self.code.from(at)),
+                Some(debug) => {
+                    let pads = debug.landing_pads(range, &|at| self.code.from(at));
+                    pads.map_err(|why| crate::english::dwarf::exception_table(&why))
+                }
                 None => Err("the call frame information cannot be read".to_owned()),
             };
             match pads {
