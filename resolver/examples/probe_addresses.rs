@@ -25,12 +25,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             };
             println!("{} {place} in {}", row.marker.name, row.function);
             for argument in &site.args {
-                match (argument.verdict, &argument.location) {
+                match (argument.verdict, &argument.location_text) {
                     (Some(Verdict::Live | Verdict::Constant), Some(location)) => {
                         println!("  {} is readable: {location}", argument.text);
                     }
                     (Some(verdict), _) => {
-                        let why = argument.why.as_deref().unwrap_or("no reason is known");
+                        let why = argument.reason.as_ref().map_or("no reason is known".to_owned(), ToString::to_string);
                         println!("  {} is {}: {why}", argument.text, verdict.as_str());
                     }
                     (None, _) => println!("  {}: there is no debug information", argument.text),

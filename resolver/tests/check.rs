@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::report::show::SourceLine;
-use simple_markers_resolver::resolve::{Absence, Ended, Exactness, Failure, Marker, Resolution, Verdict};
+use simple_markers_resolver::resolve::{
+    Absence, Ended, Exactness, Failure, Marker, Nearest, Reason, Resolution, Verdict,
+};
 use support::everything;
 
 /// Everything, with exactness and fates.
@@ -487,9 +489,7 @@ fn people_see_the_line_the_cause_and_the_mend() {
     let mut resolution = program(&["a:one"]);
     let argument = &mut resolution.images[0].markers[0].sites[0].args[0];
     argument.verdict = Some(Verdict::Lost);
-    argument.why = Some(
-        "the debug information describes no location of it here; the nearest that does ends 3 bytes before".into(),
-    );
+    argument.reason = Some(Reason::NotDescribedHere { nearest: Some(Nearest::Ends { before: 3 }) });
     argument.ended =
         Some(Ended { distance: 3, instruction: Some("call   0x10".into()), file: None, line: None, shared: None });
     let report = report(&resolution);

@@ -193,7 +193,8 @@ fn arguments(args: &str, sections: Vec<(&'static str, Vec<u8>)>) -> Vec<Argument
 fn said(arguments: &[Argument]) -> String {
     let mut said = String::new();
     for argument in arguments {
-        let why = argument.why.as_deref().or(argument.location.as_deref());
+        let why = argument.reason.as_ref().map(ToString::to_string);
+        let why = why.as_deref().or(argument.location_text.as_deref());
         let _ = writeln!(said, "{}: {:?}: {}", argument.text, argument.verdict, why.unwrap_or("?"));
     }
     said
@@ -404,7 +405,7 @@ fn location_programs_that_loop_or_grow() {
     for _ in 0..1000 {
         nested = [&[0xa3][..], &leb(nested.len()), &nested].concat();
     }
-    refused(&nested, "too often");
+    refused(&nested, "nested too deep");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_site_and_its_arguments_have_all_fields() {
     ];
     assert_eq!(verdicts, expected.iter().map(|pair| (&pair[0], &pair[1])).collect::<Vec<_>>());
     assert_eq!(site["args"][5]["ranges"], json!([["0x1000", "0x100c"], ["0x1020", "0x1030"]]));
-    assert_eq!(site["args"][2]["format_mismatch"], "`%s` expects a string, given `int`");
+    assert_eq!(site["args"][2]["format_mismatch"], "`%s` given `int` (4 bytes, signed): use `%d`");
     // Nearest: the line is the one that was taken; in an object the address is an offset in a section.
     let nearest = &image["markers"][0]["sites"][1];
     assert_eq!((&nearest["origin"], &nearest["line"]), (&json!("nearest"), &json!(14)));

@@ -78,7 +78,7 @@ fn markers_are_joined_named_and_judged() {
         let args: Vec<_> = site
             .args
             .iter()
-            .map(|arg| (&*arg.text, arg.size, arg.encoding, arg.verdict, arg.location.as_deref()))
+            .map(|arg| (&*arg.text, arg.size, arg.encoding, arg.verdict, arg.location_text.as_deref()))
             .collect();
         assert_eq!(
             args,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::report::{Layout, list, show};
 use simple_markers_resolver::resolve::{
-    DeclaredArgument, EdgeKind, Exactness, ExactnessReason, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict,
-    Resolution, SitePlace, resolve,
+    DeclaredArgument, EdgeKind, Exactness, ExactnessReason, Marker, Mismatch, Origin, Predecessor, ProbeCost,
+    ProbeVerdict, Reason, Resolution, SitePlace, resolve,
 };
 use support::{everything, scsi};
 
@@ -65,11 +65,11 @@ fn a_marker_is_shown_in_full() {
       self.queue.depth  %zu  live SM030         in *(%rdi+0x18) (usize, 8 bytes, unsigned)
       tag               %d   live SM030         kept in %esi (4 bytes, signed)
       limit             %s   constant SM031     = 64 (int, 4 bytes, signed)
-                                                format SM040: `%s` expects a string, given `int`
+                                                format SM040: `%s` given `int` (4 bytes, signed): use `%d`
       span              %p   partial SM032      in %rax, 8 bytes gone (struct span, 16 bytes)
-                                                bytes 8 to 15 are gone
+                                                its bytes 8..16 are optimised out
       request           %p   entry SM033        only known as what a register held when the function was entered
-      device            %p   lost SM034         no location covers this address (optimised out)
+      device            %p   lost SM034         the debug information describes no location of it here
                                                 struct device *, 8 bytes
                                                 described in 0x1000..0x100c, which ends 0x4 before; 0x1020..0x1030, which starts 0x10 after
       CURRENT           %p   absent SM035       no such variable in scope
@@ -85,11 +85,11 @@ fn a_marker_is_shown_in_full() {
       self.queue.depth  %zu  live SM030         computed as (%rsi & 0xffffffff) * 2 (usize, 8 bytes, unsigned)
       tag               %d   lost SM034         optimised out
       limit             %s   constant SM031     = 64 (int, 4 bytes, signed)
-                                                format SM040: `%s` expects a string, given `int`
+                                                format SM040: `%s` given `int` (4 bytes, signed): use `%d`
       span              %p   partial SM032      in %rax, 8 bytes gone (struct span, 16 bytes)
-                                                bytes 8 to 15 are gone
+                                                its bytes 8..16 are optimised out
       request           %p   entry SM033        only known as what a register held when the function was entered
-      device            %p   lost SM034         no location covers this address (optimised out)
+      device            %p   lost SM034         the debug information describes no location of it here
                                                 struct device *, 8 bytes
                                                 described in 0x1020..0x1030, which ends 0x10 before; 1 more
       CURRENT           %p   absent SM035       no such variable in scope
@@ -257,11 +257,12 @@ fn a_terminal_wraps_into_columns() {
         ]
     );
     assert_eq!(
-        lines[at("      request")..][..6],
+        lines[at("      request")..][..7],
         [
             "      request           %p   entry SM033        only known as what a register held when the function",
             "                                                was entered",
-            "      device            %p   lost SM034         no location covers this address (optimised out)",
+            "      device            %p   lost SM034         the debug information describes no location of it",
+            "                                                here",
             "                                                struct device *, 8 bytes",
             "                                                described in 0x1000..0x100c, which ends 0x4 before;",
             "                                                0x1020..0x1030, which starts 0x10 after",
@@ -286,7 +287,7 @@ fn verdicts_are_seen_at_a_glance() {
         (31, "absent SM035"),
         (31, "unsupported SM036"),
         (33, "not resolved"),
-        (31, "format SM040: `%s` expects a string, given `int`"),
+        (31, "format SM040: `%s` given `int` (4 bytes, signed): use `%d`"),
         (32, "live: 2 sites, and 1 that the linker dropped"),
         (31, "discarded by the linker"),
         (31, "discarded SM002: the linker dropped every function that holds it"),
@@ -347,9 +348,9 @@ fn a_list_has_variables_and_sites_in_short() {
         self.queue.depth  %zu  differs, see the sites
         tag               %d   differs, see the sites
         limit             %s   constant = 64 (int), not what its conversion expects
-        span              %p   partial: in %rax, 8 bytes gone; bytes 8 to 15 are gone (struct span)
+        span              %p   partial: in %rax, 8 bytes gone; its bytes 8..16 are optimised out (struct span)
         request           %p   entry: only known as what a register held when the function was entered
-        device            %p   lost: no location covers this address (optimised out)
+        device            %p   lost: the debug information describes no location of it here
         CURRENT           %p   absent: no such variable in scope
         total             %d   unsupported: DW_OP_xderef
         rest
@@ -384,7 +385,7 @@ fn verdicts_of_a_list_are_coloured_where_something_is_missing() {
     list::write(&mut out, &everything().rows(), layout).unwrap();
     let coloured = String::from_utf8(out).unwrap();
     for words in [
-        "\u{1b}[31mlost: no location covers this address (optimised out)\u{1b}[0m",
+        "\u{1b}[31mlost: the debug information describes no location of it here\u{1b}[0m",
         "\u{1b}[33mentry: only known as what a register held when the function was entered\u{1b}[0m",
         "\u{1b}[33mdiffers, see the sites\u{1b}[0m",
         "  in *(%rdi+0x18) (usize)\n",
@@ -416,9 +417,10 @@ fn what_a_terminal_obeys_is_escaped_wherever_it_stands() {
                 }
                 for argument in &mut site.args {
                     (argument.text, argument.name) = (text.clone(), text.clone());
-                    argument.location = argument.location.as_ref().map(|_| text.clone());
-                    (argument.type_name, argument.why) = (Some(text.clone()), Some(text.clone()));
-                    argument.mismatch = Some(text.clone());
+                    argument.location_text = argument.location_text.as_ref().map(|_| text.clone());
+                    argument.type_name = Some(text.clone());
+                    argument.reason = Some(Reason::DebugInfo { message: text.clone() });
+                    argument.mismatch = Some(Mismatch::NotAConversion { conversion: text.clone() });
                 }
             }
         }
@@ -455,7 +457,7 @@ fn copies_are_told_apart_only_where_they_differ() {
         &shown,
         &[
             "        tag               %d   kept in %esi (4 bytes, signed)",
-            "        device            %p   lost: no location covers this address (optimised out)",
+            "        device            %p   lost: the debug information describes no location of it here",
             "        0x1040  file 0x40  run()+0x40  queue.c:12:5",
         ],
     );

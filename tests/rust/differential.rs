@@ -143,8 +143,8 @@ fn stand_in(program: &Program, change: impl Fn(Location) -> Location) -> impl Fn
                     }
                     match dump.variable(&argument.text, marker.line, &function, at.0, false) {
                         At::Operations(operations, base) => {
-                            argument.value = dwarfdump::location(&operations, base.as_deref()).map(&change);
-                            argument.verdict = argument.value.as_ref().map(|_| Verdict::Live);
+                            argument.location = dwarfdump::location(&operations, base.as_deref()).map(&change);
+                            argument.verdict = argument.location.as_ref().map(|_| Verdict::Live);
                             argument.size = Some(4);
                         }
                         At::Nothing => argument.verdict = Some(Verdict::Lost),

@@ -252,7 +252,7 @@ fn meant(
     // Neither gcc 12 nor clang 14 describe where thread-local variables of AArch64 are.
     let is_undescribed = processor == Processor::Aarch64 && what.contains("registers:thread_locals");
     if !readable && program.is_plain && !is_undescribed && !expected.may_be_unreadable {
-        let why = argument.why.as_deref().unwrap_or_default();
+        let why = argument.reason.as_ref().map(ToString::to_string).unwrap_or_default();
         tally.complaints.push(format!("{what}: not readable without optimisation: {why}"));
     }
     let Some(wanted) = expected.values.get(position).filter(|wanted| *wanted != "_") else { return };
@@ -312,7 +312,7 @@ fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address
         let Some(verdict) = argument.verdict else { continue };
         let found = dump.variable(&argument.name, marker.line, function, address.0, site.scope_ended);
         let what = || {
-            let said = (&argument.verdict, &argument.location, &argument.why);
+            let said = (&argument.verdict, &argument.location_text, &argument.reason);
             format!(
                 "{} {} at {address} in {}, {}: {said:?}",
                 program.row,
@@ -342,7 +342,7 @@ fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address
             tally.complaints.push(format!("{}; llvm-dwarfdump: {found:?}", what()));
             continue;
         }
-        let (At::Operations(operations, frame_base), Some(ours)) = (&found, &argument.value) else { continue };
+        let (At::Operations(operations, frame_base), Some(ours)) = (&found, &argument.location) else { continue };
         let Some(theirs) = dwarfdump::location(operations, frame_base.as_deref()).filter(|_| is_variable) else {
             continue;
         };

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::report::words;
-use crate::resolve::{Absence, Argument, Exactness, Marker, Site, SitePlace, Survival, Verdict};
+use crate::english::sites;
+use crate::resolve::{Absence, Argument, Exactness, Marker, Reason, Site, SitePlace, Survival, Verdict};
 
 /// Why a marker is not in the image, or not known to be.
 pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
@@ -76,7 +76,7 @@ pub(super) fn gone(file: &str) -> Vec<String> {
 pub(super) fn exactness(site: &Site) -> Vec<String> {
     let mut causes: Vec<String> = site.exactness_reason.iter().map(ToString::to_string).collect();
     if site.exactness == Some(Exactness::Shared) {
-        causes.extend(site.predecessors.iter().take(MOST).map(|way| format!("way in: {}", words::way_in(way))));
+        causes.extend(site.predecessors.iter().take(MOST).map(|way| format!("way in: {}", sites::predecessor(way))));
         causes.extend(more(site.predecessors.len(), "ways in"));
     }
     if site.scope_ended {
@@ -88,10 +88,13 @@ pub(super) fn exactness(site: &Site) -> Vec<String> {
 /// Why an argument cannot be read at a site.
 pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
     let mut causes = Vec::new();
-    if let Some(why) = argument.why.as_deref() {
-        // How far the nearest place is follows, with what ends it.
-        let why = if argument.ended.is_some() { why.split("; the ").next().unwrap_or(why) } else { why };
-        causes.push(why.to_owned());
+    match &argument.reason {
+        // How far the nearest range is follows, with what ends it.
+        Some(Reason::NotDescribedHere { .. }) if argument.ended.is_some() => {
+            causes.push(Reason::NotDescribedHere { nearest: None }.to_string());
+        }
+        Some(reason) => causes.push(reason.to_string()),
+        None => {}
     }
     if let Some(ended) = &argument.ended {
         let distance = match ended.distance {
@@ -134,7 +137,7 @@ pub(super) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
     // What all copies have is no matter of which one it is.
     let some = if affected.len() < live.len() { affected } else { &[] };
     for site in some.iter().take(MOST) {
-        let inlined = words::inlined(site);
+        let inlined = sites::inlined(site);
         if !inlined.is_empty() {
             let chain: Vec<String> =
                 inlined.iter().map(|(function, into)| format!("`{function}` inlined {into}")).collect();

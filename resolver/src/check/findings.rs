@@ -229,14 +229,14 @@ impl Of<'_> {
             let Some((_, first)) = mismatched.first() else { continue };
             let sites: Vec<&Site> = mismatched.iter().map(|(site, _)| *site).collect();
             let conversion = declared.conversion.as_deref().unwrap_or("no conversion");
-            let why = first.mismatch.as_deref().unwrap_or_default();
+            let why = first.mismatch.as_ref().map(ToString::to_string);
             let type_name = first.type_name.as_deref().unwrap_or("another type");
             findings.push(Finding {
                 argument: Some(Arc::clone(text)),
                 message: format!("`{text}` of {name} is not what `{conversion}` prints"),
                 expected: format!("what `{conversion}` prints"),
                 found: format!("`{type_name}`"),
-                causes: vec![why.to_owned()],
+                causes: why.into_iter().collect(),
                 ..self.of_sites(Code::FormatMismatch, &sites)
             });
         }

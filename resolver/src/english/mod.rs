@@ -1,9 +1,24 @@
 //! The one place where reasons become English.
 //!
-//! What the resolver finds out travels as enums with their data. Each file here renders those of one
-//! subject. All sentences start in lower case and have no full stop, so that they can stand after a colon.
-//! Nobody parses or compares what comes out; a program reads the stable name of a reason instead.
+//! What the resolver finds out travels as enums with their data. Each file here renders the enums of one
+//! subject. A sentence starts in lower case and has no full stop, so that it can follow a colon. Nobody
+//! parses or compares the text; a program reads the stable name of a reason instead.
 
+pub(crate) mod arguments;
 pub(crate) mod dwarf;
 mod exactness;
+pub(crate) mod mismatch;
 mod probe;
+pub(crate) mod sites;
+
+use std::fmt::Display;
+
+/// A number of bytes: `1 byte`, `2 bytes`.
+pub(crate) fn bytes(count: u64) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+}
+
+/// Names in backquotes, with commas between them.
+pub(crate) fn quoted<T: Display>(names: &[T]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -2,6 +2,7 @@
 //!
 //! The same for all consumers; each says which of it its syntax has. What cannot be told for certain is refused with a reason.
 
+use crate::english::arguments;
 use crate::location::{Expr, Location, Node, Source, Value, ValueType};
 use crate::resolve::{Argument, Verdict};
 use crate::types::{Language, Sequence, SequenceKind, Shape, Type, names_text, pointee, transparent};
@@ -54,17 +55,15 @@ const NESTING: u32 = 16;
 /// Why nothing can be.
 pub(super) fn fetch(argument: &Argument, letter: char) -> Result<Fetch, String> {
     let verdict = argument.verdict.ok_or("it was not resolved: there is no debug information for it")?;
-    let why = |default: &str| argument.why.as_deref().unwrap_or(default).to_owned();
     let readable = match verdict {
-        Verdict::Live | Verdict::Constant => argument.value.as_ref(),
-        Verdict::Partial => return Err(why("parts of it were optimised out")),
-        Verdict::Entry => return Err(why("only known as what a register held when the function was entered")),
-        Verdict::Lost => return Err(why("optimised out")),
-        Verdict::Absent => return Err(why("no such variable in scope")),
-        Verdict::Unsupported => return Err(why("described in a way that smark cannot stand for")),
+        Verdict::Live | Verdict::Constant => argument.location.as_ref(),
+        _ => return Err(arguments::why(argument)),
     };
-    let location = readable.ok_or_else(|| why("its location is not known"))?;
-    match &argument.of {
+    let location = readable.ok_or_else(|| match &argument.reason {
+        Some(reason) => reason.to_string(),
+        None => "its location is not known".to_owned(),
+    })?;
+    match &argument.ty {
         Some(of) => typed(of, location, letter, argument.language, 0),
         // What the program keeps without debug information has a size and a sign, no type.
         None => {

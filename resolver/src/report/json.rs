@@ -233,11 +233,11 @@ impl Serialize for View<'_, Argument> {
         argument.serialize_field("type", &self.0.type_name.as_deref())?;
         argument.serialize_field("size", &self.0.size)?;
         argument.serialize_field("verdict", &self.0.verdict.map(Verdict::as_str))?;
-        argument.serialize_field("location", &self.0.location.as_deref())?;
+        argument.serialize_field("location", &self.0.location_text.as_deref())?;
         argument.serialize_field("code", &self.0.verdict.map(|verdict| verdict.code().as_str()))?;
-        argument.serialize_field("why", &self.0.why.as_deref())?;
+        argument.serialize_field("why", &self.0.reason.as_ref().map(ToString::to_string))?;
         argument.serialize_field("ranges", &Ranges(&self.0.ranges))?;
-        argument.serialize_field("format_mismatch", &self.0.mismatch.as_deref())?;
+        argument.serialize_field("format_mismatch", &self.0.mismatch.as_ref().map(ToString::to_string))?;
         argument.end()
     }
 }

@@ -5,7 +5,6 @@ pub mod list;
 pub mod show;
 pub(crate) mod style;
 mod verbose;
-pub(crate) mod words;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::{Layout, style, words};
+use super::{Layout, style};
+use crate::english::{arguments, sites};
 use crate::resolve::{
     Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace, Survival,
     Verdict,
@@ -98,7 +99,7 @@ impl Page<'_> {
     fn marker(&mut self, image: &ResolvedImage, marker: &Marker, line: Option<SourceLine>) -> io::Result<()> {
         self.cell(style::NAME, &shown(&marker.name), 0)?;
         self.line("")?;
-        let mut source = words::source(marker, marker.column);
+        let mut source = sites::source(marker, marker.column);
         if !marker.declared {
             source.push_str(" (not declared in the image: known from its sites alone)");
         }
@@ -170,29 +171,29 @@ impl Page<'_> {
         let title = format!("site {number} of {}", marker.sites.len());
         write!(self.out, "  ")?;
         self.cell(style::HEAD, &title, 0)?;
-        let symbol = words::symbol(site);
+        let symbol = sites::symbol(site);
         match (&site.place, symbol.is_empty()) {
             (None, _) => {
                 write!(self.out, "  ")?;
-                self.cell(style::GONE, words::DROPPED, 0)?;
+                self.cell(style::GONE, sites::DROPPED, 0)?;
             }
             (Some(_), true) => write!(self.out, "  in no function that a symbol or the debug information names")?,
             (Some(_), false) => write!(self.out, "  {symbol}")?,
         }
         self.line("")?;
         if site.column != marker.column || site.place.is_none() {
-            self.field(4, "source", style::PLAIN, &words::source(marker, site.column))?;
+            self.field(4, "source", style::PLAIN, &sites::source(marker, site.column))?;
         }
         let Some(place) = &site.place else { return Ok(()) };
         let file_offset = match site.file_offset {
             Some(offset) => format!("at {offset} of the file"),
             None => "not in the file".to_owned(),
         };
-        self.field(4, "address", style::PLAIN, &format!("{}, {file_offset}", words::address(site)))?;
+        self.field(4, "address", style::PLAIN, &format!("{}, {file_offset}", sites::address(site)))?;
         if let Some(symbol) = site.symbol.as_deref().filter(|symbol| Some(*symbol) != site.function.as_deref()) {
             self.field(4, "symbol", style::PLAIN, &shown(symbol))?;
         }
-        for (index, (inlined, into)) in words::inlined(site).iter().enumerate() {
+        for (index, (inlined, into)) in sites::inlined(site).iter().enumerate() {
             self.field(4, if index == 0 { "inlined" } else { "" }, style::PLAIN, &format!("{inlined} {into}"))?;
         }
         let (style, origin) = origin(marker, site);
@@ -222,14 +223,15 @@ impl Page<'_> {
             site.exactness_reason.as_ref().map(|why| format!(": {}", shown(&why.to_string()))).unwrap_or_default();
         self.field(4, "exactness", style, &format!("{} {}{why}", exactness.as_str(), exactness.code()))?;
         for (index, way) in site.predecessors.iter().enumerate() {
-            self.field(4, if index == 0 { "ways in" } else { "" }, style::PLAIN, &words::way_in(way))?;
+            self.field(4, if index == 0 { "ways in" } else { "" }, style::PLAIN, &sites::predecessor(way))?;
         }
         if let Some(instruction) = site.instruction.as_deref() {
             self.field(4, "code", style::PLAIN, &shown(instruction))?;
         }
         let Some(probe) = &site.probe else { return Ok(()) };
-        let (style, words) = words::probe(probe);
-        self.field(4, "uprobe", style, &words)
+        let is_usable = probe.accepted && probe.cost.is_some();
+        let style = if is_usable { style::PLAIN } else { style::GONE };
+        self.field(4, "uprobe", style, &sites::probe(probe))
     }
 
     fn arguments(&mut self, marker: &Marker, site: &Site, place: &SitePlace) -> io::Result<()> {
@@ -255,7 +257,7 @@ impl Page<'_> {
             write!(self.out, "      ")?;
             self.cell(style::ARGUMENT, &shown(&argument.text), text_width + 2)?;
             self.cell(style::QUIET, &conversion(index), conversion_columns)?;
-            let style = words::style(argument.verdict);
+            let style = style::verdict(argument.verdict);
             let facts = facts(argument, address);
             let columns = if facts.is_empty() { 0 } else { verdict_width + 2 };
             self.cell(style, &verdict(argument), columns)?;
@@ -324,30 +326,30 @@ fn verdict(argument: &Argument) -> String {
 fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
     let mut facts = Vec::new();
     let type_name = argument.type_name.as_deref().map(|name| shown(name).into_owned());
-    let of: Vec<String> = type_name.into_iter().chain(words::size(argument)).collect();
+    let of: Vec<String> = type_name.into_iter().chain(arguments::size(argument)).collect();
     let mut of = (!of.is_empty()).then(|| of.join(", "));
     let place = match argument.verdict {
         // The verdict says the rest.
-        Some(Verdict::Constant) => argument.location.as_deref().map(|location| shown(location).into_owned()),
-        _ => words::place(argument),
+        Some(Verdict::Constant) => argument.location_text.as_deref().map(|location| shown(location).into_owned()),
+        _ => arguments::place(argument),
     };
     if let Some(place) = place {
         let of = of.take().map(|of| format!(" ({of})")).unwrap_or_default();
         facts.push((style::PLAIN, format!("{place}{of}")));
     }
-    let why = words::why(argument);
+    let why = shown(&arguments::why(argument)).into_owned();
     if !why.is_empty() {
         facts.push((style::PLAIN, why));
     }
     facts.extend(of.map(|of| (style::QUIET, of)));
     if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant)) {
-        let nearest = words::nearest(&argument.ranges, address);
+        let nearest = arguments::nearest(&argument.ranges, address);
         if !nearest.is_empty() {
             facts.push((style::PLAIN, format!("described in {nearest}")));
         }
     }
-    if let Some(mismatch) = argument.mismatch.as_deref() {
-        facts.push((style::GONE, format!("format {}: {}", Code::FormatMismatch, shown(mismatch))));
+    if let Some(mismatch) = &argument.mismatch {
+        facts.push((style::GONE, format!("format {}: {}", Code::FormatMismatch, shown(&mismatch.to_string()))));
     }
     facts
 }

@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use crate::resolve::Verdict;
+
 /// Column heads.
 pub(crate) const HEAD: Style = Style::new().underline();
 /// Names of markers.
@@ -22,6 +24,15 @@ pub(crate) const QUIET: Style = Style::new().dimmed();
 pub(crate) const ARGUMENT: Style = AnsiColor::Cyan.on_default();
 /// Everything else.
 pub(crate) const PLAIN: Style = Style::new();
+
+/// How an argument's verdict is coloured.
+pub(crate) fn verdict(verdict: Option<Verdict>) -> Style {
+    match verdict {
+        Some(Verdict::Live | Verdict::Constant) => READABLE,
+        Some(Verdict::Partial | Verdict::Entry) | None => UNKNOWN,
+        Some(Verdict::Lost | Verdict::Absent | Verdict::Unsupported) => GONE,
+    }
+}
 
 /// Columns that a cell takes.
 pub(crate) fn width(cell: &str) -> usize {

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{style, words};
+use super::style;
+use crate::english::{arguments, sites};
 use crate::resolve::{Row, Site, Verdict};
 use crate::text::shown;
 
@@ -12,7 +13,7 @@ const DIFFERS: &str = "differs, see the sites";
 /// Writes the variables and sites of a row, indented.
 pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Result<()> {
     let live: Vec<&Site> = row.sites.iter().filter(|site| site.place.is_some()).copied().collect();
-    let short = |site: &Site, index: usize| site.args.get(index).and_then(words::short);
+    let short = |site: &Site, index: usize| site.args.get(index).and_then(arguments::short);
     // Of each argument, whether it is the same at all sites.
     let agree: Vec<bool> = (0..row.marker.args.len())
         .map(|index| {
@@ -34,7 +35,7 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Res
         let widths = live_lines.fold([0; 4], |widest, (_, line)| widest_of(widest, line));
         for (site, line) in row.sites.iter().zip(&lines) {
             write_site(out, line, widths, site.place.is_none(), colour)?;
-            let inlined = words::inlined(site);
+            let inlined = sites::inlined(site);
             if let Some((innermost, _)) = inlined.first() {
                 // Each name once: what a function was inlined into is what was inlined next.
                 let outward: Vec<&str> = inlined.iter().map(|(_, into)| into.as_str()).collect();
@@ -44,7 +45,7 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Res
             for (argument, _) in differing {
                 write!(out, "          ")?;
                 style::cell(out, colour, style::ARGUMENT, &shown(&argument.text), text_width + 2)?;
-                let words = words::short(argument).unwrap_or_else(|| "not resolved".to_owned());
+                let words = arguments::short(argument).unwrap_or_else(|| "not resolved".to_owned());
                 style::cell(out, colour, verdict_style(argument.verdict), &words, 0)?;
                 writeln!(out)?;
             }
@@ -69,7 +70,7 @@ fn variables(
         let found = site.and_then(|site| site.args.get(index));
         let (words, verdict) = match agree.get(index) {
             Some(false) => (DIFFERS.to_owned(), None),
-            _ => (found.and_then(words::short).unwrap_or_default(), found.and_then(|argument| argument.verdict)),
+            _ => (found.and_then(arguments::short).unwrap_or_default(), found.and_then(|argument| argument.verdict)),
         };
         let conversion = shown(conversion(index));
         let last = usize::from(!words.is_empty());
@@ -85,7 +86,7 @@ fn variables(
 
 /// What can be read is plain here, so that the rest stands out.
 fn verdict_style(verdict: Option<Verdict>) -> anstyle::Style {
-    let style = words::style(verdict);
+    let style = style::verdict(verdict);
     if style == style::READABLE { style::PLAIN } else { style }
 }
 
@@ -96,14 +97,14 @@ fn columns(row: &Row<'_>, site: &Site) -> [String; 4] {
         (Some(_), None) => "not in the file".to_owned(),
         (None, _) => String::new(),
     };
-    let mut source = words::source(row.marker, site.column);
+    let mut source = sites::source(row.marker, site.column);
     if site.place.is_some() {
-        for remark in words::remarks(site) {
+        for remark in sites::remarks(site) {
             source.push_str("  ");
             source.push_str(&remark);
         }
     }
-    [words::address(site), file_offset, words::symbol(site), source]
+    [sites::address(site), file_offset, sites::symbol(site), source]
 }
 
 /// The widths of the columns when `line` is among them.

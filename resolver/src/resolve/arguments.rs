@@ -4,17 +4,16 @@
 //! The type is followed even where the location is lost, so that what is said of the argument is as much as is known.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use simple_markers_record::printf;
 
-use super::place::Place;
-use super::{Argument, DataModel, DeclaredArgument, Encoding, Verdict, conversions};
+use super::place::{Place, PlaceError};
+use super::{Argument, DataModel, DeclaredArgument, Encoding, Mismatch, Nearest, Reason, Verdict, conversions};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{DebugInfo, Described, Frame, Lookup, Projection, Scope, Step, TypeRef};
+use crate::dwarf::{DebugInfo, Described, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
 use crate::english;
 use crate::location::{Location, Names, PartError, Source};
 use crate::types::{Language, Shape, Type};
@@ -58,33 +57,42 @@ struct Object {
     of: Option<TypeRef>,
 }
 
-/// Why there is no location.
+/// Why there is no location, and the verdict that follows.
 struct Refusal {
     verdict: Verdict,
-    why: String,
+    reason: Reason,
 }
 
 impl Refusal {
-    fn new(verdict: Verdict, why: impl Into<String>) -> Self {
-        Self { verdict, why: why.into() }
+    fn new(verdict: Verdict, reason: Reason) -> Self {
+        Self { verdict, reason }
     }
 
-    fn unsupported(why: impl Into<String>) -> Self {
-        Self::new(Verdict::Unsupported, why)
+    fn absent(reason: Reason) -> Self {
+        Self::new(Verdict::Absent, reason)
+    }
+
+    fn lost(reason: Reason) -> Self {
+        Self::new(Verdict::Lost, reason)
+    }
+
+    fn unsupported(reason: Reason) -> Self {
+        Self::new(Verdict::Unsupported, reason)
     }
 }
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self::unsupported(error.to_string())
+        Self::unsupported(Reason::DebugInfo { message: error.to_string().into() })
     }
 }
 
 impl From<PartError> for Refusal {
     fn from(why: PartError) -> Self {
         match why {
-            PartError::OptimizedOut | PartError::ImplicitPointer(..) => Self::new(Verdict::Lost, why.to_string()),
-            PartError::Scattered(_) => Self::unsupported(why.to_string()),
+            PartError::OptimizedOut => Self::lost(Reason::OptimizedOut),
+            PartError::ImplicitPointer(..) => Self::lost(Reason::PointerOptimizedOut),
+            PartError::Scattered(why) => Self::unsupported(Reason::Scattered(why)),
         }
     }
 }
@@ -104,7 +112,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let mut argument = Argument::unresolved(&declared.text);
         let place = match Place::parse(&declared.text) {
             Ok(place) => place,
-            Err(why) => return refuse(argument, Refusal::unsupported(format!("not a place: {why}"))),
+            Err(error) => return refuse(argument, Refusal::unsupported(Reason::NotAPlace(error))),
         };
         argument.name = place.root().join("::").into();
         let (inner, is_address) = match &place {
@@ -125,20 +133,20 @@ impl<'d, 's> Arguments<'d, 's> {
         argument.size = of.size;
         argument.encoding = encoding(&of);
         argument.language = self.language(stop);
-        argument.mismatch = self.mismatch(declared, &of, argument.language).map(Into::into);
+        argument.mismatch = self.mismatch(declared, &of, argument.language);
         let size = of.size;
-        argument.of = Some(of);
+        argument.ty = Some(of);
         match location.and_then(|location| judge(location, size)) {
-            Ok((verdict, why, location)) => {
+            Ok((verdict, reason, location)) => {
                 argument.verdict = Some(verdict);
-                argument.why = why.map(Into::into);
-                argument.location = Some(location.text(self.names).into());
-                argument.value = Some(location);
+                argument.reason = reason;
+                argument.location_text = Some(location.text(self.names).into());
+                argument.location = Some(location);
                 argument
             }
             Err(mut refusal) => {
-                if refusal.verdict == Verdict::Lost {
-                    say_where(&mut refusal.why, stop.frame.pc, &ranges);
+                if let Reason::NotDescribedHere { nearest } = &mut refusal.reason {
+                    *nearest = nearest_range(stop.frame.pc, &ranges);
                 }
                 refuse(argument, refusal)
             }
@@ -154,46 +162,31 @@ impl<'d, 's> Arguments<'d, 's> {
             }
             Place::Index(inner, index) => self.step(self.object(inner, stop, ranges)?, &Step::Index(*index), stop),
             Place::Deref(inner) => self.step(self.object(inner, stop, ranges)?, &Step::Deref, stop),
-            Place::Address(_) => Err(Refusal::unsupported("the address of a place can only be all of an argument")),
+            Place::Address(_) => Err(Refusal::unsupported(Reason::NotAPlace(PlaceError::InnerAddress))),
         }
     }
 
     fn variable(&self, path: &[String], stop: &Stop<'_>, ranges: &mut Vec<Range<Vaddr>>) -> Result<Object, Refusal> {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let name = || Arc::from(path.join("::"));
         let Some(scope) = stop.scope else {
-            return Err(Refusal::new(Verdict::Absent, "the debug information describes no function here"));
+            return Err(Refusal::absent(Reason::NoScope));
         };
         let (variable, is_placed) = match self.debug.lookup(scope, &path, stop.file, stop.line)? {
             Lookup::Found { variable, is_placed, .. } => (variable, is_placed),
-            Lookup::NoScope => {
-                let why = "the code here is described as that of other functions than the marker's";
-                return Err(Refusal::new(Verdict::Absent, why));
-            }
+            Lookup::NoScope => return Err(Refusal::absent(Reason::OtherFunctions)),
             Lookup::Several(several) => {
-                let why = format!(
-                    "{} variables called `{}` may be meant, and nothing tells which",
-                    several.len(),
-                    path.join("::")
-                );
-                return Err(Refusal::unsupported(why));
+                return Err(Refusal::unsupported(Reason::SeveralVariables { name: name(), count: several.len() }));
             }
             Lookup::OtherFrame { .. } => {
-                return Err(Refusal::unsupported("a variable of the function around this one, in another frame"));
+                return Err(Refusal::unsupported(Reason::OtherFrame));
             }
             Lookup::DeclaredLater { line } => {
-                let why = format!("`{}` is declared only in line {line}, after the marker", path.join("::"));
-                return Err(Refusal::new(Verdict::Absent, why));
+                return Err(Refusal::absent(Reason::DeclaredLater { name: name(), line }));
             }
             Lookup::Absent { similar } => {
-                let mut why = format!("no variable `{}` is described in this scope", path.join("::"));
-                if !similar.is_empty() {
-                    let _ = write!(
-                        why,
-                        "; there is {}",
-                        similar.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-                    );
-                }
-                return Err(Refusal::new(Verdict::Absent, why));
+                let similar = similar.iter().map(|name| (**name).into()).collect();
+                return Err(Refusal::absent(Reason::NoVariable { name: name(), similar }));
             }
         };
         let of = self.debug.type_of(variable)?;
@@ -208,7 +201,7 @@ impl<'d, 's> Arguments<'d, 's> {
     fn step(&self, object: Object, step: &Step, stop: &Stop<'_>) -> Result<Object, Refusal> {
         let mut object = object;
         for _ in 0..AUTOMATIC {
-            let Some(of) = object.of else { return Err(Refusal::new(Verdict::Absent, "nothing is inside of `void`")) };
+            let Some(of) = object.of else { return Err(Refusal::absent(Reason::NoSuchPart(NoSuchPart::Void))) };
             match self.debug.step(of, step)? {
                 Projection::Part { bit_offset, bit_size, of, again } => {
                     object = self.part(object, bit_offset, bit_size, of)?;
@@ -218,20 +211,18 @@ impl<'d, 's> Arguments<'d, 's> {
                 }
                 Projection::Through { pointer_bit_offset, pointer_size, offset, of, again } => {
                     let Ok(pointer_size) = u8::try_from(pointer_size) else {
-                        return Err(Refusal::unsupported("a pointer of more than 255 bytes"));
+                        return Err(Refusal::unsupported(Reason::WidePointer));
                     };
                     object = self.through(object, pointer_bit_offset, pointer_size, offset, of, stop);
                     if !again {
                         return Ok(object);
                     }
                 }
-                Projection::Absent(why) => {
-                    return Err(Refusal::new(Verdict::Absent, english::dwarf::no_such_part(&why)));
-                }
-                Projection::Refused(why) => return Err(Refusal::unsupported(english::dwarf::unsupported(&why))),
+                Projection::Absent(why) => return Err(Refusal::absent(Reason::NoSuchPart(why))),
+                Projection::Refused(why) => return Err(Refusal::unsupported(Reason::Unsupported(why))),
             }
         }
-        Err(Refusal::unsupported(format!("more than {AUTOMATIC} pointers on the way to a member")))
+        Err(Refusal::unsupported(Reason::TooManyPointers { most: AUTOMATIC }))
     }
 
     fn part(&self, object: Object, bit_offset: u64, bit_size: Option<u64>, of: TypeRef) -> Result<Object, Refusal> {
@@ -246,7 +237,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let part = |location: Location| {
             let in_memory = location.pieces.iter().all(|piece| matches!(piece.source, Source::Memory(_)));
             if self.is_big_endian && (bit_size.is_some() || !in_memory) {
-                return Err(Refusal::unsupported("a part of a register, or a bit-field, of a big-endian processor"));
+                return Err(Refusal::unsupported(Reason::BigEndianPart));
             }
             let location = location.part(bit_offset, bits)?;
             match bit_size {
@@ -262,15 +253,13 @@ impl<'d, 's> Arguments<'d, 's> {
         let follow = |location: Location| {
             let is_known = location.pieces.iter().any(|piece| matches!(piece.source, Source::Bytes(_)));
             if self.is_big_endian && is_known {
-                return Err(Refusal::unsupported("a pointer of known bytes, of a big-endian processor"));
+                return Err(Refusal::unsupported(Reason::BigEndianPointer));
             }
             let pointer = location.part(bit_offset, Some(u64::from(size) * 8)).and_then(|part| part.pointer(size));
             match pointer {
                 Ok(pointer) => {
-                    let offset =
-                        i64::try_from(offset).map_err(|_| Refusal::unsupported("an offset of more than 63 bits"))?;
-                    let address =
-                        pointer.plus(offset).ok_or_else(|| Refusal::unsupported("a computation of too many steps"))?;
+                    let offset = i64::try_from(offset).map_err(|_| Refusal::unsupported(Reason::WideOffset))?;
+                    let address = pointer.plus(offset).ok_or_else(|| Refusal::unsupported(Reason::TooManySteps))?;
                     Ok(Location::whole(Source::Memory(address)))
                 }
                 Err(PartError::ImplicitPointer(variable, inner)) => {
@@ -279,8 +268,7 @@ impl<'d, 's> Arguments<'d, 's> {
                         .ok()
                         .and_then(|inner| inner.checked_add(offset))
                         .and_then(|bytes| bytes.checked_mul(8));
-                    let inner =
-                        inner.ok_or_else(|| Refusal::unsupported("an implicit pointer to before its variable"))?;
+                    let inner = inner.ok_or_else(|| Refusal::unsupported(Reason::BeforeVariable))?;
                     Ok(location?.part(inner, None)?)
                 }
                 Err(why) => Err(why.into()),
@@ -297,7 +285,7 @@ impl<'d, 's> Arguments<'d, 's> {
         }
         let address = |location: Location| match location.source() {
             Some(Source::Memory(address)) => Ok(Location::whole(Source::Value(address.clone()))),
-            _ => Err(Refusal::new(Verdict::Lost, "it is not in memory here, so it has no address")),
+            _ => Err(Refusal::lost(Reason::NotInMemory)),
         };
         let pointer = Type {
             name: format!("{} *", of.name).into(),
@@ -314,7 +302,7 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// What is wrong with the conversion of an argument for its type.
-    fn mismatch(&self, declared: &DeclaredArgument, of: &Type, language: Language) -> Option<String> {
+    fn mismatch(&self, declared: &DeclaredArgument, of: &Type, language: Language) -> Option<Mismatch> {
         let model = DataModel { language, address_size: self.names.address_size().into() };
         let conversion = declared.conversion.as_deref()?;
         if conversion == "*" {
@@ -345,70 +333,54 @@ fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal
     match described {
         Described::At { location, range } => (Ok(location), range.into_iter().collect()),
         Described::Entry { value } => {
-            let value = english::dwarf::entry_value(&value, names);
-            (
-                Err(Refusal::new(Verdict::Entry, format!("only known as {value}, which was overwritten since"))),
-                Vec::new(),
-            )
+            let text = english::dwarf::entry_value(&value, names).into();
+            (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), Vec::new())
         }
-        Described::Lost { ranges } => {
-            (Err(Refusal::new(Verdict::Lost, "the debug information describes no location of it here")), ranges)
-        }
-        Described::Never => {
-            (Err(Refusal::new(Verdict::Lost, "the debug information describes no location of it anywhere")), Vec::new())
-        }
-        Described::Dropped => (
-            Err(Refusal::new(Verdict::Lost, "it has no address: the linker dropped it, or another object defines it")),
-            Vec::new(),
-        ),
-        Described::Unsupported { why } => (Err(Refusal::unsupported(english::dwarf::unsupported(&why))), Vec::new()),
+        Described::Lost { ranges } => (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), ranges),
+        Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), Vec::new()),
+        Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), Vec::new()),
+        Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), Vec::new()),
     }
 }
 
 /// The verdict on a value of `size` bytes at a location, and why it is not better.
-fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<String>, Location), Refusal> {
+fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<Reason>, Location), Refusal> {
     let Some(size) = size else {
-        return Ok((Verdict::Live, Some("the size of its type is not described".to_owned()), location));
+        return Ok((Verdict::Live, Some(Reason::NoSize), location));
     };
     if let Some(Source::ImplicitPointer { .. }) = location.source() {
-        let why = "the optimiser removed the pointer; what it would point at may be readable (`*` before it)";
-        return Err(Refusal::new(Verdict::Lost, why));
+        return Err(Refusal::lost(Reason::ImplicitPointer));
     }
     location.fill(size);
     let gone = location.optimized_out(size);
     let missing: u64 = gone.iter().map(|(from, to)| to - from).sum();
     if size > 0 && missing >= size.saturating_mul(8) {
-        return Err(Refusal::new(Verdict::Lost, "the debug information describes no piece of it here"));
+        return Err(Refusal::lost(Reason::NoPiece));
     }
     if missing > 0 {
-        let gone: Vec<String> = gone.iter().map(|(from, to)| format!("{}..{}", from / 8, to.div_ceil(8))).collect();
-        return Ok((Verdict::Partial, Some(format!("its bytes {} are optimised out", gone.join(", "))), location));
+        let bytes = gone.iter().map(|(from, to)| from / 8..to.div_ceil(8)).collect();
+        return Ok((Verdict::Partial, Some(Reason::MissingBytes { bytes }), location));
     }
     let verdict = if location.is_constant() { Verdict::Constant } else { Verdict::Live };
     Ok((verdict, None, location))
 }
 
-/// Adds where a lost variable is described, and how far that is.
-fn say_where(why: &mut String, pc: Vaddr, ranges: &[Range<Vaddr>]) {
+/// The range with a description that is nearest to an address outside of it.
+fn nearest_range(pc: Vaddr, ranges: &[Range<Vaddr>]) -> Option<Nearest> {
     let distance = |range: &&Range<Vaddr>| match range.start > pc {
         true => range.start.0 - pc.0,
         false => pc.0.saturating_sub(range.end.0),
     };
-    let Some(nearest) = ranges.iter().filter(|range| !range.contains(&pc)).min_by_key(distance) else { return };
-    let _ = match (nearest.start > pc, distance(&nearest)) {
-        (true, bytes) => write!(why, "; the nearest that does begins {} later", bytes_of(bytes)),
-        (false, 0) => write!(why, "; the last one ends right here"),
-        (false, bytes) => write!(why, "; the nearest that does ends {} before", bytes_of(bytes)),
-    };
-}
-
-fn bytes_of(count: u64) -> String {
-    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+    let nearest = ranges.iter().filter(|range| !range.contains(&pc)).min_by_key(distance)?;
+    Some(match nearest.start > pc {
+        true => Nearest::Begins { after: distance(&nearest) },
+        false => Nearest::Ends { before: distance(&nearest) },
+    })
 }
 
 fn refuse(mut argument: Argument, refusal: Refusal) -> Argument {
     argument.verdict = Some(refusal.verdict);
-    argument.why = Some(refusal.why.into());
+    argument.reason = Some(refusal.reason);
     argument
 }
 

@@ -6,6 +6,8 @@
 //! enumeration, whose sign the compiler chooses, and of `%hhd` and `%hd`, which convert their argument themselves, the
 //! sign does not matter.
 
+use std::sync::Arc;
+
 use simple_markers_record::conversion::{self, STAR, accepts};
 use simple_markers_record::printf::{Conversion, Length, Specifier};
 
@@ -20,19 +22,84 @@ pub struct DataModel {
     pub address_size: u64,
 }
 
+/// Why an argument is not what its conversion expects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// No marker can have this conversion.
+    NotAConversion {
+        /// The conversion without flags, width and precision (`%ls`).
+        conversion: Arc<str>,
+    },
+    /// The conversion does not show values of that type.
+    Type {
+        /// The conversion without flags, width and precision (`%lx`).
+        conversion: Arc<str>,
+        /// The type of the argument.
+        given: GivenType,
+        /// What would be right; `None` where nothing is known to be.
+        help: Option<MismatchHelp>,
+    },
+    /// The argument of a `*` is no `int` of C, or `i32` of Rust.
+    Star {
+        /// The type of the argument.
+        given: GivenType,
+        /// The language of the marker.
+        language: Language,
+    },
+}
+
+/// The type of an argument that its conversion does not expect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenType {
+    /// The name of the type.
+    pub name: Arc<str>,
+    /// Its bytes, for a number; `None` for other types, and where they are not known.
+    pub size: Option<u64>,
+    /// Whether it is signed, for an integer.
+    pub is_signed: Option<bool>,
+}
+
+/// What would be right for a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MismatchHelp {
+    /// Another conversion (`%lu`).
+    Conversion(Arc<str>),
+    /// No conversion shows the type: mark one of its members, or its address with `%p`.
+    MemberOrAddress,
+}
+
+impl Mismatch {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotAConversion { .. } => "not_a_conversion",
+            Self::Type { .. } => "type",
+            Self::Star { .. } => "star",
+        }
+    }
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::english::mismatch::mismatch(self))
+    }
+}
+
 /// How deep references and newtypes are followed.
 const NESTING: usize = 16;
 
 /// Why a conversion does not show a value of a type, and what would; `None` where it does, and where debug information
 /// does not say enough of the type.
 #[must_use]
-pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<String> {
+pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<Mismatch> {
     let (length, specifier) = (conversion.length, conversion.specifier);
     let letter = specifier.letter();
-    let written = format!("%{}{letter}", length.as_str());
+    let written = || Arc::from(format!("%{}{letter}", length.as_str()));
     let is_long_double = model.language == Language::C && length == Length::BigL && is_float_letter(letter);
     if accepts(length, specifier).is_empty() && !is_long_double {
-        return Some(format!("`{written}` is no conversion that a marker can have"));
+        return Some(Mismatch::NotAConversion { conversion: written() });
     }
     let fits = match letter {
         's' => names_text(of, model.language, 0)?,
@@ -47,14 +114,16 @@ pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<
     };
     match fits {
         true => None,
-        false => Some(format!("`{written}` given {}{}", described(of), mend(letter, length, of, model))),
+        false => {
+            Some(Mismatch::Type { conversion: written(), given: given(of), help: help(letter, length, of, model) })
+        }
     }
 }
 
 /// Why a type cannot be that of the width or precision of a `*`; `None` where it can, and where debug information does
 /// not say enough.
 #[must_use]
-pub fn star_mismatch(of: &Type, model: DataModel) -> Option<String> {
+pub fn star_mismatch(of: &Type, model: DataModel) -> Option<Mismatch> {
     let fits = match value(of, model.language)? {
         Category::Number(number) => match model.language {
             Language::Rust => number.row().is_some_and(|row| STAR.contains(&row)),
@@ -62,8 +131,7 @@ pub fn star_mismatch(of: &Type, model: DataModel) -> Option<String> {
         },
         Category::Other => false,
     };
-    let int = if model.language == Language::C { "an `int`" } else { "an `i32`" };
-    (!fits).then(|| format!("a `*` given {}: it takes {int}", described(of)))
+    (!fits).then(|| Mismatch::Star { given: given(of), language: model.language })
 }
 
 /// What a conversion of a number sees of a type.
@@ -207,33 +275,27 @@ fn is_float_letter(letter: char) -> bool {
     matches!(letter, 'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A')
 }
 
-/// A type for a message.
-fn described(of: &Type) -> String {
-    let sign = match &of.shape {
-        Shape::Integer { signed: true } => ", signed",
-        Shape::Integer { signed: false } => ", unsigned",
-        _ => "",
+/// A type as a mismatch has it.
+fn given(of: &Type) -> GivenType {
+    let is_signed = match &of.shape {
+        Shape::Integer { signed } => Some(*signed),
+        _ => None,
     };
     let is_number =
         matches!(of.shape, Shape::Integer { .. } | Shape::Float | Shape::Enumeration { .. } | Shape::Character { .. });
-    match of.size {
-        Some(size) if is_number => {
-            let s = if size == 1 { "" } else { "s" };
-            format!("`{}` ({size} byte{s}{sign})", of.name)
-        }
-        _ => format!("`{}`", of.name),
-    }
+    GivenType { name: Arc::clone(&of.name), size: of.size.filter(|_| is_number), is_signed }
 }
 
-/// What would be right, as the end of a message.
-fn mend(letter: char, length: Length, of: &Type, model: DataModel) -> String {
+/// What would be right.
+fn help(letter: char, length: Length, of: &Type, model: DataModel) -> Option<MismatchHelp> {
+    let conversion = |text: String| Some(MismatchHelp::Conversion(text.into()));
     if names_text(of, model.language, 0) == Some(true) {
-        return ": use `%s`".to_owned();
+        return conversion("%s".to_owned());
     }
     let number = match value(of, model.language) {
         Some(Category::Number(number)) => number,
-        _ if is_pointer(of, model.language) == Some(true) => return ": use `%p`".to_owned(),
-        _ => return ": mark one of its members, or its address with `%p`".to_owned(),
+        _ if is_pointer(of, model.language) == Some(true) => return conversion("%p".to_owned()),
+        _ => return Some(MismatchHelp::MemberOrAddress),
     };
     let lengths = [length, Length::None, Length::L, Length::Ll, Length::Z, Length::BigL];
     let letters: &[char] = match (number.class, letter) {
@@ -251,11 +313,11 @@ fn mend(letter: char, length: Length, of: &Type, model: DataModel) -> String {
                 Language::C => fits_c(number, length, letter, model.address_size),
             };
             if fits {
-                return format!(": use `%{}{letter}`", length.as_str());
+                return conversion(format!("%{}{letter}", length.as_str()));
             }
         }
     }
-    String::new()
+    None
 }
 
 #[cfg(test)]
@@ -269,7 +331,7 @@ mod tests {
     const C: DataModel = DataModel { language: Language::C, address_size: 8 };
     const RUST: DataModel = DataModel { language: Language::Rust, address_size: 8 };
 
-    fn check(format: &str, of: &Type, model: DataModel) -> Option<String> {
+    fn check(format: &str, of: &Type, model: DataModel) -> Option<Mismatch> {
         let Some(Ok(Piece::Conversion(conversion))) = parse(format.as_bytes()).next() else { panic!("{format}") };
         mismatch(&conversion, of, model)
     }
@@ -330,8 +392,8 @@ mod tests {
     }
 
     #[test]
-    fn messages_name_the_type_and_the_mend() {
-        let message = |format, of: &Type, model| check(format, of, model).unwrap();
+    fn messages_name_the_type_and_the_help() {
+        let message = |format, of: &Type, model| check(format, of, model).unwrap().to_string();
         let unsigned = integer("unsigned long", 8, false);
         assert_eq!(message("%d", &unsigned, C), "`%d` given `unsigned long` (8 bytes, unsigned): use `%lu`");
         assert_eq!(
@@ -343,7 +405,7 @@ mod tests {
         let error = message("%ls", &text, C);
         assert_eq!(error, "`%ls` is no conversion that a marker can have");
         assert_eq!(star_mismatch(&integer("int", 4, true), C), None);
-        let error = star_mismatch(&integer("usize", 8, false), RUST);
+        let error = star_mismatch(&integer("usize", 8, false), RUST).map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some("a `*` given `usize` (8 bytes, unsigned): it takes an `i32`"));
     }
 }

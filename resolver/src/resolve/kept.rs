@@ -35,7 +35,7 @@ fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argumen
         _ => Encoding::Unsigned,
     };
     let place = text::from_bytes(kept.place);
-    let value = operand::location(&place, kept.size, processor);
+    let parsed = operand::location(&place, kept.size, processor);
     let (verdict, location) = match operand::immediate(&place) {
         Some(_) => (Verdict::Constant, format!("= {}", place.trim_start_matches(['$', '#']))),
         // The assembler takes a register with or without `%`, people and gdb's `info registers` expect it.
@@ -51,8 +51,8 @@ fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argumen
         encoding: Some(encoding),
         verdict: Some(verdict),
         is_kept: true,
-        location: Some(location.into()),
-        value,
+        location: parsed,
+        location_text: Some(location.into()),
         ..argument
     }
 }
@@ -70,7 +70,7 @@ mod tests {
             bad.push(entry.to_vec());
         });
         let found: Vec<_> =
-            args.iter().map(|arg| (arg.size, arg.encoding, arg.verdict, arg.location.as_deref())).collect();
+            args.iter().map(|arg| (arg.size, arg.encoding, arg.verdict, arg.location_text.as_deref())).collect();
         assert_eq!(
             found,
             [
@@ -83,7 +83,7 @@ mod tests {
         );
         assert_eq!(bad, [b"3@x".to_vec()]);
         let on_arm = arguments(&declared, b"8@x0 4@[sp,8]", Processor::Aarch64, |_| ());
-        assert_eq!(on_arm.first().and_then(|arg| arg.location.as_deref()), Some("x0"));
-        assert_eq!(on_arm.get(1).and_then(|arg| arg.location.as_deref()), Some("[sp,8]"));
+        assert_eq!(on_arm.first().and_then(|arg| arg.location_text.as_deref()), Some("x0"));
+        assert_eq!(on_arm.get(1).and_then(|arg| arg.location_text.as_deref()), Some("[sp,8]"));
     }
 }

@@ -126,7 +126,7 @@ impl Begun {
             let Some(instructions) = instructions else { return (around, Probed::default()) };
             let found = around.as_ref().ok();
             let resolved = found.into_iter().flat_map(|around| &around.args).filter(|arg| !arg.is_kept);
-            let locations = args.iter().chain(resolved).filter_map(|arg| arg.value.as_ref());
+            let locations = args.iter().chain(resolved).filter_map(|arg| arg.location.as_ref());
             let registers: Vec<_> = locations.flat_map(Location::registers).collect();
             let probed = instructions.site(&Asked {
                 pc,

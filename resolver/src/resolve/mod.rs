@@ -26,6 +26,7 @@ mod names;
 mod patched;
 mod place;
 mod probe;
+mod reason;
 mod resolution;
 mod rows;
 mod site_debug;
@@ -39,11 +40,15 @@ use simple_markers_record::SITES;
 use crate::Error;
 use crate::debug_files::{DebugFiles, NoDebugFiles, Store};
 use crate::dwarf::DebugInfo;
+pub use crate::dwarf::{
+    ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, FrameBaseProblem, Malformed, NoSuchPart, Operation,
+    PlaceProblem, Unsupported,
+};
 use crate::image::{Image, ImageKind, archive};
 use crate::text;
 use arguments::TypeDetail;
 use code_bytes::CodeBytes;
-pub use conversions::{DataModel, mismatch, star_mismatch};
+pub use conversions::{DataModel, GivenType, Mismatch, MismatchHelp, mismatch, star_mismatch};
 pub use description::{Described, describe};
 use diagnostics::Diagnostics;
 pub use exactness::{EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, PatchesUnknown, Predecessor};
@@ -54,8 +59,9 @@ use join::{Joined, Sections};
 pub use line_sites::{LineProblem, LineSite, LineSites};
 pub use module::module_name;
 use names::AddressNames;
-pub use place::root_of;
+pub use place::{PlaceError, root_of};
 pub use probe::{BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, RefusedReason};
+pub use reason::{Nearest, Reason};
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
 use site_debug::SiteDebug;

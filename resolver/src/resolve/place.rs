@@ -8,9 +8,60 @@
 /// # Errors
 ///
 /// `text` writes something else than a place: what that is.
-pub fn root_of(text: &str) -> Result<Vec<String>, String> {
+pub fn root_of(text: &str) -> Result<Vec<String>, PlaceError> {
     Ok(Place::parse(text)?.root().to_vec())
 }
+
+/// Why a text is not a place that can be looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// It calls a function.
+    Call,
+    /// A character follows that is not part of a place.
+    NotPart {
+        /// The character.
+        character: char,
+    },
+    /// It has too many operators.
+    TooManyOperators {
+        /// The most that are taken.
+        most: usize,
+    },
+    /// Its path has too many names.
+    TooManyNames {
+        /// The most that are taken.
+        most: usize,
+    },
+    /// A parenthesis is not closed.
+    OpenParenthesis,
+    /// An index is not a number.
+    Index,
+    /// A number stands where a variable should.
+    Number {
+        /// The number.
+        text: String,
+    },
+    /// No variable is there.
+    Empty,
+    /// A character stands where a place should start.
+    Start {
+        /// The character.
+        character: char,
+    },
+    /// A member has no name.
+    Member,
+    /// The address of a place is only part of the argument.
+    InnerAddress,
+}
+
+impl std::fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::english::arguments::place_error(self))
+    }
+}
+
+impl std::error::Error for PlaceError {}
 
 /// A place as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,15 +85,13 @@ impl Place {
     /// The place that `text` writes.
     ///
     /// Fails where it writes something else, with what that is.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, PlaceError> {
         let mut parser = Parser { rest: text.trim(), depth: 0 };
         let place = parser.unary()?;
         match parser.rest.chars().next() {
             None => Ok(place),
-            Some('(') => Err("a call cannot be looked up".to_owned()),
-            Some(other) => Err(format!(
-                "`{other}` is not part of a place (a variable, its members, elements and what it points at)"
-            )),
+            Some('(') => Err(PlaceError::Call),
+            Some(character) => Err(PlaceError::NotPart { character }),
         }
     }
 
@@ -73,10 +122,10 @@ impl<'t> Parser<'t> {
         rest.is_some()
     }
 
-    fn unary(&mut self) -> Result<Place, String> {
+    fn unary(&mut self) -> Result<Place, PlaceError> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} operators"));
+            return Err(PlaceError::TooManyOperators { most: DEEPEST });
         }
         let place = if self.take("*") {
             match self.unary()? {
@@ -99,11 +148,11 @@ impl<'t> Parser<'t> {
         Ok(place)
     }
 
-    fn postfix(&mut self) -> Result<Place, String> {
+    fn postfix(&mut self) -> Result<Place, PlaceError> {
         let mut place = if self.take("(") {
             let inner = self.unary()?;
             if !self.take(")") {
-                return Err("a parenthesis that is not closed around a place".to_owned());
+                return Err(PlaceError::OpenParenthesis);
             }
             inner
         } else {
@@ -116,30 +165,32 @@ impl<'t> Parser<'t> {
             } else if self.take(".") {
                 place = Place::Member(Box::new(place), self.member()?);
             } else if self.take("[") {
-                let index = self.integer().ok_or("an index that is not a number")?;
+                let index = self.integer().ok_or(PlaceError::Index)?;
                 if !self.take("]") {
-                    return Err("an index that is not a number".to_owned());
+                    return Err(PlaceError::Index);
                 }
                 place = Place::Index(Box::new(place), index);
             } else {
                 return Ok(place);
             }
         }
-        Err(format!("more than {DEEPEST} operators"))
+        Err(PlaceError::TooManyOperators { most: DEEPEST })
     }
 
-    fn path(&mut self) -> Result<Place, String> {
+    fn path(&mut self) -> Result<Place, PlaceError> {
         let mut segments = Vec::new();
         self.take("::");
         loop {
             match self.word() {
                 Some(name) if !name.starts_with(|c: char| c.is_ascii_digit()) => segments.push(name.to_owned()),
-                Some(number) => return Err(format!("`{number}` is no variable")),
-                None if self.rest.is_empty() => return Err("no variable".to_owned()),
-                None => return Err(format!("`{}` starts no place", self.rest.chars().next().unwrap_or(' '))),
+                Some(number) => return Err(PlaceError::Number { text: number.to_owned() }),
+                None if self.rest.is_empty() => return Err(PlaceError::Empty),
+                None => {
+                    return Err(PlaceError::Start { character: self.rest.chars().next().unwrap_or(' ') });
+                }
             }
             if segments.len() > DEEPEST {
-                return Err(format!("a path of more than {DEEPEST} names"));
+                return Err(PlaceError::TooManyNames { most: DEEPEST });
             }
             if !self.take("::") {
                 return Ok(Place::Variable(segments));
@@ -148,8 +199,8 @@ impl<'t> Parser<'t> {
     }
 
     /// A member's name, or its number in a tuple.
-    fn member(&mut self) -> Result<String, String> {
-        self.word().map(str::to_owned).ok_or_else(|| "a member without a name".to_owned())
+    fn member(&mut self) -> Result<String, PlaceError> {
+        self.word().map(str::to_owned).ok_or(PlaceError::Member)
     }
 
     /// An identifier or digits; a raw identifier (`r#type`) stands for its name.
@@ -191,7 +242,7 @@ mod tests {
     }
 
     fn parsed(text: &str) -> Result<String, String> {
-        Place::parse(text).map(|place| shown(&place))
+        Place::parse(text).map(|place| shown(&place)).map_err(|error| error.to_string())
     }
 
     #[test]

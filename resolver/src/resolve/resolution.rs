@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
+use super::{Exactness, ExactnessReason, Mismatch, Predecessor, ProbeVerdict, Reason};
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::image::ImageKind;
@@ -30,7 +30,7 @@ use crate::verdicts::Code;
 ///         let Some(SitePlace::Section { section, offset }) = &site.place else { continue };
 ///         println!("{} {section}+{offset} in {}", row.marker.name, row.function);
 ///         for argument in &site.args {
-///             println!("  {}: {:?} {:?}", argument.text, argument.verdict, argument.location);
+///             println!("  {}: {:?} {:?}", argument.text, argument.verdict, argument.location_text);
 ///         }
 ///     }
 /// }
@@ -380,21 +380,23 @@ pub struct Argument {
     pub verdict: Option<Verdict>,
     /// Whether the program keeps it at hand (an operand of the marker).
     pub is_kept: bool,
-    /// Where it is, in words (`%rdi`, `-4(%rbp)`, `= 5`); `None` where it cannot be read.
-    pub location: Option<Arc<str>>,
-    /// Where it is, to be evaluated; `None` where it cannot be read.
-    pub value: Option<Location>,
+    /// Where it is, to be evaluated; `None` where it cannot be read, or its operand is not understood.
+    pub location: Option<Location>,
+    /// Where it is, as the assembler and C write it (`%rdi`, `-4(%rbp)`, `= 5`); `None` where it cannot be read.
+    ///
+    /// Stored as text because the names of symbols and registers come from the image.
+    pub location_text: Option<Arc<str>>,
     /// Its type, to read its bytes by; `None` where not resolved.
-    pub of: Option<Arc<Type>>,
+    pub ty: Option<Arc<Type>>,
     /// The language that its value is written in.
     pub language: Language,
     /// Why the verdict is not better; `None` where there is nothing to say.
-    pub why: Option<Arc<str>>,
+    pub reason: Option<Reason>,
     /// Where its variable is described, ascending: link-time addresses, in a relocatable object offsets in the site's section. Empty where
     /// it has one location for all of its scope, or none.
     pub ranges: Vec<Range<u64>>,
     /// What is wrong with its conversion for a value of that type; `None` where nothing is.
-    pub mismatch: Option<Arc<str>>,
+    pub mismatch: Option<Mismatch>,
     /// Where a lost one was last described before the site; `None` where it was not, and for others.
     pub ended: Option<Ended>,
 }
@@ -429,10 +431,10 @@ impl Argument {
             verdict: None,
             is_kept: false,
             location: None,
-            value: None,
-            of: None,
+            location_text: None,
+            ty: None,
             language: Language::default(),
-            why: None,
+            reason: None,
             ranges: Vec::new(),
             mismatch: None,
             ended: None,

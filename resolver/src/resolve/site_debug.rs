@@ -9,7 +9,7 @@ use super::instructions::Instructions;
 use super::join::Pc;
 use super::line_sites::{LineProblem, LineSites};
 use super::names::AddressNames;
-use super::{Argument, DeclaredArgument, Ended, Inlined, Verdict};
+use super::{Argument, DeclaredArgument, Ended, Inlined, Reason, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineFate, Lookup, Scope};
@@ -74,11 +74,10 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         if let Some(why) = self.debug.missing_at(pc) {
-            let why: Arc<str> = crate::english::dwarf::unsupported(&why).into();
-            let verdict = Some(Verdict::Unsupported);
+            let (verdict, reason) = (Some(Verdict::Unsupported), Some(Reason::Unsupported(why)));
             let argument = |argument: &DeclaredArgument| Argument {
                 verdict,
-                why: Some(Arc::clone(&why)),
+                reason: reason.clone(),
                 ..Argument::unresolved(&argument.text)
             };
             return Ok(Surroundings { args: declared.iter().map(argument).collect(), ..Surroundings::default() });

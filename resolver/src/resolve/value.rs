@@ -10,6 +10,7 @@ use simple_markers_record::{ByteOrder, printf};
 
 use super::{Argument, Encoding};
 use crate::address::RuntimeAddress;
+use crate::english;
 use crate::location::{Location, MAX_VALUE_SIZE, Machine, Piece, Processor, Source, Unreadable};
 use crate::types::{self, Limits, Object, ReadContext, Rendered, Shape, Type};
 
@@ -29,7 +30,7 @@ impl Argument {
     ///
     /// The machine does not have what the location asks for.
     pub fn read(&self, machine: &dyn Machine) -> Result<Option<Bytes>, Unreadable> {
-        let (Some(location), Some(size)) = (&self.value, self.size) else { return Ok(None) };
+        let (Some(location), Some(size)) = (&self.location, self.size) else { return Ok(None) };
         // Before anything is made of that size: debug information may say any.
         if size > MAX_VALUE_SIZE {
             return Err(Unreadable::TooLarge(size));
@@ -78,7 +79,7 @@ impl Argument {
         };
         let value = self.read(machine).map_err(|error| error.to_string())?;
         let (Some(value), Some(of)) = (value, self.kind()) else {
-            return Err(self.why.as_deref().unwrap_or("nothing is known of it").to_owned());
+            return Err(english::arguments::why(self));
         };
         let object = Object { bytes: &value.bytes, optimized_out: &value.gone };
         self.with_reading(machine, processor, |reading| types::printf(&conversion, stars, &of, object, reading))
@@ -86,7 +87,7 @@ impl Argument {
 
     /// The type; of what the program keeps, the number that its operand says.
     fn kind(&self) -> Option<Arc<Type>> {
-        if let Some(of) = &self.of {
+        if let Some(of) = &self.ty {
             return Some(Arc::clone(of));
         }
         let shape = match self.encoding? {
@@ -145,8 +146,8 @@ mod tests {
     }
 
     fn of_size(size: u64, pieces: &[Piece]) -> Argument {
-        let value = Some(Location { pieces: pieces.into() });
-        Argument { size: Some(size), value, ..Argument::unresolved(&"x".into()) }
+        let location = Some(Location { pieces: pieces.into() });
+        Argument { size: Some(size), location, ..Argument::unresolved(&"x".into()) }
     }
 
     #[test]

@@ -16,8 +16,8 @@ use simple_markers_resolver::record::declaration::Declaration;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::{
-    Argument, DebugSource, DeclaredArgument, Diagnostic, Encoding, Inlined, Marker, Origin, Resolution, ResolvedImage,
-    Severity, SitePlace, Survival, Verdict,
+    Argument, DebugSource, DeclaredArgument, Diagnostic, Encoding, GivenType, Inlined, Marker, Mismatch, MismatchHelp,
+    Operation, Origin, Reason, Resolution, ResolvedImage, Severity, SitePlace, Survival, Unsupported, Verdict,
 };
 
 pub(crate) const PROGBITS: u32 = 1;
@@ -339,14 +339,9 @@ pub(crate) fn dwarf() -> (Vec<u8>, Vec<u8>) {
 }
 
 /// An argument that was resolved: text, verdict, location or why not.
-fn argument(text: &str, verdict: Verdict, location: Option<&str>, why: Option<&str>) -> Argument {
+fn argument(text: &str, verdict: Verdict, location: Option<&str>, reason: Option<Reason>) -> Argument {
     let text: Arc<str> = text.into();
-    Argument {
-        verdict: Some(verdict),
-        location: location.map(Into::into),
-        why: why.map(Into::into),
-        ..Argument::unresolved(&text)
-    }
+    Argument { verdict: Some(verdict), location_text: location.map(Into::into), reason, ..Argument::unresolved(&text) }
 }
 
 /// A value that holds a case of everything that a report can say: each verdict, inlined functions, several sites, the nearest line, an
@@ -372,6 +367,7 @@ pub(crate) fn everything() -> Resolution {
         args: Vec::new(),
     };
     let computed = Location::whole(Source::Value(Expr::constant(0)));
+    let missing = Reason::MissingBytes { bytes: [8..16].into() };
     let args = vec![
         Argument {
             name: "self".into(),
@@ -390,23 +386,32 @@ pub(crate) fn everything() -> Resolution {
             type_name: Some("int".into()),
             size: Some(4),
             encoding: Some(Encoding::Signed),
-            mismatch: Some("`%s` expects a string, given `int`".into()),
+            mismatch: Some(Mismatch::Type {
+                conversion: "%s".into(),
+                given: GivenType { name: "int".into(), size: Some(4), is_signed: Some(true) },
+                help: Some(MismatchHelp::Conversion("%d".into())),
+            }),
             ..argument("limit", Verdict::Constant, Some("= 64"), None)
         },
         Argument {
             type_name: Some("struct span".into()),
             size: Some(16),
-            ..argument("span", Verdict::Partial, Some("%rax, 8 bytes gone"), Some("bytes 8 to 15 are gone"))
+            ..argument("span", Verdict::Partial, Some("%rax, 8 bytes gone"), Some(missing))
         },
         argument("request", Verdict::Entry, None, None),
         Argument {
             type_name: Some("struct device *".into()),
             size: Some(8),
             ranges: vec![0x1000..0x100c, 0x1020..0x1030],
-            ..argument("device", Verdict::Lost, None, Some("no location covers this address (optimised out)"))
+            ..argument("device", Verdict::Lost, None, Some(Reason::NotDescribedHere { nearest: None }))
         },
         argument("CURRENT", Verdict::Absent, None, None),
-        argument("total", Verdict::Unsupported, None, Some("DW_OP_xderef")),
+        argument(
+            "total",
+            Verdict::Unsupported,
+            None,
+            Some(Reason::Unsupported(Unsupported::Operation { operation: Operation(0x18) })),
+        ),
         Argument::unresolved(&"rest".into()),
     ];
     let conversions = ["%zu", "%d", "%s", "%p", "%p", "%p", "%p", "%d"];
@@ -433,8 +438,8 @@ pub(crate) fn everything() -> Resolution {
         Inlined { function: "drain".into(), call_file: None, call_line: None },
     ];
     let mut second = args.clone();
-    second[0].location = Some("(%rsi & 0xffffffff) * 2".into());
-    second[0].value = Some(computed);
+    second[0].location_text = Some("(%rsi & 0xffffffff) * 2".into());
+    second[0].location = Some(computed);
     second[1] = argument("tag", Verdict::Lost, None, None);
     let whole = Marker {
         format: "depth %zu".into(),

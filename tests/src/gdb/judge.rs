@@ -78,7 +78,7 @@ type Bytes = Result<(Vec<u8>, Vec<u8>), String>;
 ///
 /// The evaluator cannot read it.
 pub fn known_bytes(argument: &Argument, machine: &dyn Machine) -> Option<Bytes> {
-    let (location, size) = (argument.value.as_ref()?, argument.size?);
+    let (location, size) = (argument.location.as_ref()?, argument.size?);
     let length = usize::try_from(size).ok()?;
     let mut mask = vec![0xff; length];
     let mut bit = 0;
@@ -189,7 +189,7 @@ fn compare(argument: &Argument, ours: &Bytes, theirs: &Variable, ended: bool) ->
 }
 
 fn has_variants(argument: &Argument) -> bool {
-    argument.of.as_ref().is_some_and(|of| matches!(of.shape, Shape::Variants(_)))
+    argument.ty.as_ref().is_some_and(|of| matches!(of.shape, Shape::Variants(_)))
 }
 
 /// What the program keeps is a number; where it keeps a place of the source, the number that is there, in the lowest bytes.

@@ -1,0 +1,207 @@
+//! Why arguments are what they are, in English.
+
+use std::ops::Range;
+
+use crate::location::{Location, Source};
+use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, Verdict};
+use crate::text::shown;
+
+use super::{bytes, dwarf, quoted};
+
+/// Why an argument is not readable, or not in full.
+pub(crate) fn reason(reason: &Reason) -> String {
+    match reason {
+        Reason::NotAPlace(error) => format!("not a place: {}", place_error(error)),
+        Reason::NoScope => "the debug information describes no function here".to_owned(),
+        Reason::OtherFunctions => {
+            "the debug information describes the code here as part of other functions than the marker's".to_owned()
+        }
+        Reason::NoVariable { name, similar } if similar.is_empty() => no_variable(name),
+        Reason::NoVariable { name, similar } => format!("{}; there is {}", no_variable(name), quoted(similar)),
+        Reason::DeclaredLater { name, line } => format!("`{name}` is declared only in line {line}, after the marker"),
+        Reason::NoSuchPart(why) => dwarf::no_such_part(why),
+        Reason::SeveralVariables { name, count } => {
+            format!("{count} variables called `{name}` may be meant, and nothing tells which")
+        }
+        Reason::OtherFrame => "a variable of the function around this one, in another frame".to_owned(),
+        Reason::Unsupported(why) => dwarf::unsupported(why),
+        Reason::Scattered(why) => why.to_string(),
+        Reason::BigEndianPart => "a part of a register, or a bit-field, of a big-endian processor".to_owned(),
+        Reason::BigEndianPointer => "a pointer of known bytes, of a big-endian processor".to_owned(),
+        Reason::WidePointer => "a pointer of more than 255 bytes".to_owned(),
+        Reason::WideOffset => "an offset of more than 63 bits".to_owned(),
+        Reason::TooManySteps => "a computation of too many steps".to_owned(),
+        Reason::TooManyPointers { most } => format!("more than {most} pointers on the way to a member"),
+        Reason::BeforeVariable => "an implicit pointer to before its variable".to_owned(),
+        Reason::DebugInfo { message } => message.to_string(),
+        Reason::EntryValue { text, .. } => format!("only known as {text}, which was overwritten since"),
+        Reason::NotDescribedHere { nearest: None } => not_described().to_owned(),
+        Reason::NotDescribedHere { nearest: Some(at) } => format!("{}; {}", not_described(), nearest_range(*at)),
+        Reason::NeverDescribed => "the debug information describes no location of it anywhere".to_owned(),
+        Reason::NoAddress => "it has no address: the linker dropped it, or another object defines it".to_owned(),
+        Reason::OptimizedOut => "the optimiser removed it".to_owned(),
+        Reason::PointerOptimizedOut => "the optimiser removed the pointer".to_owned(),
+        Reason::ImplicitPointer => {
+            "the optimiser removed the pointer; what it would point at may be readable (`*` before it)".to_owned()
+        }
+        Reason::NoPiece => "the debug information describes no piece of it here".to_owned(),
+        Reason::NotInMemory => "it is not in memory here, so it has no address".to_owned(),
+        Reason::MissingBytes { bytes } => {
+            let missing: Vec<String> = bytes.iter().map(|range| format!("{}..{}", range.start, range.end)).collect();
+            format!("its bytes {} are optimised out", missing.join(", "))
+        }
+        Reason::NoSize => "the size of its type is not described".to_owned(),
+    }
+}
+
+fn no_variable(name: &str) -> String {
+    format!("no variable `{name}` is described in this scope")
+}
+
+fn not_described() -> &'static str {
+    "the debug information describes no location of it here"
+}
+
+fn nearest_range(nearest: Nearest) -> String {
+    match nearest {
+        Nearest::Begins { after } => format!("the nearest one begins {} later", bytes(after)),
+        Nearest::Ends { before: 0 } => "the last one ends right here".to_owned(),
+        Nearest::Ends { before } => format!("the nearest one ends {} before", bytes(before)),
+    }
+}
+
+/// Why a text is not a place.
+pub(crate) fn place_error(error: &PlaceError) -> String {
+    match error {
+        PlaceError::Call => "a call cannot be looked up".to_owned(),
+        PlaceError::NotPart { character } => {
+            format!("`{character}` is not part of a place (a variable, its members, elements and what it points at)")
+        }
+        PlaceError::TooManyOperators { most } => format!("more than {most} operators"),
+        PlaceError::TooManyNames { most } => format!("a path of more than {most} names"),
+        PlaceError::OpenParenthesis => "a parenthesis that is not closed around a place".to_owned(),
+        PlaceError::Index => "an index that is not a number".to_owned(),
+        PlaceError::Number { text } => format!("`{text}` is no variable"),
+        PlaceError::Empty => "no variable".to_owned(),
+        PlaceError::Start { character } => format!("`{character}` starts no place"),
+        PlaceError::Member => "a member without a name".to_owned(),
+        PlaceError::InnerAddress => "the address of a place can only be all of an argument".to_owned(),
+    }
+}
+
+/// Why an argument's verdict is not better: its reason, or what the verdict alone says. Empty where there is nothing to say.
+pub(crate) fn why(argument: &Argument) -> String {
+    match (&argument.reason, argument.verdict) {
+        (Some(why), _) => reason(why),
+        (None, Some(verdict)) => self::verdict(verdict).to_owned(),
+        (None, None) => "there is no debug information, or it was not read".to_owned(),
+    }
+}
+
+/// What a verdict alone says.
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Live | Verdict::Constant => "",
+        Verdict::Partial => "some of its bytes are optimised out",
+        Verdict::Entry => "only known as what a register held when the function was entered",
+        Verdict::Lost => "optimised out",
+        Verdict::Absent => "no such variable in scope",
+        Verdict::Unsupported => "described in a way that is not supported",
+    }
+}
+
+/// Where an argument is, in words that say how to read it; `None` where it is nowhere.
+pub(crate) fn place(argument: &Argument) -> Option<String> {
+    let location = shown(argument.location_text.as_deref()?);
+    let source = argument.location.as_ref().and_then(Location::source);
+    let is_computed = matches!(source, Some(Source::Value(_)));
+    Some(match argument.verdict? {
+        Verdict::Constant => format!("constant {location}"),
+        _ if argument.is_kept => format!("kept in {location}"),
+        _ if is_computed => format!("computed as {location}"),
+        _ => format!("in {location}"),
+    })
+}
+
+/// Size and how the bytes are to be read; `None` where not resolved.
+pub(crate) fn size(argument: &Argument) -> Option<String> {
+    let size = argument.size?;
+    let encoding = match argument.encoding {
+        Some(Encoding::Signed) => ", signed",
+        Some(Encoding::Unsigned) => ", unsigned",
+        Some(Encoding::Float) => ", float",
+        None => "",
+    };
+    Some(format!("{}{encoding}", bytes(size)))
+}
+
+/// An argument in one line: where it is and its type, or the verdict and why; `None` where nothing was asked.
+pub(crate) fn short(argument: &Argument) -> Option<String> {
+    let verdict = argument.verdict?;
+    let mut words = match (verdict, place(argument)) {
+        (Verdict::Live | Verdict::Constant, Some(place)) => place,
+        (Verdict::Partial | Verdict::Entry, Some(place)) => {
+            format!("{}: {place}; {}", verdict.as_str(), shown(&why(argument)))
+        }
+        _ => [verdict.as_str(), &shown(&why(argument))]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(": "),
+    };
+    let type_name = argument.type_name.as_deref().map(|name| shown(name).into_owned());
+    if let (true, Some(of)) = (argument.location_text.is_some(), type_name.or_else(|| size(argument))) {
+        words.push_str(&format!(" ({of})"));
+    }
+    if argument.mismatch.is_some() {
+        words.push_str(", not what its conversion expects");
+    }
+    Some(words)
+}
+
+/// Where a variable is described, as seen from an address that is in none of its ranges: the nearest one on each side, and how far.
+/// Empty where there is none.
+pub(crate) fn nearest(ranges: &[Range<u64>], address: u64) -> String {
+    let ranges: Vec<&Range<u64>> = ranges.iter().filter(|range| range.start < range.end).collect();
+    let before = ranges.iter().filter(|range| range.end <= address).max_by_key(|range| range.end);
+    let after = ranges.iter().filter(|range| range.start > address).min_by_key(|range| range.start);
+    let mut words = Vec::new();
+    if let Some(range) = before {
+        words.push(match address.saturating_sub(range.end) {
+            0 => format!("{:#x}..{:#x}, which ends right here", range.start, range.end),
+            gap => format!("{:#x}..{:#x}, which ends {gap:#x} before", range.start, range.end),
+        });
+    }
+    if let Some(range) = after {
+        let gap = range.start.saturating_sub(address);
+        words.push(format!("{:#x}..{:#x}, which starts {gap:#x} after", range.start, range.end));
+    }
+    let more = ranges.len().saturating_sub(words.len());
+    if more > 0 && !words.is_empty() {
+        words.push(format!("{more} more"));
+    }
+    words.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_ranges_are_told_with_their_distance() {
+        let nearest = |ranges: &[(u64, u64)], address| {
+            nearest(&ranges.iter().map(|(start, end)| *start..*end).collect::<Vec<_>>(), address)
+        };
+        assert_eq!(nearest(&[], 5), "");
+        assert_eq!(nearest(&[(3, 3)], 5), "");
+        assert_eq!(nearest(&[(0x10, 0x20)], 0x20), "0x10..0x20, which ends right here");
+        assert_eq!(nearest(&[(0x10, 0x20)], 0x24), "0x10..0x20, which ends 0x4 before");
+        assert_eq!(nearest(&[(0x10, 0x20)], 0xc), "0x10..0x20, which starts 0x4 after");
+        assert_eq!(
+            nearest(&[(0, 1), (0x10, 0x20), (0x30, 0x40), (0x50, 0x60)], 0x24),
+            "0x10..0x20, which ends 0x4 before; 0x30..0x40, which starts 0xc after; 2 more"
+        );
+        // A range that holds the address is none that is near.
+        assert_eq!(nearest(&[(0x10, 0x20)], 0x14), "");
+    }
+}

@@ -1,0 +1,40 @@
+//! Why an argument is not what its conversion expects, in English.
+
+use crate::resolve::{GivenType, Mismatch, MismatchHelp};
+use crate::types::Language;
+
+use super::bytes;
+
+/// Why an argument is not what its conversion expects, and what would be.
+pub(crate) fn mismatch(mismatch: &Mismatch) -> String {
+    match mismatch {
+        Mismatch::NotAConversion { conversion } => format!("`{conversion}` is no conversion that a marker can have"),
+        Mismatch::Type { conversion, given: of, help: None } => format!("`{conversion}` given {}", given(of)),
+        Mismatch::Type { conversion, given: of, help: Some(what) } => {
+            format!("`{conversion}` given {}: {}", given(of), help(what))
+        }
+        Mismatch::Star { given: of, language } => {
+            let int = if *language == Language::C { "an `int`" } else { "an `i32`" };
+            format!("a `*` given {}: it takes {int}", given(of))
+        }
+    }
+}
+
+fn given(of: &GivenType) -> String {
+    let sign = match of.is_signed {
+        Some(true) => ", signed",
+        Some(false) => ", unsigned",
+        None => "",
+    };
+    match of.size {
+        Some(size) => format!("`{}` ({}{sign})", of.name, bytes(size)),
+        None => format!("`{}`", of.name),
+    }
+}
+
+fn help(help: &MismatchHelp) -> String {
+    match help {
+        MismatchHelp::Conversion(conversion) => format!("use `{conversion}`"),
+        MismatchHelp::MemberOrAddress => "mark one of its members, or its address with `%p`".to_owned(),
+    }
+}

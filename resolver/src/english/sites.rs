@@ -1,0 +1,113 @@
+//! What is known of a site, in English. All text from an image is escaped ([`shown`]).
+
+use std::sync::Arc;
+
+use crate::resolve::{
+    EdgeKind, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site, SitePlace,
+};
+use crate::text::shown;
+
+/// What stands for an address where there is none.
+pub(crate) const DROPPED: &str = "discarded by the linker";
+
+/// Where a site is: an address, or an offset in a section.
+pub(crate) fn address(site: &Site) -> String {
+    match &site.place {
+        Some(SitePlace::Address(address)) => address.to_string(),
+        Some(SitePlace::Section { section, offset }) => format!("{}+{offset}", shown(section)),
+        None => DROPPED.to_owned(),
+    }
+}
+
+/// The function that holds a site and how far into it; empty where none is known.
+pub(crate) fn symbol(site: &Site) -> String {
+    match (site.function.as_deref(), site.symbol_offset) {
+        (Some(function), Some(offset)) => format!("{}+{offset:#x}", shown(function)),
+        (Some(function), None) => shown(function).into_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+/// `file:line:column`, the column where it is known.
+pub(crate) fn source(marker: &Marker, column: Option<u32>) -> String {
+    let mut source = format!("{}:{}", shown(&marker.file), marker.line);
+    if let Some(column) = column {
+        source.push_str(&format!(":{column}"));
+    }
+    source
+}
+
+/// What is unusual about a site, in a word or two each.
+pub(crate) fn remarks(site: &Site) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Origin::Nearest { line } = site.origin {
+        remarks.push(format!("nearest, line {line}"));
+    }
+    if site.anchored {
+        remarks.push("anchored".to_owned());
+    }
+    if site.scope_ended {
+        remarks.push("scope ended".to_owned());
+    }
+    match site.exactness {
+        None | Some(Exactness::Exact) => {}
+        Some(Exactness::Shared) => remarks.push(format!("shared: {} ways in", site.predecessors.len())),
+        Some(other) => match &site.exactness_reason {
+            Some(why) if other == Exactness::Unproven => {
+                remarks.push(format!("unproven: {}", shown(&why.to_string())));
+            }
+            _ => remarks.push(other.as_str().to_owned()),
+        },
+    }
+    remarks
+}
+
+/// A predecessor of a site: where it is, how it leads there, and its line.
+pub(crate) fn predecessor(way: &Predecessor) -> String {
+    let how = match way.kind {
+        EdgeKind::Entry => "entered there",
+        EdgeKind::FallThrough => "falls through",
+        EdgeKind::CallReturn => "a call returns",
+        EdgeKind::Jump => "a jump",
+        EdgeKind::Conditional => "a conditional jump",
+        EdgeKind::JumpTable { .. } => "a jump table's entry",
+        EdgeKind::LandingPad => "the unwinder",
+        EdgeKind::Patched => "a jump that is patched in",
+        EdgeKind::Fixup => "where the kernel goes on after a fault",
+        EdgeKind::OtherFunction => "another function",
+    };
+    let line = match (way.file.as_deref(), way.line) {
+        (Some(file), Some(line)) => format!(", {}:{line}", shown(file)),
+        _ => String::new(),
+    };
+    format!("{:#x} {how}{line}", way.address)
+}
+
+/// What a uprobe there does, with the later address where a probe costs less.
+pub(crate) fn probe(probe: &ProbeVerdict) -> String {
+    let why = probe.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let verdict = match (probe.accepted, probe.cost) {
+        (false, _) => "not taken",
+        (true, Some(ProbeCost::Emulated)) => "emulated",
+        (true, Some(ProbeCost::Stepped)) => "stepped",
+        (true, None) => "taken, and not to be used",
+    };
+    let best = probe.best_address.map(|at| format!(", for less at {at:#x}")).unwrap_or_default();
+    format!("{verdict}{why}{best}")
+}
+
+/// Each inlined function of a site, innermost first, and `into` which function it was inlined, and where the call stood.
+pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
+    let outer = site.inlined.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([site.function.as_ref()]);
+    let sentence = |(inlined, outer): (&Inlined, Option<&Arc<str>>)| {
+        let into = outer.map_or_else(|| "a function without a name".into(), |outer| shown(outer));
+        let at = match (inlined.call_file.as_deref(), inlined.call_line) {
+            (Some(file), Some(line)) => format!(" at {}:{line}", shown(file)),
+            (Some(file), None) => format!(" somewhere in {}", shown(file)),
+            (None, Some(line)) => format!(" at line {line}"),
+            (None, None) => String::new(),
+        };
+        (shown(&inlined.function).into_owned(), format!("into {into}{at}"))
+    };
+    site.inlined.iter().zip(outer).map(sentence).collect()
+}

@@ -1,0 +1,164 @@
+//! Why an argument's verdict is what it is: closed enums with their data. `english/arguments.rs` says them to people.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::dwarf::{EntryValue, NoSuchPart, Unsupported};
+use crate::location::Scattered;
+
+use super::place::PlaceError;
+
+/// Why an argument is not readable, or not in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Unsupported: the text of the argument is not a place that can be looked up.
+    NotAPlace(PlaceError),
+    /// Absent: the debug information describes no function at the site.
+    NoScope,
+    /// Absent: the debug information describes the code at the site as that of other functions than the marker's.
+    OtherFunctions,
+    /// Absent: no variable of that name is in scope.
+    NoVariable {
+        /// The name.
+        name: Arc<str>,
+        /// Names in scope that are similar.
+        similar: Vec<Arc<str>>,
+    },
+    /// Absent: the variable is declared only after the marker.
+    DeclaredLater {
+        /// The name.
+        name: Arc<str>,
+        /// The line that declares it, from 1.
+        line: u32,
+    },
+    /// Absent: the type has no such member, element or target.
+    NoSuchPart(NoSuchPart),
+    /// Unsupported: several variables of that name may be meant, and nothing tells which.
+    SeveralVariables {
+        /// The name.
+        name: Arc<str>,
+        /// How many there are.
+        count: usize,
+    },
+    /// Unsupported: the variable belongs to a function around the marker's, which has another frame.
+    OtherFrame,
+    /// Unsupported: the debug information says it in a way that is not supported.
+    Unsupported(Unsupported),
+    /// Unsupported: the value is in several places that no single computation puts together.
+    Scattered(Scattered),
+    /// Unsupported: part of a register, or a bit-field, of a big-endian processor.
+    BigEndianPart,
+    /// Unsupported: a pointer of known bytes on a big-endian processor.
+    BigEndianPointer,
+    /// Unsupported: the pointer has more than 255 bytes.
+    WidePointer,
+    /// Unsupported: the offset of a member has more than 63 bits.
+    WideOffset,
+    /// Unsupported: the computation has too many steps.
+    TooManySteps,
+    /// Unsupported: more than so many pointers are on the way to a member.
+    TooManyPointers {
+        /// The most that are followed.
+        most: usize,
+    },
+    /// Unsupported: the implicit pointer leads to before its variable.
+    BeforeVariable,
+    /// Unsupported: the debug information cannot be read there.
+    DebugInfo {
+        /// What the error says.
+        message: Arc<str>,
+    },
+    /// Entry: known only as what it was when the function was entered, and that was overwritten since.
+    EntryValue {
+        /// The value.
+        value: EntryValue,
+        /// The value as the assembler and C write it.
+        text: Arc<str>,
+    },
+    /// Lost: described elsewhere, not at the site.
+    NotDescribedHere {
+        /// The nearest range of addresses with a description; `None` where there is none.
+        nearest: Option<Nearest>,
+    },
+    /// Lost: the debug information describes no location of the variable anywhere.
+    NeverDescribed,
+    /// Lost: the variable has no address, because the linker dropped it or another object defines it.
+    NoAddress,
+    /// Lost: the part was optimised out.
+    OptimizedOut,
+    /// Lost: a pointer on the way was optimised out.
+    PointerOptimizedOut,
+    /// Lost: the pointer was optimised out; the value that it would point at may be readable.
+    ImplicitPointer,
+    /// Lost: the debug information describes no piece of the value.
+    NoPiece,
+    /// Lost: the value is not in memory, so it has no address.
+    NotInMemory,
+    /// Partial: some bytes were optimised out.
+    MissingBytes {
+        /// Which bytes, counted from the first of the value.
+        bytes: Vec<Range<u64>>,
+    },
+    /// Live: the size of the type is not described.
+    NoSize,
+}
+
+/// The nearest range of addresses that has a description of a variable, as seen from a site outside of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nearest {
+    /// It begins so many bytes after the site.
+    Begins {
+        /// Bytes.
+        after: u64,
+    },
+    /// It ends so many bytes before the site; 0 where it ends right there.
+    Ends {
+        /// Bytes.
+        before: u64,
+    },
+}
+
+impl Reason {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotAPlace(_) => "not_a_place",
+            Self::NoScope => "no_scope",
+            Self::OtherFunctions => "other_functions",
+            Self::NoVariable { .. } => "no_variable",
+            Self::DeclaredLater { .. } => "declared_later",
+            Self::NoSuchPart(_) => "no_such_part",
+            Self::SeveralVariables { .. } => "several_variables",
+            Self::OtherFrame => "other_frame",
+            Self::Unsupported(_) => "unsupported",
+            Self::Scattered(_) => "scattered",
+            Self::BigEndianPart => "big_endian_part",
+            Self::BigEndianPointer => "big_endian_pointer",
+            Self::WidePointer => "wide_pointer",
+            Self::WideOffset => "wide_offset",
+            Self::TooManySteps => "too_many_steps",
+            Self::TooManyPointers { .. } => "too_many_pointers",
+            Self::BeforeVariable => "before_variable",
+            Self::DebugInfo { .. } => "debug_info",
+            Self::EntryValue { .. } => "entry_value",
+            Self::NotDescribedHere { .. } => "not_described_here",
+            Self::NeverDescribed => "never_described",
+            Self::NoAddress => "no_address",
+            Self::OptimizedOut => "optimized_out",
+            Self::PointerOptimizedOut => "pointer_optimized_out",
+            Self::ImplicitPointer => "implicit_pointer",
+            Self::NoPiece => "no_piece",
+            Self::NotInMemory => "not_in_memory",
+            Self::MissingBytes { .. } => "missing_bytes",
+            Self::NoSize => "no_size",
+        }
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::english::arguments::reason(self))
+    }
+}
