@@ -1,7 +1,6 @@
 //! `check`: findings, policies, the lock file and each format, over a resolution made by hand.
 
-mod support;
-
+use images::everything;
 use serde_json::{Value, json};
 use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
@@ -9,7 +8,6 @@ use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::resolve::{
     Absence, Ended, Exactness, Failure, Marker, Nearest, Reason, Resolution, Verdict,
 };
-use support::everything;
 
 /// Everything, with exactness and fates.
 fn resolution() -> Resolution {

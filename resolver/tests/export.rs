@@ -1,13 +1,11 @@
 //! What `smark export` writes, byte for byte where it matters: escapes, limits, refusals, and notes read back by another reader.
 
-mod support;
-
+use images::{Linked, Strings, linked_by_gnu_ld, notes, one, relocatable, scsi};
 use object::read::elf::ElfFile64;
 use object::{Architecture, Endianness, Object as _, ObjectSection as _};
 use simple_markers_resolver::export::{self, Consumer, Exported, Settings};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::resolve::{Exactness, ResolvedImage, resolve};
-use support::{Linked, Strings, linked_by_gnu_ld, notes, one, relocatable, scsi};
 
 fn resolved(bytes: &[u8]) -> ResolvedImage {
     let mut resolution = resolve("/x/prog", bytes);

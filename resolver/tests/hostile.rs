@@ -1,13 +1,11 @@
 //! Images that somebody broke: whatever the bytes, an answer comes back, and soon.
 
-mod support;
-
+use images::{Linked, Strings, archive, declaration, dwarf, relocatable, scsi};
 use object::Architecture;
 use simple_markers_resolver::record::DECLARATIONS;
 use simple_markers_resolver::record::site::Site;
 use simple_markers_resolver::report::{Layout, json, list};
 use simple_markers_resolver::resolve::{Resolution, resolve};
-use support::{Linked, Strings, archive, declaration, dwarf, relocatable, scsi};
 
 /// Resolves and prints in every way; the text is thrown away.
 fn look(data: &[u8]) {

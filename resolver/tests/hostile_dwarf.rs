@@ -1,15 +1,13 @@
 //! Debug information that somebody made to hurt: circles, bottomless nests, floods and lies. Whatever it says, an answer comes back, within
 //! the work that the size of the file warrants, and what is malformed is named with its offset.
 
-mod support;
-
 use std::fmt::Write as _;
 
+use images::{Linked, Strings, declaration};
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::record::site::Site;
 use simple_markers_resolver::report::{Layout, json, list};
 use simple_markers_resolver::resolve::{Argument, ResolvedImage, Severity, SitePlace, Verdict, resolve};
-use support::{Linked, Strings, declaration};
 
 /// A tag, whether there are children, and the names and forms of attributes.
 type Abbreviation = (u8, bool, &'static [(u8, u8)]);

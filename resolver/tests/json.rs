@@ -1,13 +1,11 @@
 //! The JSON of a resolution, and that it is what `docs/schema.json` promises.
 
-mod support;
-
+use images::{Linked, archive, everything, relocatable, scsi};
 use jsonschema::Validator;
 use object::Architecture;
 use serde_json::{Value, json};
 use simple_markers_resolver::report::json;
 use simple_markers_resolver::resolve::{Resolution, resolve};
-use support::{Linked, archive, everything, relocatable, scsi};
 
 fn document(resolution: &Resolution) -> Value {
     let mut out = Vec::new();

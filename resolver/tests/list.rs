@@ -1,11 +1,9 @@
 //! The text and JSON of a list, byte for byte.
 
-mod support;
-
+use images::{Linked, declaration, scsi};
 use simple_markers_resolver::report::{Layout, json, list};
 use simple_markers_resolver::resolve::{Detail, Resolution, resolve, resolve_with};
 use simple_markers_resolver::select::{Field, Selection};
-use support::{Linked, declaration, scsi};
 
 fn text(resolution: &Resolution, layout: Layout) -> String {
     let mut out = Vec::new();

@@ -1,14 +1,12 @@
 //! Images built in memory, and what resolution says of them.
 
-mod support;
-
+use images::{COMPRESSED, Linked, NOBITS, Section, Strings, archive, declaration, dwarf, relocatable, scsi, sites};
 use object::Architecture;
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
 use simple_markers_resolver::image::ImageKind;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::{Encoding, Resolution, Severity, SitePlace, Survival, Verdict, resolve};
-use support::{COMPRESSED, Linked, NOBITS, Section, Strings, archive, declaration, dwarf, relocatable, scsi, sites};
 
 /// The survival of each marker, by name and line.
 fn survival(resolution: &Resolution) -> Vec<(String, u32, Option<Survival>)> {

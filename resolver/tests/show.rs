@@ -1,16 +1,14 @@
 //! The text of `show` and of `list -v`, byte for byte.
 
-mod support;
-
 use std::sync::Arc;
 
+use images::{everything, scsi};
 use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::report::{Layout, list, show};
 use simple_markers_resolver::resolve::{
     DeclaredArgument, EdgeKind, Exactness, ExactnessReason, Marker, Mismatch, Origin, Predecessor, ProbeCost,
     ProbeVerdict, Reason, Resolution, SitePlace, resolve,
 };
-use support::{everything, scsi};
 
 fn text_with(resolution: &Resolution, name: &str, layout: Layout, line: Option<&SourceLine>) -> String {
     let mut out = Vec::new();

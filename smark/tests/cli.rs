@@ -1,14 +1,11 @@
 //! The command: what it says where, and its exit status.
 
-#[path = "../../resolver/tests/support/mod.rs"]
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use images::{Linked, declaration, scsi};
 use simple_markers_resolver::record::DECLARATIONS;
-use support::{Linked, declaration, scsi};
 
 /// A folder of files that goes away at the end.
 struct Folder(PathBuf);

@@ -1,13 +1,10 @@
 //! `smark export`: what it writes where, and what it never overwrites.
 
-#[path = "../../resolver/tests/support/mod.rs"]
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use support::{notes, one};
+use images::{notes, one};
 
 fn smark(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output =

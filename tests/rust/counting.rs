@@ -32,7 +32,7 @@ use simple_markers_tests::gdb::{Next, Session, known_bytes};
 use simple_markers_tests::generator::{Form, Program, ROUNDS, Shape, Variant};
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::matrix::{Markers, Toolchain};
-use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::tools::{find, run, slice, tries_everything};
 use simple_markers_tests::uprobes::Uprobes;
 
 /// The program; another one where the variable `COUNTING_SEED` is set.
@@ -89,6 +89,9 @@ const ROWS: [Row; 18] = [
     row(Maker::Rustc, "2", &[], Variant::Keep),
     row(Maker::Rustc, "3", &[], Variant::KeepAnchor),
 ];
+
+/// The rows of a slice: each compiler at several levels, each level, each variant and each option.
+const SLICE: [usize; 9] = [0, 1, 4, 5, 6, 8, 9, 13, 17];
 
 impl Row {
     fn name(&self) -> String {
@@ -456,7 +459,8 @@ fn what_is_said_of_generated_programs_is_what_is_counted() {
         return;
     }
     let has_clang = find("clang").is_some();
-    let rows: Vec<_> = ROWS.iter().filter(|row| has_clang || row.maker == GCC).collect();
+    let rows = slice("counting", &ROWS, &SLICE);
+    let rows: Vec<_> = rows.iter().filter(|row| has_clang || row.maker == GCC).collect();
     let suite = Suite::new();
     if suite.uprobes.is_none() {
         println!("without the right to use uprobes: {ROUNDS_OF_GDB} rounds of {ROUNDS}, under gdb");
@@ -500,5 +504,6 @@ fn what_is_said_of_generated_programs_is_what_is_counted() {
     let never: Vec<_> = tally.ways.iter().filter(|(_, [_, more])| *more == 0).collect();
     assert!(never.is_empty(), "shared, and never hit more often than passed: {never:?}");
     assert!(tally.unproven * 20 < tally.sites, "{} of {} sites are unproven", tally.unproven, tally.sites);
-    assert!(tally.sites > 5000 && tally.better > 100 && tally.read > 100, "too little was looked at");
+    let sites = if tries_everything() { 5000 } else { 2500 };
+    assert!(tally.sites > sites && tally.better > 100 && tally.read > 100, "too little was looked at");
 }

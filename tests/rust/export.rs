@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,6 +17,7 @@ use simple_markers_record::printf::{self, Piece};
 use simple_markers_resolver::resolve::{Resolution, resolve};
 use simple_markers_tests::fixture::{self, Fixture, smark};
 use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::uprobes::Uprobes;
 
 /// A program and what it prints: one line for each time that a marker is passed.
 struct Program {
@@ -153,61 +153,6 @@ fn sorted_lines<'l>(said: &'l str, program: &Program) -> Vec<&'l str> {
     lines
 }
 
-/// A tracing instance of our own: others may trace here too.
-struct Instance {
-    events: PathBuf,
-    at: PathBuf,
-    definitions: Vec<String>,
-}
-
-impl Instance {
-    fn new(name: &str) -> Option<Self> {
-        let root = PathBuf::from("/sys/kernel/tracing");
-        if !root.join("uprobe_events").exists() {
-            let _ = Command::new("mount").args(["-t", "tracefs", "tracefs"]).arg(&root).output();
-        }
-        let events = root.join("uprobe_events");
-        fs::OpenOptions::new().append(true).open(&events).ok()?;
-        let at = root.join("instances").join(format!("smark-{name}-{}", std::process::id()));
-        fs::create_dir(&at).ok()?;
-        Some(Self { events, at, definitions: Vec::new() })
-    }
-
-    /// Gives the kernel lines as they are.
-    fn define(&mut self, text: &str) {
-        let mut file = fs::OpenOptions::new().append(true).open(&self.events).expect("uprobe_events");
-        self.definitions.extend(text.lines().filter(|line| line.starts_with("p:")).map(str::to_owned));
-        // One line at a time says which one is refused; comments are part of what the kernel takes.
-        for line in text.lines() {
-            file.write_all(format!("{line}\n").as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
-        }
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.definitions.iter().map(|line| line[2..].split_whitespace().next().expect("a name"))
-    }
-
-    fn enable(&self, enable: &str) {
-        for name in self.names() {
-            fs::write(self.at.join("events").join(name).join("enable"), enable)
-                .unwrap_or_else(|error| panic!("{name}: {error}"));
-        }
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        for name in self.names() {
-            let _ = fs::write(self.at.join("events").join(name).join("enable"), "0");
-        }
-        let _ = fs::remove_dir(&self.at);
-        let Ok(mut file) = fs::OpenOptions::new().append(true).open(&self.events) else { return };
-        for name in self.names() {
-            let _ = file.write_all(format!("-:{name}\n").as_bytes());
-        }
-    }
-}
-
 fn number(letter: char, text: &str) -> i128 {
     let text = text.trim();
     let parsed = match (letter, text.strip_prefix("0x")) {
@@ -237,15 +182,15 @@ fn traced(definition: &str, line: &str) -> Vec<(String, String)> {
 }
 
 fn kernel_reads(program: &Program, name: &str) {
-    let Some(mut instance) = Instance::new(name) else {
+    let Some(mut instance) = Uprobes::open().and_then(|uprobes| uprobes.instance(name)) else {
         return skipped("what the kernel fetches is not tested without the right to use tracefs");
     };
     let (exported, _) = export("uprobe", &program.path, &[]);
     instance.define(&exported);
-    instance.enable("1");
+    instance.enable(true);
     assert_eq!(run(&mut Command::new(&program.path)).lines().collect::<Vec<_>>(), program.truth);
-    instance.enable("0");
-    let trace = fs::read_to_string(instance.at.join("trace")).expect("a trace");
+    instance.enable(false);
+    let trace = instance.trace();
     let events: Vec<&str> = trace.lines().filter(|line| !line.starts_with('#')).collect();
     let without = without(&exported);
     let (mut next, mut values_checked) = (0, 0);
@@ -261,7 +206,7 @@ fn kernel_reads(program: &Program, name: &str) {
         let is_its = |definition: &&String| {
             definition[2..].split_whitespace().next().is_some_and(|name| name.ends_with(&format!("/{event_name}")))
         };
-        let definition = instance.definitions.iter().find(is_its).expect("a definition");
+        let definition = instance.definitions().iter().find(is_its).expect("a definition");
         let component = name.rsplit(':').next().expect("a name");
         assert!(event_name == component || event_name.starts_with(&format!("{component}_")), "{event} for {line}");
         let mut traced = traced(definition, said).into_iter().peekable();
@@ -314,15 +259,14 @@ fn perf_makes_the_same_definitions() {
     if find("perf").is_none() {
         return;
     }
+    let may_trace = Uprobes::open().is_some();
     let folder = tempfile::tempdir().expect("a folder");
     for program in [&*C, &*RUST] {
         let script = folder.path().join("probes.sh");
         fs::write(&script, export("perf", &program.path, &[]).0).expect("a script");
         let output = Command::new("sh").arg(&script).arg("-D").output().expect("sh starts");
         let said = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success()
-            && fs::OpenOptions::new().append(true).open("/sys/kernel/tracing/uprobe_events").is_err()
-        {
+        if !output.status.success() && !may_trace {
             return skipped("perf probe is not tested without the right to use tracefs");
         }
         assert!(output.status.success(), "{said}");

@@ -400,12 +400,16 @@ fn prove(program: &Program, compiler: Compiler) {
         return;
     }
     let tools = Tools::new(&[compiler.name()], "objdump");
+    let all: Vec<_> = linkers().collect();
     let mut images = 0;
-    for level in LEVELS {
+    for (index, level) in LEVELS.into_iter().enumerate() {
+        // In a slice each level has one linker, and each linker a level.
+        let linkers =
+            tools::slice(&format!("{} {} {level}", program.name, compiler.name()), &all, &[index % all.len()]);
         let (objects, labels) = tools.compile_labelled(program, &format!("with{level}"), &[level]);
         let (off, none) = tools.compile_labelled(program, &format!("off{level}"), &[level, "-DSIMPLE_MARKER_OFF"]);
         assert!(none.is_empty());
-        for (linker, option) in linkers() {
+        for (linker, option) in linkers {
             let what = format!("{} {} {level} {linker}", program.name, compiler.name());
             let image = |objects: &[PathBuf], name: &str| {
                 let path = tools.link(objects, &format!("{name}{level}-{linker}"), &[option]);
@@ -429,7 +433,10 @@ fn prove(program: &Program, compiler: Compiler) {
     for level in ["-O0", "-O2"] {
         let objects = tools.compile(program, &format!("lto{level}"), &[level, "-flto"]);
         let off = tools.compile(program, &format!("lto-off{level}"), &[level, "-flto", "-DSIMPLE_MARKER_OFF"]);
-        for (linker, option) in linkers().filter(|(linker, _)| compiler == Compiler::Clang || *linker != "lld") {
+        let able: Vec<_> = linkers().filter(|(linker, _)| compiler == Compiler::Clang || *linker != "lld").collect();
+        for (linker, option) in
+            tools::slice(&format!("{} {} {level} -flto", program.name, compiler.name()), &able, &[able.len() - 1])
+        {
             let what = format!("{} {} {level} -flto {linker}", program.name, compiler.name());
             let image = |objects: &[PathBuf], name: &str| {
                 let path = tools.link(
@@ -449,7 +456,8 @@ fn prove(program: &Program, compiler: Compiler) {
     }
     // 18 with clang and 16 with gcc where every linker is there.
     let lld = usize::from(compiler == Compiler::Gcc && tools::find("ld.lld").is_some());
-    assert_eq!(images, 6 * linkers().count() - 2 * lld, "the images that were made");
+    let expected = if tools::tries_everything() { 6 * all.len() - 2 * lld } else { 6 };
+    assert_eq!(images, expected, "the images that were made");
 }
 
 #[test]

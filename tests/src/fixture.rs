@@ -18,10 +18,15 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
+/// The target folder of the workspace. No cargo holds it while tests run.
+fn workspace_target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
 /// The folder that fixtures share for what cargo builds of the crates that they depend on.
 #[must_use]
 pub fn target() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from).join("fixtures")
+    workspace_target().join("fixtures")
 }
 
 /// The cargo that runs this test.
@@ -44,14 +49,21 @@ pub fn build(arguments: &[&str]) -> PathBuf {
     target
 }
 
-/// The command `smark` of this workspace, and `cargo-smark` beside it, built once for each test binary.
+/// The command `smark` of this workspace, and `cargo-smark` beside it.
 ///
 /// # Panics
 ///
 /// The build fails.
 #[must_use]
 pub fn smark() -> &'static Path {
-    static SMARK: LazyLock<PathBuf> = LazyLock::new(|| build(&["--package", "smark", "--bins"]).join("debug/smark"));
+    static SMARK: LazyLock<PathBuf> = LazyLock::new(|| {
+        let mut build = cargo();
+        build.args(["build", "--quiet", "--workspace", "--bin", "smark", "--bin", "cargo-smark"]);
+        // `cargo test` enables features that only tests need. With a test in the list this does so too, and finds all of it built.
+        build.args(["--test", "command"]).current_dir(workspace());
+        tools::run(&mut build);
+        workspace_target().join("debug/smark")
+    });
     &SMARK
 }
 

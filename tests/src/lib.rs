@@ -17,8 +17,9 @@ pub mod image;
 pub mod listing;
 pub mod matrix;
 pub mod source;
-pub mod tools;
 pub mod uprobes;
+
+pub use tools;
 
 /// The Rust code of the README, compiled.
 #[cfg(doctest)]

@@ -1,15 +1,24 @@
-//! The kernel's uprobes, by tracefs: [`Uprobes`] puts probes on a program and tells how often each one fired.
+//! The kernel's uprobes, by tracefs. All that the tests do there goes through [`Uprobes`]: [`Uprobes::place`] counts how often each of some
+//! probes fires, [`Uprobes::instance`] takes definitions as an export writes them and gives what the kernel traced.
 //!
-//! All probes are those of one event: to take away one event after the other costs a grace period of the kernel for each, 40 ms and more.
+//! The list of events is one for the whole computer, and the kernel hands it out in pieces: where an event is removed between two of them,
+//! lines are missed. So it is read and changed under a lock, which other threads and other test processes take too.
+//!
+//! All probes that are placed together are of one event. Each event that is removed costs a grace period of the kernel, 40 ms and more.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::fs::{FlockOperation, flock};
+
 /// The group that the events are in.
 const GROUP: &str = "simple_markers";
+
+/// Where the kernel has a place for tracefs.
+const TRACING: &str = "/sys/kernel/tracing";
 
 /// The kernel's tracing directory.
 pub struct Uprobes {
@@ -25,6 +34,11 @@ impl Drop for Mount {
     }
 }
 
+/// The right to read and change the list of events, until this is dropped. Not to be taken twice by one thread.
+struct Lock {
+    _directory: File,
+}
+
 /// Probes that are enabled until this is dropped.
 pub struct Placed<'u> {
     uprobes: &'u Uprobes,
@@ -32,18 +46,30 @@ pub struct Placed<'u> {
     count: usize,
 }
 
+/// A tracing instance of our own, because others may trace too. Its events are removed when this is dropped.
+pub struct Instance {
+    at: PathBuf,
+    definitions: Vec<String>,
+    /// The names of the events are those of the export, so only one process at a time may define them.
+    _lock: Lock,
+    uprobes: Uprobes,
+}
+
 impl Uprobes {
     /// `None` without the rights to it.
     #[must_use]
     pub fn open() -> Option<Self> {
         let is_ours = |at: &Path| fs::OpenOptions::new().append(true).open(at.join("uprobe_events")).is_ok();
-        let at = PathBuf::from("/sys/kernel/tracing");
+        let mount = |at: &Path| Command::new("mount").args(["-t", "tracefs", "tracefs"]).arg(at).output();
+        let at = PathBuf::from(TRACING);
+        if !at.join("uprobe_events").exists() {
+            let _ = mount(&at);
+        }
         if is_ours(&at) {
             return Some(Self { at, _mounted: None });
         }
         let folder = tempfile::tempdir().ok()?;
-        let status = Command::new("mount").args(["-t", "tracefs", "tracefs"]).arg(folder.path()).output().ok()?.status;
-        if !status.success() {
+        if !mount(folder.path()).ok()?.status.success() {
             return None;
         }
         let mount = Mount(folder);
@@ -51,24 +77,42 @@ impl Uprobes {
         is_ours(&at).then_some(Self { at, _mounted: Some(mount) })
     }
 
+    /// Waits until no other thread or process uses the list of events. Wherever tracefs is mounted, its root is the same file.
+    fn lock(&self) -> Lock {
+        let directory = File::open(&self.at).expect("the tracing directory");
+        flock(&directory, FlockOperation::LockExclusive).expect("the tracing directory can be locked");
+        Lock { _directory: directory }
+    }
+
     /// Puts a probe on each of some offsets in a file, no two of them the same. No process is to run it yet: where the kernel does not take a
     /// probe it says so then, for all of them.
     ///
     /// # Panics
     ///
-    /// The kernel takes them not at all.
+    /// The kernel takes none of them.
     #[must_use]
     pub fn place(&self, program: &Path, offsets: &[u64]) -> Placed<'_> {
         static EVENTS: AtomicU32 = AtomicU32::new(0);
         let number = EVENTS.fetch_add(1, Ordering::Relaxed);
         let event = format!("counted{}_{number}", std::process::id());
+        // Dropped after the lock is: a panic below removes the event.
         let placed = Placed { uprobes: self, event: event.clone(), count: offsets.len() };
+        let _lock = self.lock();
         for offset in offsets {
             let definition = format!("p:{GROUP}/{event} {}:{offset:#x}\n", program.display());
             self.write("uprobe_events", &definition).unwrap_or_else(|error| panic!("{definition}: {error}"));
         }
         self.write(&format!("events/{GROUP}/{event}/enable"), "1").expect("the probes can be enabled");
         placed
+    }
+
+    /// An instance of some name. `None` where the kernel makes none.
+    #[must_use]
+    pub fn instance(self, name: &str) -> Option<Instance> {
+        let at = self.at.join("instances").join(format!("smark-{name}-{}", std::process::id()));
+        let lock = self.lock();
+        fs::create_dir(&at).ok()?;
+        Some(Instance { at, definitions: Vec::new(), _lock: lock, uprobes: self })
     }
 
     fn write(&self, file: &str, text: &str) -> std::io::Result<()> {
@@ -84,6 +128,7 @@ impl Placed<'_> {
     /// The kernel does not say it of each.
     #[must_use]
     pub fn hits(&self) -> Vec<u64> {
+        let _lock = self.uprobes.lock();
         let profile = fs::read_to_string(self.uprobes.at.join("uprobe_profile")).expect("the kernel's counts of hits");
         // `file event hits`, a line for each probe, in the order in which they were defined.
         let hits = profile.lines().filter_map(|line| {
@@ -99,7 +144,73 @@ impl Placed<'_> {
 
 impl Drop for Placed<'_> {
     fn drop(&mut self) {
+        let _lock = self.uprobes.lock();
         let _ = self.uprobes.write(&format!("events/{GROUP}/{}/enable", self.event), "0");
         let _ = self.uprobes.write("uprobe_events", &format!("-:{GROUP}/{}\n", self.event));
+    }
+}
+
+impl Instance {
+    /// Gives the kernel lines as they are.
+    ///
+    /// # Panics
+    ///
+    /// It refuses one.
+    pub fn define(&mut self, text: &str) {
+        let events = fs::OpenOptions::new().append(true).open(self.uprobes.at.join("uprobe_events"));
+        let mut events = events.expect("uprobe_events");
+        self.definitions.extend(text.lines().filter(|line| line.starts_with("p:")).map(str::to_owned));
+        // One line at a time says which one is refused; comments are part of what the kernel takes.
+        for line in text.lines() {
+            events.write_all(format!("{line}\n").as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+
+    /// The lines that define a probe.
+    #[must_use]
+    pub fn definitions(&self) -> &[String] {
+        &self.definitions
+    }
+
+    /// Enables its events, or disables them.
+    ///
+    /// # Panics
+    ///
+    /// The kernel refuses to.
+    pub fn enable(&self, enable: bool) {
+        for name in self.names() {
+            fs::write(self.switch(name), if enable { "1" } else { "0" })
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+
+    /// What was traced.
+    ///
+    /// # Panics
+    ///
+    /// The kernel does not say.
+    #[must_use]
+    pub fn trace(&self) -> String {
+        fs::read_to_string(self.at.join("trace")).expect("a trace")
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.definitions.iter().map(|line| line[2..].split_whitespace().next().expect("a name"))
+    }
+
+    fn switch(&self, name: &str) -> PathBuf {
+        self.at.join("events").join(name).join("enable")
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        for name in self.names() {
+            let _ = fs::write(self.switch(name), "0");
+        }
+        let _ = fs::remove_dir(&self.at);
+        for name in self.names() {
+            let _ = self.uprobes.write("uprobe_events", &format!("-:{name}\n"));
+        }
     }
 }

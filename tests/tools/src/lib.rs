@@ -1,6 +1,7 @@
 //! The tools that tests run: compilers, linkers, and the readers of images that we did not write.
 //!
-//! A tool that is missing is a visible skip at a desk, and a failure in CI (where the variable `CI` is set).
+//! A tool that is missing is a visible skip at a desk, and a failure in CI (where the variable `CI` is set). CI tries every combination of a
+//! test that takes long, a desk a [`slice`] of them.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,18 +22,39 @@ pub fn find(tool: &str) -> Option<PathBuf> {
     found
 }
 
+/// Whether every combination is tried: in CI.
+#[must_use]
+pub fn tries_everything() -> bool {
+    std::env::var_os("CI").is_some()
+}
+
+/// What a test tries of `all`: everything in CI, elsewhere those at the indices in `picked`, with a line on standard error. Whoever picks sees
+/// to it that each compiler, level, linker and kind is among them.
+///
+/// # Panics
+///
+/// There is no such index.
+#[must_use]
+pub fn slice<T: Clone>(what: &str, all: &[T], picked: &[usize]) -> Vec<T> {
+    if tries_everything() {
+        return all.to_vec();
+    }
+    let _ = writeln!(std::io::stderr(), "SLICE: {what}: {picked:?} of {}; CI=1 tries all", all.len());
+    picked.iter().map(|index| all[*index].clone()).collect()
+}
+
 /// Says that something is not tested here, past the capture of the test harness.
 ///
 /// # Panics
 ///
 /// This is CI.
 pub fn skipped(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{why}, and CI skips nothing");
+    assert!(!tries_everything(), "{why}, and CI skips nothing");
     // Nobody is left to tell where standard error is closed.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// The compiler whose words and whose optimiser's choices are written down in `tests/ui` and in the README.
+/// The compiler whose words and whose optimiser's choices are written down in `tests/errors/ui` and in the README.
 const RECORDED_COMPILER: &str = "rustc 1.95.";
 
 /// What the compiler calls this machine: `x86_64-unknown-linux-gnu`.

@@ -1,5 +1,5 @@
 //! Builds images in memory: linked ones by hand (object::write makes relocatable objects only), the rest with object::write.
-#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(missing_docs, reason = "the fields of the formats")]
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use simple_markers_resolver::resolve::{
     Operation, Origin, Reason, Resolution, ResolvedImage, Severity, SitePlace, Survival, Unsupported, Verdict,
 };
 
-pub(crate) const PROGBITS: u32 = 1;
-pub(crate) const NOBITS: u32 = 8;
-pub(crate) const ALLOC_EXEC: u64 = 6;
-pub(crate) const COMPRESSED: u64 = 1 << 11;
+pub const PROGBITS: u32 = 1;
+pub const NOBITS: u32 = 8;
+pub const ALLOC_EXEC: u64 = 6;
+pub const COMPRESSED: u64 = 1 << 11;
 
 /// A declaration's bytes.
-pub(crate) fn declaration(name: &str, file: &str, line: u32, format: &str, args: &str) -> Vec<u8> {
+pub fn declaration(name: &str, file: &str, line: u32, format: &str, args: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let [name, file, format, args] = [name, file, format, args].map(str::as_bytes);
     Declaration { offset: 0, name, file, line, format, args }.write(&mut bytes);
@@ -35,10 +35,10 @@ pub(crate) fn declaration(name: &str, file: &str, line: u32, format: &str, args:
 
 /// A string table, and where each of its strings is.
 #[derive(Default)]
-pub(crate) struct Strings(pub(crate) Vec<u8>);
+pub struct Strings(pub Vec<u8>);
 
 impl Strings {
-    pub(crate) fn add(&mut self, text: &str) -> u32 {
+    pub fn add(&mut self, text: &str) -> u32 {
         let offset = self.0.len() as u32;
         self.0.extend_from_slice(text.as_bytes());
         self.0.push(0);
@@ -46,7 +46,7 @@ impl Strings {
     }
 
     /// A site of a marker: flags, pc, and what the marker is.
-    pub(crate) fn site(&mut self, pc: u64, line: u32, texts: [&str; 5]) -> Site {
+    pub fn site(&mut self, pc: u64, line: u32, texts: [&str; 5]) -> Site {
         let [name, file, format, args, operands] = texts.map(|text| self.add(text));
         let flags = if texts[4].is_empty() { 0 } else { site::HAS_OPERANDS };
         Site { offset: 0, flags, address_size: 8, pc, line, column: 5, name, file, format, args, operands }
@@ -54,7 +54,7 @@ impl Strings {
 }
 
 /// The bytes of sites.
-pub(crate) fn sites(sites: &[Site], order: ByteOrder) -> Vec<u8> {
+pub fn sites(sites: &[Site], order: ByteOrder) -> Vec<u8> {
     let mut bytes = Vec::new();
     for site in sites {
         site.write(&mut bytes, order);
@@ -62,35 +62,35 @@ pub(crate) fn sites(sites: &[Site], order: ByteOrder) -> Vec<u8> {
     bytes
 }
 
-pub(crate) struct Section {
-    pub(crate) name: &'static str,
-    pub(crate) kind: u32,
-    pub(crate) flags: u64,
-    pub(crate) address: u64,
-    pub(crate) data: Vec<u8>,
+pub struct Section {
+    pub name: &'static str,
+    pub kind: u32,
+    pub flags: u64,
+    pub address: u64,
+    pub data: Vec<u8>,
     /// Written into the section header in place of the size of `data`.
-    pub(crate) size: Option<u64>,
+    pub size: Option<u64>,
 }
 
 impl Section {
-    pub(crate) fn new(name: &'static str, data: Vec<u8>) -> Self {
+    pub fn new(name: &'static str, data: Vec<u8>) -> Self {
         Self { name, kind: PROGBITS, flags: 0, address: 0, data, size: None }
     }
 }
 
 /// A function symbol: name, address, size, and whether it is global.
-pub(crate) type Function = (&'static str, u64, u64, bool);
+pub type Function = (&'static str, u64, u64, bool);
 
 /// A 64-bit linked image (`ET_EXEC` or, with `pie`, `ET_DYN` with an interpreter) whose `.text` of 0x100 bytes is loaded at 0x1000.
-pub(crate) struct Linked {
-    pub(crate) order: ByteOrder,
-    pub(crate) pie: bool,
-    pub(crate) sections: Vec<Section>,
-    pub(crate) functions: Vec<Function>,
+pub struct Linked {
+    pub order: ByteOrder,
+    pub pie: bool,
+    pub sections: Vec<Section>,
+    pub functions: Vec<Function>,
 }
 
 impl Linked {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let text = Section { flags: ALLOC_EXEC, address: 0x1000, ..Section::new(".text", vec![0x90; 0x100]) };
         Self {
             order: ByteOrder::Little,
@@ -100,13 +100,13 @@ impl Linked {
         }
     }
 
-    pub(crate) fn section(mut self, name: &'static str, data: Vec<u8>) -> Self {
+    pub fn section(mut self, name: &'static str, data: Vec<u8>) -> Self {
         self.sections.push(Section::new(name, data));
         self
     }
 
     /// Adds the three marker sections.
-    pub(crate) fn markers(self, declarations: &[Vec<u8>], records: &[Site], strings: Strings) -> Self {
+    pub fn markers(self, declarations: &[Vec<u8>], records: &[Site], strings: Strings) -> Self {
         let order = self.order;
         self.section(DECLARATIONS, declarations.concat())
             .section(SITES, sites(records, order))
@@ -114,7 +114,7 @@ impl Linked {
     }
 
     /// The file: ELF header, two program headers, the sections' bytes, section headers.
-    pub(crate) fn build(&self) -> Vec<u8> {
+    pub fn build(&self) -> Vec<u8> {
         let mut names = vec![0];
         let mut strtab = vec![0];
         let mut symtab = vec![0; 24];
@@ -225,7 +225,7 @@ impl Linked {
 
 /// The image that most tests look at: one marker of two copies in `f` and one in `g`, one that the linker dropped, one that the
 /// compiler did, one without a declaration.
-pub(crate) fn scsi() -> Linked {
+pub fn scsi() -> Linked {
     let mut strings = Strings::default();
     let queue = ["scsi:queue", "scsi.c", "Command %p for %d", "cmd, lun", "8@%rdi -4@esi"];
     let dead = ["scsi:dead", "scsi.c", "", "", ""];
@@ -248,7 +248,7 @@ pub(crate) fn scsi() -> Linked {
 }
 
 /// A relocatable object of one function `f` in `.text.f`, with a site at its offset 0 and one without a relocation.
-pub(crate) fn relocatable(architecture: Architecture) -> Vec<u8> {
+pub fn relocatable(architecture: Architecture) -> Vec<u8> {
     let is_64 = architecture == Architecture::X86_64;
     let bits = if is_64 { 64 } else { 32 };
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
@@ -308,7 +308,7 @@ fn relocate(object: &mut Object<'_>, section: SectionId, offset: u64, symbol: Sy
 }
 
 /// An archive of `members` as `ar` writes it.
-pub(crate) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, data) in members {
         let name = format!("{name}/");
@@ -324,7 +324,7 @@ pub(crate) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// DWARF 4 of one unit with one function, `described`, from 0x1040 to 0x1060: `.debug_abbrev` and `.debug_info` (7.5).
-pub(crate) fn dwarf() -> (Vec<u8>, Vec<u8>) {
+pub fn dwarf() -> (Vec<u8>, Vec<u8>) {
     // 1: compile_unit with children, low_pc addr, high_pc data4; 2: subprogram, name string, low_pc addr, high_pc data4.
     let abbrev = vec![1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0, 2, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 6, 0, 0, 0];
     let mut unit = vec![4, 0, 0, 0, 0, 0, 8, 1];
@@ -346,7 +346,7 @@ fn argument(text: &str, verdict: Verdict, location: Option<&str>, reason: Option
 
 /// A value that holds a case of everything that a report can say: each verdict, inlined functions, several sites, the nearest line, an
 /// offset in a section, dead and eliminated and unknown markers. By hand, for no one image has it all.
-pub(crate) fn everything() -> Resolution {
+pub fn everything() -> Resolution {
     use simple_markers_resolver::resolve::Site;
     let site = |address, origin| Site {
         place: Some(SitePlace::Address(Vaddr(address))),
@@ -501,19 +501,19 @@ pub(crate) fn everything() -> Resolution {
 }
 
 /// An image that GNU ld could have made, which folds no functions.
-pub(crate) fn linked_by_gnu_ld() -> Linked {
+pub fn linked_by_gnu_ld() -> Linked {
     Linked::new().section(".comment", b"GCC: (GNU) 12.2.0\0".to_vec())
 }
 
 /// An image of one marker in `main`, which is at 0x1000, and at 0xb0 of the file.
-pub(crate) fn one(name: &str, format: &str, args: &str, operands: &str) -> Vec<u8> {
+pub fn one(name: &str, format: &str, args: &str, operands: &str) -> Vec<u8> {
     let mut strings = Strings::default();
     let records = [strings.site(0x1010, 10, [name, "a.c", format, args, operands])];
     linked_by_gnu_ld().markers(&[declaration(name, "a.c", 10, format, args)], &records, strings).build()
 }
 
 /// Notes as `object` finds them: address, base, semaphore, provider, name, arguments.
-pub(crate) fn notes(file: &[u8]) -> Vec<(u64, u64, u64, Vec<String>)> {
+pub fn notes(file: &[u8]) -> Vec<(u64, u64, u64, Vec<String>)> {
     let elf = ElfFile64::<Endianness>::parse(file).unwrap();
     let section = elf.section_by_name(".note.stapsdt").unwrap();
     let mut found = Vec::new();

@@ -1,7 +1,5 @@
 //! Every error of `simple_mark!`, as the compiler prints it.
 
-use simple_markers_tests::tools;
-
 #[test]
 fn errors() {
     if tools::is_recorded_compiler() {

@@ -1,0 +1,10 @@
+//! The library on images that are built in memory.
+
+mod check;
+mod export;
+mod hostile;
+mod hostile_dwarf;
+mod json;
+mod list;
+mod resolve;
+mod show;

@@ -1,0 +1,4 @@
+//! The command on images that are built in memory.
+
+mod cli;
+mod export;

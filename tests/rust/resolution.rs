@@ -1,0 +1,10 @@
+//! What resolution says of programs, against binutils, gdb, llvm-dwarfdump, emulated computers and the kernel.
+
+mod aarch64;
+mod counting;
+mod debug_files;
+mod differential;
+mod exactness;
+mod kernel;
+mod list;
+mod probe;
