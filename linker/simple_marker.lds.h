@@ -1,5 +1,6 @@
 /*
- * simple_marker.lds.h - simple markers in a linker script that goes through the C preprocessor, as a kernel's do.
+ * simple_marker.lds.h - simple markers for a linker script that goes through the C preprocessor, like
+ * those of the kernel.
  *
  *      #include "simple_marker.lds.h"
  *
@@ -13,10 +14,11 @@
  *          DISCARDS
  *      }
  *
- * In the image (arch/.../kernel/vmlinux.lds.S) it stands beside DWARF_DEBUG and before DISCARDS: an input section goes to the first
- * pattern that matches. In modules (scripts/module.lds.S) it stands anywhere before /DISCARD/. Nothing here is loaded.
+ * In the image (arch/.../kernel/vmlinux.lds.S), put it next to DWARF_DEBUG and before DISCARDS: an
+ * input section goes to the first pattern that matches. In modules (scripts/module.lds.S), put it
+ * anywhere before /DISCARD/. Nothing here is loaded.
  *
- * KEEP only where there is nothing to be kept alive by it: the sites point at functions, and kept they would keep those.
+ * Only the declarations have KEEP. The sites refer to functions, and with KEEP they would keep those.
  */
 #ifndef SIMPLE_MARKER_LDS_H
 #define SIMPLE_MARKER_LDS_H

@@ -1,4 +1,5 @@
-// The device: eight slots, and a clock of its own. It serves the nearest sector first, so it completes out of order.
+// The device has eight slots and its own clock. It serves the nearest sector first, so it completes
+// requests out of order.
 #include "queue.h"
 
 enum { PATIENCE = 16 };
@@ -24,7 +25,7 @@ static bool stuck(const struct device *device, const struct request *request) {
     return request->sector == device->slow_sector;
 }
 
-// The slot whose sector is nearest to the head, which follows the clock; SLOTS when all of them are stuck.
+// The slot whose sector is nearest to the head; the head follows the clock. SLOTS if all are stuck.
 static unsigned choose(const struct device *device) {
     uint64_t head = device->clock * 97 % SECTORS;
     uint64_t best = UINT64_MAX;
@@ -49,7 +50,8 @@ static void release(struct device *device, unsigned slot, enum status status) {
     queue_complete(device->queue, request, status);
 }
 
-// One step of the device: at most one request is served; what is stuck times out when nothing else is to be done, or at its time.
+// One step of the device: serves at most one request. A stuck request times out after its time, or
+// when there is nothing else to do.
 void device_tick(struct device *device) {
     device->clock++;
     unsigned slot = choose(device);

@@ -1,4 +1,5 @@
-// Four hundred requests through a queue: most succeed, one fails at first, one never answers, one is refused.
+// Sends four hundred requests through a queue. Most succeed, one fails at first, one is never
+// answered, one is refused.
 #include "queue.h"
 
 #include <stdio.h>

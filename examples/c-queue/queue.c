@@ -1,4 +1,5 @@
-// The queue: requests wait here until the device has room, come back when they failed, and give up after three attempts.
+// The queue: requests wait here until the device has room. A failed request comes back, and is given
+// up after three attempts.
 #include "queue.h"
 
 #include <stdio.h>
@@ -60,7 +61,7 @@ void queue_submit(struct queue *queue, struct request *request) {
 // Called by the device, with the lock held.
 void queue_complete(struct queue *queue, struct request *request, enum status status) {
     queue->in_flight--;
-    // The status is computed, and in no variable of the caller: kept, it can be read at any optimisation.
+    // The status is computed and is not in a variable. Kept, it can be read at any optimisation level.
     simple_mark_keep(cqueue:complete, "Request %u status %u in flight %u", request->tag, status, queue->in_flight);
     if (status == STATUS_TIMED_OUT)
         queue->stats.timed_out++;
@@ -73,7 +74,7 @@ void queue_complete(struct queue *queue, struct request *request, enum status st
     push(queue, request);
 }
 
-// The dispatcher: until the queue is closed and empty.
+// The dispatcher. Runs until the queue is closed and empty.
 void queue_run(struct queue *queue) {
     simple_mark(cqueue:run, "Dispatcher begins");
     pthread_mutex_lock(&queue->lock);
@@ -82,7 +83,7 @@ void queue_run(struct queue *queue) {
             struct request *request = pop(queue);
             request->attempts++;
             queue->in_flight++;
-            // The branch around it ends here as well: anchored, it is hit only when a request is sent.
+            // The branch ends here too. With an anchor, a probe is hit only when a request is sent.
             simple_mark_anchor(cqueue:dispatch, "Request %u sector %" PRIu64, request->tag, request->sector);
             if (!device_issue(queue->device, request))
                 queue_complete(queue, request, STATUS_FAILED);
@@ -106,7 +107,7 @@ void queue_close(struct queue *queue) {
     pthread_mutex_unlock(&queue->lock);
 }
 
-// For a debugger; the program does not call it, and --gc-sections takes it out.
+// For a debugger. The program does not call it, so --gc-sections removes it.
 void queue_dump(const struct queue *queue) {
     for (const struct request *request = queue->head; request; request = request->next) {
         simple_mark(cqueue:dump, "Request %u waits", request->tag);

@@ -1,4 +1,4 @@
-// An I/O request queue before a device that completes out of order.
+// An I/O request queue for a device that completes requests out of order.
 #ifndef CQUEUE_QUEUE_H
 #define CQUEUE_QUEUE_H
 
@@ -39,9 +39,9 @@ struct queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct request *head, **tail;
-    unsigned depth;     // requests that wait
-    unsigned in_flight; // requests that the device has
-    unsigned limit;     // how many it may have
+    unsigned depth;     // waiting requests
+    unsigned in_flight; // requests at the device
+    unsigned limit;     // maximum of in_flight
     bool closing;
     struct device *device;
     struct stats stats;
@@ -68,10 +68,10 @@ void queue_dump(const struct queue *queue);
 bool device_issue(struct device *device, struct request *request);
 void device_tick(struct device *device);
 
-// Sectors are 512 bytes, and the device has 4096 of them.
+// The device has 4096 sectors of 512 bytes.
 enum { SECTOR = 512, SECTORS = 4096 };
 
-// Both the queue and the device check, and each has its copy of the marker.
+// Both the queue and the device call this, and each has its own copy of the marker.
 static inline bool request_valid(const struct request *request) {
     if (request->bytes == 0 || request->bytes % SECTOR || request->sector + request->bytes / SECTOR > SECTORS) {
         simple_mark(cqueue:invalid, "Request %" PRIu32 " refused sector %" PRIu64 " bytes %" PRIu32, request->tag, request->sector,

@@ -1,4 +1,4 @@
-/* Fills a small log and prints what is left of it. */
+/* Fills a small log and prints the messages that remain. */
 #include <stdio.h>
 
 #include "ringlog.h"

@@ -5,67 +5,87 @@
  *
  *      simple_mark(scsi:queuecommand, "Command being queued %p Done function %p", cmd, scsi_done);
  *
- * A marker says "here, and these variables are worth reading" and costs no instruction. It leaves two records beside the code,
- * in sections that are not loaded; a tool (smark list, smark export) joins them with the debug information of the program and
- * hands addresses and places to perf, bpftrace, gdb and SystemTap. docs/section-format.md has both formats; this file writes
+ * A marker names a place in the code and the variables that matter there, and costs no instruction.
+ * It writes two records into sections that are not loaded. A tool (smark list, smark export) joins
+ * them with the debug information of the program, and gives addresses and locations to perf,
+ * bpftrace, gdb and SystemTap. docs/section-format.md has both formats. This file writes
  *
- *      __simple_marker.1         version 1: name, file, line, format, args, each ending in a NUL. Unchanged since 2008.
- *      .debug.simple_marker.2    version 2: one record for each copy of the marker in the machine code, with its address.
+ *      __simple_marker.1         version 1: name, file, line, format, args, each with a NUL at its
+ *                                end. Unchanged since 2008.
+ *      .debug.simple_marker.2    version 2: one record for each copy of the marker in the machine
+ *                                code, with its address.
  *      .debug.simple_marker.str  the strings of version 2, merged by the linker.
  *
  * The macros
  *
- *      simple_mark(name, fmt, ...)              Arguments are not evaluated, now or ever: they are checked, and written down.
- *      trace_simple(name, fmt, ...)             The same. Its name in 2008.
- *      simple_mark_anchor(name, fmt, ...)       One nop stands at the address, so a probe there fires when, and only when, the
- *                                               marker is passed. Without it the address is that of the next instruction, which
- *                                               other paths may jump to. On x86 the nop is one byte.
- *      simple_mark_keep(name, fmt, ...)         Evaluates each argument once, from left to right, and keeps the value in a
- *                                               register, in memory or as a constant at the address; the record says where.
- *                                               1 to 8 integers, enums, bools, pointers, floats and doubles.
- *      simple_mark_keep_anchor(name, fmt, ...)  Both.
+ *      simple_mark(name, fmt, ...)
+ *              Checks and records the arguments, and never evaluates them.
+ *      trace_simple(name, fmt, ...)
+ *              The same, under its name of 2008.
+ *      simple_mark_anchor(name, fmt, ...)
+ *              Puts one nop at the address, so a probe there fires when, and only when, the marker
+ *              is passed. Without it the address is that of the next instruction, and other paths
+ *              may jump to that. On x86 the nop is one byte.
+ *      simple_mark_keep(name, fmt, ...)
+ *              Evaluates each argument once, from left to right, and keeps the value in a register,
+ *              in memory or as a constant at the address. The record says where. It takes 1 to 8
+ *              integers, enums, bools, pointers, floats and doubles.
+ *      simple_mark_keep_anchor(name, fmt, ...)
+ *              Both.
  *
- * All are expressions of type void. They may stand wherever inline assembly may: in inline functions, templates, lambdas and
- * constructors, not in a constexpr function and not at file scope.
+ * All are expressions of type void. They are allowed wherever inline assembly is: in inline
+ * functions, templates, lambdas and constructors, but not in a constexpr function or at file scope.
  *
- *      name  Identifiers joined by colons, by convention subsystem:component, and unique in the program. Not expanded: unix:fork is
- *            unix:fork. Not a string.
- *      fmt   A string literal, also of several parts and with macros such as PRIu64. printf's language, and checked as printf's is
- *            (-Wformat; -Wformat-signedness where the compiler has it: gcc, and not clang 14).
+ *      name  Identifiers joined by colons, by convention subsystem:component, and unique in the
+ *            program. Macros in it are not expanded: unix:fork is unix:fork. It is not a string.
+ *      fmt   A string literal, also of several parts and with macros such as PRIu64. The language
+ *            is that of printf, and so are the checks (-Wformat; also -Wformat-signedness if the
+ *            compiler has it: gcc does, clang 14 does not).
  *      ...   For simple_mark, places to read: variables, members, elements. Up to 32.
  *
- * Options, by macros that are defined before the first inclusion
+ * Options: macros to define before the first inclusion
  *
- *      SIMPLE_MARKER_OFF   Everything is checked and nothing is emitted or evaluated. So it is for targets that are not ELF.
+ *      SIMPLE_MARKER_OFF   Everything is checked, and nothing is emitted or evaluated. This is the
+ *                          default on targets that are not ELF.
  *
  * What it costs
  *
- *   simple_mark          No instruction of its own, at any level of optimisation. At -O0 the code is the same to the byte; with
- *                        optimisation a compiler may order what surrounds it otherwise, or choose other registers. Any inline assembly
- *                        keeps it from vectorising the loop that holds it, and from turning a branch around it into a conditional
- *                        move. A marker with arguments is a compiler barrier for memory, so that what the debug information says is in
- *                        memory is there. Under gcc a marker without arguments, and without any of % { | } in its format and file name,
- *                        is none; under clang every one is. Small functions stay inlined; one with eight markers was not at -Os.
- *   simple_mark_anchor   One nop more.
- *   simple_mark_keep     What the arguments take to evaluate, one move at most for each, and the registers that they occupy.
+ *   simple_mark          No instruction of its own, at any level of optimisation. At -O0 the code
+ *                        is the same to the byte. With optimisation, a compiler may order the code
+ *                        around it differently or choose other registers. Like any inline assembly,
+ *                        it prevents the vectorisation of the loop that contains it, and the
+ *                        conversion of a branch around it into a conditional move. A marker with
+ *                        arguments is a compiler barrier for memory, so a variable that the debug
+ *                        information locates in memory has its value there. Under clang, a marker
+ *                        without arguments is a barrier too. Under gcc it is one only if its format
+ *                        or file name has one of % { | }. Small functions stay inlined, but a
+ *                        function with eight markers was not inlined at -Os.
+ *   simple_mark_anchor   One more nop.
+ *   simple_mark_keep     The evaluation of the arguments, at most one move for each, and the
+ *                        registers that they occupy.
  *   file size            40 bytes for each copy after the first (36 with 4-byte addresses).
  *
- * What it counts on, measured with gcc 12.2, clang 14 and GNU binutils 2.40
+ * What it relies on, measured with gcc 12.2, clang 14 and GNU binutils 2.40
  *
- *   - The strings stand in asm statements without operands, where % means nothing. gcc takes such a statement to read and write
- *     memory. So does clang 14, without promising it: hence the two empty statements with a "memory" clobber around it.
- *   - The format reaches the assembler as it was written. gas and LLVM read \b \f \n \r \t \\ \" \ooo \xhh as C does. gas also reads
- *     \v \? \' as C does, where LLVM stops with "invalid escape sequence". gas alone takes \a for a, \e for e, \u for u; LLVM stops.
- *     So under gcc those three and \U and \N are refused here (the latter three also where the backslash is itself escaped: write
- *     \134u for \\u). A NUL is refused everywhere. What is left: gas counts 8 and 9 among the octal digits, so "\128" is one byte and
- *     not "\n8"; write "\0128" or "\n8". The same holds for clang -fno-integrated-as, and there for \a \e \u too.
- *   - The assembler takes symbols with quoted names and macros: see SIMPLE_MARKER_REMEMBER_. What it reads as one has one declaration of a
- *     marker; files that are compiled by themselves have one each. gas warns where the name of the source file has a newline in it.
+ *   - The strings are in asm statements without operands, in which % has no meaning. gcc assumes
+ *     that such a statement reads and writes memory. clang 14 does too, but does not promise it.
+ *     This is the reason for the two empty statements with a "memory" clobber around it.
+ *   - The format reaches the assembler as it is written. gas and LLVM read \b \f \n \r \t \\ \"
+ *     \ooo \xhh as C does. gas also reads \v \? \' as C does, but LLVM stops with "invalid escape
+ *     sequence". gas alone reads \a as a, \e as e, and \u as u; LLVM stops. So under gcc this file
+ *     refuses these three, and \U and \N. It refuses \u, \U and \N even after an escaped backslash:
+ *     write \134u for \\u. A NUL is always refused. One difference remains: gas counts 8 and 9 as
+ *     octal digits, so "\128" is one byte and not "\n8". Write "\0128" or "\n8". The same is true
+ *     of clang -fno-integrated-as, also for \a \e \u.
+ *   - The assembler accepts symbols with quoted names, and macros: see SIMPLE_MARKER_REMEMBER_. A
+ *     marker has one declaration in each input of the assembler, so files that are compiled
+ *     separately have one each. gas warns if the name of the source file contains a newline.
  *   - A raw string literal, or one with a prefix (L"", u8""), stops the assembler.
- *   - Where the invocation spans lines, gcc counts it from its first line and clang from its last.
- *   - The two statements of simple_mark_keep find each other by a label that no other marker of the translation unit has; see
- *     SIMPLE_MARKER_EMIT_KEEP_. LLVM's machine outliner (on for AArch64 at -Oz) may move the first behind the second: then the
- *     assembler stops with "directional label undefined", and -mno-outline is the mend.
+ *   - If the invocation spans several lines, gcc uses its first line and clang its last.
+ *   - The two statements of simple_mark_keep find each other by a label that no other marker of the
+ *     translation unit has; see SIMPLE_MARKER_EMIT_KEEP_. LLVM's machine outliner (on for AArch64
+ *     at -Oz) may move the first behind the second. Then the assembler stops with "directional
+ *     label undefined". The fix is -mno-outline.
  */
 #ifndef SIMPLE_MARKER_H
 #define SIMPLE_MARKER_H
@@ -79,9 +99,10 @@
 #endif
 
 /*
- * The outer macros. They are the only ones that see the name and the arguments as they were written: # stringizes a parameter before
- * its macros are expanded, and `, ##` hands the arguments on unexpanded. ISO C11 wants an argument for every `...`, so the format is
- * part of it here, and markers with and without arguments go different ways from here on.
+ * The outer macros. Only these see the name and the arguments as written: # stringizes a parameter
+ * before its macros are expanded, and `, ##` passes the arguments on unexpanded. ISO C11 requires
+ * an argument for every `...`, so the format is part of it here. From here on, markers with and
+ * without arguments use different macros.
  */
 #if defined __clang__
 #pragma clang diagnostic push
@@ -107,7 +128,7 @@
 #pragma clang diagnostic pop
 #endif
 
-/* 0 where the format stands alone, otherwise SOME. */
+/* 0 if there is only a format, otherwise SOME. */
 #define SIMPLE_MARKER_ARITY_(...)                                                                                              \
     SIMPLE_MARKER_34TH_(__VA_ARGS__, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, \
                         SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME,  \
@@ -122,24 +143,28 @@
 #define SIMPLE_MARKER_STRING_EXPANDED_(a) #a
 
 /*
- * Checks. They hold with SIMPLE_MARKER_OFF too.
+ * Checks. They also apply with SIMPLE_MARKER_OFF.
  */
 #if defined __cplusplus
 extern "C"
 #endif
-/* Never called, and defined nowhere: it lends its attribute. */
+/* Never called and never defined: only its attribute is used. */
 __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(const char *format, ...);
 
 #if defined __cplusplus
 #define SIMPLE_MARKER_ASSERT_ static_assert
 #else
-/* __extension__ for what is older than C11, and for a builtin where ISO C wants an integer constant expression. */
+/*
+ * __extension__ is for standards before C11, and for a builtin where ISO C requires an integer
+ * constant expression.
+ */
 #define SIMPLE_MARKER_ASSERT_ __extension__ _Static_assert
 #endif
 
 /*
- * Only a literal can be continued as in `fmt " "`, and with it an empty format is no reason for -Wformat-zero-length. No empty statement
- * between these and the declarations of simple_mark_keep: -Wdeclaration-after-statement would mind.
+ * `fmt " "` only compiles if fmt is a literal, and it avoids -Wformat-zero-length for an empty
+ * format. There must be no empty statement between these checks and the declarations of
+ * simple_mark_keep, because of -Wdeclaration-after-statement.
  */
 #define SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)                                                                           \
     SIMPLE_MARKER_ASSERT_(sizeof(name) > 1, "simple marker: the name is empty");                                          \
@@ -147,13 +172,13 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     SIMPLE_MARKER_CHECK_SPELLING_(name, fmt, #fmt)
 
 #if defined __clang__
-/* clang does not fold these functions in C, and its assembler refuses the escapes itself. */
+/* clang does not fold these functions in C. Its assembler refuses the escapes itself. */
 #define SIMPLE_MARKER_CHECK_SPELLING_(name, fmt, spelling)
 #else
 #define SIMPLE_MARKER_CHECK_SPELLING_(name, fmt, spelling)                                                              \
     SIMPLE_MARKER_ASSERT_(                                                                                              \
         __builtin_strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:") == sizeof(name) - 1, \
-        "simple marker: the name is not identifiers joined by colons");                                                 \
+        "simple marker: the name must be identifiers joined by colons");                                                 \
     SIMPLE_MARKER_ASSERT_(!(__builtin_strchr(fmt, 7) && __builtin_strstr(spelling, "\\a")),                             \
                           "simple marker: the assembler does not know \\a: write \\007");                               \
     SIMPLE_MARKER_ASSERT_(!(__builtin_strchr(fmt, 27) && __builtin_strstr(spelling, "\\e")),                            \
@@ -164,7 +189,7 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 #endif
 
 /*
- * The statement. `asm inline` tells gcc's inliner that the many lines are no code.
+ * The statement. `asm inline` tells gcc's inliner that the many lines are not code.
  */
 #if defined __clang__
 #if __clang_major__ >= 11
@@ -185,8 +210,9 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 #endif
 
 /*
- * The text. Numeric labels from 2 on: 0b and 1b are binary numbers to some assemblers. `.ascii` and a `.byte 0`, because LLVM takes
- * adjacent literals there and not in `.asciz`. `per` is how the statement writes one per cent sign.
+ * The text. Numeric labels start at 2, because some assemblers read 0b and 1b as binary numbers.
+ * `.ascii` and `.byte 0` are used because LLVM accepts adjacent literals there, but not in
+ * `.asciz`. `per` is how the statement writes one per cent sign.
  */
 #if __SIZEOF_POINTER__ == 8
 #define SIMPLE_MARKER_LENGTH_ "38"
@@ -199,12 +225,15 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 #define SIMPLE_MARKER_STRINGS_SECTION_(per) "\t.pushsection .debug.simple_marker.str,\"MS\"," per "progbits,1\n"
 
 /*
- * Whether the marker is declared already, by another copy of the code in what the assembler reads: `.Lsimple_marker_new` is 1 where it
- * is not. A symbol remembers it, named by the marker's identity: its name, line and file. So no two markers share one, also where a
- * link-time optimiser puts files together; and what starts with .L is in no symbol table.
+ * Sets `.Lsimple_marker_new` to 1 for the first copy of the marker in the input of the assembler,
+ * and to 0 for the others. A symbol remembers the marker. It is named after the marker's name, line
+ * and file, so no two markers share one, even if a link-time optimiser combines files. Symbols that
+ * start with .L are not in the symbol table.
  *
- * The macro of the assembler takes the quotes off the file, which may have any character in its name. What is left of escapes is the same
- * wherever the marker is named. It is gone behind its use: skipped, its second line would be read as it stands, and gas warns of `\n`.
+ * The assembler macro removes the quotes from the file name, which may contain any character. It
+ * may leave parts of escapes, but they are the same in every copy. The macro is purged after its
+ * use. If it were defined only once and skipped later, the assembler would read its second line
+ * literally, and gas warns about `\n`.
  */
 #define SIMPLE_MARKER_REMEMBER_(name, file, line)                \
     "\t.macro simple_marker_remember name, line, file\n"         \
@@ -230,7 +259,7 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     "\t.popsection\n"                                                \
     "\t.endif\n"
 
-/* The strings of version 2, with the labels 3, 4, 5 and 6, each followed by `id`. */
+/* The strings of version 2, with labels 3, 4, 5 and 6, each followed by `id`. */
 #define SIMPLE_MARKER_STRINGS_(per, id, name, file, fmt, args) \
     SIMPLE_MARKER_STRINGS_SECTION_(per)                        \
     "3" id ":\t.ascii " #name "\n\t.byte 0\n"                  \
@@ -240,7 +269,7 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     "7" id ":\n"                                               \
     "\t.popsection\n"
 
-/* The record of label 2, with the strings at 3 to 6, each followed by `id`, and the operands at 8. */
+/* The record of label 2. Strings are at labels 3 to 6, each followed by `id`; operands are at 8. */
 #define SIMPLE_MARKER_SITE_(per, id, flags, line)                         \
     "\t.pushsection .debug.simple_marker.2,\"\"," per "progbits\n"        \
     "\t.2byte " SIMPLE_MARKER_LENGTH_ "\n"                                \
@@ -250,7 +279,7 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     "\t.4byte 3" id "b, 4" id "b, 5" id "b, 6" id "b, 8b\n"               \
     "\t.popsection\n"
 
-/* A marker without operands. `anchor` is its own instruction, or nothing. */
+/* A marker without operands. `anchor` is its own instruction, or empty. */
 #define SIMPLE_MARKER_TEXT_(per, anchor, flags, name, file, line, fmt, args) \
     "2:\t" anchor "\n"                                                       \
     SIMPLE_MARKER_DECLARATION_(per, name, file, line, fmt, args)             \
@@ -261,7 +290,8 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
     SIMPLE_MARKER_SITE_(per, "", flags, line)
 
 /*
- * simple_mark and simple_mark_anchor. A statement expression and not do .. while (0): for the latter clang emits a jump at -O0.
+ * simple_mark and simple_mark_anchor. These are statement expressions, because clang emits a jump
+ * for do .. while (0) at -O0.
  */
 #define SIMPLE_MARKER_MARK_0(anchor, flags, name, fmt)   \
     __extension__({                                      \
@@ -293,7 +323,10 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 #define SIMPLE_MARKER_EMIT_0_(anchor, flags, name, fmt) \
     SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%", anchor, flags, name, __FILE__, __LINE__, fmt, ""))
 #else
-/* With colons the statement is no barrier, and % { | } have a meaning. gcc drops the other arm at -O0 too. */
+/*
+ * With colons the statement is not a barrier, but % { | } have a meaning. gcc removes the arm that
+ * is not taken at -O0 too.
+ */
 #define SIMPLE_MARKER_EMIT_0_(anchor, flags, name, fmt)                                                      \
     if (__builtin_strcspn(__FILE__ fmt, "%{|}") == sizeof(__FILE__ fmt) - 1)                                 \
         SIMPLE_MARKER_ASM_(SIMPLE_MARKER_TEXT_("%%", anchor, flags, name, __FILE__, __LINE__, fmt, "") : :); \
@@ -306,15 +339,18 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 /*
  * simple_mark_keep and simple_mark_keep_anchor.
  *
- * Each argument becomes a variable of its own type (arrays and functions decay, bit-fields do not widen), and that is handed to the
- * assembler twice: as CORE_, what a general register holds, and as FLOAT_. The view that is not the argument's is the constant 0 and
- * occupies no register. SHAPE_ tells the assembler which one to name and how to describe it: bits 0 to 3 are the size, bit 4 is set
- * for a signed integer, bit 5 for floating point.
+ * Each argument becomes a variable of its own type (arrays and functions decay, bit-fields do not
+ * widen). The assembler gets the variable twice: as CORE_, for a general register, and as FLOAT_.
+ * The view that does not apply is the constant 0 and occupies no register. SHAPE_ tells the
+ * assembler which view to name and how to describe it: bits 0 to 3 are the size, bit 4 is set for a
+ * signed integer, bit 5 for floating point.
  *
- * Constraints. `n` is a number; `i` would also be the name of a symbol, which tells a reader nothing. clang takes memory wherever
- * memory will do, so it is not offered any where there are registers enough. AArch64 gets none at all: [sp, 8] has a space in it,
- * and a space ends an operand. There registers are written whole, x0 and v0, whatever the size. i386 gets nothing but memory: a pair
- * of registers and the x87 stack cannot be described, and eight general registers do not hold eight arguments.
+ * Constraints. `n` is a number; `i` would also allow the name of a symbol, which is useless to a
+ * reader. clang chooses memory whenever it is allowed, so memory is not offered if there are enough
+ * registers. On AArch64 it is never offered: [sp, 8] contains a space, and a space ends an operand.
+ * There, registers are written in full, x0 and v0, for every size. i386 only gets memory: a pair of
+ * registers and the x87 stack cannot be described, and eight general registers are too few for
+ * eight arguments.
  */
 #if defined __i386__
 #define SIMPLE_MARKER_MEMORY_CONSTRAINT_ "m"
@@ -350,7 +386,7 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
 #define SIMPLE_MARKER_CORE_CONSTRAINT_ "nr"
 #endif
 
-/* Elsewhere the class of registers that floats live in is not known: they are refused. */
+/* On other targets the class of floating-point registers is not known, so floats are refused. */
 #if !defined SIMPLE_MARKER_FLOAT_BYTES_
 #define SIMPLE_MARKER_FLOAT_BYTES_ 0
 #define SIMPLE_MARKER_FLOAT_CONSTRAINT_ "n"
@@ -379,7 +415,10 @@ template <class T> struct is_core {
     static constexpr bool integer = type_class >= 1 && type_class <= 4;
 };
 
-/* What says whether a T is signed. An enum compares as what it promotes to, which may be int where it is unsigned itself. */
+/*
+ * The type whose sign counts. An enum compares as the type that it promotes to, which may be int
+ * even if the enum is unsigned.
+ */
 template <class T, bool Enum = __is_enum(T)> struct arithmetic {
     typedef T type;
 };
@@ -395,7 +434,7 @@ template <class T> struct is_signed<T, false> {
     static constexpr bool yes = false;
 };
 
-/* The type of a view: T, but for a float that is not chosen one whose 0 is a number to the assembler. */
+/* The type of a view: T. A float that is not chosen gets a type whose 0 is a number in assembly. */
 template <class T, bool Chosen> struct view {
     typedef T as;
 };
@@ -416,7 +455,7 @@ template <> struct view<double, false> {
     (chosen ? reinterpret_cast<typename simple_marker::view<type, chosen>::as &>(variable) \
             : typename simple_marker::view<type, chosen>::as())
 #else
-/* A comma makes a value: it decays, and has no qualifiers. */
+/* The comma operator yields a value: it decays, and has no qualifiers. */
 #define SIMPLE_MARKER_TYPE_(argument) __typeof__(((void)0, (argument)))
 #define SIMPLE_MARKER_IS_CORE_(type) \
     (SIMPLE_MARKER_TYPE_CLASS_(type) >= 1 && SIMPLE_MARKER_TYPE_CLASS_(type) <= 5)
@@ -439,7 +478,7 @@ template <> struct view<double, false> {
          sizeof(SIMPLE_MARKER_TYPE_(argument)) <= SIMPLE_MARKER_CORE_BYTES_) ||           \
             (SIMPLE_MARKER_IS_FLOAT_(SIMPLE_MARKER_TYPE_(argument)) &&                    \
              sizeof(SIMPLE_MARKER_TYPE_(argument)) <= SIMPLE_MARKER_FLOAT_BYTES_),        \
-        "simple marker: argument " #n " cannot be kept: no integer, pointer, float or double that a register takes");
+        "simple marker: argument " #n " cannot be kept: it must be an integer, pointer, float or double that fits a register");
 
 #define SIMPLE_MARKER_VARIABLE_(n, argument) SIMPLE_MARKER_TYPE_(argument) simple_marker_##n = (argument);
 
@@ -491,7 +530,7 @@ template <> struct view<double, false> {
 #define SIMPLE_MARKER_EACH_7(m, a, b, c, d, e, f, g) m(1, a) m(2, b) m(3, c) m(4, d) m(5, e) m(6, f) m(7, g)
 #define SIMPLE_MARKER_EACH_8(m, a, b, c, d, e, f, g, h) m(1, a) m(2, b) m(3, c) m(4, d) m(5, e) m(6, f) m(7, g) m(8, h)
 
-/* Nothing to keep. */
+/* No argument to keep. */
 #define SIMPLE_MARKER_KEEP_0(anchor, flags, name, fmt) SIMPLE_MARKER_JOIN_(SIMPLE_MARKER_KEEP_0_, flags)(name, fmt)
 #define SIMPLE_MARKER_KEEP_0_2(name, fmt) SIMPLE_MARKER_MARK_0("", 0, name, fmt)
 #define SIMPLE_MARKER_KEEP_0_3(name, fmt) SIMPLE_MARKER_MARK_0("nop", 1, name, fmt)
@@ -510,15 +549,18 @@ template <> struct view<double, false> {
 #else
 
 /*
- * The format has to stand in a statement without operands, and the operands in one with them. They meet by labels in which the count
- * of this use of the macro is written: 93, 94, .. and the count in the first, `93..b` in the second.
+ * The format must be in a statement without operands, and the operands in a statement with
+ * operands. The two are connected by labels that contain the count of this use of the macro: 93,
+ * 94, .. and the count in the first statement, `93..b` in the second.
  *
- * What may a compiler do to the pair? It may copy both (inlining, unrolling): each second statement finds the first one above it.
- * It may copy, merge or move one alone, say where two copies of a marker end in the same instructions: then the nearest label is that
- * of another copy of the same marker, and has the same strings. With none above it the label is unknown, and the assembler stops.
- * The second statement of another marker has another text and cannot be merged with this one. Under -flto, two files may have the same
- * count; the nearest label is then still the marker's own, unless both were inlined into one function and a pair was torn apart
- * there. gas compares the lengths of the formats for that case too.
+ * A compiler may do the following to the pair. It may copy both (inlining, unrolling): each second
+ * statement finds the first one above it. It may copy, merge or move one of them alone, for example
+ * if two copies of a marker end in the same instructions. Then the nearest label belongs to another
+ * copy of the same marker, which has the same strings. If there is no label above, the assembler
+ * stops. The second statement of another marker has another text and cannot be merged with this
+ * one. Under -flto, two files may have the same count. The nearest label is still the marker's own,
+ * unless both markers were inlined into one function and a pair was separated there. For that case
+ * gas also compares the lengths of the formats.
  */
 #define SIMPLE_MARKER_EMIT_KEEP_(anchor, flags, name, fmt, args, counter, ...)                                                \
     SIMPLE_MARKER_EACH_(SIMPLE_MARKER_VARIABLE_, __VA_ARGS__)                                                                 \
@@ -534,12 +576,12 @@ template <> struct view<double, false> {
     SIMPLE_MARKER_STRINGS_("%", id, name, file, fmt, args)
 
 #if defined __clang__
-/* LLVM does not know the distance of two labels while it reads inline assembly. */
+/* LLVM does not know the distance between two labels while it reads inline assembly. */
 #define SIMPLE_MARKER_KEEP_CHECK_(id)
 #else
 #define SIMPLE_MARKER_KEEP_CHECK_(id)                                                                            \
     "\t.if 6" id "b - 5" id "b - %c[simple_marker_format_size]\n"                                                \
-    "\t.error \"simple marker: the format of a kept marker has an escape that the assembler reads otherwise\"\n" \
+    "\t.error \"simple marker: the format of a kept marker has an escape that the assembler reads differently\"\n" \
     "\t.endif\n"
 #endif
 

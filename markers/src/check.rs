@@ -1,9 +1,10 @@
-//! What a marker's expansion calls in code that is never executed: each argument's type against its conversion.
+//! The functions that a marker calls in code that never runs, to check each argument's type against
+//! its conversion.
 //!
-//! The table is that of `simple_markers_record::conversion`; here it is in traits, so that the compiler checks it. How a mismatch
-//! becomes one readable message: a conversion `L` and the argument's type `T` together determine [`Shown::As`], the conversion
-//! that would have been right, and `As` must be `L` itself ([`Fits`]). Where it is not, the message prints `As`: its types are named
-//! as the conversions are written.
+//! The table is that of `simple_markers_record::conversion`, written as traits so that the compiler
+//! checks it. A mismatch becomes one readable message: the conversion `L` and the argument's type
+//! `T` determine [`Shown::As`], the conversion that would be right. `As` must be `L` itself
+//! ([`Fits`]). If it is not, the message prints `As`, a type that is named like its conversion.
 
 mod kept;
 mod pointer;
@@ -15,8 +16,9 @@ pub use pointer::{address, pointer};
 pub use shown::{shown, star};
 pub use text::text;
 
-/// Refuses a source path that would not reach the section byte for byte: it stands in a string of the assembler, where these
-/// characters have a meaning, and is not known before the assembly is written.
+/// Refuses a source path that would not reach the section unchanged. The path is written into a
+/// string of the assembler, where these characters have a meaning, and it is not known early enough
+/// to be escaped.
 pub const fn check_path(path: &str) {
     let mut rest = path.as_bytes();
     while let [byte, tail @ ..] = rest {
@@ -29,8 +31,9 @@ pub const fn check_path(path: &str) {
     }
 }
 
-/// Refuses a source path with braces or `$`, for a marker with kept arguments: its path stands in a template where braces are the
-/// placeholders of registers, and LLVM takes `$` out of one in Intel syntax.
+/// Refuses a source path with braces or `$`, for a marker with kept arguments. The path is part of
+/// a template in which braces are placeholders for registers, and LLVM removes `$` from a template
+/// in Intel syntax.
 pub const fn check_template_path(path: &str) {
     let mut rest = path.as_bytes();
     while let [byte, tail @ ..] = rest {

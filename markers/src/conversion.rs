@@ -1,9 +1,10 @@
-//! The conversions as types, named as they are written: `%lu` is `lu`. Messages print these names.
+//! The conversions as types: `%lu` is the type `lu`. Error messages print these names.
 #![allow(non_camel_case_types, missing_docs, reason = "the names are the conversions")]
 
-/// A conversion with a length modifier: what it expects, and what would be right for each type of number.
+/// A conversion with its length modifier: the types it expects, and the right conversion for each
+/// type of number.
 pub trait Conversion {
-    /// The types that it accepts, for the message.
+    /// The accepted types, for the message.
     type Expected;
     type I8;
     type I16;
@@ -20,7 +21,7 @@ pub trait Conversion {
     type Float;
 }
 
-/// `letter: expected, then what is right for: I8 I16 I32 I64 Isize | U8 U16 U32 U64 Usize | Bool Char Float`.
+/// `letter: expected types, then the right conversion for I8 I16 I32 I64 Isize | U8 U16 U32 U64 Usize | Bool Char Float`.
 macro_rules! conversions {
     ($($name:ident: $expected:ty, $i8:ident $i16:ident $i32:ident $i64:ident $isize:ident
         | $u8:ident $u16:ident $u32:ident $u64:ident $usize:ident | $bool:ident $char:ident $float:ident;)*) => {$(
@@ -73,7 +74,7 @@ macro_rules! unsigned {
     )*} };
 }
 
-/// The conversions of floats: the same with and without `l`.
+/// The conversions of floats; `l` makes no difference.
 macro_rules! floats {
     ($($n:ident $l:ident;)*) => { conversions! {$(
         $n: (f32, f64), d d d ld zd | u u u lu zu | d c $n;
@@ -110,10 +111,10 @@ conversions! {
     c: (char, u8, i8), c d d ld zd | c u u lu zu | d c f;
 }
 
-/// `%s`, as the mend of a conversion that was given text.
+/// `%s`, suggested if the argument is text.
 #[derive(Debug)]
 pub enum s {}
 
-/// `%p`, as the mend of a conversion that was given a pointer.
+/// `%p`, suggested if the argument is a pointer.
 #[derive(Debug)]
 pub enum p {}

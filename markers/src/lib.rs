@@ -1,5 +1,7 @@
 //! Static probe points that cost no instruction.
 //!
+//! A marker names a place in the code and the variables that matter there:
+//!
 //! ```
 //! use simple_markers::simple_mark;
 //!
@@ -12,26 +14,28 @@
 //! # dispatch(&Queue { depth: 1 }, 2);
 //! ```
 //!
-//! A marker writes its name, file, line, format and arguments into a section that is never loaded, together with the address of
-//! the code that stands after it. Nothing is executed: not at `opt-level = 3`, not in a debug build. The command `smark`
-//! (crate `simple-markers-resolver`) lists the markers of a built program and says where each of them ended up.
+//! The marker writes its name, file, line, format and arguments into a section that is never
+//! loaded, with the address of the next instruction. Nothing is executed, not even in a debug
+//! build. The command `smark` (crate `smark`) lists the markers of a built program, and says where
+//! each one is and which of its variables can be read.
 //!
-//! See [`simple_mark!`] for the syntax, what the arguments may be, and what a marker does cost.
+//! See [`simple_mark!`] for the syntax, for what an argument may be, and for what a marker costs.
 //!
 //! # Where markers are emitted
 //!
-//! On ELF targets of x86, x86-64, AArch64 and RISC-V. Elsewhere, under Miri, with the feature `off` and with
-//! `RUSTFLAGS="--cfg simple_marker_off"` every check stays and nothing is emitted.
+//! On ELF targets of x86, x86-64, AArch64 and RISC-V. Elsewhere, under Miri, with the feature `off`
+//! and with `RUSTFLAGS="--cfg simple_marker_off"`, markers are still checked and nothing is
+//! emitted.
 //!
 //! # Features
 //!
-//! - `alloc` (on by default): `%s` and `%p` know `String`, `Vec<u8>`, `Box`, `Rc`, `Arc`, `Cow` and `CString`. A `no_std` program
-//!   without an allocator turns it off.
+//! - `alloc` (on by default): `%s` and `%p` accept `String`, `Vec<u8>`, `Box`, `Rc`, `Arc`, `Cow`
+//!   and `CString`. Turn it off in a `no_std` program without an allocator.
 //! - `off`: checks markers and emits nothing.
 //!
 //! # C and C++
 //!
-//! The same markers for C are in `simple_marker.h`; [`include_dir`] tells a build script where it is.
+//! `simple_marker.h` has the same markers for C; [`include_dir`] tells a build script where it is.
 #![no_std]
 
 #[cfg(feature = "alloc")]
@@ -55,7 +59,7 @@ pub const fn include_dir() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/include")
 }
 
-/// What the expansion of [`simple_mark!`] names. Not an interface.
+/// Names that the expansion of [`simple_mark!`] uses. Not an interface.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};

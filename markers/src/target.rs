@@ -1,12 +1,14 @@
-//! `simple_mark!` itself, defined once for each target: the macro of this crate is compiled for the target that the marker is
-//! for, and tells the procedural macro, which runs on the host, what that is.
+//! `simple_mark!` itself, with one definition for each target. This crate is compiled for the
+//! target of the program. The macro passes that target to the procedural macro, which runs on the
+//! host.
 
-/// Defines the macro for a target. `$d` is a dollar sign, which a macro cannot write otherwise.
-// rustfmt indents the macro inside further each time.
+/// Defines the macro for a target. `$d` is a dollar sign: a macro cannot write one in another way.
+// rustfmt indents the inner macro further each time.
 #[rustfmt::skip]
 macro_rules! define {
     ($d:tt $target:tt) => {
-        /// A marker: a named place in the code with a printf format and the variables that are of interest there.
+        /// Marks a place in the code, with a name, a printf format and the variables that matter
+        /// there.
         ///
         /// ```
         /// # use simple_markers::simple_mark;
@@ -20,17 +22,21 @@ macro_rules! define {
         ///
         /// `simple_mark!(NAME, "FORMAT" [, ARGUMENT]... [, options(anchor)])`
         ///
-        /// - **NAME**: identifiers (keywords too) joined by `:`, or a string literal. By convention `subsystem:component`, one
-        ///   marker for each name.
-        /// - **FORMAT**: a string literal with printf conversions, one for each argument. It is checked against the arguments'
-        ///   types when the program is compiled, whether the marker is emitted or not.
-        /// - **ARGUMENT**: a place: `x`, `self.queue.depth`, `t.0`, `*p`, `a[3]` (a literal index), or `&x` for its address. A place is
-        ///   recorded by name, for a debugger to look up. It is never evaluated, read, moved or copied; for the compiler's
-        ///   lints the marker is one shared use of it. It must have a value, not moved out; it may be mutably borrowed.
-        /// - **`keep x`**, **`keep len = v.len()`**: the value is evaluated and is guaranteed to be readable at the marker, without any
-        ///   debug information: it is an operand of the assembly, and the register stands in the site record.
-        /// - **`options(anchor)`**: one `nop` of the marker's own, so that its address is passed when, and only when, the
-        ///   marker is.
+        /// - **NAME**: identifiers (keywords too) joined by `:`, or a string literal. By convention
+        ///   `subsystem:component`, one marker for each name.
+        /// - **FORMAT**: a string literal with printf conversions, one for each argument. It is
+        ///   checked against the arguments' types at compile time, whether the marker is emitted or
+        ///   not.
+        /// - **ARGUMENT**: a place: `x`, `self.queue.depth`, `t.0`, `*p`, `a[3]` (a literal index),
+        ///   or `&x` for its address. A place is recorded by name, and tools look it up in the
+        ///   debug information. It is never evaluated, read, moved or copied. For the compiler's
+        ///   lints the marker is a shared use of it. It must not be moved out; it may be mutably
+        ///   borrowed.
+        /// - **`keep x`**, **`keep len = v.len()`**: the value is evaluated, and can always be read
+        ///   at the marker, even without debug information. It is an operand of the assembly, and
+        ///   the site record names the register.
+        /// - **`options(anchor)`**: one `nop` of the marker's own, so that its address is passed
+        ///   when, and only when, the marker is.
         ///
         /// # Formats
         ///
@@ -47,30 +53,36 @@ macro_rules! define {
         /// | `p` | none | references, raw pointers, `NonNull`, `Box`, `Rc`, `Arc`, function pointers, `Option` of them |
         /// | `e f g a`, capitals | none, `l` | `f32`, `f64` |
         ///
-        /// Each also accepts `&T` and `&mut T` of what it accepts, and `Wrapping`, `NonZero`, atomics and `Cell` of an integer that it
-        /// accepts. A width or precision of `*` takes an `i32` argument of its own.
+        /// Each conversion also accepts `&T` and `&mut T` of the types it accepts, and `Wrapping`,
+        /// `NonZero`, atomics and `Cell` of such an integer. A width or precision of `*` takes an
+        /// `i32` argument of its own.
         ///
         /// # What `keep` takes and costs
         ///
-        /// Integers, `bool`, `char`, floats, pointers and references. The value must be in a register at the marker: nothing
-        /// where it is in one anyway, else one move or load; and the optimiser can no longer remove what computes it. The
-        /// register holds as many bytes as the conversion says (`%hhu` 1, `%d` 4, `%lu` 8), so a smaller integer is
-        /// extended, and an `f32` becomes the `f64` that printf takes. `keep x: i16` and `keep x: f32` keep the type's own width.
-        /// The path of the source file must be without `{`, `}` and `$`.
+        /// It takes integers, `bool`, `char`, floats, pointers and references. The value must be in
+        /// a register at the marker. This costs nothing if it is in one anyway, else one move or
+        /// load. The optimiser can no longer remove the code that computes it. The register holds
+        /// as many bytes as the conversion says (`%hhu` 1, `%d` 4, `%lu` 8): a smaller integer is
+        /// extended, and an `f32` becomes the `f64` that printf takes. `keep x: i16` and
+        /// `keep x: f32` keep the width of the type. The path of the source file must not contain
+        /// `{`, `}` or `$`.
         ///
-        /// The expression is evaluated once, where the marker stands, and not at all where markers are off: as with
-        /// `debug_assert!`, the program must not depend on its effects.
+        /// The expression is evaluated once, at the marker. It is not evaluated when markers are
+        /// off. As with `debug_assert!`, the program must not depend on its side effects.
         ///
         /// # What every marker costs
         ///
-        /// No instruction and no loaded byte. Yet the compiler sees a place that it may not move or duplicate at will: a loop
-        /// with a marker in its body is not vectorised, and a branch with one is not turned into a conditional move.
-        /// At a marker with arguments, memory that code outside of the function could read is up to date. What is behind an
-        /// exclusive reference (`&mut self`) may still be held back in a register: `keep` what has to be exact.
+        /// No instruction and no loaded byte. But the compiler may not move or merge a marker: a
+        /// loop with a marker in its body is not vectorised, and a branch with a marker is not
+        /// turned into a conditional move. At a marker with arguments, memory that code outside of
+        /// the function could read is up to date. What is behind an exclusive reference
+        /// (`&mut self`) may still be in a register only: use `keep` for a value that has to be
+        /// exact.
         ///
-        /// # Where it can stand
+        /// # Where it is allowed
         ///
-        /// Wherever an expression of type `()` can, but for `const fn`, which cannot hold assembly.
+        /// Wherever an expression of type `()` is, except in a `const fn`, which cannot contain
+        /// assembly.
         #[macro_export]
         macro_rules! simple_mark {
             ($d($d marker:tt)*) => {
@@ -80,7 +92,7 @@ macro_rules! define {
     };
 }
 
-/// Calls [`define`] for the first target whose condition holds; for none of them, nothing is emitted.
+/// Calls [`define`] for the first target whose condition holds, or with `off` if none does.
 macro_rules! define_for {
     ($d:tt $($condition:meta => $target:tt,)*) => {
         define_for! { @ $d () $($condition => $target,)* }

@@ -323,7 +323,7 @@ fn refused_as_expected(conversion: Conversion, rust: &Rust, messages: &[String])
         'p' => format!(
             "`%p` expects a reference, raw pointer, NonNull, Box, Rc, Arc, function pointer or an Option of one, given `{given}`"
         ),
-        _ if rust.has_no_mend() => format!("no conversion of a number or of text shows a `{given}`"),
+        _ if rust.has_no_mend() => format!("no conversion shows a `{given}` as a number or as text"),
         _ => return mended(conversion, rust, message),
     };
     assert_eq!(message, start);

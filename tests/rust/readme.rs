@@ -1,42 +1,97 @@
-//! What the README shows is what the commands print.
+//! The README and `docs/` show what the commands print, and name only files that exist.
+//!
+//! `WRITE_DOCS=1` writes what the commands print into the pages.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use simple_markers_tests::fixture::{self, cargo, workspace};
 use simple_markers_tests::tools;
 
-/// `cargo demo`, as the README has it. Addresses are compared as digits: they change with every compiler.
+/// The pages with commands for the programs of `cargo demo`.
+const PAGES: [&str; 2] = ["README.md", "docs/list.md"];
+
+/// Columns of the terminal that a reader of the README is assumed to have.
+const COLUMNS: usize = 100;
+
+/// Addresses and build ids are compared without their digits: they change with the compiler and the
+/// folder.
 #[test]
-fn the_demo_prints_what_the_readme_shows() {
+fn the_pages_show_what_the_commands_print() {
     if !tools::is_recorded_compiler() {
         return;
     }
-    let readme = std::fs::read_to_string(workspace().join("README.md")).expect("the README is there");
-    let (_, shown) = readme.split_once("```console\n$ cargo demo\n").expect("the README shows cargo demo");
-    let (shown, _) = shown.split_once("```").expect("the block has an end");
     let target = workspace().join("target");
-    let printed = tools::run(
+    let demo = tools::run(
         cargo().arg("demo").current_dir(workspace()).env("CARGO_TARGET_DIR", target).stderr(Stdio::inherit()),
     );
-    assert_eq!(without_addresses(&printed), without_addresses(shown));
-}
-
-/// The text with the digits of hexadecimal numbers replaced, each by `#`.
-fn without_addresses(text: &str) -> String {
-    let mut parts = text.split("0x");
-    let mut result = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
-        result.push_str("0x");
-        result.push_str(&"#".repeat(digits));
-        result.push_str(&part[digits..]);
+    for page in PAGES {
+        let path = workspace().join(page);
+        let shown = fs::read_to_string(&path).expect("the page is there");
+        let mut printed = String::new();
+        let mut rest = shown.as_str();
+        while let Some((before, block)) = rest.split_once("```console\n") {
+            let (block, after) = block.split_once("```").expect("the block has an end");
+            let output = follow(block, &demo);
+            printed += &format!("{before}```console\n{output}```");
+            rest = after;
+        }
+        assert!(!printed.is_empty(), "{page} shows commands");
+        printed += rest;
+        if env::var_os("WRITE_DOCS").is_some() {
+            fs::write(&path, &printed).expect("the page is written");
+        }
+        assert_eq!(without_digits(&printed), without_digits(&shown), "{page}");
     }
-    result
 }
 
-/// The commands that the README names answer as it says.
+/// The commands of a block, each with what it prints. `demo` is the output of `cargo demo`, which
+/// shows commands of its own.
+fn follow(block: &str, demo: &str) -> String {
+    if block.starts_with("$ cargo demo\n") {
+        return format!("$ cargo demo\n{demo}");
+    }
+    let programs = fixture::smark().parent().expect("a folder");
+    let path = env::join_paths(
+        [programs.to_owned()].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
+    );
+    let mut printed = String::new();
+    for line in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        let output = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(workspace())
+            .env("PATH", path.as_ref().expect("a PATH"))
+            .stderr(Stdio::inherit())
+            .output()
+            .expect("a shell");
+        printed += &format!("$ {line}\n{}", String::from_utf8(output.stdout).expect("UTF-8"));
+    }
+    printed.replace(&format!("{}/", workspace().display()), "")
+}
+
+/// The text with every digit of addresses and build ids replaced by `#`.
+fn without_digits(text: &str) -> String {
+    let digits = regex::Regex::new("0x[0-9a-f]+|[0-9a-f]{40}").expect("a regular expression");
+    digits.replace_all(text, |found: &regex::Captures<'_>| "#".repeat(found[0].len())).into_owned()
+}
+
 #[test]
-fn the_exit_status_is_the_one_of_the_readme() {
+fn the_readme_fits_a_terminal() {
+    let readme = fs::read_to_string(workspace().join("README.md")).expect("the README is there");
+    let mut inside = false;
+    for line in readme.lines() {
+        if line.starts_with("```") {
+            inside = !inside;
+        }
+        assert!(!inside || line.chars().count() <= COLUMNS, "{line}");
+    }
+}
+
+/// The commands that `docs/list.md` names answer as it says.
+#[test]
+fn the_exit_status_is_the_one_of_the_page() {
     let smark = fixture::smark();
     let status = |arguments: &[&str]| {
         let output = Command::new(smark).arg("list").args(arguments).output().expect("smark starts");
@@ -49,4 +104,107 @@ fn the_exit_status_is_the_one_of_the_readme() {
     assert_eq!((code, message.as_str()), (Some(2), "smark: /no/such/file: no such file or directory\n"));
     let manifest = workspace().join("Cargo.toml");
     assert_eq!(status(&[manifest.to_str().expect("a path in UTF-8")]).0, Some(2));
+}
+
+/// Every relative link of a page leads to a file.
+#[test]
+fn links_lead_to_files() {
+    let mut dangling = Vec::new();
+    for page in documents() {
+        let text = fs::read_to_string(&page).expect("a page");
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
+            if target.contains("://") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
+            if !path.exists() {
+                dangling.push(format!("{}: {target}", page.display()));
+            } else if !anchor.is_empty() {
+                let text = fs::read_to_string(&path).expect("a page");
+                let headings = text.lines().filter(|line| line.starts_with('#'));
+                if !headings.map(anchor_of).any(|heading| heading == anchor) {
+                    dangling.push(format!("{}: {target}", page.display()));
+                }
+            }
+        }
+    }
+    assert!(dangling.is_empty(), "{dangling:#?}");
+}
+
+/// The anchor that Markdown makes of a heading.
+fn anchor_of(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = words.chars().filter(|character| character.is_alphanumeric() || " -_".contains(*character));
+    kept.map(|character| if character == ' ' { '-' } else { character }).collect()
+}
+
+/// Every source file that a page or a comment names in backticks exists, and so does every page
+/// that a comment names.
+#[test]
+fn named_files_exist() {
+    let files = files();
+    let mut dangling = BTreeSet::new();
+    for file in &files {
+        let named: Vec<String> = match file.extension().and_then(|extension| extension.to_str()) {
+            // These name files of other versions and of examples.
+            _ if file.ends_with("CHANGELOG.md") || file.ends_with("docs/verdicts.md") => continue,
+            Some("md") => {
+                let text = fs::read_to_string(file).expect("a page");
+                text.split('`').skip(1).step_by(2).filter(|word| is_source(word)).map(str::to_owned).collect()
+            }
+            Some("rs" | "h" | "c" | "toml") => {
+                let text = fs::read_to_string(file).unwrap_or_default();
+                text.split(|character: char| !(character.is_alphanumeric() || "-_./".contains(character)))
+                    .filter(|word| word.starts_with("docs/") && word.trim_end_matches('.').ends_with(".md"))
+                    .map(|word| word.trim_end_matches('.').to_owned())
+                    .collect()
+            }
+            _ => continue,
+        };
+        for name in named {
+            let is_there = files.iter().any(|path| path.ends_with(&name)) || workspace().join(&name).exists();
+            if !is_there {
+                dangling.insert(format!("{}: {name}", file.display()));
+            }
+        }
+    }
+    assert!(dangling.is_empty(), "{dangling:#?}");
+}
+
+/// Whether a word of a page names a source file or a folder of this repository.
+fn is_source(word: &str) -> bool {
+    let is_path = word.chars().all(|character| character.is_ascii_alphanumeric() || "-_./".contains(character));
+    let is_folder = word.ends_with('/')
+        && ["resolver/", "smark/", "markers/", "tests/", "benches/", "fuzz/", "linker/", "examples/", "docs/"]
+            .iter()
+            .any(|root| word.starts_with(root));
+    is_path && (is_folder || (word.ends_with(".rs") && !word.ends_with("src/main.rs")))
+}
+
+/// The README, the pages of `docs/` and those beside the code.
+fn documents() -> Vec<PathBuf> {
+    files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
+/// The files of the repository, without what is built.
+fn files() -> Vec<PathBuf> {
+    fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with('.') || name == "target" || name == "seeds" || name == "corpus" {
+                continue;
+            }
+            if entry.file_type().expect("a type").is_dir() {
+                walk(&entry.path(), files);
+            } else {
+                files.push(entry.path());
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(workspace(), &mut found);
+    found
 }

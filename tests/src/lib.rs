@@ -1,8 +1,10 @@
-//! What the tests of simple markers share: [`tools`] that they run, and [`fixture`] crates that they build; the markers of Rust
-//! [`source`], the code of an [`image`] and the compiler's [`listing`] of it, each read without the reader that is tested;
-//! [`differential`], which holds programs against [`gdb`], on this or another [`computer`].
+//! What the tests of simple markers share: [`tools`] that they run, and [`fixture`] crates that
+//! they build; the markers of Rust [`source`], the code of an [`image`] and the compiler's
+//! [`listing`] of it, each read without the reader that is tested; [`differential`], which holds
+//! programs against [`gdb`], on this or another [`computer`].
 //!
-//! The tests themselves are in `rust/`; `ui/` has what the macro refuses, `c/` the sources for the header.
+//! The tests themselves are in `rust/`; `ui/` has what the macro refuses, `c/` the sources for the
+//! header.
 
 pub mod computer;
 pub mod counted;
@@ -25,3 +27,8 @@ pub use tools;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The Rust code of the page on markers, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/markers.md")]
+struct Markers;

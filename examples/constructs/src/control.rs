@@ -182,7 +182,7 @@ fn match_tree(shape: &Shape) {
     }
 }
 
-// The last thing on one of two paths that meet: the address is that of what both execute.
+// The last statement on one of two paths that join: its address is that of code that both execute.
 #[inline(never)]
 fn joined(value: i32) {
     if value > 0 {

@@ -1,4 +1,4 @@
-//! Formats that an assembler, a macro or a reader could take for something else.
+//! Formats that an assembler, a macro or a reader could misread.
 
 use std::hint::black_box;
 
@@ -35,7 +35,7 @@ pub(crate) fn run() {
     simple_mark!(construct:format:continued, "one \
         line"); //~ live 1 time
     witness(8313);
-    // The same with operands, where the template is not raw.
+    // The same with operands, so the template is not raw.
     let value = black_box(23);
     simple_mark!(construct:format:kept, "{} {{}} \"q\" \\ \n \t € $0 %% %d", keep value); //~ live 1 time; keeps 23
     witness(8314);

@@ -32,7 +32,7 @@ fn never_inlined(value: i32) {
     witness(7200);
 }
 
-// Inlined in a debug build too; what stands at the function's own address is not called, and not emitted.
+// Inlined in a debug build too. The function itself is never called, so no code is emitted for it.
 #[inline(always)]
 fn always_inlined(value: i32) {
     simple_mark!(construct:inline_always, "value %d", value); //~ live 3 times
@@ -94,7 +94,7 @@ fn pointer(function: fn(i32)) {
     function(9);
 }
 
-// The optimiser may unfold a recursion, and turn one into a loop.
+// The optimiser may unroll a recursion, or turn it into a loop.
 fn recursive(depth: u32) -> u32 {
     simple_mark!(construct:recursive, "depth %u", depth); //~ live
     witness(7209);
@@ -142,7 +142,7 @@ fn variables(values: &[i32; 2]) {
     black_box(value);
 }
 
-// A copy of the code wherever the optimiser wants one: called twice and small.
+// Small and called twice: the optimiser may copy its code.
 #[inline]
 fn small(value: i32) {
     simple_mark!(construct:inline_hint, "value %d", value); //~ live

@@ -23,7 +23,7 @@ pub(crate) fn run() {
 
 #[inline(never)]
 fn two<T: Debug>(value: T) {
-    // What the conversion shows has to be known without knowing `T`: an address.
+    // The conversion must be right for every `T`, so it shows an address.
     simple_mark!(construct:generic, "value at %p", &value); //~ live 2 times
     witness(7300);
     black_box(value);

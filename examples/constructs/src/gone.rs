@@ -1,4 +1,4 @@
-//! Markers that do not arrive: what the compiler never writes, and what the linker drops.
+//! Markers that are gone: the compiler emits no code for them, or the linker drops it.
 
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ const TRACING: bool = false;
 
 fn constant_condition() {
     if TRACING {
-        // Not even in a debug build: the compiler knows constants before it generates code.
+        // Gone in a debug build too: the compiler evaluates constants before it generates code.
         simple_mark!(construct:gone:constant_condition, "tracing"); //~ eliminated
         witness(8500);
     }
@@ -32,7 +32,7 @@ fn tracing() -> bool {
 }
 
 fn known_condition() {
-    // Known to be false only once `tracing` is inlined.
+    // Known to be false only after `tracing` is inlined.
     if tracing() {
         simple_mark!(construct:gone:known_condition, "tracing"); //~ live in dev, eliminated in release
         witness(8502);
@@ -63,7 +63,7 @@ fn empty_loop() {
     }
 }
 
-// The compiler generates code for what is reachable from `main`, and this is not.
+// The compiler generates code only for functions that are reachable from `main`; this one is not.
 #[expect(dead_code, reason = "this is what is tested")]
 fn never_referenced() {
     simple_mark!(construct:gone:never_referenced, "nobody calls"); //~ eliminated
@@ -76,7 +76,8 @@ pub(crate) fn never_referenced_public() {
     witness(8507);
 }
 
-// A symbol that anyone could link to, so there is code; the executable does not export it, so the linker drops it.
+// Other code could link to this symbol, so the compiler generates code. The executable does not
+// export it, so the linker drops it.
 #[unsafe(no_mangle)]
 extern "C" fn construct_gone_exported() {
     simple_mark!(construct:gone:exported, "nobody calls"); //~ discarded

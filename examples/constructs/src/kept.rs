@@ -45,7 +45,7 @@ fn widths(short: i16, byte: u8, single: f32, double: f64) {
 
 #[inline(never)]
 fn promoted(short: i16, byte: u8, single: f32) {
-    // Without a width, what C would pass.
+    // Without a width, the type is the one that C would pass.
     simple_mark!(construct:keep:promoted, "%d %u %f", keep short, keep byte, keep single); //~ live 1 time; keeps -3 250 0.5
     witness(8108);
     let (yes, letter) = black_box((true, '\u{20ac}'));
@@ -83,7 +83,7 @@ fn mixed(a: i32, b: i32, c: i64) {
     simple_mark!(construct:keep:mixed, "%d %d %ld", a, keep b, keep c); //~ live 1 time; keeps 12 13
     witness(8118);
     black_box(a);
-    // A variable that is called `keep`.
+    // A variable with the name `keep`.
     let keep = black_box(5);
     simple_mark!(construct:keep:not_the_keyword, "%d", keep); //~ live 1 time
     witness(8119);
@@ -119,7 +119,7 @@ fn large(high: u64, low: i64) {
     witness(8126);
 }
 
-// Braces have a meaning in the template of an assembly with operands.
+// Braces are placeholders in the template of an assembly with operands.
 #[inline(never)]
 fn braces(value: u32) {
     simple_mark!("construct:keep:{braces} {0}", "{} {{}} {0:x} %u", keep value); //~ live 1 time; keeps 19

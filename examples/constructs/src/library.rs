@@ -1,4 +1,4 @@
-//! A crate that the program links: the witness, and markers in what one crate hands to another.
+//! A crate that the program links: the witness, and markers in functions for other crates.
 
 pub mod unused;
 
@@ -9,15 +9,16 @@ use simple_markers::simple_mark;
 static CALLS: AtomicU32 = AtomicU32::new(0);
 static SUM: AtomicU32 = AtomicU32::new(0);
 
-/// Stands after a marker, with a number of its own. The program shows that it got there; a disassembly shows the call with the
-/// number in the first argument's register, and so where the code after the marker is.
+/// Is called after a marker, with a unique number. The program checks that it was called. In a
+/// disassembly, the number in the register of the first argument shows where the code after the
+/// marker is.
 #[inline(never)]
 pub fn witness(number: u32) {
     CALLS.fetch_add(1, Ordering::Relaxed);
     SUM.fetch_add(number, Ordering::Relaxed);
 }
 
-/// How often [`witness`] was called, and the sum of what it was given.
+/// How often [`witness`] was called, and the sum of its arguments.
 #[must_use]
 pub fn witnessed() -> (u32, u32) {
     (CALLS.load(Ordering::Relaxed), SUM.load(Ordering::Relaxed))
@@ -37,20 +38,20 @@ pub fn inlined(value: i32) {
     witness(7002);
 }
 
-/// Compiled in the crate that says what `T` is.
+/// Compiled in the crate that chooses `T`.
 pub fn instantiated<T>(_: &T) {
     simple_mark!(construct:library:instantiated, "instantiated"); //~ live 2 times in dev, live at least 2 times in release
     witness(7003);
 }
 
-/// Compiled here, for it could be called from another crate; nobody does, so the linker removes it.
+/// Compiled here because another crate could call it. No crate does, so the linker removes it.
 #[inline(never)]
 pub fn never_called(value: i32) {
     simple_mark!(construct:library:never_called, "never called with %d", value); //~ discarded
     witness(7004);
 }
 
-/// Called only by what nobody calls.
+/// Called only by a function that nobody calls.
 #[inline(never)]
 pub fn calls_the_dead() {
     simple_mark!(construct:library:calls_the_dead, "calls the dead"); //~ discarded
@@ -63,7 +64,7 @@ fn called_by_the_dead() {
     witness(7005);
 }
 
-/// Generic, and no crate says what `T` is.
+/// Generic, and no crate instantiates it.
 pub fn never_instantiated<T>(_: &T) {
     simple_mark!(construct:library:never_instantiated, "never instantiated"); //~ eliminated
     witness(7006);

@@ -1,4 +1,5 @@
-//! Markers that macros write: file and line are those of the outermost call, as in the debug information.
+//! Markers inside macros: file and line are those of the outermost call, as in the debug
+//! information.
 
 use std::hint::black_box;
 
@@ -43,7 +44,7 @@ macro_rules! outer {
 macro_rules! own {
     () => {{
         let own = black_box(5);
-        // The variable is the macro's own: the call site has another of this name.
+        // This is the macro's own variable; the call site has another one of this name.
         simple_mark!(construct:macro:hygiene, "own %d", keep own); //~ live; keeps 5
         witness(7604);
     }};

@@ -1,22 +1,23 @@
-//! Every construct of Rust that can carry a marker, and every kind of argument.
+//! Every construct of Rust that can contain a marker, and every kind of argument.
 //!
-//! The comment after a marker says what becomes of it; the test `emission` (`tests/rust/emission.rs`) reads the comments, and holds
-//! the built program against them:
+//! The comment after a marker says what happens to it. The test `emission`
+//! (`tests/rust/emission.rs`) compares the built program with these comments:
 //!
 //! ```text
 //! //~ live                              at least one site, in every profile
 //! //~ live 2 times                      exactly two
 //! //~ live at least 2 times
-//! //~ eliminated                        declared, and no site: the compiler emitted no code for it
-//! //~ discarded                         declared, and its site says that the linker dropped the function
+//! //~ eliminated                        declared, no site: the compiler emitted no code for it
+//! //~ discarded                         declared, and the linker dropped the function of its site
 //! //~ absent                            not even declared: the linker did not take the object file
 //! //~ live in dev, eliminated in release
-//! //~ live; keeps 7 -1                  what the registers of the kept arguments hold there
-//! //~ live; args x                      the arguments, where the macro that writes the marker is given them
+//! //~ live; keeps 7 -1                  the values in the registers of the kept arguments
+//! //~ live; args x                      the arguments, if another macro passes them on
 //! ```
 //!
-//! `witness(N)` after a marker makes the place recognisable in a disassembly. What cannot carry a marker: a `const fn`, the value of
-//! a `const` or a `static`, and an array's length: the compiler executes these itself, and does not execute assembly.
+//! `witness(N)` after a marker makes the place recognisable in a disassembly. A marker is not
+//! allowed in a `const fn`, in the value of a `const` or a `static`, or in the length of an array:
+//! the compiler evaluates these, and cannot execute assembly.
 
 mod control;
 mod conversions;

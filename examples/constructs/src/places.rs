@@ -1,4 +1,4 @@
-//! What an argument may be: a place, with its fields, elements and dereferences.
+//! Places as arguments, with fields, elements and dereferences.
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -109,7 +109,7 @@ struct Packed {
 
 #[inline(never)]
 fn packed(packed: &Packed) {
-    // No reference to the unaligned field, which would be an error.
+    // The marker takes no reference to the unaligned field, which would be an error.
     simple_mark!(construct:place:packed, "%hhu %u", packed.flag, packed.value); //~ live 1 time
     witness(7711);
     simple_mark!(construct:place:kept_packed, "%u", keep packed.value); //~ live 1 time; keeps 2
@@ -161,7 +161,7 @@ fn addresses(value: i32) {
     black_box(value);
 }
 
-// A marker is a shared use and no more: what is borrowed elsewhere can be marked.
+// A marker is only a shared use, so it can name a variable that is borrowed elsewhere.
 #[inline(never)]
 fn borrowed() {
     let mut value = black_box(1);

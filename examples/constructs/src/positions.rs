@@ -1,4 +1,4 @@
-//! Where an expression of type `()` can stand.
+//! Every position of an expression of type `()`.
 #![expect(
     clippy::blocks_in_conditions,
     clippy::semicolon_if_nothing_returned,
@@ -77,7 +77,7 @@ fn condition() {
 }
 
 fn block() {
-    // Two in one block, and one in a block of its own: the names that the macro declares do not meet.
+    // Two in one block, and one in its own block: the names that the macro declares do not collide.
     simple_mark!(construct:block:first, "first of two"); //~ live 1 time
     simple_mark!(construct:block:second, "second of two"); //~ live 1 time
     witness(7108);

@@ -1,4 +1,4 @@
-//! Places that outlive a call: statics, thread-locals, what is shared between threads.
+//! Places that outlive a call: statics, thread-locals, variables shared between threads.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -45,7 +45,7 @@ fn statics() {
     simple_mark!(construct:static:path, "%u", crate::storage::LIMITS.low); //~ live 1 time
     simple_mark!(construct:static:mutable, "%u", CHANGING); //~ live 1 time
     witness(7802);
-    // SAFETY: only this thread.
+    // SAFETY: only this thread uses it.
     unsafe { CHANGING = black_box(8) };
 }
 

@@ -34,7 +34,7 @@ async fn task(value: u32) -> u32 {
     black_box(doubled)
 }
 
-/// Is ready when it is asked a second time.
+/// Is ready when it is polled a second time.
 struct Yield(bool);
 
 impl Future for Yield {

@@ -1,4 +1,4 @@
-//! Everything that `%s` shows.
+//! Every type that `%s` shows.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};

@@ -1,4 +1,5 @@
-//! Methods of traits, called directly and through `dyn`, and what the compiler calls by itself: `Drop`, `Deref`, operators.
+//! Methods of traits, called directly and through `dyn`, and implicit calls: `Drop`, `Deref`,
+//! operators.
 
 use std::hint::black_box;
 use std::ops::{Add, Deref, Index};
@@ -27,7 +28,7 @@ pub(crate) fn run() {
 trait Device {
     fn start(&self);
 
-    // One site for each implementation that does not have its own.
+    // One site for each implementation that does not override it.
     fn stop(&self) {
         simple_mark!(construct:trait:default_method, "stopped"); //~ live at least 1 time
         witness(7400);

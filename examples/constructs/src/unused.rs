@@ -1,5 +1,6 @@
-//! A module of which nothing is called. An incremental build gives each module an object file of its own: the linker takes none
-//! that nobody needs from a library, and not even the declaration arrives. Otherwise the module shares one with others.
+//! A module whose functions are never called. In an incremental build, each module has its own
+//! object file. The linker takes no unneeded object file from a library, so even the declaration is
+//! missing. In other builds, the module shares an object file with others.
 
 use simple_markers::simple_mark;
 

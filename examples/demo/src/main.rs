@@ -1,6 +1,7 @@
-//! `cargo demo`: builds the examples with optimisation and debug information, runs them, and lists their markers.
+//! `cargo demo`: builds the examples with optimisation and debug information, runs them, and lists
+//! their markers.
 //!
-//! Every command is printed before it runs, so that what stands below it can be had again by hand.
+//! It prints every command before it runs, so that you can repeat it by hand.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ fn demo() -> Result<()> {
     Ok(())
 }
 
-/// The target folder: this program is in `debug/` there.
+/// The target folder. This program is in its `debug/`.
 fn target() -> Result<PathBuf> {
     let program = std::env::current_exe().context("where is this program?")?;
     Ok(program.ancestors().nth(2).context("this program is in no target folder")?.to_owned())
@@ -59,7 +60,7 @@ impl Demo<'_> {
         self.compile("ringlog-user", &["examples/ringlog"], &["examples/ringlog/include"], &link)
     }
 
-    /// What is shown, with a heading where a part begins.
+    /// The commands of the demo, each with its heading or an empty string.
     fn commands(&self) -> Vec<(&'static str, Vec<PathBuf>)> {
         let smark = |arguments: &[&str], file: &str| {
             let mut command = vec![self.target.join("debug/smark")];
@@ -115,7 +116,7 @@ impl Demo<'_> {
         let [program, arguments @ ..] = command else {
             return Ok(());
         };
-        // The command takes the paths that are printed, so that it prints them too.
+        // The command gets the paths as they are printed, so its output names the same paths.
         let arguments = arguments.iter().map(|word| word.strip_prefix(self.workspace).unwrap_or(word));
         self.succeed(Command::new(program).args(arguments))
     }

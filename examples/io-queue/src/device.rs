@@ -1,4 +1,4 @@
-//! The device: channels that take what is dispatched to any of them, and complete it in an order of their own.
+//! The device: several channels serve the dispatched requests and complete them in any order.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use simple_markers::simple_mark;
 
 use crate::request::{Operation, Request, Status, scramble};
 
-/// Checks every transfer against a second read. For debugging the device itself.
+/// Verifies every transfer with a second read. For debugging the device itself.
 const VERIFY: bool = false;
 
-/// One request in so many fails on its medium, one in so many finds the device busy.
+/// One request in this many fails on its medium, or finds the device busy.
 const MEDIUM_ERRORS: u64 = 13;
 const BUSY: u64 = 7;
 
@@ -29,7 +29,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Starts a device of `channels` threads. Which requests fail depends on `seed` alone.
+    /// Starts a device of `channels` threads. `seed` alone determines which requests fail.
     pub(crate) fn start(channels: usize, seed: u64) -> Self {
         let (submissions, submitted) = channel();
         let (complete, completions) = channel();
@@ -43,12 +43,12 @@ impl Device {
         Self { submissions: Some(submissions), completions, channels }
     }
 
-    /// Hands a request to the device. `false` where the device has stopped.
+    /// Passes a request to the device; `false` if the device has stopped.
     pub(crate) fn dispatch(&self, request: Request) -> bool {
         self.submissions.as_ref().is_some_and(|submissions| submissions.send(request).is_ok())
     }
 
-    /// Waits for the next request that is finished; `None` where the device has stopped.
+    /// Waits for the next finished request; `None` if the device has stopped.
     pub(crate) fn completion(&self) -> Option<Completion> {
         self.completions.recv().ok()
     }
@@ -73,7 +73,7 @@ struct Channel {
 }
 
 impl Channel {
-    /// Serves requests, later sectors of a batch first, until nobody dispatches any more.
+    /// Serves requests, later sectors of a batch first, until no more are dispatched.
     fn serve(&self) {
         let mut head = 0;
         loop {
@@ -96,7 +96,7 @@ impl Channel {
         simple_mark!(device:idle, "channel %zu: nothing more to serve, head at %#lx", self.index, head);
     }
 
-    /// The next requests: the first that comes, and what has come with it.
+    /// Waits for the next request, and returns it with all others that are there already.
     fn batch(&self) -> Vec<Request> {
         let submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner);
         let first = submitted.recv().ok();

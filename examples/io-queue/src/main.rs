@@ -1,8 +1,9 @@
-//! An I/O queue in the spirit of the SCSI example that simple markers were proposed with in 2008: requests are dispatched to a
-//! device that serves them on several threads, completes them out of order and sometimes fails; failed requests are retried.
+//! An I/O queue, like the SCSI example in the proposal of simple markers in 2008. Requests go to a
+//! device that serves them on several threads, completes them out of order and sometimes fails.
+//! Failed requests are retried.
 //!
-//! `io-queue [REQUESTS [SEED]]` prints what became of the requests. The markers are at every point that somebody who has to
-//! understand a slow or failing queue would ask for; the program runs as if they were not there.
+//! `io-queue [REQUESTS [SEED]]` prints how the requests ended. There is a marker at every point
+//! that helps to understand a slow or failing queue. The program runs as if they were not there.
 
 mod device;
 mod queue;
@@ -14,7 +15,7 @@ use crate::device::Device;
 use crate::queue::Queue;
 use crate::request::Request;
 
-/// Requests that the device holds at a time.
+/// Requests that the device holds at the same time.
 const DEPTH: usize = 8;
 
 /// Threads of the device.

@@ -1,4 +1,4 @@
-//! The queue: keeps the device filled, retries what failed, and counts.
+//! The queue: keeps the device busy, retries failed requests, and counts.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use simple_markers::simple_mark;
 use crate::device::{Completion, Device};
 use crate::request::{Request, Status};
 
-/// How often a request is dispatched before it counts as failed.
+/// Attempts before a request counts as failed.
 const ATTEMPTS: u32 = 4;
 
-/// What became of the requests.
+/// How the requests ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) completed: u64,
@@ -43,7 +43,7 @@ impl Queue {
         }
     }
 
-    /// Takes a request, and waits for the device where it is full.
+    /// Takes a request; waits if the device is full.
     pub(crate) fn submit(&mut self, request: Request) {
         simple_mark!(
             queue:submit,
@@ -70,7 +70,7 @@ impl Queue {
         std::mem::take(&mut self.outcome)
     }
 
-    /// Dispatches what waits, up to the depth.
+    /// Dispatches waiting requests, up to the depth.
     fn fill(&mut self) {
         while self.in_flight < self.depth {
             let Some(request) = self.waiting.pop_front() else {
@@ -89,7 +89,7 @@ impl Queue {
         self.in_flight += usize::from(accepted);
     }
 
-    /// Waits for one completion and deals with it. `false` where nothing is in flight.
+    /// Waits for one completion and handles it; `false` if nothing is in flight.
     fn complete_one(&mut self) -> bool {
         if self.in_flight == 0 {
             return false;

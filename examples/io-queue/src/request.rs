@@ -1,9 +1,9 @@
-//! Requests, and the numbers that they are made from.
+//! Requests, and the random numbers they are made from.
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;
 
-/// What a request wants of the device.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Read,
@@ -32,7 +32,7 @@ pub(crate) enum Status {
 }
 
 impl Request {
-    /// The request with that tag of the workload with that seed.
+    /// The request `tag` of the workload `seed`.
     pub(crate) fn generate(tag: u64, seed: u64) -> Self {
         let draw = scramble(tag ^ seed.rotate_left(32));
         let operation = match draw % 16 {
@@ -50,7 +50,7 @@ impl Request {
     }
 }
 
-/// A number that has nothing to do with `value` to look at, and is the same each time (the finaliser of splitmix64).
+/// A hash of `value` (the finaliser of splitmix64).
 pub(crate) fn scramble(value: u64) -> u64 {
     let mut mixed = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-/* ringlog: the last messages of a program, in a buffer of fixed size. */
+/* ringlog: keeps the last messages of a program in a buffer of fixed size. */
 #ifndef RINGLOG_H
 #define RINGLOG_H
 
@@ -10,13 +10,13 @@ extern "C" {
 
 struct ringlog;
 
-/* A log that holds `capacity` bytes of messages; NULL where that is 0. */
+/* Makes a log for `capacity` bytes of messages; NULL if that is 0. */
 struct ringlog *ringlog_open(size_t capacity);
 
-/* Appends a message. Older ones make room; returns how many. A message that is larger than the log is refused with -1. */
+/* Appends a message and returns how many older ones were dropped; -1 if it is larger than the log. */
 int ringlog_append(struct ringlog *log, int level, const char *message);
 
-/* Calls `visit` for each message, oldest first, until it returns other than 0; returns what it returned last. */
+/* Calls `visit` for each message, oldest first, until it returns non-zero; returns its last result. */
 int ringlog_each(const struct ringlog *log, int (*visit)(void *context, int level, const char *message), void *context);
 
 /* Frees the log. */

@@ -1,6 +1,7 @@
 //! A log of the last messages, as a C library (`include/ringlog.h`).
 //!
-//! The markers of a shared library are found in the library, whoever calls it: `smark list libringlog.so`.
+//! The markers of a shared library are in the library, not in its callers:
+//! `smark list libringlog.so`.
 
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -28,7 +29,7 @@ impl Message {
 }
 
 impl Ringlog {
-    /// Drops the oldest messages until `size` bytes are free, and says how many.
+    /// Drops the oldest messages until `size` bytes are free; returns how many.
     fn make_room(&mut self, size: usize) -> c_int {
         let mut evicted = 0;
         while self.used + size > self.capacity {
@@ -56,7 +57,7 @@ pub extern "C" fn ringlog_open(capacity: usize) -> Option<Box<Ringlog>> {
 ///
 /// # Safety
 ///
-/// `log` comes from [`ringlog_open`] and is used by this call alone; `message` ends with a NUL.
+/// `log` is from [`ringlog_open`], and no other call uses it now. `message` ends with a NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ringlog_append(log: &mut Ringlog, level: c_int, message: *const c_char) -> c_int {
     simple_mark!(ringlog:append, "level %d: %s", level, message);
@@ -78,7 +79,8 @@ pub unsafe extern "C" fn ringlog_append(log: &mut Ringlog, level: c_int, message
 ///
 /// # Safety
 ///
-/// `log` comes from [`ringlog_open`]; `visit` may be called with `context` and does not change the log.
+/// `log` is from [`ringlog_open`]. `visit` can be called with `context` and does not change the
+/// log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ringlog_each(
     log: &Ringlog,
@@ -86,7 +88,7 @@ pub unsafe extern "C" fn ringlog_each(
     context: *mut c_void,
 ) -> c_int {
     for message in &log.messages {
-        // SAFETY: what the caller passed for this.
+        // SAFETY: the caller passed `visit` and `context` for this call.
         let result = unsafe { visit(context, message.level, message.text.as_ptr()) };
         if result != 0 {
             simple_mark!(ringlog:stopped, "by %p with %d", visit, result);

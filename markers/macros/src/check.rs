@@ -1,7 +1,7 @@
 //! The type checks of a marker: calls that are compiled and never executed.
 //!
-//! An argument is named through `&raw const`: the compiler sees a shared use, of a packed field and behind a raw pointer too, and
-//! there is nothing to execute.
+//! A check takes `&raw const ARGUMENT`. To the compiler this is a shared use, and it also works for
+//! a packed field and behind a raw pointer.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
@@ -10,13 +10,14 @@ use crate::pairing::{Pair, Shown};
 use crate::place::Place;
 use crate::syntax::Argument;
 
-/// The check of a place, marked or kept. Stands in an `unsafe` block: see [`safely_readable`].
+/// The check of a place, marked or kept. The caller puts it into an `unsafe` block, see
+/// [`safely_readable`].
 pub(crate) fn place(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
     let (expression, span) = (&place.expression, place.span());
     call(krate, pair, &quote_spanned! { span=> &raw const #expression })
 }
 
-/// The check that a kept place, which is read, can be read without `unsafe`; empty for one that is not kept.
+/// The check that a kept place can be read without `unsafe`; empty for a place that is not kept.
 pub(crate) fn safely_readable(argument: &Argument) -> TokenStream {
     match argument {
         Argument::KeptPlace { place, .. } if !place.is_address => {
@@ -27,8 +28,8 @@ pub(crate) fn safely_readable(argument: &Argument) -> TokenStream {
     }
 }
 
-/// What an operand of the assembly would read of a kept place, for the borrow checker to refuse the same where nothing is emitted;
-/// empty for one that is not kept.
+/// A read of a kept place as an operand of the assembly would do it; empty for a place that is not
+/// kept. The borrow checker refuses the same places with it when nothing is emitted.
 pub(crate) fn read(pair: &Pair<'_>) -> TokenStream {
     let Argument::KeptPlace { place, .. } = pair.argument else { return TokenStream::new() };
     let expression = &place.expression;
@@ -46,9 +47,11 @@ pub(crate) fn value(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) -> Toke
     call(krate, pair, &quote_spanned! { binding.span()=> &raw const #binding })
 }
 
-/// The call that compiles where the conversion of the argument shows what `pointer` points at. Errors point at the argument.
+/// A call that compiles if the argument's conversion shows the target of `pointer`. Errors point at
+/// the argument.
 fn call(krate: &TokenTree, pair: &Pair<'_>, pointer: &TokenStream) -> TokenStream {
-    // One context for all of it, that of `$crate`: a span over two contexts would be reported as the whole macro.
+    // All tokens get the context of `$crate`: an error whose span mixes two contexts is reported at
+    // the whole macro.
     let span = krate.span().located_at(pair.argument.span());
     let mut krate = krate.clone();
     krate.set_span(span);
@@ -56,9 +59,9 @@ fn call(krate: &TokenTree, pair: &Pair<'_>, pointer: &TokenStream) -> TokenStrea
     quote_spanned! { span=> #check(#pointer); }
 }
 
-/// The function that takes a pointer to an argument that its conversion shows.
+/// The function to call with a pointer to the argument.
 ///
-/// For `&x` that is a pointer to `x`: every conversion but `%p` shows a reference as what it refers to.
+/// For `&x` this is a pointer to `x`: every conversion except `%p` shows the target of a reference.
 fn function(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
     let kept = pair.argument.is_kept();
     let width =

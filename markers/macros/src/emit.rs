@@ -43,13 +43,15 @@ fn check_places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
         return places;
     }
     let readable: TokenStream = pairs.iter().map(|pair| check::safely_readable(pair.argument)).collect();
-    // The `unsafe` is for places behind raw pointers and in unions and mutable statics: nothing reads them here.
-    // The `loop` keeps the borrows from reaching the code behind the marker: an `async` block would hold what is borrowed across
-    // its next `await`, and no longer be `Send` where that is not. For the same reason a place may be mutably borrowed.
+    // `unsafe` allows places behind raw pointers, in unions and in mutable statics; nothing reads
+    // them here. `loop` ends the borrows here. Otherwise an `async` block would hold them across
+    // its next `await`, and would not be `Send` if the borrowed value is not. It also allows a
+    // place that is mutably borrowed.
     quote_spanned! { Span::mixed_site()=> if false { #readable unsafe { #places } loop {} } }
 }
 
-/// `inner` where every kept value is evaluated, checked and bound to a name, in the order of the arguments.
+/// `inner`, with every kept value evaluated, checked and bound to a name first, in the order of the
+/// arguments.
 fn bind_values(krate: &TokenTree, pairs: &[Pair<'_>], inner: TokenStream) -> TokenStream {
     let values = pairs.iter().enumerate().rev().filter_map(|(index, pair)| match pair.argument {
         Argument::KeptValue { value, .. } => Some((index, pair, value)),
@@ -62,18 +64,20 @@ fn bind_values(krate: &TokenTree, pairs: &[Pair<'_>], inner: TokenStream) -> Tok
     })
 }
 
-/// The name that the kept value of `argument`, the one numbered `index`, is bound to.
+/// The name that the kept value of argument number `index` is bound to.
 fn binding(krate: &TokenTree, index: usize, argument: &Argument) -> Ident {
     format_ident!("kept{index}", span = krate.span().located_at(argument.span()))
 }
 
-/// The record of `__simple_marker.1`, at module level: it is there even where every copy of the code is gone.
+/// The record of `__simple_marker.1`. It is at module level, so it exists even if every copy of the
+/// code is removed.
 fn declaration(krate: &TokenTree, marker: &Marker) -> TokenStream {
     let Text { name, format, args } = Text::new(marker);
     let start = format!(".pushsection {DECLARATIONS},\"\",%progbits\n.asciz \"{name}\",\"");
     let end = format!("\",\"{format}\",\"{args}\"\n.popsection");
     let check_path = path::check(krate, marker);
-    // The block is for what the user's arguments name: a `declaration` in them is not this module.
+    // The block hides the module from the user's arguments, which may name a `declaration` of their
+    // own.
     quote_spanned! { Span::mixed_site()=>
         {
             mod declaration {
@@ -119,20 +123,22 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
          .4byte "
     );
     let end = ",3b,4b,5b,6b,7b\n.popsection";
-    // Whoever stops here reads the places of the arguments: what was stored to them has to be there.
+    // A tool that stops here reads the arguments from memory, so pending stores must be done.
     let memory = if pairs.is_empty() {
         quote! { nomem }
     } else {
         quote! { readonly }
     };
-    // With operands the template is not raw; on x86 without them it is AT&T's, for LLVM takes `$` out of Intel's.
+    // A template with operands cannot be raw. A raw one uses AT&T syntax on x86, because LLVM
+    // removes `$` from Intel syntax.
     let syntax = match (operands.is_empty(), target.is_x86()) {
         (true, true) => quote! { , raw, att_syntax },
         (true, false) => quote! { , raw },
         (false, _) => TokenStream::new(),
     };
     Ok(quote_spanned! { Span::mixed_site()=>
-        // SAFETY: assembler directives, and at most a `nop`, which change nothing.
+        // SAFETY: the template has only assembler directives and at most one `nop`. Neither changes
+        // any state.
         unsafe {
             #krate::__private::asm!(
                 #krate::__private::concat!(
@@ -148,9 +154,9 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
 
 /// The kept arguments of a marker, for the assembly.
 struct Operands {
-    /// The operands string: one entry for each argument; empty where none is kept.
+    /// The operands string: one entry for each argument; empty if no argument is kept.
     entries: String,
-    /// `in(class) value`, one for each that is kept.
+    /// `in(class) value`, one for each kept argument.
     operands: Vec<TokenStream>,
 }
 

@@ -1,8 +1,10 @@
 //! The procedural macro behind `simple_markers::simple_mark!`.
 //!
-//! `marker!` is given the path of the `simple-markers` crate, the target, and what the user wrote. In the order in which a marker
-//! passes through: `syntax` reads it, `place` its arguments, `pairing` puts conversions and arguments together, `check` writes the
-//! type checks, `emit` the assembly, of which `operand` knows what differs between targets and `path` what the file's path may have in it.
+//! `marker!` gets the path of the `simple-markers` crate, the target, and the tokens that the user
+//! wrote. A marker passes through the modules in this order: `syntax` parses it and `place` its
+//! arguments, `pairing` assigns arguments to conversions, `check` writes the type checks, and
+//! `emit` the assembly. `operand` has what differs between targets, and `path` checks the path of
+//! the source file.
 
 mod check;
 mod emit;

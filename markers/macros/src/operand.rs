@@ -1,4 +1,5 @@
-//! What differs between targets: the size of an address, and how a register of a given width is written.
+//! What differs between targets: the size of an address, and how a register of a given width is
+//! written.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
@@ -19,7 +20,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// The target of that name; `None` where nothing is emitted.
+    /// The target of that name; `None` if nothing is emitted.
     pub(crate) fn from_name(name: &Ident) -> syn::Result<Option<Self>> {
         Ok(Some(match name.to_string().as_str() {
             "x86" => Self::X86,
@@ -48,7 +49,7 @@ impl Target {
 
 /// A kept argument as an operand of the assembly.
 pub(crate) struct Operand {
-    /// Its entry in the operands string, with the placeholder `{index}` for the register.
+    /// Its entry in the operands string, with a placeholder `{index}` for the register.
     pub(crate) entry: String,
     /// The register class.
     class: &'static str,
@@ -56,7 +57,7 @@ pub(crate) struct Operand {
     conversion: Value,
 }
 
-/// How a kept value becomes what a register holds.
+/// How a kept value is converted for a register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Value {
     /// `value as TYPE`.
@@ -68,9 +69,9 @@ enum Value {
 }
 
 impl Operand {
-    /// The operand of `argument`, the one numbered `index` in the template.
+    /// The operand of `argument`, number `index` of the template.
     ///
-    /// Fails where the target's registers cannot hold it.
+    /// Fails if the target's registers cannot hold it.
     pub(crate) fn new(target: Target, shown: Shown, argument: &Argument, index: usize) -> syn::Result<Self> {
         let (size, float, conversion) = value(target, shown, argument)?;
         if size > target.address_size() && !float {
@@ -87,7 +88,7 @@ impl Operand {
         Ok(Self { entry, class, conversion })
     }
 
-    /// `in(class) value`, for the value that `expression` names. Errors of the compiler point at the argument, which is at `span`.
+    /// `in(class) value` for `expression`. Compile errors point at `span`, the argument.
     pub(crate) fn tokens(&self, krate: &TokenTree, span: Span, expression: &TokenStream) -> TokenStream {
         let span = krate.span().located_at(span);
         let mut krate = krate.clone();
@@ -104,7 +105,8 @@ impl Operand {
     }
 }
 
-/// Size in bytes, whether it is a float, and how the value is converted: C's promotions, unless the argument says its width.
+/// Size in bytes, whether it is a float, and how the value is converted: by C's promotions, unless
+/// the argument has a width.
 fn value(target: Target, shown: Shown, argument: &Argument) -> syn::Result<(u8, bool, Value)> {
     let pointer = target.address_size();
     if matches!(shown, Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's')) {
@@ -116,7 +118,7 @@ fn value(target: Target, shown: Shown, argument: &Argument) -> syn::Result<(u8, 
         Some(width) => known(width).ok_or_else(|| {
             syn::Error::new(
                 syn::spanned::Spanned::span(width),
-                "the width of a kept value is a type of the language: an integer, `f32`, `f64`, `bool` or `char`",
+                "the width of a kept value is a primitive type: an integer, `f32`, `f64`, `bool` or `char`",
             )
         })?,
     };
@@ -130,7 +132,7 @@ fn value(target: Target, shown: Shown, argument: &Argument) -> syn::Result<(u8, 
     Ok((size, name.starts_with('f'), Value::As(name)))
 }
 
-/// The type that C passes for what shows an argument.
+/// The type that C passes for a conversion or a `*`.
 fn promoted(shown: Shown) -> &'static str {
     let Shown::By(length, specifier) = shown else { return "i32" };
     match (specifier.letter(), length) {
@@ -152,7 +154,7 @@ fn promoted(shown: Shown) -> &'static str {
 fn known(width: &Type) -> Option<&'static str> {
     const SAME: [&str; 12] = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
     match width {
-        // What another macro passed on as `$t:ty`.
+        // Another macro passed the type on as `$t:ty`.
         Type::Group(group) => known(&group.elem),
         Type::Path(path) if path.path.is_ident("bool") => Some("u8"),
         Type::Path(path) if path.path.is_ident("char") => Some("u32"),
@@ -161,7 +163,8 @@ fn known(width: &Type) -> Option<&'static str> {
     }
 }
 
-/// The register class for a value of `size` bytes, and the template modifier that names the register at that width.
+/// The register class for a value of `size` bytes, and the template modifier that names the
+/// register at that width.
 fn register(target: Target, size: u8, float: bool) -> (&'static str, &'static str) {
     match (target, float) {
         (Target::X86 | Target::X86_64, true) => ("xmm_reg", ""),

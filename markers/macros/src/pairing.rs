@@ -1,4 +1,4 @@
-//! Puts the conversions of a format and the arguments of its marker together.
+//! Assigns the arguments of a marker to the conversions of its format.
 
 use proc_macro2::Span;
 use simple_markers_record::conversion;
@@ -6,25 +6,25 @@ use simple_markers_record::printf::{self, Length, Piece, Specifier};
 
 use crate::syntax::{Argument, Marker};
 
-/// An argument with what shows it.
+/// An argument with its conversion.
 pub(crate) struct Pair<'a> {
     pub(crate) shown: Shown,
     pub(crate) argument: &'a Argument,
 }
 
-/// What shows an argument.
+/// How the format uses an argument.
 #[derive(Clone, Copy)]
 pub(crate) enum Shown {
-    /// A conversion.
+    /// A conversion prints it.
     By(Length, Specifier),
-    /// It is the width or the precision of one.
+    /// It is a width or a precision, written `*`.
     Star,
 }
 
 /// The arguments of `marker`, each with its conversion, in their order.
 ///
-/// Fails for a format that is malformed, has a conversion that Rust has no type for, or has another number of arguments than the
-/// marker. All that is wrong is reported at once.
+/// Fails if the format is malformed, has a conversion without a Rust type, or takes another number
+/// of arguments than the marker has. All errors are reported at once.
 pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     let format = marker.format.value();
     let mut errors = Errors(None);
@@ -90,7 +90,7 @@ fn no_such_type(text: &str, length: Length, specifier: Specifier) -> String {
     }
 }
 
-/// Errors collected into one that reports them all.
+/// Errors, combined into one.
 struct Errors(Option<syn::Error>);
 
 impl Errors {

@@ -1,14 +1,14 @@
-//! The check of the source file's path, which stands in a string of the assembler as it is.
+//! The check of the source file's path, which is written unescaped into a string of the assembler.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 
 use crate::syntax::{Argument, Marker};
 
-/// What checks the path when the program is compiled, items for the declaration's module.
+/// Items for the declaration's module that check the path at compile time.
 ///
-/// To evaluate a constant is a fifth of what a marker takes to compile, so there is none where the path is known here and has nothing in
-/// it that any of the checks would refuse.
+/// Evaluating a constant takes a fifth of the time that a marker takes to compile. So there is no
+/// constant if the path is known here and passes every check.
 pub(crate) fn check(krate: &TokenTree, marker: &Marker) -> TokenStream {
     if is_written_in_harmless_file(marker.format.span()) {
         return TokenStream::new();
@@ -24,11 +24,13 @@ pub(crate) fn check(krate: &TokenTree, marker: &Marker) -> TokenStream {
     }
 }
 
-/// Whether what is at `span` is written, and not made by a macro, in a file whose path has letters, digits and what is harmless.
-/// Then the marker's `file!()` is that path: the invocation of whatever macro is around it is in the same file.
+/// Whether the code at `span` is written in the source, not made by a macro, in a file whose path
+/// has only harmless characters. Then the marker's `file!()` is that path, because any macro around
+/// the marker is invoked in the same file.
 ///
-/// The compiler says what a macro made in the debug format of a span alone: `#0` is what none did. Should that change, or before
-/// Rust 1.88, which does not tell a span's file, the answer is no, and the constant is evaluated.
+/// The compiler shows the origin of a span only in its debug format: `#0` means that no macro made
+/// it. If this format changes, and before Rust 1.88, which does not give the file of a span, the
+/// answer is no and the constant is evaluated.
 fn is_written_in_harmless_file(span: Span) -> bool {
     format!("{span:?}").starts_with("#0 ")
         && span.file().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@~=,:".contains(&byte))
@@ -38,7 +40,8 @@ fn is_written_in_harmless_file(span: Span) -> bool {
 mod tests {
     use super::*;
 
-    /// Outside of a compiler a span has no such debug format, as it had not if that changed.
+    /// Outside of the compiler, spans have another debug format. The same would happen if the
+    /// compiler changed it.
     #[test]
     fn what_is_not_known_is_checked() {
         assert!(!is_written_in_harmless_file(Span::call_site()));

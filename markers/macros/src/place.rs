@@ -1,4 +1,4 @@
-//! Places: what an argument may be without being evaluated.
+//! Places: the arguments that need no evaluation.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
@@ -7,18 +7,19 @@ use syn::{Expr, Lit, Member, UnOp};
 
 /// A place expression and its text.
 pub(crate) struct Place {
-    /// The place that is read; for `&x` the place whose address is meant.
+    /// The place; for `&x`, the place whose address is taken.
     pub(crate) expression: Expr,
     /// Whether the argument is `&x`.
     pub(crate) is_address: bool,
-    /// The argument as the record and debuggers write it: without spaces, raw identifiers without `r#`.
+    /// The argument as the record and debuggers write it: without spaces, and raw identifiers
+    /// without `r#`.
     pub(crate) text: String,
 }
 
 impl Place {
-    /// The place that `expression` is.
+    /// Parses `expression` as a place.
     ///
-    /// Fails for what would have to be evaluated, with the mend.
+    /// Fails if it would have to be evaluated. The error says what to write.
     pub(crate) fn new(expression: Expr) -> syn::Result<Self> {
         let mut text = String::new();
         let (expression, is_address) = match ungroup(expression) {
@@ -40,7 +41,7 @@ impl Place {
     }
 }
 
-/// Takes off the invisible group around what another macro passed on as `$x:expr`.
+/// Removes the invisible group around an expression that another macro passed on as `$x:expr`.
 fn ungroup(expression: Expr) -> Expr {
     match expression {
         Expr::Group(group) => ungroup(*group.expr),
@@ -86,9 +87,10 @@ fn write_place(place: &Expr, text: &mut String) -> syn::Result<()> {
             Ok(())
         }
         Expr::Group(group) => write_place(&group.expr, text),
-        Expr::Reference(reference) => {
-            Err(syn::Error::new(reference.span(), "`&` stands before a whole place only: `&x`, `&self.queue`"))
-        }
+        Expr::Reference(reference) => Err(syn::Error::new(
+            reference.span(),
+            "`&` is allowed only in front of the whole place: `&x`, `&self.queue`",
+        )),
         other => Err(syn::Error::new(other.span(), not_a_place(other))),
     }
 }
@@ -105,7 +107,7 @@ fn literal_index(index: &Expr) -> syn::Result<String> {
     }
     Err(syn::Error::new(
         index.span(),
-        "the index of a place is a number, for a place is not evaluated: write `keep element = ...[...]`",
+        "a place is not evaluated, so its index must be a number: write `keep element = ...[...]`",
     ))
 }
 
@@ -116,7 +118,7 @@ fn not_a_place(expression: &Expr) -> String {
         Expr::Lit(_) => "a constant",
         Expr::Macro(_) => "a macro",
         Expr::Cast(_) => "a conversion",
-        Expr::Assign(_) => "an assignment (a name is for kept values only)",
+        Expr::Assign(_) => "an assignment (only a kept value has a name)",
         _ => "this",
     };
     format!(

@@ -8,11 +8,11 @@ use syn::{Expr, Ident, LitStr, Token, Type, parenthesized};
 use crate::operand::Target;
 use crate::place::Place;
 
-/// A marker with what `simple_mark!` adds to what the user wrote.
+/// A marker, with what `simple_mark!` adds to it.
 pub(crate) struct Invocation {
     /// The path of the `simple-markers` crate: `$crate`.
     pub(crate) krate: TokenTree,
-    /// What the crate was compiled for; `None` where nothing is emitted.
+    /// The target of the crate; `None` if nothing is emitted.
     pub(crate) target: Option<Target>,
     pub(crate) marker: Marker,
 }
@@ -65,7 +65,7 @@ impl Argument {
         }
     }
 
-    /// The type that a kept argument is said to have: `keep x: T`.
+    /// The type of a kept argument, if it is given: `keep x: T`.
     pub(crate) fn width(&self) -> Option<&Type> {
         match self {
             Self::Place(_) => None,
@@ -146,7 +146,7 @@ fn name(input: ParseStream<'_>) -> syn::Result<String> {
 
 fn format(input: ParseStream<'_>) -> syn::Result<LitStr> {
     let format: LitStr = input.parse().map_err(|error| {
-        syn::Error::new(error.span(), "a marker's format is a string literal, for it is read at compile time")
+        syn::Error::new(error.span(), "a marker's format must be a string literal, because it is read at compile time")
     })?;
     without_nul(&format)?;
     Ok(format)
@@ -155,7 +155,7 @@ fn format(input: ParseStream<'_>) -> syn::Result<LitStr> {
 fn without_nul(literal: &LitStr) -> syn::Result<String> {
     let value = literal.value();
     if value.contains('\0') {
-        return Err(syn::Error::new(literal.span(), "a NUL would end the string in the marker's record: remove it"));
+        return Err(syn::Error::new(literal.span(), "a NUL would end the string in the record: remove it"));
     }
     Ok(value)
 }
@@ -190,8 +190,8 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     Place::new(expression).map(Argument::Place)
 }
 
-/// Whether `keep` stands here as the keyword, not as a variable of that name: a place follows it. A call of a function of that
-/// name would be no place.
+/// Whether `keep` is the keyword here and not a variable of that name: a place must follow. A call
+/// of a function `keep` would not be a place.
 fn is_keep(input: ParseStream<'_>) -> bool {
     let fork = input.fork();
     fork.parse::<Ident>().is_ok_and(|ident| ident == "keep")
@@ -209,7 +209,7 @@ fn kept(input: ParseStream<'_>) -> syn::Result<Argument> {
         let span = syn::spanned::Spanned::span(&expression);
         return Place::new(expression)
             .map(|place| Argument::KeptPlace { place, width: None })
-            .map_err(|_| syn::Error::new(span, "a kept value has a name: `keep name = ...`"));
+            .map_err(|_| syn::Error::new(span, "give the kept value a name: `keep name = ...`"));
     }
     let name: Ident = input.parse()?;
     let width = if input.peek(Token![:]) {

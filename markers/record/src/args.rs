@@ -1,7 +1,8 @@
 //! The argument list of a record: the arguments as written, separated by commas.
 
-/// The arguments of `list`, white space around each removed. Commas inside brackets, strings and character constants do not
-/// separate (`f(a, b)` of a kept C expression). An empty list has no arguments.
+/// The arguments of `list`, without the white space around each. Commas inside brackets, strings
+/// and character constants do not separate arguments (`f(a, b)` in a kept C expression). An empty
+/// list has no arguments.
 pub fn split(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(list).filter(|list| !list.trim_ascii().is_empty());
     core::iter::from_fn(move || {

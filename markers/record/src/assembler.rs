@@ -1,13 +1,15 @@
-//! Text for the assembler: bytes as the inside of a string directive that gas and LLVM read back the same.
+//! Text for the assembler: escapes bytes for a string directive so that gas and LLVM read the same
+//! bytes back.
 
 use alloc::string::String;
 use core::fmt::Write as _;
 
-/// `bytes` as the inside of an `.ascii "..."` directive, by gas's "Strings" rules: printable ASCII as it is, the rest as three octal
-/// digits. Braces are escaped too, so that the text is the same in a template that gives braces a meaning and in one that does not,
-/// and `$`, which LLVM takes out of inline assembly in Intel syntax.
+/// `bytes` as the inside of an `.ascii "..."` directive, by the rules in "Strings" of the manual of
+/// gas: printable ASCII unchanged, everything else as three octal digits. Braces are escaped too,
+/// so that the text works in templates with and without placeholders. So is `$`, which LLVM removes
+/// from inline assembly in Intel syntax.
 ///
-/// A NUL has no place in a record; the caller refuses it.
+/// The caller refuses NUL bytes, which a record cannot contain.
 #[must_use]
 pub fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());

@@ -1,11 +1,12 @@
 //! The one table of what a conversion accepts (`docs/section-format.md`, "Formats").
 //!
-//! Sizes are those of clang's `-Wformat`, signedness that of `-Wformat-signedness`, and what depends on the size of a pointer has
-//! its own length (`z`, `t`), so that a format that is right for one target is right for all.
+//! Sizes follow clang's `-Wformat`, and signedness follows `-Wformat-signedness`. Types of the size
+//! of a pointer have their own length (`z`, `t`), so a format that is right for one target is right
+//! for all.
 
 use crate::printf::{Length, Specifier};
 
-/// A type as the table has it. Rust's name where it has one.
+/// A type of the table, with its Rust name if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the types")]
 pub enum Type {
@@ -25,7 +26,7 @@ pub enum Type {
     F64,
     /// `str`, `String`, `CStr`, `CString`, bytes, and pointers to C characters.
     Text,
-    /// References, pointers, and what is one: `Box`, `Rc`, `Arc`, `NonNull`, functions.
+    /// References and pointers, also `Box`, `Rc`, `Arc`, `NonNull` and functions.
     Pointer,
 }
 
@@ -51,7 +52,8 @@ impl Type {
     ];
 }
 
-/// The types that `%<length><specifier>` accepts; empty where there is no such conversion in Rust (`%hs`, `%Lf`).
+/// The types that `%<length><specifier>` accepts; empty if Rust has no such conversion (`%hs`,
+/// `%Lf`).
 #[must_use]
 pub fn accepts(length: Length, specifier: Specifier) -> &'static [Type] {
     use Type::{Bool, Char, F32, F64, I8, I16, I32, I64, Isize, Pointer, Text, U8, U16, U32, U64, Usize};
@@ -74,7 +76,7 @@ pub fn accepts(length: Length, specifier: Specifier) -> &'static [Type] {
     }
 }
 
-/// The types that the argument of a `*` may have: C's `int`, and what C would promote to it.
+/// The types that the argument of a `*` may have: C's `int`, and the types that C promotes to it.
 pub const STAR: &[Type] = &[Type::I8, Type::I16, Type::I32];
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
-//! `__simple_marker.1`: a sequence of records of five NUL-terminated strings, `name file line format args`.
+//! `__simple_marker.1`: a sequence of records of five NUL-terminated strings,
+//! `name file line format args`.
 //!
-//! The section of 2008, unchanged. Linkers may pad between the contributions of two objects, so NUL bytes between records
-//! are skipped; a NUL inside a record is an empty string.
+//! This is the section of 2008, unchanged. Linkers may insert padding between the contributions of
+//! two objects, so NUL bytes between records are skipped. A NUL inside a record is an empty string.
 
 use alloc::vec::Vec;
 
 use crate::{DECLARATIONS, Error, ErrorKind};
 
-/// One record of `__simple_marker.1`: the marker as it was written. Strings are bytes; UTF-8 is expected, not required.
+/// One record of `__simple_marker.1`: the marker as it was written. Strings are bytes; UTF-8 is
+/// expected, not required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Declaration<'a> {
     /// Offset of the record in its section, in bytes.
@@ -20,12 +22,12 @@ pub struct Declaration<'a> {
     pub line: u32,
     /// The printf format.
     pub format: &'a [u8],
-    /// The argument list as written, separated by commas; empty where there are no arguments.
+    /// The argument list as written, separated by commas; empty if there are no arguments.
     pub args: &'a [u8],
 }
 
 impl Declaration<'_> {
-    /// Appends the record to `section`. A NUL inside a string would end it early: the caller has none.
+    /// Appends the record to `section`. The strings must not contain a NUL.
     pub fn write(&self, section: &mut Vec<u8>) {
         let mut string = |bytes: &[u8]| {
             section.extend_from_slice(bytes);
@@ -39,19 +41,21 @@ impl Declaration<'_> {
     }
 }
 
-/// The records of a section, in its order. Reading goes on after a bad record; each bad stretch is one error.
+/// The records of a section, in order. Reading continues after a bad record; each run of bad bytes
+/// is one error.
 #[derive(Clone, Debug)]
 pub struct Declarations<'a> {
     section: &'a [u8],
     offset: usize,
 }
 
-/// What stands at an offset.
+/// What is at an offset.
 enum Candidate<'a> {
     Record(Declaration<'a>, usize),
-    /// Four strings that make a record but for its name, which is empty and was skipped as padding.
+    /// Four strings of a record whose empty name was skipped as padding.
     Nameless(usize),
-    /// Five strings of which the third is no line number; where they end, and where the first of them does.
+    /// Five strings whose third is not a line number; where the last one ends, and where the first
+    /// one ends.
     BadLine {
         end: usize,
         next_string: usize,
@@ -73,7 +77,8 @@ impl<'a> Declarations<'a> {
     ///
     /// # Errors
     ///
-    /// A record that is truncated, whose line is not a number or whose name is empty, with its offset in the section.
+    /// The record is truncated, its line is not a number, or its name is empty. The error has its
+    /// offset in the section.
     pub fn next_declaration(&mut self) -> Option<Result<Declaration<'a>, Error>> {
         let padding_start = self.offset;
         self.offset = self.skip_padding(self.offset);
@@ -102,8 +107,9 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    /// Moves to the next offset that reads as a record and says what was passed over: one record whose line is bad where
-    /// another follows it (or the section ends), else a stretch of somebody else's bytes.
+    /// Moves to the next offset where a record can be read, and says what was skipped: one record
+    /// with a bad line if another record or the end of the section follows it, else a run of
+    /// foreign bytes.
     fn resynchronise(&mut self, end: usize, next_string: usize) -> ErrorKind {
         let following = self.skip_padding(end);
         if following >= self.section.len() || matches!(self.candidate(following, false), Candidate::Record(..)) {
@@ -131,7 +137,8 @@ impl<'a> Declarations<'a> {
         offset + rest.iter().take_while(|&&byte| byte == 0).count()
     }
 
-    /// Reads what stands at `start`, which is no NUL. `padded`: a NUL that may have been an empty name stands before it.
+    /// Reads what is at `start`, which is not a NUL. `padded`: a NUL before it may be an empty
+    /// name.
     fn candidate(&self, start: usize, padded: bool) -> Candidate<'a> {
         let mut strings = [&[][..]; 5];
         let mut ends = [0; 5];
@@ -154,7 +161,7 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    /// The string at `offset` and the offset after its NUL; `None` where no NUL follows.
+    /// The string at `offset`, and the offset after its NUL; `None` if no NUL follows.
     fn string(&self, offset: usize) -> Option<(&'a [u8], usize)> {
         let tail = self.section.get(offset..)?;
         let length = tail.iter().position(|&byte| byte == 0)?;
@@ -170,7 +177,7 @@ impl<'a> Iterator for Declarations<'a> {
     }
 }
 
-/// A line number: decimal digits that fit 32 bits. `None` for anything else.
+/// A line number of decimal digits that fits 32 bits; `None` for anything else.
 fn parse_line(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;

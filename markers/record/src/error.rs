@@ -1,12 +1,12 @@
-//! What can be wrong with a record: the kind, and where it stands in its section.
+//! What can be wrong with a record, and where it is in its section.
 
 use core::fmt;
 
-/// A defect of one record. Reading goes on after it where the format lets it.
+/// A defect of one record. Reading continues after it if the format allows that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {
-    /// The section that the record stands in.
+    /// The section of the record.
     pub section: &'static str,
     /// Offset of the record (or, for a string, of the string) in its section, in bytes.
     pub offset: usize,
@@ -18,25 +18,26 @@ pub struct Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The section ends inside the record's strings: `found` of the five are terminated.
+    /// The section ends inside the record's strings: only `found` of the five are terminated.
     TruncatedDeclaration {
-        /// How many of the five strings have their NUL.
+        /// How many of the five strings end in a NUL.
         found: usize,
     },
     /// The third string is not a decimal line number that fits 32 bits.
     LineNotANumber,
-    /// The bytes from here to `end` are no records: no five strings of them have a line number in third place.
+    /// The bytes from here to `end` are not records: no five strings have a line number in third
+    /// place.
     NotDeclarations {
-        /// Offset of the first byte that reads as a record again, or the end of the section.
+        /// Offset of the next record, or the end of the section.
         end: usize,
     },
     /// The name is empty.
     EmptyName,
     /// The section ends inside the record: `needed` bytes, `available` there.
     TruncatedSite {
-        /// Bytes that the record says it has, its length field not counted.
+        /// Bytes of the record according to its length field, without that field.
         needed: usize,
-        /// Bytes that the section still has.
+        /// Bytes that are left in the section.
         available: usize,
     },
     /// The record is shorter than its fields.
@@ -46,10 +47,10 @@ pub enum ErrorKind {
     },
     /// The size of an address is neither 4 nor 8.
     AddressSize {
-        /// The value that stands there.
+        /// The value in the record.
         size: u8,
     },
-    /// Zero bytes where a record should start, up to `end`.
+    /// Zero bytes up to `end`, where a record should start.
     ZeroPadding {
         /// Offset of the first byte that is not zero, or the end of the section.
         end: usize,

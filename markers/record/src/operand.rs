@@ -1,7 +1,8 @@
-//! The operands string of a site: where the arguments that the program keeps at hand are.
+//! The operands string of a site: where its kept arguments are.
 //!
-//! One entry for each argument, separated by one space: `-` where the program keeps nothing, or an operand in the syntax of
-//! SystemTap's SDT, `[-]SIZE[f]@OPERAND`: bytes, negative for signed, `f` for floating point, and an assembler operand.
+//! The string has one entry for each argument, separated by one space. An entry is `-` if the
+//! argument is not kept, else an operand in the syntax of SystemTap's SDT, `[-]SIZE[f]@OPERAND`:
+//! the size in bytes, `-` for signed, `f` for floating point, and an assembler operand.
 
 /// One entry of an operands string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +13,7 @@ pub enum Operand<'a> {
     Kept(Kept<'a>),
 }
 
-/// Where a kept argument is, and what it is.
+/// The location and type of a kept argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kept<'a> {
     /// Size in bytes: 1, 2, 4 or 8.
@@ -25,7 +26,8 @@ pub struct Kept<'a> {
     pub place: &'a [u8],
 }
 
-/// The entries of an operands string; an empty string has none. An entry that is no operand is an error that holds its bytes.
+/// The entries of an operands string; an empty string has none. An entry that is not an operand is
+/// an error with its bytes.
 pub fn parse(operands: &[u8]) -> impl Iterator<Item = Result<Operand<'_>, &[u8]>> {
     operands.split(|&byte| byte == b' ').filter(|entry| !entry.is_empty()).map(|entry| parse_entry(entry).ok_or(entry))
 }

@@ -1,7 +1,8 @@
-//! The grammar of printf formats: `%[flags][width][.precision][length]conversion`, ISO C23 7.23.6.1 with the GNU flag `'`.
+//! The grammar of printf formats: `%[flags][width][.precision][length]conversion`, ISO C23 7.23.6.1
+//! with the GNU flag `'`.
 //!
-//! A parser gives the format's pieces with their byte ranges, so that an error can point at a conversion inside a format. What
-//! a conversion accepts is in [`crate::conversion`].
+//! The parser returns the pieces of a format with their byte ranges, so an error can point at a
+//! conversion inside the format. [`crate::conversion`] has the types that a conversion accepts.
 
 use core::fmt;
 use core::ops::Range;
@@ -9,24 +10,24 @@ use core::ops::Range;
 /// One piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text that stands for itself.
+    /// Literal text.
     Literal(Range<usize>),
     /// `%%`.
     Percent(Range<usize>),
-    /// A conversion, which takes one argument and one more for each `*`.
+    /// A conversion. It takes one argument, and one more for each `*`.
     Conversion(Conversion),
 }
 
 /// One conversion of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// Where it stands in the format, from `%` to the conversion specifier, in bytes.
+    /// Its bytes in the format, from `%` to the conversion specifier.
     pub range: Range<usize>,
     /// Its flags.
     pub flags: Flags,
-    /// The minimum field width; `None` where there is none.
+    /// The minimum field width; `None` if there is none.
     pub width: Option<Count>,
-    /// The precision; `None` where there is none. A lone `.` is 0.
+    /// The precision; `None` if there is none. A lone `.` is 0.
     pub precision: Option<Count>,
     /// The length modifier.
     pub length: Length,
@@ -35,7 +36,7 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// How many arguments of type `int` stand before the conversion's own: one for each `*`.
+    /// How many arguments of type `int` precede the conversion's own: one for each `*`.
     #[must_use]
     pub fn stars(&self) -> usize {
         [self.width, self.precision].into_iter().filter(|count| *count == Some(Count::Argument)).count()
@@ -49,7 +50,7 @@ pub struct Flags {
     pub minus: bool,
     /// `+`: always a sign.
     pub plus: bool,
-    /// ` `: a space in place of a plus sign.
+    /// ` `: a space instead of a plus sign.
     pub space: bool,
     /// `#`: the alternative form.
     pub alternative: bool,
@@ -85,7 +86,7 @@ pub enum Length {
 }
 
 impl Length {
-    /// All of them, in the order in which the standard lists them.
+    /// All of them, in the order of the standard.
     pub const ALL: [Self; 9] =
         [Self::None, Self::Hh, Self::H, Self::L, Self::Ll, Self::J, Self::Z, Self::T, Self::BigL];
 
@@ -114,7 +115,7 @@ impl Specifier {
     /// All of them, in the order of the table in `docs/section-format.md`.
     pub const ALL: &'static [u8] = b"diuoxXbBcspeEfFgGaA";
 
-    /// The specifier that `letter` is; `None` where it is none.
+    /// The specifier `letter`; `None` if there is no such specifier.
     #[must_use]
     pub fn new(letter: u8) -> Option<Self> {
         Self::ALL.contains(&letter).then_some(Self(letter))
@@ -130,7 +131,7 @@ impl Specifier {
 /// What is wrong with a format, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The bytes of the format from the `%` to the one that is wrong.
+    /// The bytes of the format from the `%` to the wrong byte.
     pub range: Range<usize>,
     /// What is wrong.
     pub kind: ErrorKind,
@@ -142,11 +143,11 @@ pub struct Error {
 pub enum ErrorKind {
     /// The format ends inside a conversion.
     Incomplete,
-    /// There is no conversion specifier of that byte.
+    /// No conversion specifier has that byte.
     Unknown(u8),
     /// `%n` writes to memory; a marker only reads.
     WritesMemory,
-    /// `%1$d`: arguments are taken in their order only.
+    /// `%1$d`: arguments are taken only in order.
     Positional,
     /// The width or precision does not fit 32 bits.
     CountTooLarge,
@@ -175,7 +176,8 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// The pieces of a format, in its order. Reading goes on after an error, behind the bytes that it names.
+/// The pieces of a format, in order. Reading continues after an error, behind the bytes that it
+/// names.
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     format: &'a [u8],

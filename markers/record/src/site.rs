@@ -14,19 +14,20 @@ use alloc::vec::Vec;
 
 use crate::{ByteOrder, Error, ErrorKind, SITES};
 
-/// Flag of a site whose `pc` is an instruction of the marker's own.
+/// Flag of a site whose marker has an instruction of its own, at `pc`.
 pub const ANCHORED: u8 = 1 << 0;
 
-/// Flag of a site whose operands string says where kept arguments are.
+/// Flag of a site with an operands string, which says where kept arguments are.
 pub const HAS_OPERANDS: u8 = 1 << 1;
 
-/// Bytes of a record before `pc`, its length field included.
+/// Bytes of a record before `pc`, including its length field.
 const HEADER: usize = 4;
 
 /// Bytes of the fields after `pc`.
 const AFTER_PC: usize = 4 + 4 + 5 * 4;
 
-/// The value of the length field of a record with addresses of `address_size` bytes and nothing after the known fields.
+/// The length field of a record with addresses of `address_size` bytes and nothing after the known
+/// fields.
 #[must_use]
 pub const fn record_length(address_size: u8) -> u16 {
     (HEADER - 2 + AFTER_PC) as u16 + address_size as u16
@@ -37,15 +38,15 @@ pub const fn record_length(address_size: u8) -> u16 {
 pub struct Site {
     /// Offset of the record in its section, in bytes.
     pub offset: usize,
-    /// [`ANCHORED`], [`HAS_OPERANDS`]; other bits are to be ignored.
+    /// [`ANCHORED`], [`HAS_OPERANDS`]; other bits are ignored.
     pub flags: u8,
     /// Size of `pc` in bytes: 4 or 8.
     pub address_size: u8,
-    /// Link-time address of the next instruction, or of the marker's own where it is anchored.
+    /// Link-time address of the next instruction, or of the marker's own if it is anchored.
     pub pc: u64,
     /// The source line, counted from 1.
     pub line: u32,
-    /// The source column, counted from 1; 0 where unknown.
+    /// The source column, counted from 1; 0 if unknown.
     pub column: u32,
     /// The marker's name.
     pub name: u32,
@@ -60,13 +61,14 @@ pub struct Site {
 }
 
 impl Site {
-    /// Offset of the `pc` field in the section, in bytes: where a relocatable object has its relocation.
+    /// Offset of the `pc` field in the section, in bytes. In a relocatable object its relocation is
+    /// there.
     #[must_use]
     pub fn pc_offset(&self) -> usize {
         self.offset.saturating_add(HEADER)
     }
 
-    /// Whether an instruction of the marker's own stands at `pc`.
+    /// Whether the marker has an instruction of its own at `pc`.
     #[must_use]
     pub fn is_anchored(&self) -> bool {
         self.flags & ANCHORED != 0
@@ -78,7 +80,7 @@ impl Site {
         self.flags & HAS_OPERANDS != 0
     }
 
-    /// Whether the linker wrote a tombstone for `pc`: the function is gone from a linked image. Linkers write 0, all ones or
+    /// Whether `pc` is a tombstone: the linker dropped the function. Linkers write 0, all ones or
     /// all ones - 1. In a relocatable object the relocation decides instead.
     #[must_use]
     pub fn is_dead(&self) -> bool {
@@ -103,7 +105,8 @@ impl Site {
     }
 }
 
-/// The records of a section, in its order. Reading goes on after a bad record, as its length says.
+/// The records of a section, in order. Reading continues after a bad record, at the offset that its
+/// length gives.
 #[derive(Clone, Debug)]
 pub struct Sites<'a> {
     section: &'a [u8],
@@ -112,7 +115,7 @@ pub struct Sites<'a> {
 }
 
 impl<'a> Sites<'a> {
-    /// Reads `section`, the contents of `.debug.simple_marker.2`, relocations applied.
+    /// Reads `section`, the contents of `.debug.simple_marker.2` with relocations applied.
     #[must_use]
     pub fn new(section: &'a [u8], order: ByteOrder) -> Self {
         Self { section, order, offset: 0 }
@@ -122,7 +125,8 @@ impl<'a> Sites<'a> {
     ///
     /// # Errors
     ///
-    /// A record that is truncated, too short for its fields or has an address of another size than 4 or 8, with its offset.
+    /// The record is truncated, is too short for its fields, or has an address size other than 4 or
+    /// 8. The error has its offset.
     pub fn next_site(&mut self) -> Option<Result<Site, Error>> {
         let start = self.offset;
         let rest = self.section.get(start..).filter(|rest| !rest.is_empty())?;
@@ -181,7 +185,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// The next `size` bytes (at most 8) as an unsigned integer; `None` where there are fewer.
+    /// The next `size` bytes (at most 8) as an unsigned integer; `None` if there are fewer.
     fn integer(&mut self, size: usize) -> Option<u64> {
         let (bytes, rest) = self.rest.split_at_checked(size)?;
         self.rest = rest;

@@ -1,4 +1,4 @@
-//! `.debug.simple_marker.str`: NUL-terminated strings that site records point at by offset.
+//! `.debug.simple_marker.str`: NUL-terminated strings. Site records refer to them by offset.
 
 use crate::{Error, ErrorKind, STRINGS};
 

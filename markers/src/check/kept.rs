@@ -1,21 +1,21 @@
-//! Kept arguments: what can be an operand of the assembly.
+//! Kept arguments: the types that can be an operand of the assembly.
 
 use core::ffi::c_char;
 
 use super::shown::Fits;
 use crate::conversion::Conversion;
 
-/// The type is a number that a register holds; `As` is the conversion that would be right in place of `L`.
+/// A number that fits a register. `As` is the right conversion, to be compared with `L`.
 #[diagnostic::on_unimplemented(
     message = "`keep` with `%{L}` takes integers, bool, char and floats, given `{Self}`",
-    label = "keep a number of it: `keep name = ...`",
-    note = "of a 128-bit integer, keep the halves: `keep low = x as u64`"
+    label = "keep a number instead: `keep name = ...`",
+    note = "keep a 128-bit integer as two halves: `keep low = x as u64`"
 )]
 pub trait KeptScalar<L> {
     type As;
 }
 
-/// Compiles where a `T` can be kept and conversion `L` shows it.
+/// Compiles if a `T` can be kept and conversion `L` shows it.
 pub const fn kept_scalar<L: Conversion, T: KeptScalar<L>>(_: *const T)
 where
     T::As: Fits<L, T, L::Expected>,
@@ -25,14 +25,14 @@ where
 /// The type is a thin pointer.
 #[diagnostic::on_unimplemented(
     message = "`keep` with `%p` takes thin references and pointers, given `{Self}`",
-    label = "keep a pointer of it: `keep p = x.as_ptr()`, `keep p = f as *const ()`"
+    label = "keep a thin pointer: `keep p = x.as_ptr()`, `keep p = f as *const ()`"
 )]
 pub trait KeptPointer {}
 
-/// Compiles where a `T` can be kept and `%p` shows it.
+/// Compiles if a `T` can be kept and `%p` shows it.
 pub const fn kept_pointer<T: KeptPointer>(_: *const T) {}
 
-/// Compiles where the address of a `T` is thin.
+/// Compiles if the address of a `T` is thin.
 pub const fn kept_address<T>(_: *const T) {}
 
 /// The type is a pointer to C characters.
@@ -42,17 +42,17 @@ pub const fn kept_address<T>(_: *const T) {}
 )]
 pub trait KeptText {}
 
-/// Compiles where a `T` can be kept and `%s` shows it.
+/// Compiles if a `T` can be kept and `%s` shows it.
 pub const fn kept_text<T: KeptText>(_: *const T) {}
 
-/// The type may be the width or precision of a `*`, and a register holds it.
+/// The type can be the width or precision of a `*`, and fits a register.
 #[diagnostic::on_unimplemented(
     message = "`keep` for a `*` of the format takes an i32 (i8, i16), given `{Self}`",
     label = "make it an `i32`"
 )]
 pub trait KeptStar {}
 
-/// Compiles where a `T` can be kept and a `*` takes it.
+/// Compiles if a `T` can be kept and a `*` takes it.
 pub const fn kept_star<T: KeptStar>(_: *const T) {}
 
 /// Implements [`KeptScalar`].

@@ -2,17 +2,17 @@
 
 use core::fmt;
 
-/// Compiles always: `%p` shows the address of anything.
+/// Always compiles: `%p` shows any address.
 pub const fn address<T: ?Sized>(_: *const T) {}
 
 /// The type is a pointer, directly or in an `Option`; `Form` tells the two implementations apart.
 #[diagnostic::on_unimplemented(
     message = "`%p` expects a reference, raw pointer, NonNull, Box, Rc, Arc, function pointer or an Option of one, given `{Self}`",
-    label = "not a pointer: put `&` before the place for its address, or use the conversion of its type"
+    label = "not a pointer: write `&` before the place for its address, or use the conversion for its type"
 )]
 pub trait Pointer<Form> {}
 
-/// Compiles where `%p` shows a `T`.
+/// Compiles if `%p` shows a `T`.
 pub const fn pointer<T: ?Sized + Pointer<Form>, Form>(_: *const T) {}
 
 /// The type is a pointer.
@@ -23,7 +23,8 @@ pub enum Direct {}
 #[derive(Debug)]
 pub enum Optional {}
 
-// What the standard library formats with `{:p}` is the list that `%p` needs; function pointers of every signature are in it.
+// `fmt::Pointer` is exactly the list that `%p` needs; it includes function pointers of every
+// signature.
 #[diagnostic::do_not_recommend]
 impl<T: ?Sized + fmt::Pointer> Pointer<Direct> for T {}
 

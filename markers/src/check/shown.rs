@@ -1,4 +1,4 @@
-//! Numbers and characters: `%d`, `%lu`, `%c`, `%g` and their like.
+//! Numbers and characters: `%d`, `%lu`, `%c`, `%g` and so on.
 
 use core::cell::Cell;
 use core::ffi::CStr;
@@ -8,17 +8,17 @@ use core::sync::atomic;
 
 use crate::conversion::{Conversion, p, s};
 
-/// The type can be shown by some conversion; `As` is the one that would be right in place of `L`.
+/// Some conversion can show the type. `As` is the right one, to be compared with `L`.
 #[diagnostic::on_unimplemented(
-    message = "no conversion of a number or of text shows a `{Self}`",
-    label = "mark one of its fields, or its address with `%p` and `&` before the place",
-    note = "of a 128-bit integer, keep the halves: `keep low = x as u64`"
+    message = "no conversion shows a `{Self}` as a number or as text",
+    label = "mark one of its fields, or its address: `%p` with `&` before the place",
+    note = "keep a 128-bit integer as two halves: `keep low = x as u64`"
 )]
 pub trait Shown<L> {
     type As;
 }
 
-/// The conversion that is right is the one that stands there.
+/// The right conversion is the one in the format.
 #[diagnostic::on_unimplemented(
     message = "`%{L}` expects {Expected}, given `{Given}`: use `%{Self}`",
     label = "use `%{Self}` for `{Given}`"
@@ -28,21 +28,21 @@ pub trait Fits<L, Given: ?Sized, Expected> {}
 #[diagnostic::do_not_recommend]
 impl<L, Given: ?Sized, Expected> Fits<L, Given, Expected> for L {}
 
-/// Compiles where conversion `L` shows a `T`.
+/// Compiles if conversion `L` shows a `T`.
 pub const fn shown<L: Conversion, T: ?Sized + Shown<L>>(_: *const T)
 where
     T::As: Fits<L, T, L::Expected>,
 {
 }
 
-/// The type may be the width or precision of a `*`.
+/// The type can be the width or precision of a `*`.
 #[diagnostic::on_unimplemented(
     message = "a `*` of the format expects an i32 (i8, i16), given `{Self}`",
     label = "make it an `i32`"
 )]
 pub trait Star {}
 
-/// Compiles where a `*` takes a `T`.
+/// Compiles if a `*` takes a `T`.
 pub const fn star<T: ?Sized + Star>(_: *const T) {}
 
 /// Implements [`Shown`] for a primitive, its wrappers and its atomic.

@@ -2,14 +2,14 @@
 
 use core::ffi::{CStr, c_char};
 
-/// The type is text, or leads to text.
+/// The type is text, or points to text.
 #[diagnostic::on_unimplemented(
     message = "`%s` expects text (str, String, CStr, CString, Box, Rc, Arc or Cow of them, [u8], Vec<u8>, *const c_char), given `{Self}`",
-    label = "not text: use `%d` or its like for a number, `%p` for a pointer"
+    label = "not text: use a conversion such as `%d` for a number, `%p` for a pointer"
 )]
 pub trait Text {}
 
-/// Compiles where `%s` shows a `T`.
+/// Compiles if `%s` shows a `T`.
 pub const fn text<T: ?Sized + Text>(_: *const T) {}
 
 /// Implements [`Text`].

@@ -1,5 +1,5 @@
 // only: gcc
-// error: the name is not identifiers joined by colons
+// error: the name must be identifiers joined by colons
 #include "simple_marker.h"
 void f(void);
 void f(void) { simple_mark(fail : spaces, "x"); }
