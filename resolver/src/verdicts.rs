@@ -1,17 +1,18 @@
-//! What each code means, with an example and the fix. `docs/verdicts.md` is written from here, and `smark explain` reads it.
+//! What each code means, with an example and the fix. `docs/verdicts.md` and `smark explain` are made
+//! from this file.
 
 use std::fmt::Write as _;
 
 pub use crate::codes::{Code, Group, UnknownCode};
 
-/// What there is to know of a code.
+/// A code explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The code.
     pub code: Code,
     /// What it means.
     pub meaning: &'static str,
-    /// A case of it, as code or commands.
+    /// An example, as code or commands.
     pub example: &'static str,
     /// What to do about it.
     pub fix: &'static str,
@@ -30,13 +31,13 @@ impl Explanation {
 
 /// The explanation of a code.
 ///
-/// `None` where a code has none, which a test keeps from happening.
+/// `None` if a code has none; a test makes sure that each has one.
 #[must_use]
 pub fn explanation(code: Code) -> Option<&'static Explanation> {
     EXPLANATIONS.iter().find(|explanation| explanation.code == code)
 }
 
-/// The explanation of a code or of a verdict's word, written in any case; `None` where there is no such code.
+/// The explanation of a code or of a verdict's word, in any case; `None` if there is no such code.
 #[must_use]
 pub fn find(text: &str) -> Option<&'static Explanation> {
     explanation(text.parse().ok()?)
@@ -46,7 +47,7 @@ pub fn find(text: &str) -> Option<&'static Explanation> {
 #[must_use]
 pub fn markdown() -> String {
     let mut page = String::from(INTRODUCTION);
-    page.push_str("| code | verdict | of |\n| --- | --- | --- |\n");
+    page.push_str("| code | verdict | group |\n| --- | --- | --- |\n");
     // Writing to a String cannot fail.
     for Explanation { code, .. } in EXPLANATIONS {
         let (name, group) = (code.name(), code.group());
@@ -70,10 +71,10 @@ fn anchor(code: Code) -> String {
 const INTRODUCTION: &str = "\
 # Verdicts
 
-Whatever `smark` says of a marker has a code that does not change, so that it can be looked up and written into a file that a CI job reads.
-This page is written from `resolver/src/verdicts.rs`.
+Every verdict of `smark` on a marker has a code. Codes do not change, so you can look them up here and use them in a CI configuration.
+`smark explain CODE` prints the same text. This page is generated from `resolver/src/verdicts.rs`.
 
-The examples of SM030 to SM034 are what gcc 12 and clang 14 make of them with `-O2 -g`; `work` and `finish` are functions of another file.
+The examples of SM030 to SM034 were compiled by gcc 12 and clang 14 with `-O2 -g`. The functions `work` and `finish` are in another file.
 
 ";
 
@@ -82,11 +83,11 @@ pub const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: Code::Eliminated,
         meaning: "\
-The marker was compiled, and no copy of it is in the image: it stood in code that the compiler removed because it is never executed, or
-in a generic function that nothing instantiates.
+The source has the marker, and the image has no copy of its code. The compiler removed the code because it is never executed, or the
+marker is in a generic function that nothing instantiates.
 
-Of Rust: there the declaration stays. gcc and clang remove the declaration together with the code, so that nothing of such a marker of C
-is in the image, and only a lock file has it: SM060.",
+This is reported for Rust, where the declaration stays in the image. In C, gcc and clang remove the declaration together with the code:
+the image has no trace of the marker, and only a lock file remembers it (SM060).",
         example: "\
 fn submit(request: u32) -> u32 {
     if DEBUG_QUEUE {                  // false in this build
@@ -95,43 +96,44 @@ fn submit(request: u32) -> u32 {
     work(request)
 }",
         fix: "\
-None is needed where the code is meant to be dead. Otherwise find out why the compiler takes it for dead: a constant condition, a
-configuration, a generic function or `inline` that is never used.",
+None is needed if the code is meant to be dead. Otherwise find out why the compiler considers it dead: a constant condition, a
+configuration, or a generic or `inline` function that is never used.",
     },
     Explanation {
         code: Code::Discarded,
         meaning: "\
-The compiler kept the marker, and the linker dropped every function that holds it: nothing refers to them (`--gc-sections`), or another
-function with the same code stands for them (`--icf`): then their code runs all the same, at the address of that one. If it has a marker, that
-one is SM022 or SM024, and tells the names of the functions.",
+The compiler kept the marker, and the linker dropped every function that contains it. Either nothing refers to these functions
+(`--gc-sections`), or the linker merged them with another function that has the same code (`--icf`). After a merge the code still runs, at the
+address of the function that was kept. If that function has a marker, its finding is SM022 or SM024 and names the merged functions.",
         example: "\
-void dump(struct queue *queue)        /* built with -ffunction-sections, linked with --gc-sections, called by nobody */
+void dump(struct queue *queue)        /* built with -ffunction-sections, linked with --gc-sections, never called */
 {
     simple_mark(queue:dump, \"depth %zu\", queue->depth);
 }",
         fix: "\
-None is needed where nobody is meant to call the function. Otherwise call it, export it, or mark it as used
+None is needed if nobody is meant to call the function. Otherwise call it, export it, or mark it as used
 (`__attribute__((used, retain))`, `#[used]`).",
     },
     Explanation {
         code: Code::UnknownSurvival,
         meaning: "\
-The image has the declaration of the marker, and does not say whether the marker is in the program: its sites were stripped, stand in
-another object of the program, or are damaged. A note says which.",
+The image declares the marker but does not say whether the marker is in the program. Its sites were stripped, are in another object of the
+program, or are damaged. A note says which.",
         example: "\
 $ strip --strip-debug server
 $ smark list server
    ID MODULE  FUNCTION   NAME        DESCRIPTION
     1 server  <unknown>  queue:drain $depth left",
         fix: "\
-Look at the file before `strip`, at its debug companion, or at the linked program in place of one of its objects. In a Cargo profile
+Read the file before it was stripped, its separate debug file, or the linked program instead of one of its objects. In a Cargo profile,
 `strip = \"none\"` keeps the sites.",
     },
     Explanation {
         code: Code::Nearest,
         meaning: "\
-The marker has no site record (C compiled with a macro that writes none), and no instruction belongs to its line. The site is the next line
-of the same function that has one. A probe there may fire where the marker is not passed, if the two lines are on different paths.",
+The marker has no site record, because it was compiled with a macro for C that writes none, and no instruction belongs to its line. The site
+is the next line of the same function that has an instruction. If the two lines are on different paths, a probe there may fire although the
+marker is not passed.",
         example: "\
 11    if (status)
 12        simple_mark(queue:failed, \"status %d\", status);    /* no instruction of its own */
@@ -141,8 +143,8 @@ of the same function that has one. A probe there may fire where the marker is no
     Explanation {
         code: Code::Unresolved,
         meaning: "\
-The marker has no site record, and the line table has neither its line nor a later one of the same function: there is no debug information
-for its file, or its function is not in the image.",
+The marker has no site record, and the line table has neither its line nor a later line of the same function. Either its file has no debug
+information, or its function is not in the image.",
         example: "\
 $ cc -O2 -c queue.c                   # without -g: there is no line table
 $ smark list queue.o",
@@ -150,45 +152,44 @@ $ smark list queue.o",
     },
     Explanation {
         code: Code::Ambiguous,
-        meaning: "\
-The marker has no site record, and several files of the line table match its path equally well. None is chosen.",
+        meaning: "The marker has no site record, and its path matches several files of the line table equally well. `smark` does not pick one.",
         example: "\
-$ cd block && cc -g -c queue.c          # the markers of both say queue.c, so do both line tables
+$ cd block && cc -g -c queue.c          # markers and line tables of both say queue.c
 $ cd net && cc -g -c queue.c",
-        fix: "Compile the two files by paths that tell them apart: `cc -c block/queue.c` in place of `cd block && cc -c queue.c`.",
+        fix: "Compile the two files with paths that differ: `cc -c block/queue.c` instead of `cd block && cc -c queue.c`.",
     },
     Explanation {
         code: Code::Exact,
         meaning: "\
-A probe at the site fires when, and only when, the marker is passed: the marker has an instruction of its own, or there is one way to the
-address.",
+A probe at the site fires when, and only when, the marker is passed: the marker has an instruction of its own, or only one path leads to
+the address.",
         example: "\
 int status = work(tag);
-simple_mark(queue:status, \"%d\", status);                   /* at the instruction behind the call, where nothing jumps to */
+simple_mark(queue:status, \"%d\", status);                   /* the instruction after the call, no jump leads here */
 queue->status = status;",
         fix: "None is needed.",
     },
     Explanation {
         code: Code::Shared,
         meaning: "\
-There are several ways to the address of the site: a probe there may also fire where the marker is not passed. The instructions that lead
-there are told, with their lines. Or several copies of the marker are at one address, as of a loop that was unrolled and has no
-other code: a probe fires once for all of them.",
+Several paths lead to the address of the site, so a probe there may also fire when the marker is not passed. The instructions that lead
+there are listed with their lines. An unrolled loop without other code is also shared: several copies of the marker have one address, and a
+probe fires once for all of them.",
         example: "\
 if (request > 10) {
     request = work(request);
-    simple_mark(queue:large, \"%d\", request);                /* at the instruction behind the block, */
+    simple_mark(queue:large, \"%d\", request);                /* the instruction after the block, */
 }
-queue->last = request;                                       /* which is this one, passed in any case */",
+queue->last = request;                                       /* which is this one, always executed */",
         fix: "\
-Give the marker an instruction of its own: `options(anchor)` in Rust, `simple_mark_anchor` in C. Or move it before something that only
-its own path does.",
+Give the marker an instruction of its own: `options(anchor)` in Rust, `simple_mark_anchor` in C. Or move it before a statement that only
+its own path executes.",
     },
     Explanation {
         code: Code::Folded,
         meaning: "\
-The marker's function and others are at one address: they have the same instructions, and the linker kept one for all of them
-(`--icf=all`). A probe there fires for each of them, also for those that have no marker, or another one that is said to be discarded.",
+The linker kept one copy of several functions with the same instructions (`--icf=all`), and the marker's function is one of them. A probe
+there fires for all of these functions: also for those without a marker, and for those whose own marker is reported as discarded.",
         example: "\
 int get_depth(struct queue *q) { simple_mark(queue:depth, \"\"); return q->count; }
 int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count; }     /* linked with --icf=all */",
@@ -197,8 +198,8 @@ int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count
     Explanation {
         code: Code::Outside,
         meaning: "\
-The address is not in the marker's function: that ends there, for its last instruction is a call that does not return. What stands behind
-belongs to something else, and the marker is never passed there.",
+The address is not in the marker's function. The function ends before it with a call that does not return. The code at the address belongs
+to something else, and the marker is never passed there.",
         example: "\
 void fail(int code)
 {
@@ -210,8 +211,8 @@ void fail(int code)
     Explanation {
         code: Code::Unproven,
         meaning: "\
-It is not known whether a probe stands for the marker: the function could not be decoded, an indirect jump in it may lead to the address, or
-its code is not known to be complete. Which, is told.",
+It is not known whether a probe at the site fires exactly when the marker is passed. The function could not be decoded, or an indirect jump
+in it may lead to the address, or its code may be incomplete. The reason is given.",
         example: "\
 switch (state) {                                             /* in an object file: its jump table is filled in by the linker */
 case IDLE:
@@ -221,19 +222,18 @@ case IDLE:
     },
     Explanation {
         code: Code::Live,
-        meaning: "\
-The argument can be read at the site: it is in a register or in memory, is computed from those, or the marker keeps it at hand.",
+        meaning: "The argument can be read at the site: it is in a register or in memory, it can be computed from those, or the marker keeps it.",
         example: "\
 int submit(int request)
 {
-    simple_mark(queue:submit, \"request %d\", request);      /* in %rdi, of which it is the low 4 bytes */
+    simple_mark(queue:submit, \"request %d\", request);      /* the low 4 bytes of %rdi */
     return work(request);
 }",
         fix: "None is needed.",
     },
     Explanation {
         code: Code::Constant,
-        meaning: "The argument is the same each time the site is passed, and is known without reading anything.",
+        meaning: "The argument has the same value each time the site is passed, and the value is known without reading anything.",
         example: "\
 int limit = 64;
 simple_mark(queue:limit, \"limit %d\", limit);                /* = 64 */
@@ -243,46 +243,46 @@ return work(limit);",
     Explanation {
         code: Code::Partial,
         meaning: "\
-The argument has several parts, and not all of them are there: the compiler took it apart and dropped what is not used any more. What is
-there can be read, the whole cannot.",
+The argument has several parts, and some of them are gone: the compiler split it and dropped the parts that are not used any more. The
+remaining parts can be read, the whole cannot.",
         example: "\
 struct span { long start, length; };
 struct span s = { begin(), extent() };
-simple_mark(queue:span, \"%p\", s);                           /* s.length is in %rbx, nothing holds s.start */
+simple_mark(queue:span, \"%p\", s);                           /* s.length is in %rbx, s.start is gone */
 return s.length;",
-        fix: "Name the part that is of interest (`s.length`), or keep the one that is missing.",
+        fix: "Name the part that you need (`s.length`), or keep the part that is missing.",
     },
     Explanation {
         code: Code::Entry,
         meaning: "\
-The argument is only known as what a register held when the function was entered, and that register holds something else by now. A
-debugger may find the value where it can look at the caller; whoever reads registers at the site, a probe of the kernel, cannot.",
+The only thing known about the argument is that a register held it when the function was entered, and that register holds something else
+now. A debugger may recover the value by looking at the caller. A kernel probe cannot: it only sees the registers at the site.",
         example: "\
 int submit(int tag)
 {
     int status = work(tag);
-    simple_mark(queue:status, \"tag %d\", tag);               /* DW_OP_entry_value(%rdi), %rdi was given to work */
+    simple_mark(queue:status, \"tag %d\", tag);               /* DW_OP_entry_value(%rdi), work overwrote %rdi */
     return finish(status);
 }",
-        fix: "Keep it: `keep tag` in Rust, `simple_mark_keep` in C. Or put the marker before what overwrites the register.",
+        fix: "Keep it: `keep tag` in Rust, `simple_mark_keep` in C. Or put the marker before the code that overwrites the register.",
     },
     Explanation {
         code: Code::Lost,
         meaning: "\
-There is such a variable, and the debug information has no location for it at the site: the compiler does not need its value any more
-and gave its register away. The nearest addresses where it is described are told.",
+The variable exists, but the debug information has no location for it at the site: the compiler no longer needs the value and reused its
+register. The nearest addresses where it has a location are given.",
         example: "\
 int tag = work(0);
 int status = work(tag);
-simple_mark(queue:status, \"tag %d\", tag);                   /* tag was last used by the call before */
+simple_mark(queue:status, \"tag %d\", tag);                   /* last used by the call before */
 return finish(status);",
         fix: "Keep it: `keep tag` in Rust, `simple_mark_keep` in C. Or put the marker before its last use.",
     },
     Explanation {
         code: Code::Absent,
         meaning: "\
-The debug information has no variable of that name in the scopes of the site: it was never described, or the marker names something
-that is none, such as a macro.",
+The debug information has no variable of that name in the scopes of the site. Either it was never described, or the name is not a variable,
+such as a macro.",
         example: "\
 #define CURRENT (queue->current)
 simple_mark(queue:current, \"%p\", CURRENT);                  /* a macro's name is not in the debug information */",
@@ -291,38 +291,39 @@ simple_mark(queue:current, \"%p\", CURRENT);                  /* a macro's name 
     Explanation {
         code: Code::Unsupported,
         meaning: "\
-The argument, or what the debug information says of it, is of a form that `smark` does not stand for; which one is told. It says
-nothing rather than something that may be wrong.",
+`smark` does not support the argument, or the form in which the debug information describes it. The form is named. `smark` reports nothing
+rather than something that may be wrong.",
         example: "\
-simple_mark(queue:load, \"%d\", queue->depth * 100 / limit);  /* a computation is no place that could be read */",
-        fix: "Keep the argument, or put it into a variable and name that.",
+simple_mark(queue:load, \"%d\", queue->depth * 100 / limit);  /* a computation, not a place that can be read */",
+        fix: "Keep the argument, or assign it to a variable and name that.",
     },
     Explanation {
         code: Code::Undescribed,
         meaning: "\
-Whether the argument can be read at the site is not known: there is no debug information for it, and the marker does not keep it.",
+It is not known whether the argument can be read at the site: there is no debug information for the site, and the marker does not keep the
+argument.",
         example: "\
 $ cc -O2 queue.c                      # without -g
 $ smark check a.out",
         fix: "\
-Compile with `-g` (in a Cargo profile `debug = true`), or name the folder that has the debug information with `--debug-dir`. Or keep the
-argument, which is then known without debug information.",
+Compile with `-g` (in a Cargo profile, `debug = true`), or name the folder with the debug information in `--debug-dir`. Or keep the
+argument: a kept argument needs no debug information.",
     },
     Explanation {
         code: Code::FormatMismatch,
         meaning: "\
-The type of the argument is not what its conversion prints: another size, another sign, a number for a pointer. Whoever prints the
-value by the format prints something else than the program means.",
+The type of the argument does not match its conversion: the size or the sign differs, or one is a number and the other a pointer. A tool that
+prints the value by the format prints something else than the program means.",
         example: "\
 unsigned long sector = request->sector;
 simple_mark(queue:sector, \"sector %d\", sector);             /* 4 of its 8 bytes, and signed */",
-        fix: "Write the conversion of the type, here `%lu`. With `-Wformat` the C compiler says so, in Rust it is a compile error.",
+        fix: "Write the conversion for the type, here `%lu`. In Rust this is a compile error; in C the compiler reports it with `-Wformat`.",
     },
     Explanation {
         code: Code::Duplicate,
         meaning: "\
-Several markers of the image have the same name: it is declared in several places of the source. Whoever puts a probe at the name gets
-all of them, with the arguments of one.",
+Several markers of the image have the same name: it is declared in several places of the source. A probe that is set by name is set at all of
+them, with the arguments of one.",
         example: "\
 simple_mark(queue:submit, \"request %d\", request);            /* queue.c:12 */
 simple_mark(queue:submit, \"flags %x\", flags);                /* queue.c:40 */",
@@ -331,54 +332,54 @@ simple_mark(queue:submit, \"flags %x\", flags);                /* queue.c:40 */"
     Explanation {
         code: Code::Gone,
         meaning: "\
-The lock file has the marker, or an argument of it, and the program does not declare it any more: it was taken out of the source, or the
-code around it is not compiled. Or, in C, the compiler removed that code, in a dead branch or a `static` function that nothing calls: gcc
-and clang remove the declaration with it, and the lock file alone knows of the marker.",
+The lock file has the marker, or one of its arguments, and the program no longer declares it. It was removed from the source, or the code
+around it is not compiled. In C the compiler may also have removed it, in a dead branch or in a `static` function that nothing calls: gcc
+and clang remove the declaration with the code, and only the lock file knows of the marker.",
         example: "\
--    simple_mark(queue:drain, \"depth %d\", queue->depth);       /* and markers.lock still has queue:drain */",
-        fix: "Put the marker back, or say that it is meant with `smark check --lock markers.lock --update`.",
+-    simple_mark(queue:drain, \"depth %d\", queue->depth);       /* markers.lock still has queue:drain */",
+        fix: "Put the marker back, or accept the removal with `smark check --lock markers.lock --update`.",
     },
     Explanation {
         code: Code::New,
-        meaning: "The program has the marker, or an argument of it, and the lock file does not.",
+        meaning: "The program has the marker, or one of its arguments, and the lock file does not.",
         example: "\
-+    simple_mark(queue:flush, \"depth %d\", queue->depth);       /* and markers.lock has no queue:flush */",
-        fix: "Take it up with `smark check --lock markers.lock --update`.",
++    simple_mark(queue:flush, \"depth %d\", queue->depth);       /* markers.lock has no queue:flush */",
+        fix: "Add it with `smark check --lock markers.lock --update`.",
     },
     Explanation {
         code: Code::Renamed,
         meaning: "\
-The program has no marker of that name any more, and a new one in the same file, with the same format and arguments. Scripts that name the
-old one find nothing.",
+The program has no marker of that name any more, but a new one in the same file with the same format and arguments. Scripts that use the old
+name find nothing.",
         example: "\
 -    simple_mark(queue:submit, \"request %d\", request);
 +    simple_mark(queue:accept, \"request %d\", request);",
-        fix: "Take the new name up with `smark check --lock markers.lock --update`, and into whatever uses the old one.",
+        fix: "Accept the new name with `smark check --lock markers.lock --update`, and change the scripts that use the old one.",
     },
     Explanation {
         code: Code::Worse,
         meaning: "\
-The verdict on an argument, at one of the marker's sites at least, is below the least that the lock file accepts for it. From best to
-worst: live and constant, partial, entry, lost, absent, unsupported, undescribed.",
+At one site of the marker at least, the verdict on an argument is below the minimum that the lock file accepts. From best to worst: live and
+constant, partial, entry, lost, absent, unsupported, undescribed.",
         example: "\
-args.tag = \"live\"        # in markers.lock; `tag` is lost since a change of the code, the compiler or its options",
-        fix: "What helps against the new verdict; or accept it with `smark check --lock markers.lock --update`.",
+args.tag = \"live\"        # in markers.lock; `tag` is lost after a change of the code, the compiler or its options",
+        fix: "Do what helps against the new verdict, or accept it with `smark check --lock markers.lock --update`.",
     },
     Explanation {
         code: Code::Better,
-        meaning: "The verdict on an argument, at all sites of the marker, is above the least that the lock file accepts for it.",
+        meaning: "At all sites of the marker, the verdict on an argument is above the minimum that the lock file accepts.",
         example: "\
-args.tag = \"lost\"        # in markers.lock; `tag` can be read by now",
-        fix: "Hold on to it with `smark check --lock markers.lock --update`.",
+args.tag = \"lost\"        # in markers.lock; `tag` can be read now",
+        fix: "Raise the minimum with `smark check --lock markers.lock --update`.",
     },
     Explanation {
         code: Code::FewerCopies,
         meaning: "\
-The marker has fewer sites in the program than the lock file asks for. The compiler inlines, unrolls and copies less than it did, which
-is no harm; or it removed some of the copies because they are never executed.",
+The marker has fewer sites in the program than the lock file asks for. Often this is harmless: the compiler inlines, unrolls or copies less
+than before. But it may also have removed copies that are never executed.",
         example: "\
-sites = 3                # in markers.lock; two of the three callers that the function was inlined into are gone",
-        fix: "Look at the sites with `smark show`. Where nothing is missing accept it with `smark check --lock markers.lock --update`.",
+sites = 3                # in markers.lock; two of the three callers with an inlined copy are gone",
+        fix: "Look at the sites with `smark show`. If nothing is missing, accept the number with `smark check --lock markers.lock --update`.",
     },
 ];
 
