@@ -1,6 +1,6 @@
 /*
- * simple_marker.lds.h - simple markers for a linker script that goes through the C preprocessor, like
- * those of the kernel.
+ * simple_marker.lds.h - simple markers for a linker script that goes through the C preprocessor,
+ * like those of the kernel.
  *
  *      #include "simple_marker.lds.h"
  *
@@ -18,7 +18,8 @@
  * input section goes to the first pattern that matches. In modules (scripts/module.lds.S), put it
  * anywhere before /DISCARD/. Nothing here is loaded.
  *
- * Only the declarations have KEEP. The sites refer to functions, and with KEEP they would keep those.
+ * Only the declarations have KEEP. The sites refer to functions, and with KEEP they would keep
+ * those too.
  */
 #ifndef SIMPLE_MARKER_LDS_H
 #define SIMPLE_MARKER_LDS_H

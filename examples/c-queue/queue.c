@@ -1,5 +1,5 @@
-// The queue: requests wait here until the device has room. A failed request comes back, and is given
-// up after three attempts.
+// The queue: requests wait here until the device has room. A failed request comes back, and is
+// given up after three attempts.
 #include "queue.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ void queue_submit(struct queue *queue, struct request *request) {
 // Called by the device, with the lock held.
 void queue_complete(struct queue *queue, struct request *request, enum status status) {
     queue->in_flight--;
-    // The status is computed and is not in a variable. Kept, it can be read at any optimisation level.
+    // The status is computed and not in a variable. Kept, it can be read at any optimisation level.
     simple_mark_keep(cqueue:complete, "Request %u status %u in flight %u", request->tag, status, queue->in_flight);
     if (status == STATUS_TIMED_OUT)
         queue->stats.timed_out++;

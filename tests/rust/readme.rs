@@ -172,6 +172,25 @@ fn named_files_exist() {
     assert!(dangling.is_empty(), "{dangling:#?}");
 }
 
+/// Every section of a page that a comment cites as `docs/PAGE.md`, "SECTION" exists.
+#[test]
+fn cited_sections_exist() {
+    let mut dangling = Vec::new();
+    let mut cited = 0;
+    let citation = regex::Regex::new(r#"`(docs/[a-z-]+\.md)`, "([^"]+)""#).expect("a regular expression");
+    for file in files().iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        let text = fs::read_to_string(file).expect("a source file");
+        for found in citation.captures_iter(&text).filter(|found| !found[2].contains("SECTION")) {
+            let page = fs::read_to_string(workspace().join(&found[1])).unwrap_or_default();
+            if !page.lines().any(|line| line.starts_with('#') && line.ends_with(&found[2])) {
+                dangling.push(format!("{}: {}", file.display(), &found[0]));
+            }
+            cited += 1;
+        }
+    }
+    assert!(dangling.is_empty() && cited > 5, "{dangling:#?}");
+}
+
 /// Whether a word of a page names a source file or a folder of this repository.
 fn is_source(word: &str) -> bool {
     let is_path = word.chars().all(|character| character.is_ascii_alphanumeric() || "-_./".contains(character));

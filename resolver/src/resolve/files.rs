@@ -1,4 +1,4 @@
-//! The files beside an image that hold its debug information: asked for, checked, read (`docs/design.md`, "Debug information elsewhere").
+//! The files beside an image that hold its debug information: asked for, checked, read (`docs/design.md`, "Separate debug information").
 //!
 //! What does not belong to the image is refused, with the two values that differ. Nothing that a companion names is asked for but what
 //! it was made with: dwz's file and split units. So there is no chain of companions to follow.
