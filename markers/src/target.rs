@@ -16,11 +16,12 @@ macro_rules! define {
         /// simple_mark!(scsi:queuecommand, "command %p returned %d", cmd, rtn);
         /// simple_mark!(vec:length, "%zu elements", keep len = v.len());
         /// simple_mark!(checkpoint, "here", options(anchor));
+        /// simple_mark!(scsi:done, "command %p returned %d", cmd, rtn, options(keep));
         /// ```
         ///
         /// # Syntax
         ///
-        /// `simple_mark!(NAME, "FORMAT" [, ARGUMENT]... [, options(anchor)])`
+        /// `simple_mark!(NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)])`
         ///
         /// - **NAME**: identifiers (keywords too) joined by `:`, or a string literal. By convention
         ///   `subsystem:component`, one marker for each name.
@@ -37,6 +38,9 @@ macro_rules! define {
         ///   the site record names the register.
         /// - **`options(anchor)`**: one `nop` of the marker's own, so that its address is passed
         ///   when, and only when, the marker is.
+        /// - **`options(keep)`**: every argument is kept, as if `keep` stood before each place. An
+        ///   argument that says `keep` itself keeps its name and width. `options(keep, anchor)`
+        ///   does both.
         ///
         /// # Formats
         ///

@@ -581,3 +581,41 @@ fn flags_of_the_compiler() {
         let _ = tools::run(Command::new(&binary).env("LLVM_PROFILE_FILE", "/dev/null"));
     }
 }
+
+/// `options(keep)` is `keep` before each argument that is a place; one that says `keep` stays as it is.
+#[test]
+fn the_option_keep_keeps_every_argument() {
+    let source = r#"
+use simple_markers::simple_mark;
+
+struct Queue {
+    depth: u32,
+    load: f32,
+    open: bool,
+}
+
+#[inline(never)]
+fn dispatch(queue: &Queue, small: i16, pointer: *const u8) {
+    simple_mark!(all:option, "%u %f %d %d %p %hd %zu", queue.depth, queue.load, queue.open, small, pointer, keep small: i16, keep half = small as usize / 2, options(keep));
+    simple_mark!(all:each, "%u %f %d %d %p %hd %zu", keep queue.depth, keep queue.load, keep queue.open, keep small, keep pointer, keep small: i16, keep half = small as usize / 2);
+    simple_mark!(all:anchored, "%u", queue.depth, options(keep, anchor,));
+    simple_mark!(all:nothing, "no argument", options(anchor, keep));
+}
+
+fn main() {
+    let queue = Queue { depth: 1, load: 0.5, open: true };
+    dispatch(std::hint::black_box(&queue), 7, std::ptr::null());
+}
+"#;
+    let image = Fixture::new("usage-option-keep").file("src/main.rs", source).binary();
+    let sites = fixture::sites(&image);
+    let site = |name: &str| sites.iter().find(|site| site.name == name).expect("a site");
+    let sizes = |site: &Site| -> Vec<String> {
+        site.operands.split(' ').map(|entry| entry.split('@').next().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(sizes(site("all:option")), ["4", "8f", "-4", "-4", "8", "-2", "8"]);
+    assert_eq!(sizes(site("all:option")), sizes(site("all:each")));
+    assert_eq!(site("all:option").args, site("all:each").args);
+    let flags = ["all:option", "all:each", "all:anchored", "all:nothing"].map(|name| site(name).flags);
+    assert_eq!(flags, [2, 2, 3, 1]);
+}

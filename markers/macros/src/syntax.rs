@@ -1,4 +1,4 @@
-//! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(anchor)]`.
+//! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)]`.
 
 use proc_macro2::{Span, TokenTree};
 use syn::ext::IdentExt as _;
@@ -53,6 +53,14 @@ impl Argument {
         }
     }
 
+    /// The argument with `keep` before it. One that has it already stays as it is.
+    fn into_kept(self) -> Self {
+        match self {
+            Self::Place(place) => Self::KeptPlace { place, width: None },
+            kept @ (Self::KeptPlace { .. } | Self::KeptValue { .. }) => kept,
+        }
+    }
+
     pub(crate) fn is_kept(&self) -> bool {
         !matches!(self, Self::Place(_))
     }
@@ -93,23 +101,27 @@ impl Parse for Marker {
         let name = name(input)?;
         comma(input, "a marker has a format after its name: `, \"format\"`")?;
         let format = format(input)?;
-        let mut marker = Self { name, format, arguments: Vec::new(), anchored: false };
+        let mut arguments = Vec::new();
+        let mut options = None;
         while !input.is_empty() {
             comma(input, "expected `,` before the next argument")?;
             if input.is_empty() {
                 break;
             }
-            if marker.anchored {
+            if options.is_some() {
                 return Err(input.error("`options(...)` comes last"));
             }
             if is_options(input) {
-                options(input)?;
-                marker.anchored = true;
+                options = Some(Options::parse(input)?);
             } else {
-                marker.arguments.push(argument(input)?);
+                arguments.push(argument(input)?);
             }
         }
-        Ok(marker)
+        let Options { keep, anchor } = options.unwrap_or_default();
+        if keep {
+            arguments = arguments.into_iter().map(Argument::into_kept).collect();
+        }
+        Ok(Self { name, format, arguments, anchored: anchor })
     }
 }
 
@@ -165,20 +177,42 @@ fn is_options(input: ParseStream<'_>) -> bool {
     fork.parse::<Ident>().is_ok_and(|ident| ident == "options") && fork.peek(syn::token::Paren)
 }
 
-/// `options(anchor)`.
-fn options(input: ParseStream<'_>) -> syn::Result<()> {
-    const KNOWN: &str = "the only option of a marker is `anchor`";
-    let options: Ident = input.parse()?;
-    let content;
-    parenthesized!(content in input);
-    if content.is_empty() {
-        return Err(syn::Error::new(options.span(), KNOWN));
+/// What `options(..)` asks for.
+#[derive(Clone, Copy, Default)]
+struct Options {
+    /// Every argument is kept.
+    keep: bool,
+    anchor: bool,
+}
+
+impl Options {
+    /// `options(keep)`, `options(anchor)`, or both in either order.
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        const KNOWN: &str = "the options of a marker are `keep` and `anchor`";
+        let start: Ident = input.parse()?;
+        let content;
+        parenthesized!(content in input);
+        if content.is_empty() {
+            return Err(syn::Error::new(start.span(), KNOWN));
+        }
+        let mut options = Self::default();
+        while !content.is_empty() {
+            let option: Ident = content.parse().map_err(|error| syn::Error::new(error.span(), KNOWN))?;
+            let is_set = match option.to_string().as_str() {
+                "keep" => &mut options.keep,
+                "anchor" => &mut options.anchor,
+                _ => return Err(syn::Error::new(option.span(), KNOWN)),
+            };
+            if std::mem::replace(is_set, true) {
+                return Err(syn::Error::new(option.span(), format!("the option `{option}` is there twice: remove one")));
+            }
+            if content.is_empty() {
+                break;
+            }
+            content.parse::<Token![,]>().map_err(|error| syn::Error::new(error.span(), KNOWN))?;
+        }
+        Ok(options)
     }
-    let option: Ident = content.parse().map_err(|error| syn::Error::new(error.span(), KNOWN))?;
-    if option != "anchor" {
-        return Err(syn::Error::new(option.span(), KNOWN));
-    }
-    if content.is_empty() { Ok(()) } else { Err(content.error(KNOWN)) }
 }
 
 fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {

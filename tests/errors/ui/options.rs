@@ -8,4 +8,6 @@ fn main() {
     simple_mark!(name, "format", options(anchor, anchor));
     simple_mark!(name, "%d", options(anchor), x);
     simple_mark!(name, "format", options(anchor), options(anchor));
+    simple_mark!(name, "format", options(keep, anchor, keep));
+    simple_mark!(name, "format", options(keep anchor));
 }
