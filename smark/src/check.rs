@@ -10,6 +10,7 @@ use simple_markers_resolver::check::{self, Codes, Finding, Lock, Policy, Profile
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{Detail, Marker, Resolution};
 
+use crate::fix::{self, Fix};
 use crate::inputs::{Inputs, Selected};
 use crate::sources::Sources;
 use crate::{Console, Status};
@@ -47,6 +48,8 @@ pub(crate) struct Check {
     /// Write the findings to a file as well; may be given several times
     #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse)]
     output: Vec<Output>,
+    #[command(flatten)]
+    fix: Fix,
 }
 
 const EXAMPLES: &str = "\
@@ -60,7 +63,11 @@ EXAMPLES
   In CI, with annotations, and files for code scanning and for test reports:
       smark check --format github --output sarif=smark.sarif --output junit=smark.xml target/release/server
   Probes must be exact, and that arguments are lost does not matter:
-      smark check --deny exactness --allow lost target/release/server";
+      smark check --deny exactness --allow lost target/release/server
+  Change the sources until it holds (of a Cargo project: cargo smark fix):
+      smark check --fix --build 'make -C src server' --deny exactness src/server
+  What would be changed first:
+      smark check --fix --dry-run src/server";
 
 const EXIT: &str = "\
 EXIT STATUS
@@ -143,8 +150,26 @@ impl FromArgMatches for Levels {
     }
 }
 
+/// What a check found.
+pub(crate) struct Looked {
+    pub(crate) selected: Selected,
+    pub(crate) report: Report,
+    /// How the command ends.
+    pub(crate) status: Status,
+}
+
 impl Check {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+        if self.fix.fix {
+            return self.fix.run(self, console);
+        }
+        let looked = self.look(console)?;
+        self.print(&looked, &[], console)?;
+        Ok(looked.status)
+    }
+
+    /// Checks the files, and prints what is wrong with them. With `--update` writes the lock file.
+    pub(crate) fn look(&self, console: &Console) -> anyhow::Result<Looked> {
         let text = self.lock.as_deref().map(|path| self.read(path)).transpose()?.flatten();
         // Before anything else: a lock file that is wrong is told at once.
         let mut lock = match (&self.lock, &text) {
@@ -176,7 +201,7 @@ impl Check {
         if let (Some(path), true) = (&self.lock, self.update) {
             // What could not be read would be taken for gone.
             if status == Status::Unreadable {
-                console.error(&format!("{}: not written, for not everything could be read", path.display()));
+                console.error(&format!("{}: not written, because not everything could be read", path.display()));
             } else {
                 let updated = Lock::updated(text.as_deref(), &checking(None), &profile);
                 let (updated, kept) = updated.map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?;
@@ -185,7 +210,7 @@ impl Check {
                     console.note(&format!("{}: {name} {what}", path.display()));
                 }
                 if text.as_deref() != Some(&*updated) {
-                    replace(path, &updated).with_context(|| path.display().to_string())?;
+                    fix::files::replace(path, updated.as_bytes()).with_context(|| path.display().to_string())?;
                 }
                 lock = Some(parse(path, &updated)?);
             }
@@ -203,22 +228,35 @@ impl Check {
         if !has_sections {
             report.failures.push("the lock file has no such profile and target".to_owned());
         }
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let layout = Layout { colour: console.colour, width: console.width, verbose: true };
-        write(&mut out, self.format, &report, &selected, layout)?;
-        out.flush()?;
-        drop(out);
-        for Output { format, path } in &self.output {
-            let mut bytes = Vec::new();
-            write(&mut bytes, *format, &report, &selected, Layout::default())?;
-            fs::write(path, bytes).with_context(|| path.display().to_string())?;
-        }
         let held = match (has_sections, report.holds()) {
             (false, _) => Status::Unreadable,
             (true, false) => Status::NoMatch,
             (true, true) => Status::Done,
         };
-        Ok(status.max(held))
+        let status = status.max(held);
+        drop((keep, chosen, rows));
+        Ok(Looked { report, status, selected })
+    }
+
+    /// Prints the report, and writes it to the files of `--output`. `first` is text for people that comes before it.
+    pub(crate) fn print(&self, looked: &Looked, first: &[u8], console: &Console) -> anyhow::Result<()> {
+        let Looked { selected, report, .. } = looked;
+        if self.format == Format::Human {
+            io::stdout().lock().write_all(first)?;
+        } else {
+            io::stderr().lock().write_all(first)?;
+        }
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let layout = Layout { colour: console.colour, width: console.width, verbose: true };
+        write(&mut out, self.format, report, selected, layout)?;
+        out.flush()?;
+        drop(out);
+        for Output { format, path } in &self.output {
+            let mut bytes = Vec::new();
+            write(&mut bytes, *format, report, selected, Layout::default())?;
+            fs::write(path, bytes).with_context(|| path.display().to_string())?;
+        }
+        Ok(())
     }
 
     /// The lock file; `None` where there is none yet, and it is to be written.
@@ -290,24 +328,4 @@ fn write(out: &mut dyn Write, format: Format, report: &Report, selected: &Select
         Format::Sarif => check::sarif::write(out, report),
         Format::Junit => check::junit::write(out, report),
     }
-}
-
-/// Puts a new file in the place of one, whole or not at all: whoever reads it meanwhile finds the one or the other.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // Of a link what it points at.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?.to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = fs::File::create_new(&temporary).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        if let Ok(known) = fs::metadata(&path) {
-            file.set_permissions(known.permissions())?;
-        }
-        file.sync_all()?;
-        fs::rename(&temporary, &path)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

@@ -9,6 +9,7 @@ mod debuginfod;
 mod explain;
 mod export;
 mod files;
+mod fix;
 mod inputs;
 mod list;
 mod manual;

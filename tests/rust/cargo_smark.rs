@@ -121,5 +121,5 @@ fn what_fails_is_said_once_and_has_its_status() {
     assert!(said.contains("absent:*"), "{said}");
     let (status, _, said) = cargo_smark(&workspace, &["explain"]);
     assert_eq!(status, 2);
-    assert!(said.contains("list, show, check, export"), "{said}");
+    assert!(said.contains("list, show, check, fix, export"), "{said}");
 }

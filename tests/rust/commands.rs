@@ -5,5 +5,6 @@ mod check;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod export;
+mod fix;
 mod guide;
 mod readme;

@@ -204,7 +204,10 @@ impl Options {
                 _ => return Err(syn::Error::new(option.span(), KNOWN)),
             };
             if std::mem::replace(is_set, true) {
-                return Err(syn::Error::new(option.span(), format!("the option `{option}` is there twice: remove one")));
+                return Err(syn::Error::new(
+                    option.span(),
+                    format!("the option `{option}` is there twice: remove one"),
+                ));
             }
             if content.is_empty() {
                 break;

@@ -7,6 +7,7 @@
 mod baseline;
 mod causes;
 mod findings;
+pub mod fix;
 pub mod github;
 pub mod human;
 pub mod json;

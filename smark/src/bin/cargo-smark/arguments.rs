@@ -10,13 +10,16 @@ use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser}
 
 use crate::artifacts::Built;
 
-/// Build with cargo, then list, show, check or export the markers of the result
+/// Build with cargo, then list, show, check, fix or export the markers of the result
 ///
-/// COMMAND is `list`, `show`, `check` or `export`. It runs on the programs, examples and C libraries that `cargo build` makes with these
+/// COMMAND is `list`, `show`, `check`, `fix` or `export`. It runs on the programs, examples and C libraries that `cargo build` makes with these
 /// options, or on the Rust libraries if there are no others. All other options and patterns go to `smark` (see `smark COMMAND --help`).
 /// Arguments after `--` go to `cargo build`.
 ///
-/// `check` uses `markers.lock` beside the workspace's Cargo.toml, if it exists, with the name of the profile.
+/// `check` and `fix` use `markers.lock` beside the workspace's Cargo.toml, if it exists, with the name of the profile.
+///
+/// `fix` changes the sources of the workspace until `check` holds: it builds, checks, keeps arguments and anchors markers, and builds
+/// again. It takes the options of `smark check --fix`, such as --dry-run and --allow-dirty.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo-smark",
@@ -114,6 +117,8 @@ EXAMPLES
       cargo smark show --release --bin server queue:complete
   Fail where a marker did not survive the optimiser:
       cargo smark check --release
+  Keep the arguments that are lost, and anchor the markers that are not exact:
+      cargo smark fix --release --deny exactness
   Probes for bpftrace:
       cargo smark export --release --to bpftrace 'queue:*'
 
@@ -121,7 +126,7 @@ EXIT STATUS
   That of smark; 2 where the build fails";
 
 /// The commands of `smark` that take files.
-const COMMANDS: [&str; 4] = ["list", "show", "check", "export"];
+const COMMANDS: [&str; 5] = ["list", "show", "check", "fix", "export"];
 
 /// What to build, and what to do with it.
 #[derive(Debug)]
@@ -197,6 +202,19 @@ impl Arguments {
         self.passed.iter().any(|argument| argument == "--help" || argument == "-h")
     }
 
+    /// Whether an option without a value is among the arguments for `smark`.
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.passed.iter().any(|argument| argument == option)
+    }
+
+    /// The arguments for `smark`, without those that `fix` gives it in any case.
+    pub(crate) fn passed_to_smark(&self) -> impl Iterator<Item = &OsString> {
+        let is_given = |argument: &&OsString| {
+            self.command == "fix" && ["--fix", "--allow-dirty", "--allow-no-vcs"].iter().any(|given| argument == given)
+        };
+        self.passed.iter().filter(move |argument| !is_given(argument))
+    }
+
     /// The lock file and the profile for `smark check`, unless the user named them.
     pub(crate) fn lock_arguments(&self, built: &Built) -> Vec<OsString> {
         let names = |option: &str| {
@@ -204,7 +222,7 @@ impl Arguments {
             self.passed.iter().any(|given| given == option || given.to_string_lossy().starts_with(&with_value))
         };
         let mut more = Vec::new();
-        if self.command != "check" {
+        if !["check", "fix"].contains(&self.command.as_str()) {
             return more;
         }
         let lock = built.workspace.join("markers.lock");

@@ -30,7 +30,7 @@ pub(crate) struct Built {
 ///
 /// Cargo cannot be started, or its messages cannot be parsed.
 pub(crate) fn build(arguments: &Arguments) -> anyhow::Result<Option<Built>> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let cargo = cargo();
     let mut build = Command::new(&cargo);
     build.args(["build", "--message-format=json-render-diagnostics"]).args(&arguments.build);
     if arguments.quiet {
@@ -50,13 +50,27 @@ pub(crate) fn build(arguments: &Arguments) -> anyhow::Result<Option<Built>> {
     if !child.wait().context("cargo")?.success() {
         return Ok(None);
     }
-    let workspace = workspace(&cargo, arguments)?;
+    let workspace = workspace(arguments)?;
     Ok(Some(Built::of(&artifacts, workspace, &env::current_dir().unwrap_or_default())))
 }
 
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"))
+}
+
+/// The program and the arguments of a build for people: cargo prints what it does and what is wrong.
+pub(crate) fn build_command(arguments: &Arguments) -> Vec<OsString> {
+    let quiet = arguments.quiet.then(|| OsString::from("--quiet"));
+    [cargo(), OsString::from("build")].into_iter().chain(quiet).chain(arguments.build.iter().cloned()).collect()
+}
+
 /// The folder of the workspace's Cargo.toml.
-fn workspace(cargo: &OsString, arguments: &Arguments) -> anyhow::Result<PathBuf> {
-    let mut locate = Command::new(cargo);
+///
+/// # Errors
+///
+/// Cargo cannot be started.
+pub(crate) fn workspace(arguments: &Arguments) -> anyhow::Result<PathBuf> {
+    let mut locate = Command::new(cargo());
     locate.args(["locate-project", "--workspace", "--message-format=plain"]);
     let mut options = arguments.build.iter();
     while let Some(option) = options.next() {

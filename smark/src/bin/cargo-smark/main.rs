@@ -4,6 +4,8 @@
 
 mod arguments;
 mod artifacts;
+#[path = "../../fix/vcs.rs"]
+mod vcs;
 
 use std::env;
 use std::ffi::OsString;
@@ -36,8 +38,16 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let command = if arguments.command == "fix" { "check" } else { &arguments.command };
     if arguments.asks_for_help() {
-        return start(Command::new(smark()).arg(&arguments.command).arg("--help"));
+        return start(Command::new(smark()).arg(command).arg("--help"));
+    }
+    if arguments.command == "fix" && !arguments.has("--dry-run") {
+        // Before the build, which may write a Cargo.lock.
+        let has = |option| arguments.has(option);
+        let allowed =
+            vcs::Allowed { dirty: has("--allow-dirty"), staged: has("--allow-staged"), no_vcs: has("--allow-no-vcs") };
+        vcs::check(&artifacts::workspace(arguments)?, allowed)?;
     }
     let Some(built) = artifacts::build(arguments)? else {
         // Cargo has reported why.
@@ -52,9 +62,18 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     let files = built.files.iter().map(|file| arguments::as_file(file));
-    let mut command = Command::new(smark());
-    command.arg(&arguments.command).args(&arguments.passed).args(arguments.lock_arguments(&built)).args(files);
-    start(&mut command)
+    let mut smark = Command::new(smark());
+    smark.arg(command);
+    if arguments.command == "fix" {
+        smark.args(["--fix", "--allow-dirty", "--allow-no-vcs", "--within"]).arg(&built.workspace);
+        for argument in artifacts::build_command(arguments) {
+            let mut option = OsString::from("--build-argument=");
+            option.push(argument);
+            smark.arg(option);
+        }
+    }
+    smark.args(arguments.passed_to_smark()).args(arguments.lock_arguments(&built)).args(files);
+    start(&mut smark)
 }
 
 /// Runs a program; its exit code, or 2 if a signal ended it.

@@ -1,0 +1,400 @@
+//! Markers in a file of C or C++: found with a lexer that knows comments, strings, raw strings, directives and continued lines.
+//!
+//! It divides a text into tokens and expands nothing. Sources need not be UTF-8.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{ArgumentTokens, Call, Edits, LineCounter, MarkerTokens, Refusal, Replacement};
+use crate::text;
+
+/// The macros of `simple_marker.h`, with whether each keeps and anchors.
+const MACROS: [(&str, bool, bool); 5] = [
+    ("simple_mark", false, false),
+    ("trace_simple", false, false),
+    ("simple_mark_anchor", false, true),
+    ("simple_mark_keep", true, false),
+    ("simple_mark_keep_anchor", true, true),
+];
+
+/// So many arguments `simple_mark_keep` takes.
+const MOST_KEPT: usize = 8;
+
+/// All calls of these macros in a file.
+pub(super) fn calls(bytes: &[u8]) -> Vec<Call> {
+    let tokens = Lexer::new(bytes).tokens();
+    let mut lines = LineCounter::new(bytes);
+    let mut calls = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let name = bytes.get(token.range.clone()).unwrap_or_default();
+        let Some((name, is_kept, _)) = MACROS.iter().find(|(known, _, _)| known.as_bytes() == name) else { continue };
+        if token.kind != TokenKind::Word || token.is_defined {
+            continue;
+        }
+        let Some((inner, close)) = parenthesised(bytes, &tokens, index.saturating_add(1)) else { continue };
+        let before = bytes.get(..token.range.start).unwrap_or_default();
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at.saturating_add(1));
+        let column = text::from_bytes(before.get(start..).unwrap_or_default()).chars().count();
+        let column = u32::try_from(column.saturating_add(1)).unwrap_or(u32::MAX);
+        let line = lines.line(token.range.start);
+        let last = lines.line(close.range.end);
+        calls.push(Call {
+            name: (*name).to_owned(),
+            name_range: token.range.clone(),
+            range: token.range.start..close.range.end,
+            lines: (line, last),
+            column,
+            outermost: (line, column),
+            is_marker: true,
+            definition: token.definition.clone(),
+            marker: marker(bytes, inner, *is_kept),
+        });
+    }
+    calls
+}
+
+/// What changes the macro to the one that does as the edits say.
+pub(super) fn replacements(call: &Call, tokens: &MarkerTokens, edits: &Edits) -> Result<Vec<Replacement>, Refusal> {
+    let (is_kept, is_anchored) = MACROS
+        .iter()
+        .find(|(name, _, _)| *name == call.name)
+        .map_or((false, false), |(_, keep, anchor)| (*keep, *anchor));
+    let (keep, anchor) = (is_kept || !edits.keep.is_empty(), is_anchored || edits.anchor);
+    if (keep, anchor) == (is_kept, is_anchored) {
+        return Ok(Vec::new());
+    }
+    if keep && !is_kept {
+        let count = tokens.arguments.len();
+        if count > MOST_KEPT {
+            return Err(Refusal::TooMany { count });
+        }
+        if let Some(argument) = tokens.arguments.iter().find(|argument| !argument.is_place) {
+            return Err(Refusal::WouldEvaluate { argument: argument.text.as_str().into() });
+        }
+    }
+    let wanted =
+        MACROS.iter().find(|(name, keeps, anchors)| *name != "trace_simple" && (*keeps, *anchors) == (keep, anchor));
+    let text = wanted.map(|(name, _, _)| (*name).to_owned()).unwrap_or_default();
+    Ok(vec![Replacement { range: call.name_range.clone(), text }])
+}
+
+/// The tokens between the parenthesis at `open` and its other half, and that one.
+fn parenthesised<'t>(bytes: &[u8], tokens: &'t [Token], open: usize) -> Option<(&'t [Token], &'t Token)> {
+    let is = |token: &Token, byte: u8| token.is(bytes, byte);
+    let mut depth = 0_usize;
+    for (index, token) in tokens.iter().enumerate().skip(open) {
+        if is(token, b'(') {
+            depth = depth.saturating_add(1);
+        } else if is(token, b')') {
+            depth = depth.saturating_sub(1);
+        }
+        if depth == 0 {
+            return Some((tokens.get(open.saturating_add(1)..index)?, token));
+        }
+    }
+    None
+}
+
+/// What is in the parentheses of a call, where that reads like a marker.
+fn marker(bytes: &[u8], tokens: &[Token], is_kept: bool) -> Option<MarkerTokens> {
+    let mut elements = Vec::new();
+    let (mut depth, mut start) = (0_usize, 0);
+    for (index, token) in tokens.iter().enumerate() {
+        // Commas in brackets and braces part arguments of a macro too.
+        match token.byte(bytes) {
+            Some(b'(') => depth = depth.saturating_add(1),
+            Some(b')') => depth = depth.saturating_sub(1),
+            Some(b',') if depth == 0 => {
+                elements.push(tokens.get(start..index)?);
+                start = index.saturating_add(1);
+            }
+            _ => {}
+        }
+    }
+    elements.push(tokens.get(start..)?);
+    let mut elements = elements.into_iter();
+    let name = text_of(bytes, elements.next().filter(|name| !name.is_empty())?);
+    elements.next()?;
+    let argument = |element: &[Token]| -> Option<ArgumentTokens> {
+        Some(ArgumentTokens {
+            range: element.first()?.range.start..element.last()?.range.end,
+            text: text_of(bytes, element),
+            is_kept,
+            is_place: is_place(bytes, element),
+        })
+    };
+    let arguments = elements.map(argument).collect::<Option<Vec<_>>>()?;
+    let end = tokens.last()?.range.end;
+    let separator = " ".to_owned();
+    Some(MarkerTokens {
+        name,
+        format: None,
+        arguments,
+        options: None,
+        end,
+        has_comma: false,
+        comments_end: end,
+        separator,
+    })
+}
+
+/// The tokens as the preprocessor's `#` writes them, without space.
+fn text_of(bytes: &[u8], tokens: &[Token]) -> String {
+    tokens.iter().map(|token| text::from_bytes(bytes.get(token.range.clone()).unwrap_or_default())).collect()
+}
+
+/// Whether to read an argument does nothing else: it calls nothing and stores nothing.
+fn is_place(bytes: &[u8], tokens: &[Token]) -> bool {
+    let mut before: Option<&Token> = None;
+    for (index, token) in tokens.iter().enumerate() {
+        let next = tokens.get(index.saturating_add(1));
+        let is_next = |byte: u8| next.is_some_and(|next| next.is(bytes, byte) && next.range.start == token.range.end);
+        let is_after =
+            |byte: u8| before.is_some_and(|before| before.is(bytes, byte) && before.range.end == token.range.start);
+        match token.byte(bytes) {
+            Some(b'(') if before.is_some_and(|before| before.is_callee(bytes)) => return false,
+            Some(sign @ (b'+' | b'-')) if is_next(sign) => return false,
+            // An assignment, and no comparison.
+            Some(b'=') if !is_next(b'=') && ![b'=', b'!', b'<', b'>'].iter().any(|sign| is_after(*sign)) => {
+                return false;
+            }
+            Some(b'{') => return false,
+            _ => {}
+        }
+        before = Some(token);
+    }
+    true
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TokenKind {
+    Word,
+    Number,
+    Text,
+    /// One character.
+    Sign,
+}
+
+#[derive(Clone, Debug)]
+struct Token {
+    kind: TokenKind,
+    range: Range<usize>,
+    /// The macro that it is in the definition of.
+    definition: Option<Arc<str>>,
+    /// Whether it is the name that a directive defines.
+    is_defined: bool,
+}
+
+impl Token {
+    /// The character of a sign.
+    fn byte(&self, bytes: &[u8]) -> Option<u8> {
+        bytes.get(self.range.start).copied().filter(|_| self.kind == TokenKind::Sign)
+    }
+
+    fn is(&self, bytes: &[u8], byte: u8) -> bool {
+        self.byte(bytes) == Some(byte)
+    }
+
+    /// Whether a parenthesis behind it calls it.
+    fn is_callee(&self, bytes: &[u8]) -> bool {
+        match self.kind {
+            TokenKind::Word => !matches!(bytes.get(self.range.clone()), Some(b"sizeof" | b"_Alignof" | b"alignof")),
+            // Of a cast and a call through a pointer: what looks like a call is taken for one.
+            TokenKind::Sign => matches!(self.byte(bytes), Some(b')' | b']')),
+            TokenKind::Number | TokenKind::Text => false,
+        }
+    }
+}
+
+struct Lexer<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    /// Whether nothing but space was on the line so far.
+    starts_line: bool,
+    /// The directive that the line is, as far as it was read.
+    directive: Directive,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Directive {
+    None,
+    /// Behind `#`.
+    Hash,
+    /// Behind `#define`.
+    Define,
+    /// In the definition of a macro.
+    Definition(Arc<str>),
+    /// In another directive.
+    Other,
+}
+
+impl<'b> Lexer<'b> {
+    fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0, starts_line: true, directive: Directive::None }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at.checked_add(ahead)?).copied()
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.at = self.at.saturating_add(count);
+    }
+
+    fn tokens(mut self) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b'\n' => {
+                    self.skip(1);
+                    self.starts_line = true;
+                    self.directive = Directive::None;
+                }
+                // A continued line.
+                b'\\' if self.peek(1) == Some(b'\n') => self.skip(2),
+                b'\\' if self.peek(1) == Some(b'\r') && self.peek(2) == Some(b'\n') => self.skip(3),
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.skip(1),
+                b'/' if self.peek(1) == Some(b'/') => self.line_comment(),
+                b'/' if self.peek(1) == Some(b'*') => self.block_comment(),
+                b'#' if self.starts_line => {
+                    self.skip(1);
+                    self.starts_line = false;
+                    self.directive = Directive::Hash;
+                }
+                _ => {
+                    self.starts_line = false;
+                    let token = self.token(byte);
+                    tokens.extend(token);
+                }
+            }
+        }
+        tokens
+    }
+
+    fn token(&mut self, first: u8) -> Option<Token> {
+        let start = self.at;
+        let kind = match first {
+            b'"' | b'\'' => {
+                self.quoted(first);
+                TokenKind::Text
+            }
+            b'0'..=b'9' => {
+                self.number();
+                TokenKind::Number
+            }
+            _ if is_word(first) => {
+                while self.peek(0).is_some_and(is_word) {
+                    self.skip(1);
+                }
+                let word = self.bytes.get(start..self.at).unwrap_or_default();
+                match self.peek(0) {
+                    Some(b'"') if matches!(word, b"R" | b"LR" | b"uR" | b"UR" | b"u8R") => {
+                        self.raw_string();
+                        TokenKind::Text
+                    }
+                    Some(quote @ (b'"' | b'\'')) if matches!(word, b"L" | b"u" | b"U" | b"u8") => {
+                        self.quoted(quote);
+                        TokenKind::Text
+                    }
+                    _ => TokenKind::Word,
+                }
+            }
+            _ => {
+                self.skip(1);
+                TokenKind::Sign
+            }
+        };
+        let range = start..self.at;
+        let word = self.bytes.get(range.clone()).unwrap_or_default();
+        let mut is_defined = false;
+        match &self.directive {
+            Directive::Hash => {
+                self.directive = if word == b"define" { Directive::Define } else { Directive::Other };
+                return None;
+            }
+            Directive::Define => {
+                self.directive = Directive::Definition(text::from_bytes(word).into());
+                is_defined = true;
+            }
+            Directive::Other => return None,
+            Directive::None | Directive::Definition(_) => {}
+        }
+        let definition = match &self.directive {
+            Directive::Definition(name) => Some(Arc::clone(name)),
+            _ => None,
+        };
+        Some(Token { kind, range, definition, is_defined })
+    }
+
+    /// To the end of the line, which a backslash continues.
+    fn line_comment(&mut self) {
+        while let Some(byte) = self.peek(0) {
+            let continues =
+                byte == b'\\' && matches!((self.peek(1), self.peek(2)), (Some(b'\n'), _) | (Some(b'\r'), Some(b'\n')));
+            match byte {
+                b'\n' => return,
+                _ if continues => self.skip(if self.peek(1) == Some(b'\n') { 2 } else { 3 }),
+                _ => self.skip(1),
+            }
+        }
+    }
+
+    fn block_comment(&mut self) {
+        self.skip(2);
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        match rest.windows(2).position(|two| two == b"*/") {
+            Some(at) => self.skip(at.saturating_add(2)),
+            None => self.at = self.bytes.len(),
+        }
+    }
+
+    /// A string or a character; one that does not end ends with its line.
+    fn quoted(&mut self, quote: u8) {
+        self.skip(1);
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b'\\' if self.peek(1) == Some(b'\r') => self.skip(3),
+                b'\\' => self.skip(2),
+                b'\n' => break,
+                _ => {
+                    self.skip(1);
+                    if byte == quote {
+                        break;
+                    }
+                }
+            }
+        }
+        self.at = self.at.min(self.bytes.len());
+    }
+
+    /// `R"delimiter( .. )delimiter"`, from the quote on.
+    fn raw_string(&mut self) {
+        self.skip(1);
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let Some(open) = rest.iter().position(|byte| *byte == b'(') else { return };
+        let delimiter = rest.get(..open).unwrap_or_default();
+        let end = [b")".as_slice(), delimiter, b"\""].concat();
+        match rest.windows(end.len()).position(|window| window == end) {
+            Some(at) => self.skip(at.saturating_add(end.len())),
+            None => self.at = self.bytes.len(),
+        }
+    }
+
+    /// A preprocessing number: digits, letters, points, signs of exponents, and the separators of C++.
+    fn number(&mut self) {
+        let mut before = 0;
+        while let Some(byte) = self.peek(0) {
+            let is_sign = matches!(byte, b'+' | b'-') && matches!(before, b'e' | b'E' | b'p' | b'P');
+            let is_separator = byte == b'\'' && self.peek(1).is_some_and(is_word);
+            if !(is_word(byte) || byte == b'.' || is_sign || is_separator) {
+                return;
+            }
+            before = byte;
+            self.skip(1);
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte == b'_' || byte == b'$' || byte.is_ascii_alphanumeric() || byte >= 0x80
+}

@@ -1,0 +1,98 @@
+//! Which edits the findings of a report ask for.
+
+use std::collections::BTreeMap;
+
+use super::keepable::keepable;
+use super::{Edits, Refusal, SourceLanguage};
+use crate::check::Finding;
+use crate::resolve::{Marker, Resolution, Site};
+use crate::verdicts::{Code, Group};
+
+/// What findings ask to change of one marker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The edits that can be made.
+    pub edits: Edits,
+    /// The edits that cannot, each with the reason; no reason is there twice.
+    pub refused: Vec<Refusal>,
+}
+
+/// The edits that some findings of a report ask for, by image and marker as in [`Finding::index`].
+///
+/// A marker is among them where at least one edit would help, be it one that is refused.
+#[must_use]
+pub fn wanted<'f>(
+    resolution: &Resolution,
+    findings: impl IntoIterator<Item = &'f Finding>,
+) -> BTreeMap<(usize, usize), Wanted> {
+    let mut all: BTreeMap<(usize, usize), Wanted> = BTreeMap::new();
+    for finding in findings {
+        let Some((index, (edits, refused))) = finding.index.zip(of_finding(resolution, finding)) else { continue };
+        let wanted = all.entry(index).or_default();
+        wanted.edits.keep.extend(edits.keep);
+        wanted.edits.anchor |= edits.anchor;
+        if let Some(refusal) = refused.filter(|refusal| !wanted.refused.contains(refusal)) {
+            wanted.refused.push(refusal);
+        }
+    }
+    all
+}
+
+/// The edits that one finding asks for; `None` where no edit of the marker helps.
+///
+/// # Errors
+///
+/// The edit cannot be made.
+#[must_use]
+pub fn edits_for(resolution: &Resolution, finding: &Finding) -> Option<Result<Edits, Refusal>> {
+    let (edits, refused) = of_finding(resolution, finding)?;
+    Some(refused.map_or(Ok(edits), Err))
+}
+
+fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {
+    let (image, marker) = finding.index?;
+    let marker = resolution.images.get(image)?.markers.get(marker)?;
+    match (finding.code, finding.argument.as_deref()) {
+        (Code::Shared | Code::Unproven, _) => {
+            let has_anchor = sites(marker).all(|site| site.anchored);
+            (!has_anchor).then(|| (Edits { anchor: true, ..Edits::default() }, None))
+        }
+        (code, Some(text)) if code.group() == Group::Arguments || code == Code::Worse => keep(marker, text),
+        _ => None,
+    }
+}
+
+fn sites(marker: &Marker) -> impl Iterator<Item = &Site> {
+    marker.sites.iter().filter(|site| site.place.is_some())
+}
+
+/// To keep the arguments of a marker with that text.
+fn keep(marker: &Marker, text: &str) -> Option<(Edits, Option<Refusal>)> {
+    let Some(language) = SourceLanguage::of(&marker.file) else {
+        return Some((Edits::default(), Some(Refusal::UnknownLanguage)));
+    };
+    let at = |index: usize| sites(marker).filter_map(move |site| site.args.get(index));
+    // A copy of the code may know the type where another one does not.
+    let known = |index: usize| at(index).find(|it| it.type_name.is_some()).or_else(|| at(index).next());
+    let mut edits = Edits::default();
+    let declared = || marker.args.iter().enumerate();
+    let of_text = declared().filter(|(_, argument)| *argument.text == *text);
+    for (index, argument) in of_text.filter(|(index, _)| !at(*index).any(|argument| argument.is_kept)) {
+        match keepable(language, argument, known(index)) {
+            Ok(keep) => edits.keep.insert(index, keep),
+            Err(refusal) => return Some((Edits::default(), Some(refusal))),
+        };
+    }
+    if edits.keep.is_empty() {
+        return None;
+    }
+    if language == SourceLanguage::C {
+        // All of them or none.
+        for (index, argument) in declared() {
+            if let Err(refusal) = keepable(language, argument, known(index)) {
+                return Some((Edits::default(), Some(refusal)));
+            }
+        }
+    }
+    Some((edits, None))
+}

@@ -1,0 +1,379 @@
+//! The corrected invocation of a marker: which bytes of a source file to replace by what, so that arguments are kept or the marker is anchored.
+//!
+//! A [`SourceFile`] is read once (`rust_source`, `c_source`) and asked for each of its markers. `keepable` says what of an argument can be
+//! kept, `edits` which edits a report asks for, `unified` shows a change as a diff. Nothing here opens a file. What is not
+//! certain is refused with a [`Refusal`]: a marker that is not where the program says, or that another macro writes.
+
+mod c_source;
+mod edits;
+mod keepable;
+mod rust_source;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::resolve::Marker;
+pub use edits::{Wanted, edits_for, wanted};
+
+/// The language that a source file is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceLanguage {
+    /// Rust.
+    Rust,
+    /// C or C++.
+    C,
+}
+
+impl SourceLanguage {
+    /// The language by the extension of the file; `None` for an unknown one.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        match Path::new(path).extension()?.to_str()? {
+            "rs" => Some(Self::Rust),
+            "c" | "h" | "C" | "H" | "cc" | "cpp" | "cxx" | "c++" | "hh" | "hpp" | "hxx" | "h++" | "inl" | "ipp"
+            | "tpp" => Some(Self::C),
+            _ => None,
+        }
+    }
+}
+
+/// How an argument is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keep {
+    /// Its own value: `keep x`.
+    Value,
+    /// The value behind so many references: `keep x = *x`. This and all that follow are of Rust.
+    Pointee(u8),
+    /// The number in a `Wrapping`: `keep x = x.0`.
+    Inner,
+    /// The number in a `Cell` or a `NonZero`: `keep x = x.get()`.
+    Get,
+    /// The number in an atomic: `keep x = x.load(..)`.
+    Load,
+    /// The pointer of a slice, a `CStr` or a `NonNull`: `keep x = x.as_ptr()`.
+    AsPointer,
+    /// The address of a function: `keep x = x as *const ()`.
+    Function,
+    /// The address behind a wide or an owning pointer: `keep x = &raw const *x as *const ()`.
+    Address,
+    /// The address in an `Option` of a reference, null for `None`.
+    Optional,
+}
+
+/// What to change of a marker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edits {
+    /// The arguments to keep, by their index. C keeps all arguments of a marker or none.
+    pub keep: BTreeMap<usize, Keep>,
+    /// Whether the marker gets an anchor.
+    pub anchor: bool,
+}
+
+impl Edits {
+    /// Whether nothing is to be changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keep.is_empty() && !self.anchor
+    }
+}
+
+/// Bytes of a source file, and what replaces them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// Which bytes; an empty range is an insertion.
+    pub range: Range<usize>,
+    /// The new text.
+    pub text: String,
+}
+
+/// The corrected invocation of a marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correction {
+    /// The bytes of the invocation, from the first of its path to the closing parenthesis.
+    pub invocation: Range<usize>,
+    /// Ascending, and apart from each other.
+    pub replacements: Vec<Replacement>,
+}
+
+impl Correction {
+    /// The lines of the corrected invocation, without the indentation that they share.
+    #[must_use]
+    pub fn lines(&self, source: &[u8]) -> Vec<String> {
+        let before = source.get(..self.invocation.start).unwrap_or_default();
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at.saturating_add(1));
+        let behind = source.get(self.invocation.end..).unwrap_or_default();
+        let rest = behind.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(behind.len());
+        let end = self.invocation.end.saturating_add(rest);
+        let inside = |replacement: &&Replacement| replacement.range.start >= start && replacement.range.end <= end;
+        let shifted = self.replacements.iter().filter(inside).map(|replacement| Replacement {
+            range: replacement.range.start.saturating_sub(start)..replacement.range.end.saturating_sub(start),
+            text: replacement.text.clone(),
+        });
+        let bytes = apply(source.get(start..end).unwrap_or_default(), &shifted.collect::<Vec<_>>());
+        let text = crate::text::from_bytes(&bytes);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        let indentation = |line: &&str| line.len().saturating_sub(line.trim_start().len());
+        let shared = lines.iter().filter(|line| !line.is_empty()).map(indentation).min().unwrap_or(0);
+        lines.iter().map(|line| line.get(shared..).unwrap_or_default().to_owned()).collect()
+    }
+}
+
+/// The bytes of a source file with replacements made, which are ascending and apart from each other; one that is not is left out.
+#[must_use]
+pub fn apply(source: &[u8], replacements: &[Replacement]) -> Vec<u8> {
+    let mut changed = Vec::with_capacity(source.len());
+    let mut done = 0;
+    for Replacement { range, text } in replacements {
+        let Some(before) = source.get(done..range.start).filter(|_| range.end <= source.len()) else { continue };
+        changed.extend_from_slice(before);
+        changed.extend_from_slice(text.as_bytes());
+        done = range.end.max(range.start);
+    }
+    changed.extend_from_slice(source.get(done..).unwrap_or_default());
+    changed
+}
+
+/// Why a marker is not changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The extension of the file is of no language with markers.
+    UnknownLanguage,
+    /// A file of Rust that is not UTF-8.
+    NotUtf8,
+    /// The file cannot be divided into tokens.
+    NotTokens,
+    /// The marker is not at its line: the file is another than the one that was compiled.
+    Changed,
+    /// Several markers could be meant.
+    Ambiguous,
+    /// A macro other than `simple_mark` writes the marker.
+    InMacro {
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// A register cannot hold the argument.
+    CannotKeep {
+        /// The argument as written.
+        argument: Arc<str>,
+        /// Its type; `None` where it is unknown.
+        type_name: Option<Arc<str>>,
+    },
+    /// The argument is more than a place, and keeping it would evaluate it.
+    WouldEvaluate {
+        /// The argument as written.
+        argument: Arc<str>,
+    },
+    /// C keeps no more than 8 arguments.
+    TooMany {
+        /// So many there are.
+        count: usize,
+    },
+    /// The source has all of the edits already.
+    Nothing,
+}
+
+/// A source file, with the invocations of markers in it.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    bytes: Arc<[u8]>,
+    language: Result<SourceLanguage, Refusal>,
+    calls: Vec<Call>,
+}
+
+/// A macro that is called in a source file.
+#[derive(Clone, Debug)]
+struct Call {
+    /// The last component of its path.
+    name: String,
+    /// The bytes of that component.
+    name_range: Range<usize>,
+    /// From the first byte of the path to the closing parenthesis.
+    range: Range<usize>,
+    /// The lines of its first and last byte, from 1.
+    lines: (u32, u32),
+    /// Its column in characters, from 1.
+    column: u32,
+    /// Line and column of the outermost call that it is an argument of; its own where it is in none.
+    outermost: (u32, u32),
+    /// Whether it is the macro `simple_mark`, or one of its kind in C.
+    is_marker: bool,
+    /// The macro that it is in the definition of.
+    definition: Option<Arc<str>>,
+    /// What is in its parentheses, where that reads like a marker.
+    marker: Option<MarkerTokens>,
+}
+
+/// What is in the parentheses of a marker.
+#[derive(Clone, Debug)]
+struct MarkerTokens {
+    /// Its name, as the record has it.
+    name: String,
+    /// Its format; `None` where it is not a simple literal.
+    format: Option<String>,
+    arguments: Vec<ArgumentTokens>,
+    /// The words in `options(..)`, and the byte behind the last of them.
+    options: Option<(Vec<String>, usize)>,
+    /// The byte behind the last token.
+    end: usize,
+    /// Whether that token is a comma.
+    has_comma: bool,
+    /// The byte behind the comments that follow it; `end` where none do.
+    comments_end: usize,
+    /// What stands between the last comma and the element behind it.
+    separator: String,
+}
+
+/// An argument of a marker.
+#[derive(Clone, Debug)]
+struct ArgumentTokens {
+    /// Its bytes.
+    range: Range<usize>,
+    /// As the record has it.
+    text: String,
+    /// Whether `keep` stands before it.
+    is_kept: bool,
+    /// Whether to read it does nothing else.
+    is_place: bool,
+}
+
+impl SourceFile {
+    /// Reads a source file. `path` says the language.
+    #[must_use]
+    pub fn read(path: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes: Arc<[u8]> = bytes.into();
+        let read = match SourceLanguage::of(path) {
+            None => Err(Refusal::UnknownLanguage),
+            Some(SourceLanguage::Rust) => rust_source::calls(&bytes).map(|calls| (SourceLanguage::Rust, calls)),
+            Some(SourceLanguage::C) => Ok((SourceLanguage::C, c_source::calls(&bytes))),
+        };
+        match read {
+            Ok((language, calls)) => Self { bytes, language: Ok(language), calls },
+            Err(refusal) => Self { bytes, language: Err(refusal), calls: Vec::new() },
+        }
+    }
+
+    /// The bytes of the file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The replacements that make the edits to a marker.
+    ///
+    /// # Errors
+    ///
+    /// The marker is not found for sure, or cannot be changed so.
+    pub fn correct(&self, marker: &Marker, edits: &Edits) -> Result<Correction, Refusal> {
+        let language = self.language.clone()?;
+        let (call, tokens) = self.find(language, marker)?;
+        let replacements = match language {
+            SourceLanguage::Rust => rust_source::replacements(tokens, edits),
+            SourceLanguage::C => c_source::replacements(call, tokens, edits)?,
+        };
+        if replacements.is_empty() {
+            return Err(Refusal::Nothing);
+        }
+        Ok(Correction { invocation: call.range.clone(), replacements })
+    }
+
+    /// The bytes of a marker's invocation.
+    ///
+    /// # Errors
+    ///
+    /// The marker is not found for sure.
+    pub fn invocation(&self, marker: &Marker) -> Result<Range<usize>, Refusal> {
+        Ok(self.find(self.language.clone()?, marker)?.0.range.clone())
+    }
+
+    fn find(&self, language: SourceLanguage, marker: &Marker) -> Result<(&Call, &MarkerTokens), Refusal> {
+        let is_there = |call: &&Call| match (language, marker.column) {
+            (SourceLanguage::Rust, Some(column)) => {
+                (call.lines.0, call.column) == (marker.line, column) || call.outermost == (marker.line, column)
+            }
+            (SourceLanguage::Rust, None) => call.lines.0 == marker.line || call.outermost.0 == marker.line,
+            // gcc counts an invocation from its first line, clang from its last.
+            (SourceLanguage::C, _) => (call.lines.0..=call.lines.1).contains(&marker.line),
+        };
+        let here: Vec<&Call> = self.calls.iter().filter(is_there).collect();
+        let mut same: Vec<(&Call, &MarkerTokens)> = here
+            .iter()
+            .filter_map(|call| Some((*call, call.marker.as_ref()?)))
+            .filter(|(call, tokens)| call.is_marker && tokens.is(marker))
+            .collect();
+        if same.len() > 1 && language == SourceLanguage::C {
+            let at_end = |(call, _): &(&Call, &MarkerTokens)| [call.lines.0, call.lines.1].contains(&marker.line);
+            if same.iter().filter(|same| at_end(same)).count() == 1 {
+                same.retain(at_end);
+            }
+        }
+        match same.as_slice() {
+            [(call, tokens)] => match &call.definition {
+                None => Ok((*call, *tokens)),
+                Some(name) => Err(Refusal::InMacro { name: Arc::clone(name) }),
+            },
+            [] => Err(self.why_not(&here, marker)),
+            _ => Err(Refusal::Ambiguous),
+        }
+    }
+
+    /// Why a marker is not among the macros that are called at its place.
+    fn why_not(&self, here: &[&Call], marker: &Marker) -> Refusal {
+        let in_macro = |name: &str| Refusal::InMacro { name: name.into() };
+        let forwards = |call: &&&Call| call.marker.as_ref().is_some_and(|tokens| tokens.is(marker));
+        if let Some(call) = here.iter().find(forwards) {
+            return in_macro(&call.name);
+        }
+        let defined = |call: &&Call| {
+            call.definition.is_some() && call.marker.as_ref().is_some_and(|tokens| tokens.name == *marker.name)
+        };
+        if let Some(name) = self.calls.iter().find(defined).and_then(|call| call.definition.clone()) {
+            return Refusal::InMacro { name };
+        }
+        match here.iter().find(|call| !call.is_marker && marker.column.is_some()) {
+            Some(call) => in_macro(&call.name),
+            None => Refusal::Changed,
+        }
+    }
+}
+
+impl MarkerTokens {
+    /// Whether these are the tokens of a marker, by all that its record says.
+    fn is(&self, marker: &Marker) -> bool {
+        let without_space = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
+        let recorded: Vec<String> = marker.args.iter().map(|argument| without_space(&argument.text)).collect();
+        let written: Vec<String> = self.arguments.iter().map(|argument| without_space(&argument.text)).collect();
+        self.name == *marker.name
+            && self.format.as_deref().is_none_or(|format| *format == *marker.format)
+            && recorded.join(",") == written.join(",")
+    }
+}
+
+/// The line of a byte, from 1, for ascending bytes.
+struct LineCounter<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    line: u32,
+}
+
+impl<'b> LineCounter<'b> {
+    fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0, line: 1 }
+    }
+
+    fn line(&mut self, at: usize) -> u32 {
+        if at < self.at {
+            *self = Self::new(self.bytes);
+        }
+        let passed = self.bytes.get(self.at..at).unwrap_or_default();
+        let lines = passed.iter().filter(|byte| **byte == b'\n').count();
+        self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.at = at;
+        self.line
+    }
+}
+
+#[cfg(test)]
+mod tests;

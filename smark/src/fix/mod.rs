@@ -1,0 +1,171 @@
+//! `smark check --fix`: writes into the sources what makes the check hold.
+//!
+//! All changes are made to the sources as they were at the start (`session`), so that one that does not help is taken back by leaving it
+//! out. `files` says which files may be changed, `vcs` whether any may.
+
+pub(crate) mod files;
+mod session;
+pub(crate) mod vcs;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::check::Check;
+use crate::{Console, Status};
+use session::Session;
+
+/// How sources are fixed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Fixes")]
+pub(crate) struct Fix {
+    /// Change the sources until the check holds: keep arguments that are lost, anchor markers that are not exact
+    ///
+    /// Only findings that are denied are fixed. A change that does not help, or does not compile, is taken back.
+    #[arg(long, conflicts_with = "update")]
+    pub(crate) fix: bool,
+    /// The command that builds the FILEs, for the shell. It runs before the first check and after each change; without it the sources
+    /// are changed once, and the program has to be built and checked again
+    #[arg(long, value_name = "COMMAND", requires = "fix")]
+    build: Option<String>,
+    /// The program that builds the FILEs, and its arguments: from `cargo smark`
+    #[arg(long, value_name = "ARGUMENT", requires = "fix", conflicts_with = "build", hide = true)]
+    build_argument: Vec<OsString>,
+    /// Print what would be changed as a diff, and change nothing
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+    /// Change only sources below this folder [default: the repository of the current folder, else the current folder]
+    #[arg(long, value_name = "FOLDER", requires = "fix")]
+    within: Option<PathBuf>,
+    /// Fix although there are changes that are not committed
+    #[arg(long, requires = "fix")]
+    allow_dirty: bool,
+    /// Fix although there are changes that are staged and not committed
+    #[arg(long, requires = "fix")]
+    allow_staged: bool,
+    /// Fix although the sources are in no repository of git
+    #[arg(long, requires = "fix")]
+    allow_no_vcs: bool,
+}
+
+/// So many times the program is built and checked at most. Each time at least one new change is tried.
+const MOST_ROUNDS: usize = 100;
+
+impl Fix {
+    /// Checks, and changes the sources until nothing more helps. The last check is printed as [`Check::run`] does.
+    pub(crate) fn run(&self, check: &Check, console: &Console) -> anyhow::Result<Status> {
+        let root = self.root()?;
+        if !self.dry_run {
+            let allowed =
+                vcs::Allowed { dirty: self.allow_dirty, staged: self.allow_staged, no_vcs: self.allow_no_vcs };
+            vcs::check(&root, allowed)?;
+        }
+        if !self.build()? {
+            anyhow::bail!("the build fails; nothing was changed");
+        }
+        let mut looked = check.look(console)?;
+        let mut session = Session::new(&root).with_context(|| root.display().to_string())?;
+        session.begin(&looked);
+        if self.dry_run {
+            session.propose(&looked);
+            let mut out = io::stdout().lock();
+            out.write_all(session.diff().as_bytes())?;
+            out.flush()?;
+            drop(out);
+            session.report(&mut io::stderr().lock(), false)?;
+            return Ok(looked.status);
+        }
+        let quiet = Console { quiet: true, ..*console };
+        for round in 0..MOST_ROUNDS {
+            if round > 0 {
+                session.take_back(&looked);
+            }
+            session.propose(&looked);
+            if !session.is_changed() {
+                break;
+            }
+            if self.build_command().is_none() {
+                session.write()?;
+                break;
+            }
+            self.build_with(&mut session)?;
+            looked = check.look(&quiet)?;
+        }
+        let needs_build = self.build_command().is_none() && session.has_changes();
+        let mut said = Vec::new();
+        session.report(&mut said, needs_build)?;
+        check.print(&looked, &said, console)?;
+        Ok(looked.status)
+    }
+
+    /// Builds with the changes of the session; where that fails, finds those that do not compile, and leaves them out.
+    fn build_with(&self, session: &mut Session) -> anyhow::Result<()> {
+        session.write()?;
+        if self.build()? {
+            session.accept();
+            return Ok(());
+        }
+        let changes = session.withdraw_new();
+        let mut waiting: Vec<Vec<session::Change>> = session.by_risk(changes).into_iter().collect();
+        while let Some(mut changes) = waiting.pop() {
+            if changes.is_empty() {
+                continue;
+            }
+            session.add(&changes);
+            session.write()?;
+            if self.build()? {
+                session.accept();
+                continue;
+            }
+            session.withdraw_new();
+            match changes.as_slice() {
+                [change] => session.does_not_build(change),
+                _ => {
+                    let rest = changes.split_off(changes.len().div_ceil(2));
+                    waiting.push(rest);
+                    waiting.push(changes);
+                }
+            }
+        }
+        session.write()?;
+        if !self.build()? {
+            anyhow::bail!("the build fails with sources that it was made of before");
+        }
+        session.accept();
+        Ok(())
+    }
+
+    /// Runs the build; whether it succeeds.
+    fn build(&self) -> anyhow::Result<bool> {
+        let Some(mut build) = self.build_command() else { return Ok(true) };
+        // Standard output is the report's.
+        build.stdin(Stdio::null()).stdout(io::stderr());
+        let name = build.get_program().to_string_lossy().into_owned();
+        Ok(build.status().with_context(|| format!("{name} cannot be started"))?.success())
+    }
+
+    /// What builds the program; `None` where nobody said.
+    fn build_command(&self) -> Option<Command> {
+        if let Some(build) = &self.build {
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(build);
+            return Some(shell);
+        }
+        let (program, arguments) = self.build_argument.split_first()?;
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Some(command)
+    }
+
+    fn root(&self) -> anyhow::Result<PathBuf> {
+        if let Some(within) = &self.within {
+            return Ok(within.clone());
+        }
+        let current = std::env::current_dir().context("the current folder")?;
+        Ok(vcs::repository(Path::new(&current)).unwrap_or(current))
+    }
+}

@@ -1,0 +1,99 @@
+//! Whether the sources may be changed: only where the version control shows what was changed, as `cargo fix` has it.
+//!
+//! `cargo-smark` uses this file too: it asks before it builds, since a first build writes `Cargo.lock`.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+
+/// What is allowed although the changes could then not be told apart, or taken back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Allowed {
+    /// Files that are not committed.
+    pub(crate) dirty: bool,
+    /// Files that are staged and not changed since.
+    pub(crate) staged: bool,
+    /// Folders that are in no repository.
+    pub(crate) no_vcs: bool,
+}
+
+/// So many files are named.
+const MOST: usize = 10;
+
+/// Whether files below `root` may be changed.
+///
+/// # Errors
+///
+/// They may not; the message says which option allows it.
+pub(crate) fn check(root: &Path, allowed: Allowed) -> anyhow::Result<()> {
+    if allowed.dirty && allowed.no_vcs {
+        return Ok(());
+    }
+    let Some(repository) = repository(root) else {
+        if allowed.no_vcs {
+            return Ok(());
+        }
+        anyhow::bail!(
+            "{}: no repository of git, so the changes could not be taken back; --allow-no-vcs changes the sources all the same",
+            root.display()
+        );
+    };
+    if allowed.dirty {
+        return Ok(());
+    }
+    let mut status = git(&repository);
+    let output = status.args(["status", "--porcelain", "-z"]).output().context("git status")?;
+    if !output.status.success() {
+        anyhow::bail!("{}: git status fails; --allow-dirty changes the sources all the same", repository.display());
+    }
+    let mut files = Vec::new();
+    let mut entries = output.stdout.split(|byte| *byte == 0);
+    while let Some(entry) = entries.next() {
+        // `XY PATH`: in the index, in the work tree.
+        let [index, work_tree, _, path @ ..] = entry else { continue };
+        // Of a rename the old path follows.
+        if matches!(index, b'R' | b'C') {
+            entries.next();
+        }
+        let is_staged = *work_tree == b' ';
+        if !(is_staged && allowed.staged) {
+            let state = if is_staged { "staged" } else { "dirty" };
+            files.push(format!("\n  * {} ({state})", String::from_utf8_lossy(path)));
+        }
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    let more = files.len().checked_sub(MOST).filter(|more| *more > 0).map(|more| format!("\n  * and {more} more"));
+    files.truncate(MOST);
+    anyhow::bail!(
+        "the repository has changes that are not committed: commit them first, or allow it with --allow-dirty (or \
+         --allow-staged, where all are staged){}{}",
+        files.concat(),
+        more.unwrap_or_default()
+    );
+}
+
+/// The work tree of git that a folder is in; `None` where it is in none, or there is no git.
+pub(crate) fn repository(folder: &Path) -> Option<PathBuf> {
+    let output = git(folder).args(["rev-parse", "--show-toplevel"]).stderr(Stdio::null()).output().ok()?;
+    let path = output.stdout.strip_suffix(b"\n").filter(|path| output.status.success() && !path.is_empty())?;
+    std::str::from_utf8(path).ok().map(PathBuf::from)
+}
+
+/// Whether git ignores a file, as what a build makes is ignored.
+#[allow(dead_code, reason = "of the two programs only `smark` asks")]
+pub(crate) fn is_ignored(file: &Path) -> bool {
+    let Some(folder) = file.parent() else { return false };
+    let mut check = git(folder);
+    check.args([OsStr::new("check-ignore"), OsStr::new("-q"), file.as_os_str()]);
+    check.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+fn git(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder).stdin(Stdio::null());
+    git
+}

@@ -1,0 +1,461 @@
+//! `smark check --fix` and `cargo smark fix`: from the findings of real programs to a check that holds, and what they refuse to change.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use simple_markers_tests::fixture::{smark, target, workspace};
+use simple_markers_tests::tools::{find, run, skipped};
+use tempfile::TempDir;
+
+/// A folder with sources, in a repository of its own.
+struct Project {
+    folder: TempDir,
+}
+
+/// How a command ended, and what it printed.
+struct Ended {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let project = Self { folder };
+        project.git(&["init", "--quiet", "."]);
+        project
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn file(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path().join(path)).expect("read")
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.current_dir(self.path()).args(["-c", "user.name=smark", "-c", "user.email=smark@example.org"]);
+        run(git.args(arguments))
+    }
+
+    fn commit(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "sources"]);
+    }
+
+    /// The lines that a change took away and added.
+    fn changed(&self) -> Vec<String> {
+        let diff = self.git(&["diff", "--unified=0", "--no-color"]);
+        let is_change = |line: &&str| {
+            (line.starts_with('-') || line.starts_with('+')) && !line.starts_with("---") && !line.starts_with("+++")
+        };
+        diff.lines().filter(is_change).map(str::to_owned).collect()
+    }
+
+    fn smark(&self, arguments: &[&str]) -> Ended {
+        ended(Command::new(smark()).current_dir(self.path()).args(arguments))
+    }
+
+    fn check(&self, arguments: &[&str]) -> Ended {
+        self.smark(&[&["check"], arguments].concat())
+    }
+
+    /// `cargo smark`, in an environment in which nothing is preset.
+    fn cargo_smark(&self, arguments: &[&str]) -> Ended {
+        let mut command = Command::new(smark().with_file_name("cargo-smark"));
+        command.arg("smark").args(arguments).args(["--offline", "--profile", "fixed"]).current_dir(self.path());
+        command.env("CARGO_TARGET_DIR", target()).env("CARGO_INCREMENTAL", "0").env("CARGO_TERM_COLOR", "never");
+        for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
+            command.env_remove(variable);
+        }
+        ended(&mut command)
+    }
+}
+
+fn ended(command: &mut Command) -> Ended {
+    let Output { status, stdout, stderr } = command.output().expect("the command starts");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Ended { status: status.code().expect("an exit status"), stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// Copies the files of an example.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("the example") {
+        let entry = entry.expect("an entry");
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).expect("copied");
+        }
+    }
+}
+
+/// The lines of a file, from 1, that invocations of markers take, with all of their parentheses.
+fn lines_of_markers(text: &str, macros: &str) -> Vec<(usize, usize)> {
+    let pattern = regex::Regex::new(macros).expect("a regular expression");
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
+    let range = |found: regex::Match<'_>| {
+        let mut depth = 1;
+        let behind = text[found.end()..].char_indices().find(|(_, character)| {
+            depth += i32::from(*character == '(') - i32::from(*character == ')');
+            depth == 0
+        });
+        (line(found.start()), line(found.end() + behind.expect("a parenthesis").0))
+    };
+    pattern.find_iter(text).map(range).collect()
+}
+
+/// Every line that a diff takes away is one of a marker's invocation.
+#[track_caller]
+fn only_markers_change(project: &Project, macros: &str) {
+    let diff = project.git(&["diff", "--unified=0", "--no-color"]);
+    let hunk = regex::Regex::new(r"^@@ -(\d+)(?:,(\d+))? ").expect("a regular expression");
+    let (mut old, mut hunks) = (Vec::new(), 0);
+    for line in diff.lines() {
+        if let Some(file) = line.strip_prefix("--- a/") {
+            old = lines_of_markers(&project.git(&["show", &format!("HEAD:{file}")]), macros);
+        }
+        let Some(found) = hunk.captures(line) else { continue };
+        let number = |group: usize| found.get(group).map(|number| number.as_str().parse::<usize>().expect("a number"));
+        let (start, count) = (number(1).expect("a line"), number(2).unwrap_or(1));
+        let last = start + count.saturating_sub(1);
+        assert!(old.iter().any(|(from, to)| *from <= start && last <= *to), "{line} is no marker's");
+        hunks += 1;
+    }
+    assert!(hunks > 0, "nothing changed");
+}
+
+const RUST: &str = r"simple_mark!\s*\(";
+const C: &str = r"simple_mark(_keep|_anchor|_keep_anchor)?\s*\(";
+
+/// The examples, as a workspace of their own that is optimised as much as can be.
+fn examples() -> Project {
+    let project = Project::new();
+    for example in ["io-queue", "constructs"] {
+        copy(&workspace().join("examples").join(example), &project.path().join(example));
+    }
+    let manifest = fs::read_to_string(workspace().join("Cargo.toml")).expect("the manifest");
+    let package = manifest.split_once("[workspace.package]").expect("a table").1.split_once("\n[").expect("an end").0;
+    project.file(
+        "Cargo.toml",
+        format!(
+            "[workspace]\nresolver = \"3\"\nmembers = [\"io-queue\", \"constructs\"]\n[workspace.package]{package}\n\
+             [workspace.dependencies]\nsimple-markers = {{ path = {:?} }}\n[workspace.lints.rust]\n\
+             [profile.fixed]\ninherits = \"release\"\nopt-level = 3\ndebug = \"full\"\n",
+            workspace().join("markers")
+        ),
+    );
+    fs::copy(workspace().join("Cargo.lock"), project.path().join("Cargo.lock")).expect("the lock file");
+    // What of the lock file these packages do not need goes before the commit.
+    assert_ne!(project.cargo_smark(&["check", "-q", "--allow", "all"]).status, 2);
+    project.commit();
+    project
+}
+
+/// What is said of markers that were not fixed.
+fn not_fixed(stdout: &str) -> Vec<&str> {
+    stdout.lines().filter_map(|line| line.strip_prefix("not fixed ")).collect()
+}
+
+#[test]
+fn a_program_of_rust_is_fixed_without_a_hand_on_its_source() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return skipped("what is lost was seen on x86-64");
+    }
+    let project = examples();
+    let program = target().join("fixed/io-queue");
+    // The marker in code that is dead on purpose stays where it is.
+    let denied = ["-p", "io-queue", "--deny", "arguments,exactness", "--allow", "eliminated"];
+    let before = project.cargo_smark(&[&["check"], &denied[..]].concat());
+    assert_eq!(before.status, 1, "{}", before.stdout);
+    let printed = run(&mut Command::new(&program));
+    let fixed = project.cargo_smark(&[&["fix"], &denied[..]].concat());
+    assert_eq!(fixed.status, 0, "{}{}", fixed.stderr, fixed.stdout);
+    assert_eq!(not_fixed(&fixed.stdout), [""; 0]);
+    assert!(fixed.stdout.contains("\ncheck holds: 17 markers, 0 errors"), "{}", fixed.stdout);
+    only_markers_change(&project, RUST);
+    let changed = project.changed();
+    let added = |what: &str| {
+        changed.iter().filter(|line| line.starts_with('+')).map(|line| line.matches(what).count()).sum::<usize>()
+    };
+    let removed = |what: &str| {
+        changed.iter().filter(|line| line.starts_with('-')).map(|line| line.matches(what).count()).sum::<usize>()
+    };
+    println!("io-queue: {} keeps, {} anchors", added("keep ") - removed("keep "), added("options(anchor)"));
+    assert!(added("keep ") - removed("keep ") >= 10 && added("options(anchor)") >= 3, "{changed:#?}");
+    assert_eq!(run(&mut Command::new(&program)), printed, "the program does what it did");
+    // Where the check holds, nothing is changed.
+    project.commit();
+    let again = project.cargo_smark(&[&["fix"], &denied[..]].concat());
+    assert_eq!((again.status, project.changed().len()), (0, 0), "{}", again.stdout);
+    assert!(!again.stdout.contains("fixed "), "{}", again.stdout);
+}
+
+#[test]
+fn every_construct_of_rust_is_fixed_or_said_why_not() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return skipped("what is lost was seen on x86-64");
+    }
+    let project = examples();
+    let denied = ["-p", "constructs", "--deny", "arguments,exactness", "--allow", "survival,names"];
+    let before = project.cargo_smark(&[&["check"], &denied[..]].concat());
+    assert_eq!(before.status, 1, "{}", before.stdout);
+    let fixed = project.cargo_smark(&[&["fix"], &denied[..]].concat());
+    assert!(fixed.status < 2, "{}{}", fixed.stderr, fixed.stdout);
+    only_markers_change(&project, RUST);
+    let why = not_fixed(&fixed.stdout);
+    let changed = project.changed().len();
+    println!("constructs: {changed} lines; {why:#?}");
+    assert!(changed > 100, "{changed}");
+    // Nothing is left but what no edit of a marker can mend, each with its reason.
+    let reasons = ["no register holds", "writes the marker", "did not help", "does not compile"];
+    assert!(why.iter().all(|line| reasons.iter().any(|reason| line.contains(reason))), "{why:#?}");
+    let left: Vec<&str> = why.iter().filter_map(|line| line.split(' ').next()).collect();
+    let document = project.cargo_smark(&[&["check", "-q", "--format", "json"], &denied[..]].concat());
+    let document: serde_json::Value = serde_json::from_str(&document.stdout).expect("JSON");
+    for finding in document["findings"].as_array().expect("findings") {
+        let marker = finding["marker"].as_str().expect("a marker");
+        assert!(left.contains(&marker), "nothing is said of {finding:#}");
+    }
+    // With what is left accepted the check holds, and a second run changes nothing.
+    project.commit();
+    let lock = ["--lock", "markers.lock"];
+    let updated = project.cargo_smark(&[&["check", "--update", "--warn", "exactness"], &denied[..2], &lock].concat());
+    assert!(updated.status < 2, "{}", updated.stderr);
+    let lenient = ["-p", "constructs", "--deny", "arguments", "--allow", "survival,names", "--lock", "markers.lock"];
+    let again = project.cargo_smark(&[&["fix", "--allow-dirty"], &lenient[..]].concat());
+    assert_eq!((again.status, project.changed().len()), (0, 0), "{}", again.stdout);
+}
+
+#[test]
+fn a_program_of_c_is_fixed_without_a_hand_on_its_source() {
+    if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
+        return skipped("what is lost was seen with gcc on x86-64");
+    }
+    let project = Project::new();
+    copy(&workspace().join("examples/c-queue"), &project.path().join("src"));
+    project.file(".gitignore", "/queue\n");
+    project.commit();
+    let include = workspace().join("markers/include");
+    let build = format!("gcc -O3 -g -I {} src/*.c -o queue", include.display());
+    let denied = ["--deny", "arguments,exactness", "--allow", "survival,names"];
+    let fix = ["--fix", "--build", &build, "./queue"];
+    run(Command::new("sh").current_dir(project.path()).args(["-c", &build]));
+    let printed = run(&mut Command::new(project.path().join("queue")));
+    assert_eq!(project.check(&[&denied[..], &["./queue"]].concat()).status, 1);
+    let fixed = project.check(&[&denied[..], &fix[..]].concat());
+    assert_eq!(fixed.status, 0, "{}{}", fixed.stderr, fixed.stdout);
+    only_markers_change(&project, C);
+    let changed = project.changed();
+    println!("c-queue: {changed:#?}");
+    assert!(changed.iter().any(|line| line.contains("simple_mark_keep(")), "{changed:#?}");
+    assert_eq!(run(&mut Command::new(project.path().join("queue"))), printed, "the program does what it did");
+    project.commit();
+    let again = project.check(&[&denied[..], &fix[..]].concat());
+    assert_eq!((again.status, project.changed().len()), (0, 0), "{}", again.stdout);
+}
+
+/// A function whose argument is lost at the marker, by any name.
+fn lost(function: &str, marker: &str) -> String {
+    format!(
+        "int work(int);\nint {function}(void);\nint {function}(void)\n{{\n    int tag = work(0);\n    int status = work(tag);\n    \
+         {marker};\n    return status;\n}}\n"
+    )
+}
+
+const WORK: &str =
+    "int work(int a) { __asm__ volatile(\"\" ::: \"memory\"); return a + 1; }\nint main(void) { return 0; }\n";
+const MARKER: &str = "simple_mark(fix:lost, \"tag %d\", tag)";
+
+/// A project of one marker in `lost.c`.
+fn one(marker: &str) -> (Project, String) {
+    let project = Project::new();
+    project.file("lost.c", format!("#include <simple_marker.h>\n{}", lost("submit", marker)));
+    project.file("work.c", WORK);
+    project.file(".gitignore", "/program\n");
+    project.commit();
+    let build = format!("gcc -O2 -g -I {} lost.c work.c -o program", workspace().join("markers/include").display());
+    run(Command::new("sh").current_dir(project.path()).args(["-c", &build]));
+    (project, build)
+}
+
+/// Runs it with `more`; it must change nothing and say that.
+#[track_caller]
+fn refused(project: &Project, more: &[&str], status: i32, says: &str) {
+    let ended = project.check(&[&["--fix"], more, &["./program"]].concat());
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains(says), "{says:?} is not in {said}");
+    assert_eq!(ended.status, status, "{said}");
+    assert_eq!(project.changed(), [""; 0]);
+}
+
+#[test]
+fn without_a_build_the_sources_are_changed_once() {
+    if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
+        return skipped("what is lost was seen with gcc on x86-64");
+    }
+    let (project, build) = one(MARKER);
+    let dry = project.check(&["--fix", "--dry-run", "./program"]);
+    assert_eq!((dry.status, project.changed().len()), (1, 0));
+    assert!(dry.stdout.starts_with("--- a/lost.c\n+++ b/lost.c\n@@ "), "{}", dry.stdout);
+    assert!(dry.stderr.contains("fixed fix:lost (lost.c:8): kept `tag`"), "{}", dry.stderr);
+    project.file("change.diff", &dry.stdout);
+    project.git(&["apply", "--check", "change.diff"]);
+    fs::remove_file(project.path().join("change.diff")).expect("removed");
+    #[cfg(unix)]
+    let mode = {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = || fs::metadata(project.path().join("lost.c")).expect("the source").permissions().mode();
+        fs::set_permissions(project.path().join("lost.c"), fs::Permissions::from_mode(0o664)).expect("permissions");
+        mode
+    };
+    let fixed = project.check(&["--fix", "./program"]);
+    assert_eq!(fixed.status, 1, "the program is the old one");
+    assert!(fixed.stdout.contains("build the program, and check it again"), "{}", fixed.stdout);
+    assert_eq!(
+        project.changed(),
+        [format!("-    {MARKER};"), format!("+    {};", MARKER.replace("mark(", "mark_keep("))]
+    );
+    #[cfg(unix)]
+    assert_eq!(mode() & 0o777, 0o664);
+    let names = fs::read_dir(project.path()).expect("the folder").count();
+    assert_eq!(names, 5, "no other file is left");
+    run(Command::new("sh").current_dir(project.path()).args(["-c", &build]));
+    assert_eq!(project.check(&["./program"]).status, 0);
+}
+
+#[test]
+fn what_is_not_committed_is_not_mixed_with_changes() {
+    if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
+        return skipped("what is lost was seen with gcc on x86-64");
+    }
+    let (project, _) = one(MARKER);
+    project.file("notes", "text\n");
+    refused(&project, &[], 2, "\n  * notes (dirty)");
+    project.git(&["add", "notes"]);
+    refused(&project, &[], 2, "\n  * notes (staged)");
+    assert_eq!(project.check(&["--fix", "--allow-staged", "./program"]).status, 1);
+    assert_eq!(project.changed().len(), 2);
+    project.git(&["checkout", "--quiet", "lost.c"]);
+    project.file("notes", "other\n");
+    let ended = project.check(&["--fix", "--allow-staged", "./program"]);
+    assert!(ended.status == 2 && ended.stderr.contains("notes (dirty)"), "{}", ended.stderr);
+    assert_eq!(project.check(&["--fix", "--allow-dirty", "./program"]).status, 1);
+    assert!(project.read("lost.c").contains("simple_mark_keep"));
+    project.git(&["checkout", "--quiet", "lost.c"]);
+    fs::rename(project.path().join(".git"), project.path().join("git")).expect("renamed");
+    let ended = project.check(&["--fix", "./program"]);
+    assert!(ended.status == 2 && ended.stderr.contains("--allow-no-vcs"), "{}", ended.stderr);
+    assert_eq!(project.check(&["--fix", "--allow-no-vcs", "./program"]).status, 1);
+    assert!(project.read("lost.c").contains("simple_mark_keep"));
+}
+
+#[test]
+fn a_change_that_does_not_build_is_taken_back() {
+    if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
+        return skipped("what is lost was seen with gcc on x86-64");
+    }
+    let (project, build) = one(MARKER);
+    let strict = format!("! grep -q simple_mark_keep lost.c && {build}");
+    refused(&project, &["--build", &strict], 1, "not fixed fix:lost (lost.c:8): ");
+    refused(&project, &["--build", "false"], 2, "the build fails; nothing was changed");
+    // Two markers, of which one may be kept.
+    let (project, build) = one(&format!("{MARKER};\n    simple_mark(fix:other, \"%d\", tag)"));
+    let strict = format!("! grep -q 'simple_mark_keep(fix:lost' lost.c && {build}");
+    let fixed = project.check(&["--fix", "--build", &strict, "./program"]);
+    assert_eq!(fixed.status, 1);
+    assert_eq!(
+        project.changed(),
+        ["-    simple_mark(fix:other, \"%d\", tag);", "+    simple_mark_keep(fix:other, \"%d\", tag);"]
+    );
+    assert!(fixed.stdout.contains("fixed fix:other (lost.c:9): kept `tag`"), "{}", fixed.stdout);
+    assert!(fixed.stdout.contains("not fixed fix:lost (lost.c:8): "), "{}", fixed.stdout);
+}
+
+#[test]
+fn what_is_not_for_sure_is_not_changed() {
+    if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
+        return skipped("what is lost was seen with gcc on x86-64");
+    }
+    // The file was changed since.
+    let (project, _) = one(MARKER);
+    project.file("lost.c", format!("\n{}", project.read("lost.c")));
+    project.commit();
+    refused(&project, &[], 1, "not fixed fix:lost (lost.c:8): its source line has no such marker");
+    // A macro writes it, or the argument does more than read.
+    let (project, _) = one("MARK(tag)");
+    let text =
+        project.read("lost.c").replace("\nint work", "\n#define MARK(x) simple_mark(fix:lost, \"%d\", x)\nint work");
+    project.file("lost.c", text);
+    project.commit();
+    let build = format!("gcc -O2 -g -I {} lost.c work.c -o program", workspace().join("markers/include").display());
+    run(Command::new("sh").current_dir(project.path()).args(["-c", &build]));
+    refused(&project, &[], 1, "the macro `MARK` writes the marker");
+    let (project, _) = one("simple_mark(fix:lost, \"%d %d\", tag, work(1))");
+    refused(&project, &["--deny", "arguments"], 1, "`work(1)` is not kept");
+    // Other folders, other files.
+    let (project, _) = one(MARKER);
+    project.file("inner/empty", "");
+    project.commit();
+    refused(&project, &["--within", "inner"], 1, "outside of the folder that may be changed");
+    project.file(".cargo-checksum.json", "{}");
+    project.commit();
+    refused(&project, &[], 1, "not fixed fix:lost (lost.c:8): its source file belongs to a dependency");
+}
+
+#[test]
+fn files_that_may_not_be_changed_stay() {
+    if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
+        return skipped("what is lost was seen with gcc on x86-64");
+    }
+    let include = workspace().join("markers/include");
+    let source = format!("#include <simple_marker.h>\n{}", lost("submit", MARKER));
+    let project = |folder: &str, option: &str| {
+        let project = Project::new();
+        project.file(&format!("{folder}/lost.c"), &source);
+        project.file("work.c", WORK);
+        project.file(".gitignore", "/program\n/generated\n");
+        project.commit();
+        let mut gcc = Command::new("gcc");
+        gcc.current_dir(project.path()).args(["-O2", "-g", "-I"]).arg(&include);
+        gcc.args(option.split_whitespace()).args([&format!("{folder}/lost.c"), "work.c", "-o", "program"]);
+        run(&mut gcc);
+        project
+    };
+    refused(&project("generated", ""), &[], 1, "its source file was made by a build");
+    let remapped = project("src", "-fmacro-prefix-map=src=/elsewhere -ffile-prefix-map=src=/elsewhere");
+    refused(&remapped, &[], 1, "not fixed fix:lost (/elsewhere/lost.c:8): its source file is not found");
+    let built = project("build", "");
+    built.file("build/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
+    built.commit();
+    refused(&built, &[], 1, "its source file was made by a build");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let read_only = project("src", "");
+        let path = read_only.path().join("src/lost.c");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("permissions");
+        refused(&read_only, &[], 1, "its source file is read-only");
+        // A link that leads outside.
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let linked = project("src", "");
+        let (path, outside) = (linked.path().join("src/lost.c"), elsewhere.path().join("lost.c"));
+        fs::rename(&path, &outside).expect("moved");
+        std::os::unix::fs::symlink(&outside, &path).expect("a link");
+        linked.commit();
+        refused(&linked, &[], 1, "outside of the folder that may be changed");
+        assert_eq!(fs::read_to_string(outside).expect("read"), source);
+    }
+}
