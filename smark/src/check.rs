@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use simple_markers_resolver::check::{self, Codes, Finding, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::check::{self, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
-use simple_markers_resolver::resolve::{Detail, Marker, Resolution};
+use simple_markers_resolver::resolve::{Detail, Resolution};
 
 use crate::fix::{self, Fix};
 use crate::inputs::{Inputs, Selected};
@@ -312,20 +312,16 @@ fn unchecked(console: &Console, resolution: &Resolution) -> Status {
 }
 
 fn write(out: &mut dyn Write, format: Format, report: &Report, selected: &Selected, layout: Layout) -> io::Result<()> {
+    let mut sources = Sources::default();
+    let mut source = |(image, marker): (usize, usize)| {
+        let image = selected.resolution.images.get(image)?;
+        sources.file(image, image.markers.get(marker)?)
+    };
     match format {
-        Format::Human => {
-            let mut sources = Sources::default();
-            let mut line = |finding: &Finding, below: u32| {
-                let (image, marker) = finding.index?;
-                let image = selected.resolution.images.get(image)?;
-                let marker: &Marker = image.markers.get(marker)?;
-                sources.line_below(image, marker, below)
-            };
-            check::human::write(out, report, &mut line, layout)
-        }
+        Format::Human => check::human::write(out, &selected.resolution, report, &mut source, layout),
         Format::Json => check::json::write(out, report),
         Format::Github => check::github::write(out, report),
-        Format::Sarif => check::sarif::write(out, report),
+        Format::Sarif => check::sarif::write(out, &selected.resolution, report, &mut source),
         Format::Junit => check::junit::write(out, report),
     }
 }

@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use simple_markers_resolver::check::fix::{self, SourceFile};
 use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::resolve::{Marker, ResolvedImage};
 use simple_markers_resolver::text;
@@ -18,6 +20,8 @@ const LONGEST: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     last: Option<(String, Option<Source>)>,
+    /// The last file that was asked for as a whole.
+    file: Option<(String, Option<Arc<SourceFile>>)>,
 }
 
 #[derive(Debug)]
@@ -29,25 +33,39 @@ struct Source {
 impl Sources {
     /// The source line of a marker; `None` if its file cannot be read or has no such line.
     pub(crate) fn line(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<SourceLine> {
-        self.line_below(image, marker, 0)
-    }
-
-    /// The line `below` lines further down; `None` as for [`Sources::line`].
-    pub(crate) fn line_below(&mut self, image: &ResolvedImage, marker: &Marker, below: u32) -> Option<SourceLine> {
-        if self.last.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
-            self.last = Some((marker.file.to_string(), read(Path::new(&*marker.file))));
-        }
-        let (_, source) = self.last.as_ref()?;
-        let source = source.as_ref()?;
-        let index = usize::try_from(marker.line.checked_sub(1)?.checked_add(below)?).ok()?;
+        let source = self.read(marker)?;
+        let index = usize::try_from(marker.line.checked_sub(1)?).ok()?;
         let line = source.bytes.split(|byte| *byte == b'\n').nth(index)?;
         if line.len() > LONGEST {
             return None;
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let is_newer = source.modified.zip(built(&image.path)).is_some_and(|(source, image)| source > image);
-        Some(SourceLine { text: text::from_bytes(line), is_newer })
+        Some(SourceLine { text: text::from_bytes(line), is_newer: is_newer(source, image) })
     }
+
+    /// The source file of a marker; `None` if it cannot be read.
+    pub(crate) fn file(&mut self, image: &ResolvedImage, marker: &Marker) -> Option<fix::Source> {
+        let source = self.read(marker)?;
+        let is_newer = is_newer(source, image);
+        if self.file.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
+            let file =
+                self.read(marker).map(|source| Arc::new(SourceFile::read(&marker.file, source.bytes.as_slice())));
+            self.file = Some((marker.file.to_string(), file));
+        }
+        let (_, file) = self.file.as_ref()?;
+        Some(fix::Source { file: Arc::clone(file.as_ref()?), is_newer })
+    }
+
+    fn read(&mut self, marker: &Marker) -> Option<&Source> {
+        if self.last.as_ref().is_none_or(|(path, _)| **path != *marker.file) {
+            self.last = Some((marker.file.to_string(), read(Path::new(&*marker.file))));
+        }
+        self.last.as_ref()?.1.as_ref()
+    }
+}
+
+fn is_newer(source: &Source, image: &ResolvedImage) -> bool {
+    source.modified.zip(built(&image.path)).is_some_and(|(source, image)| source > image)
 }
 
 fn read(path: &Path) -> Option<Source> {

@@ -1,19 +1,21 @@
-//! A report for people: each finding with its source line and a caret, what was expected and found, why, and what helps; a summary.
+//! A report for people: a block for each marker with its source line, what is wrong and why, and the corrected source; a summary.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::fix::{self, FindSource, Source};
 use super::{Finding, Report, Severity};
-use crate::report::show::SourceLine;
+use crate::english::findings::{fact, headline};
 use crate::report::{Layout, style};
-use crate::text::shown;
-
-/// Finds a source line of the marker of a finding: the marker's own, or one so many lines below; `None` where it is not at hand.
-pub type FindLine<'f> = dyn FnMut(&Finding, u32) -> Option<SourceLine> + 'f;
+use crate::resolve::Resolution;
+use crate::text::{self, shown};
+use crate::verdicts::Code;
 
 /// So many lines a marker is looked for in, where its arguments stand below it.
 const LINES: u32 = 8;
+/// The longest source line that is shown, in bytes.
+const LONGEST: usize = 4096;
 /// Columns that a tab stands for in a source line.
 const TAB: usize = 4;
 /// The least columns that a text is wrapped to.
@@ -22,15 +24,26 @@ const LEAST: usize = 40;
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Writes the findings that count, and a summary.
+/// Writes the findings that count, and a summary. The indexes of the findings are those of `resolution`.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write(out: &mut dyn Write, report: &Report, lines: &mut FindLine<'_>, layout: Layout) -> io::Result<()> {
-    let mut page = Page { out, layout };
-    for finding in report.findings.iter().filter(|finding| finding.exception.is_none()) {
-        page.finding(finding, lines)?;
+pub fn write(
+    out: &mut dyn Write,
+    resolution: &Resolution,
+    report: &Report,
+    sources: &mut FindSource<'_>,
+    layout: Layout,
+) -> io::Result<()> {
+    let has_images = report.markers.windows(2).any(|two| matches!(two, [one, other] if one.index.0 != other.index.0));
+    let mut page = Page { out, layout, resolution, has_images };
+    let counts: Vec<&Finding> = report.findings.iter().filter(|finding| finding.exception.is_none()).collect();
+    let is_same = |one: &&Finding, other: &&Finding| {
+        (one.index, &one.marker, &one.file) == (other.index, &other.marker, &other.file)
+    };
+    for findings in counts.chunk_by(is_same) {
+        page.block(findings, sources)?;
     }
     for note in &report.notes {
         page.cell(style::NAME, "note")?;
@@ -42,6 +55,9 @@ pub fn write(out: &mut dyn Write, report: &Report, lines: &mut FindLine<'_>, lay
 struct Page<'o> {
     out: &'o mut dyn Write,
     layout: Layout,
+    resolution: &'o Resolution,
+    /// Whether markers of several images are reported.
+    has_images: bool,
 }
 
 impl Page<'_> {
@@ -49,48 +65,93 @@ impl Page<'_> {
         style::cell(self.out, self.layout.colour, style, cell, 0)
     }
 
-    fn finding(&mut self, finding: &Finding, lines: &mut FindLine<'_>) -> io::Result<()> {
-        let (style, word) = match finding.severity {
-            Severity::Deny => (ERROR, "error"),
+    /// All findings about one marker.
+    fn block(&mut self, findings: &[&Finding], sources: &mut FindSource<'_>) -> io::Result<()> {
+        let Some(first) = findings.first() else { return Ok(()) };
+        let (style, word) = match findings.iter().map(|finding| finding.severity).max() {
+            Some(Severity::Deny) => (ERROR, "error"),
             _ => (WARNING, "warning"),
         };
-        self.cell(style, &format!("{word}[{}]", finding.code))?;
-        self.cell(style::NAME, &format!(": {}", shown(&finding.message)))?;
+        self.cell(style, &format!("{word}[{}]", codes(findings)))?;
+        self.cell(style::NAME, &format!(": {}", shown(&headline(findings))))?;
         writeln!(self.out)?;
-        let caret = caret(finding, lines);
-        let number = caret.as_ref().map(|caret| caret.line.to_string()).unwrap_or_default();
-        let gutter = number.len().max(1);
-        if !finding.file.is_empty() {
-            let mut place = shown(&finding.file).into_owned();
-            if let Some(line) = finding.line {
-                place.push_str(&format!(":{line}"));
-                place.extend(finding.column.map(|column| format!(":{column}")));
-            }
-            write!(self.out, "{:gutter$}", "")?;
-            self.cell(style::QUIET, "--> ")?;
-            match finding.image.as_deref() {
-                Some(image) => writeln!(self.out, "{place} (in {})", shown(image))?,
-                None => writeln!(self.out, "{place}")?,
+        let source = first.index.and_then(sources);
+        let carets = source.as_ref().map(|source| carets(findings, source)).unwrap_or_default();
+        let last = carets.last().map(|line| line.number.to_string()).unwrap_or_default();
+        let gutter = last.len().max(1);
+        self.place(findings, gutter)?;
+        if let Some(source) = source.as_ref().filter(|_| !carets.is_empty()) {
+            self.source(&carets, gutter, style)?;
+            if source.is_newer {
+                self.fact(gutter, "note", "the file was changed after the image was built, this may be another line")?;
             }
         }
-        if let Some(caret) = caret {
-            self.source(&caret, &number, style)?;
+        for finding in findings {
+            let (label, text) = fact(finding, findings.len() > 1);
+            self.fact(gutter, &label, &shown(&text))?;
         }
-        let functions = match finding.functions.as_slice() {
-            [] => None,
-            functions if functions.len() <= 4 => {
-                Some(functions.iter().map(|function| format!("`{}`", shown(function))).collect::<Vec<_>>().join(", "))
-            }
-            functions => Some(format!("{} functions", functions.len())),
-        };
-        let mut facts = vec![("expected", finding.expected.clone()), ("found", finding.found.clone())];
-        facts.extend(functions.map(|functions| ("in", functions)));
-        facts.extend(finding.causes.iter().map(|cause| ("cause", cause.clone())));
-        facts.push(("help", finding.help.clone()));
-        for (label, text) in facts {
-            self.fact(gutter, label, &shown(&text))?;
-        }
+        self.help(findings, source.as_ref(), gutter)?;
         writeln!(self.out)
+    }
+
+    fn place(&mut self, findings: &[&Finding], gutter: usize) -> io::Result<()> {
+        let Some(first) = findings.first().filter(|first| !first.file.is_empty()) else { return Ok(()) };
+        let mut place = shown(&first.file).into_owned();
+        if let Some(line) = first.line {
+            place.push_str(&format!(":{line}"));
+            let column = findings.iter().find_map(|finding| finding.column);
+            place.extend(column.map(|column| format!(":{column}")));
+        }
+        let mut functions: Vec<&str> = findings.iter().flat_map(|finding| &finding.functions).map(|it| &**it).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        let inside = match functions.as_slice() {
+            [] => None,
+            [function] => Some(shown(function).into_owned()),
+            [function, rest @ ..] => Some(format!("{} and {} more", shown(function), rest.len())),
+        };
+        let image = first.image.as_deref().filter(|_| self.has_images).map(|image| shown(image).into_owned());
+        let place = match (inside, image) {
+            (Some(function), Some(image)) => format!("{place} (in {function}, {image})"),
+            (Some(one), None) | (None, Some(one)) => format!("{place} (in {one})"),
+            (None, None) => place,
+        };
+        write!(self.out, "{:gutter$}", "")?;
+        self.cell(style::QUIET, "--> ")?;
+        writeln!(self.out, "{place}")
+    }
+
+    /// What to do: the corrected source once, and what helps against the rest.
+    fn help(&mut self, findings: &[&Finding], source: Option<&Source>, gutter: usize) -> io::Result<()> {
+        let mut lines = Vec::new();
+        let wanted = fix::wanted(self.resolution, findings.iter().copied());
+        let marker = |(image, marker): (usize, usize)| self.resolution.images.get(image)?.markers.get(marker);
+        if let (Some((index, wanted)), Some(source)) = (wanted.iter().next(), source) {
+            let marker = marker(*index).filter(|_| !wanted.edits.is_empty());
+            let corrected = marker.and_then(|marker| source.file.correct(marker, &wanted.edits).ok());
+            lines = corrected.map(|corrected| corrected.lines(source.file.bytes())).unwrap_or_default();
+        }
+        let is_corrected =
+            |finding: &Finding| !lines.is_empty() && matches!(fix::edits_for(self.resolution, finding), Some(Ok(_)));
+        let mut rest: Vec<&str> = Vec::new();
+        for finding in findings.iter().filter(|finding| !is_corrected(finding)) {
+            // The same is said of the finding that it got worse than.
+            let is_said = finding.code == Code::Worse && findings.len() > 1;
+            if !is_said && !rest.contains(&&*finding.help) {
+                rest.push(&finding.help);
+            }
+        }
+        if !lines.is_empty() {
+            self.fact(gutter, "help", "write")?;
+            let indent = gutter + 5;
+            for line in lines {
+                writeln!(self.out, "{:indent$}{}", "", expanded(&line))?;
+            }
+        }
+        for help in rest {
+            self.fact(gutter, "help", &shown(help))?;
+        }
+        Ok(())
     }
 
     fn fact(&mut self, gutter: usize, label: &str, text: &str) -> io::Result<()> {
@@ -108,20 +169,21 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn source(&mut self, caret: &Caret, number: &str, style: Style) -> io::Result<()> {
-        let gutter = number.len();
+    fn source(&mut self, lines: &[CaretLine], gutter: usize, style: Style) -> io::Result<()> {
         self.cell(style::QUIET, &format!("{:gutter$} |", ""))?;
         writeln!(self.out)?;
-        self.cell(style::QUIET, &format!("{number} | "))?;
-        writeln!(self.out, "{}", caret.text)?;
-        self.cell(style::QUIET, &format!("{:gutter$} |", ""))?;
-        if let Some((before, columns)) = caret.at {
-            write!(self.out, " {:before$}", "")?;
-            self.cell(style, &"^".repeat(columns.max(1)))?;
-        }
-        writeln!(self.out)?;
-        if caret.is_newer {
-            self.fact(gutter, "note", "the file was changed after the image was built, this may be another line")?;
+        for line in lines {
+            self.cell(style::QUIET, &format!("{:gutter$} | ", line.number))?;
+            writeln!(self.out, "{}", line.text)?;
+            self.cell(style::QUIET, &format!("{:gutter$} |", ""))?;
+            let mut column = 0_usize;
+            for (before, columns) in &line.marked {
+                let skipped = before.saturating_sub(column).saturating_add(usize::from(column == 0));
+                write!(self.out, "{:skipped$}", "")?;
+                self.cell(style, &"^".repeat(*columns))?;
+                column = before.saturating_add(*columns);
+            }
+            writeln!(self.out)?;
         }
         Ok(())
     }
@@ -148,52 +210,84 @@ fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A source line, and what is pointed at in it.
-struct Caret {
-    line: u32,
-    text: String,
-    /// Columns before it, and how many it takes; `None` where it is not found.
-    at: Option<(usize, usize)>,
-    is_newer: bool,
+/// The codes of findings, the denied ones first.
+fn codes(findings: &[&Finding]) -> String {
+    let mut codes: Vec<(std::cmp::Reverse<Severity>, Code)> =
+        findings.iter().map(|finding| (std::cmp::Reverse(finding.severity), finding.code)).collect();
+    codes.sort_unstable();
+    let mut names: Vec<&str> = Vec::new();
+    for (_, code) in &codes {
+        if !names.contains(&code.as_str()) {
+            names.push(code.as_str());
+        }
+    }
+    names.join(", ")
 }
 
-/// The line that the finding is about: of an argument the one where it stands, else the marker's own.
-fn caret(finding: &Finding, lines: &mut FindLine<'_>) -> Option<Caret> {
-    let first = lines(finding, 0)?;
-    let declared = finding.line?;
-    let new = |line: u32, source: &SourceLine, at: Option<(usize, usize)>| {
-        let text = source.text.trim_end();
-        let at = at.and_then(|(start, end)| Some((text.get(..start)?, text.get(start..end)?)));
-        Caret {
-            line,
-            text: expanded(text),
-            at: at.map(|(before, it)| (style::width(&expanded(before)), style::width(&expanded(it)))),
-            is_newer: source.is_newer,
+/// A source line, and what is pointed at in it.
+struct CaretLine {
+    number: u32,
+    text: String,
+    /// Columns before each part, and how many it takes; ascending.
+    marked: Vec<(usize, usize)>,
+}
+
+/// The lines that the findings are about: those where the arguments stand, else the marker's own.
+fn carets(findings: &[&Finding], source: &Source) -> Vec<CaretLine> {
+    let Some((declared, column)) = findings.first().and_then(|it| Some((it.line?, it.column))) else {
+        return Vec::new();
+    };
+    let bytes = source.file.bytes();
+    let line = |below: u32| -> Option<String> {
+        let index = usize::try_from(declared.checked_sub(1)?.checked_add(below)?).ok()?;
+        let line = bytes.split(|byte| *byte == b'\n').nth(index)?;
+        (line.len() <= LONGEST).then(|| text::from_bytes(line).trim_end().to_owned())
+    };
+    let Some(first) = line(0) else { return Vec::new() };
+    let mut lines: Vec<CaretLine> = Vec::new();
+    let mut mark = |number: u32, text: &str, at: Option<(usize, usize)>| {
+        let part = at.and_then(|(start, end)| Some((text.get(..start)?, text.get(start..end)?)));
+        let part = part.map(|(before, it)| (style::width(&expanded(before)), style::width(&expanded(it)).max(1)));
+        match lines.iter_mut().find(|line| line.number == number) {
+            Some(line) => line.marked.extend(part),
+            None => lines.push(CaretLine { number, text: expanded(text), marked: part.into_iter().collect() }),
         }
     };
-    if !first.text.contains("mark") {
-        return Some(new(declared, &first, None));
+    if !first.contains("mark") {
+        mark(declared, &first, None);
+        return lines;
     }
-    if let Some(argument) = finding.argument.as_deref() {
-        let mut source = Some(first.clone());
+    let mut arguments: Vec<&str> = findings.iter().filter_map(|finding| finding.argument.as_deref()).collect();
+    arguments.dedup();
+    for argument in arguments {
         for below in 0..LINES {
-            let Some(line) = source else { break };
-            if let Some(at) = find(&line.text, argument) {
-                return Some(new(declared.saturating_add(below), &line, Some(at)));
-            }
-            if line.text.contains(';') {
+            let Some(text) = line(below) else { break };
+            if let Some(at) = find(&text, argument) {
+                mark(declared.saturating_add(below), &text, Some(at));
                 break;
             }
-            source = lines(finding, below + 1);
+            if text.contains(';') {
+                break;
+            }
         }
     }
-    let text = &first.text;
-    let column = finding.column.and_then(|column| usize::try_from(column).ok()?.checked_sub(1));
-    let by_column = column.and_then(|column| Some(text.char_indices().nth(column)?.0));
-    let start = by_column.or_else(|| text.find("simple_mark")).unwrap_or_else(|| text.len() - text.trim_start().len());
-    let rest = text.get(start..).unwrap_or_default();
-    let end = rest.find(|after: char| !(after.is_alphanumeric() || "_!:".contains(after))).unwrap_or(rest.len());
-    Some(new(declared, &first, Some((start, start.saturating_add(end)))))
+    if lines.is_empty() {
+        let column = column.and_then(|column| usize::try_from(column).ok()?.checked_sub(1));
+        let by_column = column.and_then(|column| Some(first.char_indices().nth(column)?.0));
+        let start = by_column.or_else(|| first.find("simple_mark"));
+        let start = start.unwrap_or_else(|| first.len().saturating_sub(first.trim_start().len()));
+        let rest = first.get(start..).unwrap_or_default();
+        let end = rest.find(|after: char| !(after.is_alphanumeric() || "_!:".contains(after))).unwrap_or(rest.len());
+        let part =
+            (style::width(&expanded(first.get(..start).unwrap_or_default())), rest.get(..end).map_or(1, style::width));
+        lines.push(CaretLine { number: declared, text: expanded(&first), marked: vec![part] });
+    }
+    for line in &mut lines {
+        line.marked.sort_unstable();
+        line.marked.dedup();
+    }
+    lines.sort_by_key(|line| line.number);
+    lines
 }
 
 /// Where an argument stands in a line, as a word, behind the format.

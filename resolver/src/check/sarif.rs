@@ -7,7 +7,9 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
+use super::fix::{self, FindSource};
 use super::{Finding, Report, Severity, policy};
+use crate::resolve::Resolution;
 use crate::verdicts;
 
 /// What the fingerprints are made of; a new number where that changes.
@@ -17,19 +19,25 @@ const ROOT: &str = "SRCROOT";
 /// Where the codes are explained.
 const HELP: &str = "`smark explain` says more";
 
-/// Writes the report, indented, and a newline.
+/// Writes the report, indented, and a newline. The indexes of the findings are those of `resolution`. A finding that an edit of the marker
+/// helps against has it as a fix, where the source is at hand.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &document(report))?;
+pub fn write(
+    out: &mut dyn Write,
+    resolution: &Resolution,
+    report: &Report,
+    sources: &mut FindSource<'_>,
+) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &document(resolution, report, sources))?;
     writeln!(out)
 }
 
-fn document(report: &Report) -> Value {
+fn document(resolution: &Resolution, report: &Report, sources: &mut FindSource<'_>) -> Value {
     let rules: Vec<Value> = policy::codes().filter_map(verdicts::explanation).map(rule).collect();
-    let results: Vec<Value> = report.findings.iter().map(result).collect();
+    let results: Vec<Value> = report.findings.iter().map(|finding| result(resolution, finding, sources)).collect();
     let notification = |(level, text)| json!({ "level": level, "message": { "text": text } });
     let failures = report.failures.iter().map(|failure| ("error", failure));
     let notes: Vec<Value> = failures.chain(report.notes.iter().map(|note| ("note", note))).map(notification).collect();
@@ -69,7 +77,7 @@ fn rule(explanation: &verdicts::Explanation) -> Value {
     })
 }
 
-fn result(finding: &Finding) -> Value {
+fn result(resolution: &Resolution, finding: &Finding, sources: &mut FindSource<'_>) -> Value {
     let mut result = Map::new();
     let rule = policy::codes().position(|code| code == finding.code);
     result.insert("ruleId".to_owned(), finding.code.as_str().into());
@@ -88,6 +96,9 @@ fn result(finding: &Finding) -> Value {
     result.insert("partialFingerprints".to_owned(), json!({ FINGERPRINT: digest(&fingerprint) }));
     let image = finding.image.as_deref();
     result.insert("properties".to_owned(), json!({ "marker": &*finding.marker, "argument": argument, "image": image }));
+    if let Some(fix) = fix(resolution, finding, sources) {
+        result.insert("fixes".to_owned(), json!([fix]));
+    }
     if let Some(exception) = &finding.exception {
         let suppression = json!([{ "kind": "external", "justification": exception.reason }]);
         result.insert("suppressions".to_owned(), suppression);
@@ -95,11 +106,45 @@ fn result(finding: &Finding) -> Value {
     Value::Object(result)
 }
 
-fn physical(finding: &Finding) -> Value {
-    let artifact = match finding.file.starts_with('/') {
+/// The change of the source that helps against a finding (SARIF 2.1.0, 3.55).
+fn fix(resolution: &Resolution, finding: &Finding, sources: &mut FindSource<'_>) -> Option<Value> {
+    let (image, marker) = finding.index?;
+    let edits = fix::edits_for(resolution, finding)?.ok()?;
+    let source = sources((image, marker))?;
+    let marker = resolution.images.get(image)?.markers.get(marker)?;
+    let correction = source.file.correct(marker, &edits).ok()?;
+    let position = |at: usize| {
+        let before = source.file.bytes().get(..at).unwrap_or_default();
+        let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let lines = before.iter().filter(|byte| **byte == b'\n').count();
+        // A byte order mark is not counted.
+        let column = String::from_utf8_lossy(line).trim_start_matches('\u{feff}').chars().count();
+        (lines.saturating_add(1), column.saturating_add(1))
+    };
+    let replacement = |replacement: &fix::Replacement| {
+        let (start, end) = (position(replacement.range.start), position(replacement.range.end));
+        json!({
+            "deletedRegion": { "startLine": start.0, "startColumn": start.1, "endLine": end.0, "endColumn": end.1 },
+            "insertedContent": { "text": replacement.text },
+        })
+    };
+    let replacements: Vec<Value> = correction.replacements.iter().map(replacement).collect();
+    let description = if edits.anchor { "Anchor the marker" } else { "Keep the argument" };
+    Some(json!({
+        "description": { "text": description },
+        "artifactChanges": [{ "artifactLocation": artifact(finding), "replacements": replacements }],
+    }))
+}
+
+fn artifact(finding: &Finding) -> Value {
+    match finding.file.starts_with('/') {
         true => json!({ "uri": format!("file://{}", uri(&finding.file)) }),
         false => json!({ "uri": uri(&finding.file), "uriBaseId": ROOT }),
-    };
+    }
+}
+
+fn physical(finding: &Finding) -> Value {
+    let artifact = artifact(finding);
     match finding.line {
         Some(line) => {
             let mut region = json!({ "startLine": line });

@@ -7,6 +7,7 @@
 pub(crate) mod arguments;
 pub(crate) mod dwarf;
 mod exactness;
+pub(crate) mod findings;
 mod fixes;
 pub(crate) mod mismatch;
 mod probe;

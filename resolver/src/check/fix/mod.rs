@@ -183,6 +183,18 @@ pub struct SourceFile {
     calls: Vec<Call>,
 }
 
+/// A source file that is at hand.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The file.
+    pub file: Arc<SourceFile>,
+    /// Whether it was changed after the image was built.
+    pub is_newer: bool,
+}
+
+/// Finds the source file of a marker, which is given as in [`Finding::index`](super::Finding::index); `None` where it is not at hand.
+pub type FindSource<'f> = dyn FnMut((usize, usize)) -> Option<Source> + 'f;
+
 /// A macro that is called in a source file.
 #[derive(Clone, Debug)]
 struct Call {
