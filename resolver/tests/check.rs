@@ -2,9 +2,9 @@
 
 use images::everything;
 use serde_json::{Value, json};
+use simple_markers_resolver::check::fix::{Source, SourceFile};
 use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
-use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::resolve::{
     Absence, Ended, Exactness, Failure, Marker, Nearest, Reason, Resolution, Verdict,
 };
@@ -406,7 +406,7 @@ fn sarif_is_what_oasis_says() {
     jsonschema::meta::validate(&schema).unwrap();
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
     for report in [Report::default(), report(&resolution()), whole_report()] {
-        let text = written(|out| check::sarif::write(out, &report));
+        let text = written(|out| check::sarif::write(out, &resolution(), &report, &mut no_source));
         let document: Value = serde_json::from_str(&text).unwrap();
         let errors: Vec<String> =
             validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
@@ -426,7 +426,7 @@ fn sarif_is_what_oasis_says() {
     }
     sarif_schema_is_strict(&validator, &whole_report());
     let results = |resolution: &Resolution| {
-        let text = written(|out| check::sarif::write(out, &report(resolution)));
+        let text = written(|out| check::sarif::write(out, resolution, &report(resolution), &mut no_source));
         let document: Value = serde_json::from_str(&text).unwrap();
         document["runs"][0]["results"].clone()
     };
@@ -448,7 +448,8 @@ fn sarif_is_what_oasis_says() {
 
 /// The schema sees what it is there to see, and knows fixes.
 fn sarif_schema_is_strict(validator: &jsonschema::Validator, report: &Report) {
-    let document: Value = serde_json::from_str(&written(|out| check::sarif::write(out, report))).unwrap();
+    let document: Value =
+        serde_json::from_str(&written(|out| check::sarif::write(out, &resolution(), report, &mut no_source))).unwrap();
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut changed = document.clone();
         change(&mut changed["runs"][0]);
@@ -501,8 +502,60 @@ fn annotations_are_commands() {
     assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 6);
 }
 
+/// No source is at hand.
+fn no_source(_: (usize, usize)) -> Option<Source> {
+    None
+}
+
+/// The source of the markers of [`program`].
+fn source(_: (usize, usize)) -> Option<Source> {
+    let text = format!("{}\tsimple_mark(a:one, \"depth %zu\",\n\t\ttag);\n", "\n".repeat(9));
+    Some(Source { file: SourceFile::read("queue.c", text.as_bytes()).into(), is_newer: false })
+}
+
+/// A marker is one block, with the worst of its severities, and the corrected source stands in it once.
 #[test]
-fn people_see_the_line_the_cause_and_the_mend() {
+fn a_marker_is_one_block() {
+    let mut resolution = program(&["a:one"]);
+    let site = &mut resolution.images[0].markers[0].sites[0];
+    site.args[0].verdict = Some(Verdict::Lost);
+    site.exactness = Some(Exactness::Shared);
+    let report = report(&resolution);
+    let text = written(|out| check::human::write(out, &resolution, &report, &mut source, Layout::default()));
+    assert!(
+        text.starts_with(
+            "error[SM034, SM021]: a:one: `tag` is lost, and a probe may fire where the marker is not passed\n"
+        ),
+        "{text}"
+    );
+    let count = |what: &str| text.matches(what).count();
+    assert_eq!(
+        (count("-->"), count("= `tag`: lost"), count("= exactness: shared"), count("= help:")),
+        (1, 1, 1, 1),
+        "{text}"
+    );
+    assert!(text.contains("   = help: write\n       simple_mark_keep_anchor(a:one, \"depth %zu\",\n"), "{text}");
+    // Where there is no source, the help says what to write.
+    let text = written(|out| check::human::write(out, &resolution, &report, &mut no_source, Layout::default()));
+    assert!(text.contains("= help: make it exact with `simple_mark_anchor`"), "{text}");
+    assert!(text.contains("= help: keep it with `simple_mark_keep`"), "{text}");
+    // SARIF has the same, for each finding by itself.
+    let text = written(|out| check::sarif::write(out, &resolution, &report, &mut source));
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let fixes: Vec<&Value> =
+        document["runs"][0]["results"].as_array().unwrap().iter().map(|it| &it["fixes"][0]).collect();
+    let replacement = |fix: &Value| fix["artifactChanges"][0]["replacements"].clone();
+    let region = json!({ "startLine": 10, "startColumn": 2, "endLine": 10, "endColumn": 13 });
+    assert_eq!(
+        fixes.iter().map(|fix| replacement(fix)).collect::<Vec<_>>(),
+        ["simple_mark_anchor", "simple_mark_keep"]
+            .map(|name| json!([{ "deletedRegion": region, "insertedContent": { "text": name } }]))
+    );
+    assert_eq!(fixes[0]["artifactChanges"][0]["artifactLocation"]["uri"], "src/queue.c");
+}
+
+#[test]
+fn people_see_the_line_the_cause_and_the_corrected_source() {
     let mut resolution = program(&["a:one"]);
     let argument = &mut resolution.images[0].markers[0].sites[0].args[0];
     argument.verdict = Some(Verdict::Lost);
@@ -510,25 +563,19 @@ fn people_see_the_line_the_cause_and_the_mend() {
     argument.ended =
         Some(Ended { distance: 3, instruction: Some("call   0x10".into()), file: None, line: None, shared: None });
     let report = report(&resolution);
-    let mut line = |_: &check::Finding, below: u32| {
-        let text = ["\tsimple_mark(a:one, \"depth %zu\",", "\t\ttag);"].get(below as usize)?;
-        Some(SourceLine { text: (*text).to_owned(), is_newer: false })
-    };
-    let text = written(|out| check::human::write(out, &report, &mut line, Layout::default()));
+    let text = written(|out| check::human::write(out, &resolution, &report, &mut source, Layout::default()));
     assert_eq!(
         text,
         "\
 error[SM034]: `tag` of a:one is lost
-  --> src/queue.c:10:5 (in build/queue)
+  --> src/queue.c:10:5 (in run())
    |
 11 |         tag);
    |         ^^^
-   = expected: live or constant: readable wherever the marker is passed
-   = found: lost
-   = in: `run()`
-   = cause: the debug information describes no location of it here
-   = cause: its live range ends 3 bytes before the site, with `call 0x10`
-   = help: keep it with `simple_mark_keep` in place of `simple_mark`, or put the marker before its last use
+   = `tag`: lost: the debug information describes no location of it here; its live range ends 3 bytes before the site, with `call 0x10`
+   = help: write
+       simple_mark_keep(a:one, \"depth %zu\",
+           tag);
 
 check does not hold: 1 marker, 1 error, 0 warnings
 "

@@ -77,7 +77,7 @@ EXIT STATUS
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text, with source lines, causes and mends
+    /// Text, a block for each marker with its causes and the corrected source
     Human,
     /// JSON, in the form of docs/check-schema.json
     Json,
@@ -259,7 +259,7 @@ impl Check {
         Ok(())
     }
 
-    /// The lock file; `None` where there is none yet, and it is to be written.
+    /// The lock file; `None` if there is none yet and `--update` writes it.
     fn read(&self, path: &Path) -> anyhow::Result<Option<String>> {
         match fs::read_to_string(path) {
             Ok(text) => Ok(Some(text)),

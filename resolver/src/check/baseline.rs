@@ -1,15 +1,17 @@
-//! A program against a lock file: markers that are gone, new or renamed, arguments that got worse or better, copies that are missing; and
-//! what the lock file accepts and excepts.
+//! A program against a lock file: markers that are gone, new or renamed, arguments that got worse or better,
+//! missing copies; and what the lock file accepts and excepts.
 //!
-//! The lock file has no lines, so that it does not change where code moves. Of a marker that is gone and one that is new in the same file, with
-//! the same format and arguments, and no third one like them, it is said that it was renamed.
+//! The lock file has no lines, so it does not change when code moves. A marker counts as renamed if one marker
+//! is gone and one is new in the same file, both have the same format and arguments, and no third one is like
+//! them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::findings::{finding, live};
 use super::lock::{Least, Locked, Section};
-use super::{Check, Checked, Exception, Finding, Lock, Profile, Report, Severity, causes, mends, relative};
+use super::{Check, Checked, Exception, Finding, Lock, Profile, Report, Severity, relative};
+use crate::english::{causes, help};
 use crate::resolve::Marker;
 use crate::verdicts::Code;
 
@@ -233,7 +235,7 @@ impl Compared<'_> {
                 expected: format!("a marker `{}`", locked.name),
                 found: "none of this name, and no other one that is new with its file, format and arguments".to_owned(),
                 causes: causes::gone(locked.file.as_deref().unwrap_or_default()),
-                help: mends::mend(Code::Gone, "", None),
+                help: help::help(Code::Gone, "", None),
                 exception: None,
             });
         }
@@ -261,7 +263,7 @@ impl Compared<'_> {
                     ),
                     expected: format!("{} at least", accepted.as_str()),
                     found: least.as_str().to_owned(),
-                    help: mends::mend(least.code(), &observed.file, Some(text)),
+                    help: help::help(least.code(), &observed.file, Some(text)),
                     ..of(Code::Worse)
                 }),
                 (Some(accepted), Some(least)) if least.rank() < accepted.rank() => findings.push(Finding {
@@ -351,7 +353,7 @@ impl Compared<'_> {
     }
 }
 
-/// The rank of the verdict that a code stands for.
+/// The rank of the verdict that has the code.
 fn rank(code: Code) -> Option<u8> {
     use crate::resolve::Verdict::{Absent, Entry, Lost, Partial, Unsupported};
     let all = [Some(Partial), Some(Entry), Some(Lost), Some(Absent), Some(Unsupported), None];

@@ -1,9 +1,10 @@
-//! What is to be found fault with in an image, by itself: survival, place, exactness, arguments, formats, names.
+//! What is wrong in an image by itself: survival, place, exactness, arguments, formats, names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Check, Checked, Finding, Report, Severity, causes, mends, relative};
+use super::{Check, Checked, Finding, Report, Severity, relative};
+use crate::english::{causes, help};
 use crate::resolve::{
     Absence, Argument, Exactness, Marker, NO_FUNCTION, Origin, ResolvedImage, Site, Survival, Verdict,
 };
@@ -33,7 +34,7 @@ pub(super) fn find(check: &Check<'_>, report: &mut Report) {
     report.findings.append(&mut findings);
 }
 
-/// A finding about a marker, of which the sentences are still to be said.
+/// A finding about a marker, without its sentences.
 pub(super) fn finding(checked: &Checked, column: Option<u32>, code: Code) -> Finding {
     Finding {
         code,
@@ -51,7 +52,7 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, code: Code) -> Fin
         expected: String::new(),
         found: String::new(),
         causes: Vec::new(),
-        help: mends::mend(code, &checked.file, None),
+        help: help::help(code, &checked.file, None),
         exception: None,
     }
 }
@@ -220,7 +221,7 @@ impl Of<'_> {
                     expected: "live or constant: readable wherever the marker is passed".to_owned(),
                     found: word.to_owned(),
                     causes,
-                    help: mends::mend(code, &self.checked.file, Some(text)),
+                    help: help::help(code, &self.checked.file, Some(text)),
                     ..of
                 });
             }

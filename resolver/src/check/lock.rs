@@ -47,13 +47,13 @@ pub struct Locked {
     pub args: Option<Vec<(String, Least)>>,
     /// Whether it was gone when the file was last updated, and is there for its exceptions and comments only.
     pub gone: bool,
-    /// What is not to be found fault with.
+    /// What is not reported.
     pub exceptions: Vec<Excepted>,
     /// The line of the file, from 1.
     pub line: usize,
 }
 
-/// What is not to be found fault with of a marker.
+/// A finding about a marker that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excepted {
     /// The codes.
@@ -213,7 +213,7 @@ impl<'t> Reader<'t> {
         match table.get(key) {
             None => Ok(Vec::new()),
             Some(Item::ArrayOfTables(tables)) => Ok(tables.iter().collect()),
-            Some(other) => Err(self.error(other.span(), format!("`{key}` is to be written as `[[{key}]]`"))),
+            Some(other) => Err(self.error(other.span(), format!("`{key}` must be written as `[[{key}]]`"))),
         }
     }
 

@@ -1,11 +1,12 @@
-//! `check`: what is to be found fault with in a [`Resolution`], with what was expected, what was found, why, and what helps.
+//! `check`: what is wrong with the markers of a [`Resolution`]: what was expected, what was found, why, and
+//! what helps.
 //!
-//! `findings` looks at one image after the other, `causes` says why in sentences, `baseline` compares with a lock file (`lock`, which
-//! `update` writes), `policy` says how bad each code is. A [`Report`] is a plain value; `human`, `json`, `github`, `sarif` and `junit` write it.
-//! Specification: `docs/check.md`. Bytes in and bytes out: files are opened elsewhere.
+//! `findings` checks each image, `baseline` compares with a lock file (`lock`, which `update` writes),
+//! `policy` says how severe each code is, `fix` corrects the source. A [`Report`] is a plain value; `human`,
+//! `json`, `github`, `sarif` and `junit` write it. `english/causes.rs` has the sentences of the causes.
+//! Specification: `docs/check.md`. No file is opened here.
 
 mod baseline;
-mod causes;
 mod findings;
 pub mod fix;
 pub mod github;
@@ -13,7 +14,6 @@ pub mod human;
 pub mod json;
 pub mod junit;
 pub mod lock;
-mod mends;
 mod policy;
 pub mod sarif;
 mod update;
@@ -24,7 +24,7 @@ use crate::resolve::{self, Marker, Resolution, ResolvedImage};
 pub use lock::{Lock, LockError, Section};
 pub use policy::{Codes, Policy, Severity, groups};
 
-/// Something to find fault with.
+/// Something that is wrong with a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The code (`docs/verdicts.md`).

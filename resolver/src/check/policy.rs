@@ -1,4 +1,4 @@
-//! How bad each code is: what is denied, what is worth a warning, what is passed over.
+//! How severe each code is: denied, a warning, or not reported.
 
 use std::collections::BTreeMap;
 
@@ -27,11 +27,11 @@ impl Severity {
     }
 }
 
-/// What is never found fault with.
+/// The codes that are never reported.
 const FINE: [Code; 3] = [Code::Exact, Code::Live, Code::Constant];
 
-/// What is denied where nobody says otherwise: markers that are not there or cannot be found, lost arguments, wrong formats, names that stand
-/// for several markers. Everything else warns.
+/// The codes that are denied by default: markers that are not there or cannot be found, lost arguments, wrong
+/// formats, names of several markers. The others warn.
 const DENIED: [Code; 8] = [
     Code::Eliminated,
     Code::Discarded,
@@ -93,7 +93,7 @@ impl Codes {
         }
         match verdicts::find(word) {
             Some(explanation) if FINE.contains(&explanation.code) => {
-                Err(format!("{} ({}) is nothing that is found fault with", explanation.code, explanation.code.name()))
+                Err(format!("{} ({}) is never reported", explanation.code, explanation.code.name()))
             }
             Some(explanation) => Ok(Self(vec![explanation.code])),
             None => Err(format!("there is no code `{word}`, and no group: those are {}, and all", groups().join(", "))),
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn words_that_mean_nothing_are_refused() {
         assert_eq!(groups(), ["survival", "place", "exactness", "arguments", "format", "names", "baseline"]);
-        assert_eq!(Codes::parse("sm030"), Err("SM030 (live) is nothing that is found fault with".to_owned()));
+        assert_eq!(Codes::parse("sm030"), Err("SM030 (live) is never reported".to_owned()));
         let unknown = Codes::parse("speed").unwrap_err();
         assert!(unknown.starts_with("there is no code `speed`, and no group: those are survival, "), "{unknown}");
     }

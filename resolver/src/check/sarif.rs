@@ -65,13 +65,13 @@ fn rule(explanation: &verdicts::Explanation) -> Value {
     let meaning = words(explanation.meaning);
     let first = meaning.split_once(". ").map_or(meaning.clone(), |(first, _)| format!("{first}."));
     let level = level(policy::Policy::default().severity(explanation.code));
-    let mend = words(explanation.fix);
+    let fix = words(explanation.fix);
     json!({
         "id": explanation.code.as_str(),
         "name": explanation.code.name().split(' ').map(capitalised).collect::<String>(),
         "shortDescription": { "text": first },
         "fullDescription": { "text": meaning },
-        "help": { "text": format!("{mend} ({HELP}.)") },
+        "help": { "text": format!("{fix} ({HELP}.)") },
         "defaultConfiguration": { "level": level },
         "properties": { "tags": [explanation.code.group().as_str()] },
     })

@@ -28,6 +28,7 @@ pub(crate) fn headline(findings: &[&Finding]) -> String {
             Code::Unproven => "whether a probe is exact is unknown",
             Code::FormatMismatch => "an argument is not what its conversion prints",
             Code::Duplicate => "its name is there twice",
+            Code::Worse => "it got worse than in the lock file",
             code if code.group() == Group::Baseline => "it differs from the lock file",
             code if code.group() == Group::Arguments => continue,
             _ => finding.code.name(),

@@ -5,10 +5,12 @@
 //! parses or compares the text; a program reads the stable name of a reason instead.
 
 pub(crate) mod arguments;
+pub(crate) mod causes;
 pub(crate) mod dwarf;
 mod exactness;
 pub(crate) mod findings;
 mod fixes;
+pub(crate) mod help;
 pub(crate) mod mismatch;
 mod probe;
 pub(crate) mod sites;

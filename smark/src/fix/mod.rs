@@ -148,7 +148,7 @@ impl Fix {
         Ok(build.status().with_context(|| format!("{name} cannot be started"))?.success())
     }
 
-    /// What builds the program; `None` where nobody said.
+    /// The command that builds the program; `None` if none was given.
     fn build_command(&self) -> Option<Command> {
         if let Some(build) = &self.build {
             let mut shell = Command::new("sh");

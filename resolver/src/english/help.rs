@@ -1,17 +1,14 @@
-//! What to do about a finding, in the words of the language that the marker is written in.
+//! What to do about a finding, as it is written in the language of the marker. `fix` has the corrected source; this is for reports
+//! without it.
 
 use crate::verdicts::{self, Code};
 
-/// What helps against a code, of a marker in `file`, for an argument.
-pub(super) fn mend(code: Code, file: &str, argument: Option<&str>) -> String {
+/// What helps against a code: of a marker in `file`, of one of its arguments.
+pub(crate) fn help(code: Code, file: &str, argument: Option<&str>) -> String {
     let is_rust = std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs");
-    let keep = |argument: &str| match (is_rust, is_name(argument)) {
-        (true, true) => format!("`keep {argument}`"),
-        (true, false) => match argument.rsplit(['.', ':']).next().filter(|last| is_name(last)) {
-            Some(last) => format!("`keep {last} = {argument}`"),
-            None => format!("`keep value = {argument}`"),
-        },
-        (false, _) => "`simple_mark_keep` in place of `simple_mark`".to_owned(),
+    let keep = |argument: &str| match is_rust {
+        true => format!("`keep {argument}`"),
+        false => "`simple_mark_keep` in place of `simple_mark`".to_owned(),
     };
     let anchor = if is_rust { "`options(anchor)`" } else { "`simple_mark_anchor` in place of `simple_mark`" };
     match (code, argument) {
@@ -33,8 +30,8 @@ pub(super) fn mend(code: Code, file: &str, argument: Option<&str>) -> String {
             _ => format!("compile with `-g`, or keep the value with {}", keep(argument)),
         },
         _ => {
-            let mend = verdicts::explanation(code).map_or("", |explanation| explanation.fix);
-            let words: Vec<&str> = mend.split_whitespace().collect();
+            let fix = verdicts::explanation(code).map_or("", |explanation| explanation.fix);
+            let words: Vec<&str> = fix.split_whitespace().collect();
             let text = words.join(" ").trim_end_matches('.').to_owned();
             let mut characters = text.chars();
             characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
@@ -42,26 +39,20 @@ pub(super) fn mend(code: Code, file: &str, argument: Option<&str>) -> String {
     }
 }
 
-fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text.chars().all(|character| character == '_' || character.is_alphanumeric())
-        && !text.starts_with(|first: char| first.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Code, mend};
+    use super::{Code, help};
 
     #[test]
-    fn mends_are_written_in_the_language_of_the_marker() {
+    fn help_is_written_in_the_language_of_the_marker() {
         assert_eq!(
-            mend(Code::Lost, "a.rs", Some("total")),
+            help(Code::Lost, "a.rs", Some("total")),
             "keep it with `keep total`, or put the marker before its last use"
         );
-        assert!(mend(Code::Lost, "a.rs", Some("self.queue.depth")).contains("`keep depth = self.queue.depth`"));
-        assert!(mend(Code::Lost, "a.rs", Some("*x")).contains("`keep value = *x`"));
-        assert!(mend(Code::Lost, "a.c", Some("total")).contains("`simple_mark_keep` in place"));
-        assert_eq!(mend(Code::Shared, "a.rs", None), "make it exact with `options(anchor)`, one no-operation");
-        assert_eq!(mend(Code::Outside, "a.c", None), "put the marker before the call");
+        assert!(help(Code::Lost, "a.rs", Some("self.queue.depth")).contains("`keep self.queue.depth`"));
+        assert!(help(Code::Lost, "a.rs", Some("*x")).contains("`keep *x`"));
+        assert!(help(Code::Lost, "a.c", Some("total")).contains("`simple_mark_keep` in place"));
+        assert_eq!(help(Code::Shared, "a.rs", None), "make it exact with `options(anchor)`, one no-operation");
+        assert_eq!(help(Code::Outside, "a.c", None), "put the marker before the call");
     }
 }

@@ -1,4 +1,5 @@
-//! Why something is as it is: what a [`Resolution`](crate::resolve::Resolution) has of evidence, in sentences. What is not known is not said.
+//! The causes of findings: the evidence of a [`Resolution`](crate::resolve::Resolution) in sentences. What is
+//! unknown is not mentioned.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use crate::english::sites;
 use crate::resolve::{Absence, Argument, Exactness, Marker, Reason, Site, SitePlace, Survival, Verdict};
 
 /// Why a marker is not in the image, or not known to be.
-pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
+pub(crate) fn survival(marker: &Marker, file: &str) -> Vec<String> {
     let Some(fate) = &marker.absence else {
         return match marker.survival {
             Some(Survival::Discarded) => vec!["the linker dropped every function that holds it".to_owned()],
@@ -59,8 +60,8 @@ pub(super) fn survival(marker: &Marker, file: &str) -> Vec<String> {
     }]
 }
 
-/// Why nothing is left of a marker that the lock file has, as far as that is known: of what its file is written in.
-pub(super) fn gone(file: &str) -> Vec<String> {
+/// Why nothing is left of a marker that the lock file has, if its language tells.
+pub(crate) fn gone(file: &str) -> Vec<String> {
     let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
     match extension {
         Some("c" | "h") => vec![
@@ -72,8 +73,8 @@ pub(super) fn gone(file: &str) -> Vec<String> {
     }
 }
 
-/// Why a probe at a site does not stand for the marker, or is not known to.
-pub(super) fn exactness(site: &Site) -> Vec<String> {
+/// Why a site is not exact, or why that is unknown.
+pub(crate) fn exactness(site: &Site) -> Vec<String> {
     let mut causes: Vec<String> = site.exactness_reason.iter().map(ToString::to_string).collect();
     if site.exactness == Some(Exactness::Shared) {
         causes.extend(site.predecessors.iter().take(MOST).map(|way| format!("way in: {}", sites::predecessor(way))));
@@ -86,7 +87,7 @@ pub(super) fn exactness(site: &Site) -> Vec<String> {
 }
 
 /// Why an argument cannot be read at a site.
-pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
+pub(crate) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
     let mut causes = Vec::new();
     match &argument.reason {
         // How far the nearest range is follows, with what ends it.
@@ -127,14 +128,14 @@ pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
     causes
 }
 
-/// How the copies of a marker came to be, where it is found fault with some of them only.
-pub(super) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
+/// How the copies of a marker came to be, if only some of them have the finding.
+pub(crate) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
     let live: Vec<&Site> = marker.sites.iter().filter(|site| site.place.is_some()).collect();
     if live.len() < 2 {
         return Vec::new();
     }
     let mut causes = Vec::new();
-    // What all copies have is no matter of which one it is.
+    // What all copies share does not depend on the copy.
     let some = if affected.len() < live.len() { affected } else { &[] };
     for site in some.iter().take(MOST) {
         let inlined = sites::inlined(site);
