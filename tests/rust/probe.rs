@@ -1,17 +1,24 @@
-//! What the kernel does with a uprobe on each of some 320 instructions, against what the resolver says that it does.
+//! What the kernel does with a uprobe on each of some 320 instructions, against what the resolver says of a
+//! marker there.
 //!
-//! Every instruction is run a known number of times with a probe on it. The hits are counted, and what the program computes is compared with
-//! what it computes without the probe: the kernel takes probes on some instructions and then leaves them out.
-//! Needs root, an x86-64 processor and Linux 6.18 or later; says so where it has them not.
+//! Every instruction is run a known number of times with a probe on it. The hits are counted, and what the
+//! program computes is compared with what it computes without the probe: the kernel accepts probes on some
+//! instructions and then does not execute them.
+//! Needs root, an x86-64 processor and Linux 6.18 or later. Without them it is skipped, and says so.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use simple_markers_record::site::Site;
+use simple_markers_record::{ByteOrder, SITES, STRINGS};
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::code::{Arch, BreaksReason, Cost, Effect, Probe, probe};
+use simple_markers_resolver::resolve::{
+    BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, Resolution, SitePlace, resolve,
+};
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 
@@ -19,8 +26,17 @@ const TIMES: u64 = 101;
 
 struct Test {
     offset: u64,
+    address: u64,
     text: String,
-    said: Probe,
+    said: Said,
+}
+
+/// What the resolver says of a site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Said {
+    instruction: Option<String>,
+    /// `None` if it is not known.
+    probe: Option<ProbeVerdict>,
 }
 
 /// What a run of the program came to.
@@ -41,13 +57,60 @@ fn tests(program: &Path) -> Vec<Test> {
         let mut fields = line.splitn(4, ' ');
         let mut next = || fields.next().expect("offset, address, bytes, text");
         let offset = next().parse().expect("an offset");
-        let at = u64::from_str_radix(next().trim_start_matches("0x"), 16).expect("an address");
-        let hex = next();
-        let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
-        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
-        Test { offset, text: next().to_owned(), said: probe(Arch::X86_64, Vaddr(at), &bytes) }
+        let address = u64::from_str_radix(next().trim_start_matches("0x"), 16).expect("an address");
+        let _bytes = next();
+        Test { offset, address, text: next().to_owned(), said: Said::default() }
     };
-    run(&mut Command::new(program)).lines().map(test).collect()
+    let mut tests: Vec<Test> = run(&mut Command::new(program)).lines().map(test).collect();
+    let addresses: Vec<u64> = tests.iter().map(|test| test.address).collect();
+    let said = said(program, &addresses);
+    for test in &mut tests {
+        test.said = said.get(&test.address).unwrap_or_else(|| panic!("no site for {}", test.text)).clone();
+    }
+    tests
+}
+
+/// What the resolver says of markers at addresses of a program, by address. They are put into a copy of it.
+fn said(program: &Path, addresses: &[u64]) -> HashMap<u64, Said> {
+    let strings = b"\0test:instruction\0probe.S\0%d\0value\0";
+    let string = |text: &str| {
+        let text = [b"\0", text.as_bytes(), b"\0"].concat();
+        let at = strings.windows(text.len()).position(|window| window == text).expect("one of the strings");
+        u32::try_from(at + 1).expect("a small offset")
+    };
+    let mut sites = Vec::new();
+    for &pc in addresses {
+        let site = Site {
+            offset: 0,
+            flags: 0,
+            address_size: 8,
+            pc,
+            line: 1,
+            column: 1,
+            name: string("test:instruction"),
+            file: string("probe.S"),
+            format: string("%d"),
+            args: string("value"),
+            operands: 0,
+        };
+        site.write(&mut sites, ByteOrder::Little);
+    }
+    let marked = program.with_extension("marked");
+    let mut objcopy = Command::new("objcopy");
+    for (name, bytes) in [(SITES, &*sites), (STRINGS, strings)] {
+        let file = program.with_extension(name.trim_start_matches('_'));
+        fs::write(&file, bytes).expect("a section");
+        objcopy.arg("--add-section").arg(format!("{name}={}", file.display()));
+    }
+    run(objcopy.arg(program).arg(&marked));
+    let Resolution { images, failures } = resolve("marked", &fs::read(&marked).expect("the marked program"));
+    assert_eq!(failures, []);
+    let sites = images.into_iter().flat_map(|image| image.markers).flat_map(|marker| marker.sites);
+    let said = |site: simple_markers_resolver::resolve::Site| {
+        let Some(SitePlace::Address(Vaddr(address))) = site.place else { panic!("a site without an address") };
+        (address, Said { instruction: site.instruction.as_deref().map(str::to_owned), probe: site.probe })
+    };
+    sites.map(said).collect()
 }
 
 /// Runs one test; what it computed, and the shortest time of one call.
@@ -87,7 +150,7 @@ fn the_kernel_does_what_we_say_that_it_does() {
     let with: Vec<_> = (0..tests.len()).map(|index| outcome(&program, index)).collect();
     let hits = placed.hits();
 
-    let nop = tests.iter().position(|test| test.said.instruction == "nop").expect("a nop");
+    let nop = tests.iter().position(|test| test.said.instruction.as_deref() == Some("nop")).expect("a nop");
     let limit = with[nop].1 * 3;
     let mut wrong = Vec::new();
     let mut checked = 0;
@@ -100,13 +163,18 @@ fn the_kernel_does_what_we_say_that_it_does() {
         let hits = hits[index];
         let (after, time) = &with[index];
         let is_same = *after == without[index];
-        let is_right = match test.said.effect {
-            Effect::Fires(cost) => hits == TIMES && is_same && (cost == Cost::Stepped) == (*time > limit),
-            Effect::FiresEachIteration => hits >= TIMES && is_same,
-            Effect::Refused(_) => hits == 0 && is_same,
+        let is_right = match &test.said.probe {
+            Some(ProbeVerdict { accepted: false, .. }) => hits == 0 && is_same,
+            Some(ProbeVerdict { cost: Some(cost), .. }) => {
+                hits == TIMES && is_same && (*cost == ProbeCost::Stepped) == (*time > limit)
+            }
+            Some(ProbeVerdict { reason: Some(ProbeReason::FiresEachIteration), .. }) => hits >= TIMES && is_same,
             // Not every processor has UMIP on.
-            Effect::Breaks(how) => hits > 0 && (!is_same || how == BreaksReason::Umip),
-            Effect::Unknown => true,
+            Some(ProbeVerdict { reason: Some(ProbeReason::Breaks(how)), .. }) => {
+                hits > 0 && (!is_same || *how == BreaksReason::Umip)
+            }
+            Some(other) => panic!("{}: {other:?}", test.text),
+            None => true,
         };
         if !is_right {
             wrong.push(format!("{}: {:?}, but {hits} hits, {time} ns, {after:?}", test.text, test.said));

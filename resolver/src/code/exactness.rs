@@ -4,22 +4,23 @@
 //! second. Control that comes from elsewhere reaches the address without the marker. Without a proof the
 //! answer is "unproven", never "exact".
 
-use super::cfg::{Cfg, Indirect, InstructionKind};
-use super::{Arch, Edge, EdgeKind};
+use super::cfg::{Cfg, Indirect};
+use super::instruction_set::{Instruction, InstructionKind};
+use super::{Edge, EdgeKind};
 use crate::address::Vaddr;
 
 /// What the instructions of a function say of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assessment {
+pub(crate) struct Assessment {
     /// Whether a probe there is exact.
-    pub outcome: Outcome,
+    pub(crate) outcome: Outcome,
     /// All known edges to the address; empty for [`Outcome::Outside`].
-    pub predecessors: Vec<Edge>,
+    pub(crate) predecessors: Vec<Edge>,
 }
 
 /// Whether a probe fires exactly when the marker is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It does.
     Exact(ExactReason),
     /// The address has two or more predecessors: the probe may also fire on a path without the marker.
@@ -32,7 +33,7 @@ pub enum Outcome {
 
 /// Why a site is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ExactReason {
+pub(crate) enum ExactReason {
     /// The marker has an instruction of its own.
     Anchored,
     /// The function is entered at the address, and nothing else leads there.
@@ -45,7 +46,7 @@ pub enum ExactReason {
 
 /// Why it is not known whether a site is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnprovenReason {
+pub(crate) enum UnprovenReason {
     /// The bytes at this address of the function are no instruction.
     Undecoded(Vaddr),
     /// The address is in the middle of an instruction.
@@ -59,9 +60,9 @@ pub enum UnprovenReason {
 
 impl Cfg {
     /// Whether a probe at `pc` fires exactly when a marker there is passed. `anchored`: the marker emitted
-    /// a one-byte `nop` (AArch64: a `nop`) of its own at `pc`; ignored if `pc` has no such instruction.
+    /// a no-operation of its own at `pc`; ignored if `pc` has no such instruction.
     #[must_use]
-    pub fn exactness(&self, pc: Vaddr, anchored: bool) -> Assessment {
+    pub(crate) fn exactness(&self, pc: Vaddr, anchored: bool) -> Assessment {
         if !self.contains(pc) {
             return Assessment { outcome: Outcome::Outside, predecessors: Vec::new() };
         }
@@ -76,8 +77,8 @@ impl Cfg {
     }
 
     fn outcome(&self, index: usize, anchored: bool, predecessors: &[Edge]) -> Outcome {
-        let length = if self.arch == Arch::Aarch64 { 4 } else { 1 };
-        if anchored && self.is(index, |it| it.kind == InstructionKind::Padding && it.size == length) {
+        let is_anchor = |it: &Instruction| it.kind == InstructionKind::Padding && it.size == self.set.anchor_size();
+        if anchored && self.is(index, is_anchor) {
             return Outcome::Exact(ExactReason::Anchored);
         }
         if predecessors.len() > 1 {

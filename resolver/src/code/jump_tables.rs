@@ -1,137 +1,205 @@
-//! Indirect jumps: which are jump tables, and where those lead; which leave the function.
+//! Indirect jumps: which go through jump tables, and where those lead; which leave the function.
 //!
-//! A table is read as far as the check of its index goes. Where there is none (rustc and clang leave it out where the type has no
-//! other values) it is read for as long as its entries lead to instructions of the function, and no further than the next table. That takes
-//! at least what is in the table, for all of it leads there: too many ways in make no address exact that is not. It rests on
-//! [`Function::ranges`] being all of the function.
+//! If the index of a table is checked, the table is read as far as the check goes. If it is not (rustc and
+//! clang leave the check out if the type has no other values), it is read as long as its entries lead to
+//! instructions of the function, and no further than the next table. That reads at least the whole table,
+//! because every entry leads into the function. Edges too many make no address exact that is not. This
+//! relies on [`Function::ranges`] being all of the function.
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::cfg::{Cfg, Indirect, InstructionKind, Successors};
-use super::reaching_definitions::{ReachingDefinitions, bytes};
-use super::{Arch, Edge, EdgeKind, Function, Memory, tables_aarch64, tables_x86};
+use super::cfg::{Cfg, Indirect};
+use super::instruction_set::Successors;
+use super::reaching_definitions::ReachingDefinitions;
+use super::stack_depth::{self, StackDepth};
+use super::{Edge, EdgeKind, Function, Memory};
 use crate::address::Vaddr;
 
 /// The longest table that is read.
 const LONGEST: u64 = 1 << 16;
 
-/// How many entries are read for one function, and some more for each of its instructions.
-const MOST: usize = 1 << 17;
+/// The most entries that are read for one function: a constant, and a factor for each of its instructions.
+const MOST: (usize, usize) = (1 << 17, 16);
 
-/// How often tables are looked for anew with those that were found: each round may find one behind another.
+/// The most rounds of the search: the tables that one round finds may show the next one others.
 const ROUNDS: usize = 8;
 
-/// Where the entries of a table are, and how each is read.
+/// Where the entries of a jump table are, and how to read one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct JumpTable {
+pub(crate) struct JumpTable {
     /// The address of the first entry.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// Bytes of an entry.
-    pub(super) size: u8,
-    /// What is added to each entry, once shifted.
-    pub(super) base: u64,
+    pub(crate) size: u8,
+    /// What is added to each entry after the shift.
+    pub(crate) base: u64,
     /// How far an entry is shifted to the left.
-    pub(super) shift: u8,
-    pub(super) signed: bool,
-    pub(super) entries: Entries,
+    pub(crate) shift: u8,
+    pub(crate) signed: bool,
+    pub(crate) entries: Entries,
 }
 
-/// How many entries a table has.
+/// How many entries a jump table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Entries {
+pub(crate) enum Entries {
     /// As many as the check of the index lets through.
     Checked(u64),
-    /// No more than that.
+    /// At most so many.
     AtMost(u64),
 }
 
-/// What is needed to settle the indirect jumps of one function.
-pub(super) struct Resolver<'f> {
-    pub(super) function: &'f Function<'f>,
-    memory: &'f dyn Memory,
-    arch: Arch,
-    /// How many entries of tables may still be read: bounds the time for thousands of jumps through one long table.
-    left: Cell<usize>,
-}
-
-impl<'f> Resolver<'f> {
-    pub(super) fn new(function: &'f Function<'f>, memory: &'f dyn Memory, arch: Arch) -> Self {
-        Self { function, memory, arch, left: Cell::new(0) }
+impl JumpTable {
+    /// Where an entry of these bytes leads.
+    fn target(&self, entry: &[u8], address_bits: u32) -> u64 {
+        let mut value = entry.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        if self.signed && self.size < 8 {
+            let unused = 64u32.saturating_sub(u32::from(self.size).saturating_mul(8));
+            value = (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64;
+        }
+        let target = self.base.wrapping_add(value.wrapping_shl(u32::from(self.shift)));
+        if address_bits == 32 { target & u64::from(u32::MAX) } else { target }
     }
 
-    /// Settles each jump in `cfg`. A table gives ways, and these may let another table be found: done again until nothing changes; what
-    /// does not hold with all ways known is unknown.
-    pub(super) fn settle(&self, cfg: &mut Cfg, jumps: &[usize]) {
-        let mut reach = ReachingDefinitions::new(self.function, cfg);
-        let direct = cfg.edges.clone();
-        let mut found: BTreeMap<usize, Option<Vec<u64>>> = BTreeMap::new();
-        let mut stable = false;
-        let mut starts = BTreeSet::new();
-        let mut shapes = BTreeMap::new();
+    /// Whether the table has addresses, and no check bounds it. Such a table may be one of the programmer's
+    /// (`goto *labels[op]`), which may have holes.
+    fn may_have_holes(&self) -> bool {
+        self.base == 0 && matches!(self.entries, Entries::AtMost(_))
+    }
+}
+
+/// What an instruction set may ask to find the tables of a jump.
+pub(crate) struct JumpTableSearch<'a, 'f> {
+    function: &'a Function<'f>,
+    cfg: &'a Cfg,
+    definitions: &'a mut ReachingDefinitions,
+}
+
+impl<'f> JumpTableSearch<'_, 'f> {
+    /// The address and the code of an instruction.
+    pub(crate) fn code(&self, index: usize) -> Option<(u64, &'f [u8])> {
+        let at = self.cfg.instructions.get(index)?.at;
+        Some((at, self.function.code_at(at)))
+    }
+
+    /// All instructions that may have given a register its value at the one at `index`, by the bit of
+    /// [`Effects::written`](super::instruction_set::Effects); `None` if they are not known.
+    pub(crate) fn definitions(&mut self, index: usize, register: u64) -> Option<Vec<usize>> {
+        self.definitions.definitions(self.cfg, index, register)
+    }
+
+    /// The only one of [`Self::definitions`]; `None` if there are several.
+    pub(crate) fn definition(&mut self, index: usize, register: u64) -> Option<usize> {
+        match *self.definitions(index, register)? {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// The only predecessor of an instruction.
+    pub(crate) fn only_predecessor(&self, index: usize) -> Option<usize> {
+        self.definitions.only_predecessor(index)
+    }
+
+    /// Whether a branch, the only predecessor of the instruction at `index`, is taken to get there.
+    pub(crate) fn is_taken(&self, branch: usize, index: usize) -> bool {
+        self.cfg.is(branch, |it| it.end() != self.cfg.instructions.get(index).map_or(0, |it| it.at))
+    }
+
+    /// Whether an instruction may write one of the registers.
+    pub(crate) fn may_write(&self, index: usize, registers: u64) -> bool {
+        self.definitions.may_write(index, registers)
+    }
+
+    /// Whether an instruction is a call.
+    pub(crate) fn is_call(&self, index: usize) -> bool {
+        self.cfg.is(index, |it| it.successors == Successors::Call)
+    }
+}
+
+/// Finds out what each indirect jump of a function does, and adds the edges of the jump tables.
+pub(super) fn settle(cfg: &mut Cfg, function: &Function<'_>, memory: &dyn Memory) {
+    let is_jump = |index: &usize| cfg.is(*index, |it| it.successors == Successors::Indirect);
+    let jumps: Vec<usize> = (0..cfg.instructions.len()).filter(is_jump).collect();
+    if jumps.is_empty() {
+        return;
+    }
+    let mut settling = Settling::new(cfg, function, memory);
+    settling.find(cfg, &jumps);
+    cfg.indirect = settling.indirect(cfg);
+    cfg.find_reachable();
+}
+
+/// The indirect jumps of one function, while it is found out what they do.
+struct Settling<'f> {
+    function: &'f Function<'f>,
+    memory: &'f dyn Memory,
+    definitions: ReachingDefinitions,
+    /// The edges of the graph without those of jump tables.
+    direct: BTreeMap<u64, Vec<Edge>>,
+    /// The tables of each jump, as of the last round.
+    tables: BTreeMap<usize, Option<Vec<JumpTable>>>,
+    /// Where all tables start that any round found.
+    starts: BTreeSet<u64>,
+    /// The targets of each jump, entry by entry, as of the last round.
+    targets: BTreeMap<usize, Option<Vec<u64>>>,
+    /// Whether the last round changed nothing.
+    is_stable: bool,
+}
+
+impl<'f> Settling<'f> {
+    fn new(cfg: &Cfg, function: &'f Function<'f>, memory: &'f dyn Memory) -> Self {
+        Self {
+            function,
+            memory,
+            definitions: ReachingDefinitions::new(function, cfg),
+            direct: cfg.edges.clone(),
+            tables: BTreeMap::new(),
+            starts: BTreeSet::new(),
+            targets: BTreeMap::new(),
+            is_stable: false,
+        }
+    }
+
+    /// Finds the tables. The edges of one table may let another one be found, so this repeats until nothing
+    /// changes.
+    fn find(&mut self, cfg: &mut Cfg, jumps: &[usize]) {
         for _ in 0..ROUNDS {
-            // What was settled before was settled with all others going anywhere: it stays so, whatever these turn out to be.
-            reach.update(cfg, |jump| matches!(found.get(&jump), Some(Some(_))));
-            self.left.set(cfg.instructions.len().saturating_mul(16).saturating_add(MOST));
-            shapes.clear();
-            for &jump in jumps {
-                let tables = match self.arch {
-                    Arch::X86_64 => tables_x86::tables(self, cfg, &mut reach, jump, 64),
-                    Arch::I386 => tables_x86::tables(self, cfg, &mut reach, jump, 32),
-                    Arch::Aarch64 => tables_aarch64::tables(self, cfg, &mut reach, jump),
-                };
-                starts.extend(tables.iter().flatten().map(|table| table.at));
-                shapes.insert(jump, tables);
-            }
-            let targets = |tables: &Option<Vec<JumpTable>>| self.targets(cfg, tables.as_deref()?, &starts);
-            let next = shapes.iter().map(|(&jump, tables)| (jump, targets(tables))).collect();
-            stable = next == found;
-            found = next;
-            cfg.edges.clone_from(&direct);
-            for (&jump, targets) in &found {
-                let Some(from) = cfg.instructions.get(jump).map(|it| Vaddr(it.at)) else { continue };
-                for (entry, &target) in targets.iter().flatten().enumerate() {
-                    let entry = u32::try_from(entry).unwrap_or(u32::MAX);
-                    cfg.add(target, Edge { from, kind: EdgeKind::JumpTable { entry } });
-                }
-            }
-            cfg.find_reachable();
-            if stable {
+            self.find_tables(cfg, jumps);
+            let targets = self.read_tables(cfg);
+            self.is_stable = targets == self.targets;
+            self.targets = targets;
+            self.add_edges(cfg);
+            if self.is_stable {
                 break;
             }
         }
-        let orphans = cfg.orphans();
-        // `goto *labels[op]` reads an array of the programmer's, which may have holes: that it was read whole is shown only by its leaving no
-        // code that nothing leads to. What a compiler makes of a `switch` has none.
-        let is_open = |jump: &usize| {
-            let tables = shapes.get(jump).and_then(Option::as_deref).unwrap_or_default();
-            tables.iter().any(|table| table.base == 0 && matches!(table.entries, Entries::AtMost(_)))
-        };
-        let depths = self.depths(cfg);
-        cfg.indirect = found
-            .into_iter()
-            .filter_map(|(jump, targets)| {
-                let it = cfg.instructions.get(jump)?;
-                let what = match targets {
-                    Some(targets) if stable && !(orphans && is_open(&jump)) => {
-                        Indirect::JumpTable { entries: u32::try_from(targets.len()).unwrap_or(u32::MAX) }
-                    }
-                    _ if (!orphans || self.is_epilogue(cfg, jump))
-                        && depths.get(jump) == Some(&Some(0))
-                        && self.may_leave(it.at) =>
-                    {
-                        Indirect::Leaves
-                    }
-                    _ if cfg.marked && !self.is_untracked(it.at) => Indirect::Marked,
-                    _ => Indirect::Unknown,
-                };
-                Some((Vaddr(it.at), what))
-            })
-            .collect();
     }
 
-    /// Where the tables lead, entry by entry; `None` where one cannot be read or leads into the middle of an instruction.
-    fn targets(&self, cfg: &Cfg, tables: &[JumpTable], starts: &BTreeSet<u64>) -> Option<Vec<u64>> {
+    fn find_tables(&mut self, cfg: &Cfg, jumps: &[usize]) {
+        // A table that an earlier round found was found while all other jumps counted as leading anywhere. So
+        // it stays what it is, whatever these turn out to be.
+        let targets = &self.targets;
+        self.definitions.update(cfg, |jump| matches!(targets.get(&jump), Some(Some(_))));
+        self.tables.clear();
+        for &jump in jumps {
+            let mut search = JumpTableSearch { function: self.function, cfg, definitions: &mut self.definitions };
+            let tables = cfg.set.jump_tables(&mut search, jump);
+            self.starts.extend(tables.iter().flatten().map(|table| table.at));
+            self.tables.insert(jump, tables);
+        }
+    }
+
+    fn read_tables(&self, cfg: &Cfg) -> BTreeMap<usize, Option<Vec<u64>>> {
+        // Bounds the time for thousands of jumps through one long table.
+        let mut left = cfg.instructions.len().saturating_mul(MOST.1).saturating_add(MOST.0);
+        let all = self.tables.iter();
+        let read = all.map(|(&jump, tables)| (jump, tables.as_deref().and_then(|it| self.read(cfg, it, &mut left))));
+        read.collect()
+    }
+
+    /// Where tables lead, entry by entry; `None` if one cannot be read, or leads into the middle of an
+    /// instruction.
+    fn read(&self, cfg: &Cfg, tables: &[JumpTable], left: &mut usize) -> Option<Vec<u64>> {
         let mut targets = Vec::new();
         for table in tables {
             let (entries, is_checked) = match table.entries {
@@ -140,15 +208,16 @@ impl<'f> Resolver<'f> {
                 Entries::AtMost(entries) => (entries.min(LONGEST), false),
             };
             for entry in 0..entries {
-                self.left.set(self.left.get().checked_sub(1)?);
+                *left = left.checked_sub(1)?;
                 let at = table.at.wrapping_add(entry.checked_mul(u64::from(table.size))?);
-                if !is_checked && entry > 0 && starts.contains(&at) {
+                if !is_checked && entry > 0 && self.starts.contains(&at) {
                     break;
                 }
-                let target = self.memory.read(Vaddr(at), usize::from(table.size)).map(|raw| self.target(table, raw));
-                match target {
+                let raw = self.memory.read(Vaddr(at), usize::from(table.size));
+                match raw.map(|raw| table.target(raw, cfg.set.address_bits())) {
                     Some(target) if cfg.index(target).is_some() => targets.push(target),
-                    // A part of the function that has no marker's address may be left out; there is nothing to add for it.
+                    // A range of the function that has no marker's address may be left out. There is no edge to
+                    // add for it.
                     Some(target) if is_checked && !cfg.contains(Vaddr(target)) => targets.push(target),
                     _ if is_checked || entry == 0 => return None,
                     _ => break,
@@ -158,90 +227,59 @@ impl<'f> Resolver<'f> {
         Some(targets)
     }
 
-    fn target(&self, table: &JumpTable, raw: &[u8]) -> u64 {
-        let mut value = raw.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
-        if table.signed && table.size < 8 {
-            let unused = 64u32.saturating_sub(u32::from(table.size).saturating_mul(8));
-            value = (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64;
+    fn add_edges(&self, cfg: &mut Cfg) {
+        cfg.edges.clone_from(&self.direct);
+        for (&jump, targets) in &self.targets {
+            let Some(from) = cfg.instructions.get(jump).map(|it| Vaddr(it.at)) else { continue };
+            for (entry, &target) in targets.iter().flatten().enumerate() {
+                let entry = u32::try_from(entry).unwrap_or(u32::MAX);
+                cfg.add(target, Edge { from, kind: EdgeKind::JumpTable { entry } });
+            }
         }
-        let target = table.base.wrapping_add(value.wrapping_shl(u32::from(table.shift)));
-        if self.arch == Arch::I386 { target & u64::from(u32::MAX) } else { target }
+        cfg.find_reachable();
     }
 
-    fn may_leave(&self, jump: u64) -> bool {
-        match self.arch {
-            Arch::X86_64 => tables_x86::may_leave(bytes(self.function, jump), jump, 64),
-            Arch::I386 => tables_x86::may_leave(bytes(self.function, jump), jump, 32),
-            Arch::Aarch64 => true,
-        }
+    /// What each jump does. A table that does not hold with all edges known is unknown.
+    fn indirect(&self, cfg: &Cfg) -> Vec<(Vaddr, Indirect)> {
+        let has_orphans = cfg.has_orphans();
+        let depths = stack_depth::depths(self.function, cfg);
+        let of = |(&jump, targets): (&usize, &Option<Vec<u64>>)| {
+            let at = cfg.instructions.get(jump)?.at;
+            let code = self.function.code_at(at);
+            let is_read = self.is_stable && !(has_orphans && self.may_have_holes(jump));
+            let what = match targets {
+                Some(targets) if is_read => {
+                    Indirect::JumpTable { entries: u32::try_from(targets.len()).unwrap_or(u32::MAX) }
+                }
+                _ if (!has_orphans || self.is_epilogue(cfg, jump))
+                    && depths.get(jump) == Some(&Some(0))
+                    && cfg.set.may_be_tail_call(at, code) =>
+                {
+                    Indirect::Leaves
+                }
+                _ if cfg.has_landing_marks && cfg.set.needs_landing_mark(code) => Indirect::Marked,
+                _ => Indirect::Unknown,
+            };
+            Some((Vaddr(at), what))
+        };
+        self.targets.iter().filter_map(of).collect()
     }
 
-    /// Whether the instruction before a jump gives back the stack: no compiler does that before it goes on in the function.
+    /// Whether a table of the jump may be one of the programmer's, with holes. That it was read whole is
+    /// shown only if it leaves no code without predecessors. The table of a `switch` has no holes.
+    fn may_have_holes(&self, jump: usize) -> bool {
+        let tables = self.tables.get(&jump).and_then(Option::as_deref).unwrap_or_default();
+        tables.iter().any(JumpTable::may_have_holes)
+    }
+
+    /// Whether the instruction before a jump frees the stack. No compiler does that before a jump inside the
+    /// function.
     fn is_epilogue(&self, cfg: &Cfg, jump: usize) -> bool {
         let before = cfg.before(jump).and_then(|before| cfg.instructions.get(before));
         before.is_some_and(|before| {
-            let code = bytes(self.function, before.at);
-            let after = match self.arch {
-                Arch::X86_64 => tables_x86::depth(code, before.at, 64, 0, Some(0)),
-                Arch::I386 => tables_x86::depth(code, before.at, 32, 0, Some(0)),
-                Arch::Aarch64 => tables_aarch64::depth(code, 0, Some(0)),
-            };
-            before.falls() == Some(EdgeKind::FallThrough) && after.is_some_and(|(depth, _)| depth < 0)
-        })
-    }
-
-    fn is_untracked(&self, jump: u64) -> bool {
-        match self.arch {
-            // `notrack`: -fcf-protection marks with it the jumps that may lead where no `endbr64` is.
-            Arch::X86_64 | Arch::I386 => bytes(self.function, jump).first() == Some(&0x3e),
-            Arch::Aarch64 => true,
-        }
-    }
-
-    /// How many bytes each instruction finds on the stack since the function was entered; `None` where that is not known.
-    fn depths(&self, cfg: &Cfg) -> Vec<Option<i64>> {
-        let mut depths: Vec<Option<i64>> = vec![None; cfg.instructions.len()];
-        let mut targets: HashMap<u64, Vec<u64>> = HashMap::new();
-        for (&target, edges) in &cfg.edges {
-            for edge in edges.iter().filter(|edge| matches!(edge.kind, EdgeKind::JumpTable { .. })) {
-                targets.entry(edge.from.0).or_default().push(target);
-            }
-        }
-        let mut todo: Vec<(usize, i64, Option<i64>)> =
-            cfg.index(cfg.entry).map(|entry| (entry, 0, None)).into_iter().collect();
-        while let Some((index, depth, frame)) = todo.pop() {
-            match depths.get_mut(index) {
-                Some(known @ None) => *known = Some(depth),
-                _ => continue,
-            }
-            let Some(it) = cfg.instructions.get(index) else { continue };
-            let code = bytes(self.function, it.at);
-            let after = match self.arch {
-                Arch::X86_64 => tables_x86::depth(code, it.at, 64, depth, frame),
-                Arch::I386 => tables_x86::depth(code, it.at, 32, depth, frame),
-                Arch::Aarch64 => tables_aarch64::depth(code, depth, frame),
-            };
-            let Some((depth, frame)) = after else { continue };
-            if it.falls().is_some() {
-                todo.extend(cfg.index(it.end()).map(|next| (next, depth, frame)));
-            }
-            if let Successors::Conditional(target) | Successors::Jump(target) = it.successors {
-                todo.extend(cfg.index(target).map(|next| (next, depth, frame)));
-            }
-            if it.successors == Successors::Indirect {
-                let targets = targets.remove(&it.at).unwrap_or_default();
-                todo.extend(targets.into_iter().filter_map(|target| Some((cfg.index(target)?, depth, frame))));
-            }
-        }
-        depths
-    }
-}
-
-impl Cfg {
-    /// Whether there is code that nothing is known to lead to: what a jump that is not understood may be for.
-    fn orphans(&self) -> bool {
-        (0..self.instructions.len()).any(|index| {
-            self.is(index, |it| it.kind != InstructionKind::Padding) && self.predecessors(index).is_empty()
+            let start = StackDepth { stack: 0, frame: Some(0) };
+            let after = cfg.set.stack_after(before.at, self.function.code_at(before.at), start);
+            before.edge_to_next() == Some(EdgeKind::FallThrough) && after.is_some_and(|after| after.stack < 0)
         })
     }
 }

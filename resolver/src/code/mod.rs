@@ -3,55 +3,43 @@
 //!
 //! Works on plain bytes and addresses. It does not know records, debug information or output. A
 //! [`Function`] is decoded once into a control-flow graph ([`Cfg`], `cfg`). `jump_tables` reads its jump
-//! tables, with `reaching_definitions` for the values of registers. The graph answers which predecessors
-//! an address has ([`Cfg::exactness`], `exactness`) and at which later addresses a probe sees the same
-//! ([`Cfg::equivalents`], `equivalent`). [`probe()`] says what the kernel does with a uprobe on one
-//! instruction (`probe`). `docs/design.md`, "Exactness", explains the answers.
+//! tables, with `reaching_definitions` for the values of registers and `stack_depth` for jumps that leave
+//! the function. The graph answers which predecessors an address has ([`Cfg::exactness`], `exactness`) and
+//! at which later addresses a probe sees the same ([`Cfg::equivalents`], `equivalent`). `probe` says what
+//! the kernel does with a uprobe. `x86` and `aarch64` implement [`InstructionSet`], which has everything
+//! that depends on the processor. `docs/design.md`, "Exactness", explains the answers.
 
 mod aarch64;
-mod callee;
 mod cfg;
 mod equivalent;
 mod exactness;
+mod instruction_set;
 mod jump_tables;
 mod probe;
-mod probe_aarch64;
-mod probe_x86;
 mod reaching_definitions;
-mod tables_aarch64;
-mod tables_x86;
+mod stack_depth;
 mod x86;
 
 use std::ops::Range;
 
-pub use callee::{Callee, callee, linkage};
-pub use cfg::{Cfg, Indirect};
-pub use equivalent::{Equivalent, Registers};
-pub use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
-pub use probe::{BreaksReason, Cost, Effect, Probe, RefusedReason, probe};
+pub(crate) use cfg::{Cfg, Indirect};
+pub(crate) use equivalent::Equivalent;
+pub(crate) use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
+pub(crate) use instruction_set::{Callee, InstructionSet, of_machine};
+pub use probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 
 use crate::address::Vaddr;
 
-/// A processor whose instructions are understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arch {
-    /// x86-64, and x32.
-    X86_64,
-    /// i386.
-    I386,
-    /// AArch64, little-endian code (all of it is).
-    Aarch64,
-}
-
-/// The image's memory as it was linked: jump tables are read from it.
-pub trait Memory {
-    /// `size` bytes at an address that the file itself holds; `None` where it does not, and where relocations are still to be applied.
+/// The memory of an image as it was linked. Jump tables are read from it.
+pub(crate) trait Memory {
+    /// `size` bytes at an address; `None` if the file does not hold them, or relocations are yet to be
+    /// applied to them.
     fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]>;
 }
 
-/// No memory at all: every jump table is unknown.
+/// No memory: every jump table is unknown.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoMemory;
+pub(crate) struct NoMemory;
 
 impl Memory for NoMemory {
     fn read(&self, _: Vaddr, _: usize) -> Option<&[u8]> {
@@ -61,30 +49,41 @@ impl Memory for NoMemory {
 
 /// The machine code of one function.
 #[derive(Clone, Debug)]
-pub struct Function<'a> {
+pub(crate) struct Function<'a> {
     /// Where calls enter it.
-    pub entry: Vaddr,
+    pub(crate) entry: Vaddr,
     /// All of its code. Compilers split functions (`.cold`, `.part.0`), and the ranges jump into each
     /// other.
-    pub ranges: Vec<CodeRange<'a>>,
+    pub(crate) ranges: Vec<CodeRange<'a>>,
     /// Edges that the instructions do not show, each with its target: [`EdgeKind::LandingPad`],
     /// [`EdgeKind::Patched`], [`EdgeKind::Fixup`] and [`EdgeKind::OtherFunction`].
-    pub hidden_edges: Vec<(Vaddr, Edge)>,
+    pub(crate) hidden_edges: Vec<(Vaddr, Edge)>,
     /// Whether `hidden_edges` has all landing pads. If not, code without a predecessor may be a landing
     /// pad of any call.
-    pub landing_pads_known: bool,
+    pub(crate) landing_pads_known: bool,
     /// Whether execution may continue after a trap. In a kernel `WARN()` is a `ud2` or `brk` that
     /// returns; in a program no trap does.
-    pub traps_return: bool,
+    pub(crate) traps_return: bool,
+}
+
+impl<'a> Function<'a> {
+    /// The code from an address on; empty if the function has none there.
+    fn code_at(&self, at: u64) -> &'a [u8] {
+        let from = |range: &CodeRange<'a>| {
+            let offset = usize::try_from(at.checked_sub(range.start.0)?).ok()?;
+            range.bytes.get(offset..).filter(|bytes| !bytes.is_empty())
+        };
+        self.ranges.iter().find_map(from).unwrap_or_default()
+    }
 }
 
 /// Consecutive bytes of code.
 #[derive(Clone, Copy, Debug)]
-pub struct CodeRange<'a> {
+pub(crate) struct CodeRange<'a> {
     /// The address of the first byte.
-    pub start: Vaddr,
+    pub(crate) start: Vaddr,
     /// The code.
-    pub bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
 }
 
 impl CodeRange<'_> {
@@ -95,12 +94,12 @@ impl CodeRange<'_> {
 
 /// An edge of the control-flow graph, as its target sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Edge {
+pub(crate) struct Edge {
     /// The predecessor: the instruction that leads to the target. For [`EdgeKind::Entry`] the target
     /// itself.
-    pub from: Vaddr,
+    pub(crate) from: Vaddr,
     /// How the predecessor leads there.
-    pub kind: EdgeKind,
+    pub(crate) kind: EdgeKind,
 }
 
 /// How control reaches an address.

@@ -1,17 +1,16 @@
-//! What the Linux kernel does with a uprobe on one instruction: takes it or not, fires or not, at what cost, and what it breaks.
+//! What the Linux kernel does with a uprobe on one instruction: whether it accepts it, whether the probe
+//! fires, what a hit costs, and what it breaks.
 //!
-//! As measured on Linux 6.18 by counting hits and by comparing what the program computed with and without the probe (`tests/rust/probe.rs`), and
-//! as `arch/x86/kernel/uprobes.c` and `arch/arm64/kernel/probes/decode-insn.c` have it.
-
-use super::{Arch, probe_aarch64, probe_x86};
-use crate::address::Vaddr;
+//! Measured on Linux 6.18: the hits are counted, and what the program computes is compared with and without
+//! the probe (`tests/rust/probe.rs`). The code in the kernel is `arch/x86/kernel/uprobes.c` and
+//! `arch/arm64/kernel/probes/decode-insn.c`.
 
 /// A uprobe on an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The instruction, as objdump writes it; `(bad)` where there is none.
-    pub instruction: String,
-    /// What comes of the probe.
+    /// The instruction as objdump writes it; `None` if there is none.
+    pub instruction: Option<String>,
+    /// What the probe does.
     pub effect: Effect,
 }
 
@@ -133,20 +132,34 @@ impl BreaksReason {
     }
 }
 
-/// How the kernel gets past the instruction, which makes the cost of a hit.
+/// How the kernel executes the instruction under a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cost {
-    /// It does itself what the instruction does: under a microsecond.
+    /// The kernel does itself what the instruction does: under a microsecond.
     Emulated,
-    /// Since Linux 6.18 it puts a call in place of a no-operation of five bytes: half a microsecond. The call writes below the stack pointer,
-    /// where a leaf function may keep variables: only where the function has none there.
+    /// Since Linux 6.18 the kernel replaces a no-operation of five bytes by a call: half a microsecond. The call
+    /// writes below the stack pointer, where a leaf function may keep variables, so it is safe only if the
+    /// function keeps none there.
     Rewritten,
-    /// It runs a copy of the instruction elsewhere and takes a trap after it: ten microseconds and more.
+    /// The kernel runs a copy of the instruction elsewhere and takes a trap after it: ten microseconds and
+    /// more.
     Stepped,
 }
 
+impl Cost {
+    /// The order in which instructions are preferred for a probe. [`Self::Rewritten`] is the last one, because
+    /// it may overwrite variables of a leaf function.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            Self::Emulated => 0,
+            Self::Stepped => 1,
+            Self::Rewritten => 2,
+        }
+    }
+}
+
 impl Probe {
-    /// The cost of a hit; `None` where the probe does not fire once for each time, and only then.
+    /// The cost of a hit; `None` if the probe does not fire exactly once for each time the instruction runs.
     #[must_use]
     pub fn cost(&self) -> Option<Cost> {
         match self.effect {
@@ -155,7 +168,7 @@ impl Probe {
         }
     }
 
-    /// Whether the kernel takes the probe; `None` where that is not known.
+    /// Whether the kernel accepts the probe; `None` if that is not known.
     #[must_use]
     pub fn accepted(&self) -> Option<bool> {
         match self.effect {
@@ -163,15 +176,5 @@ impl Probe {
             Effect::Refused(_) => Some(false),
             Effect::Unknown => None,
         }
-    }
-}
-
-/// What comes of a uprobe at `pc`, whose code is at the start of `bytes`; these may go on behind the instruction.
-#[must_use]
-pub fn probe(arch: Arch, pc: Vaddr, bytes: &[u8]) -> Probe {
-    match arch {
-        Arch::X86_64 => probe_x86::probe(64, pc.0, bytes),
-        Arch::I386 => probe_x86::probe(32, pc.0, bytes),
-        Arch::Aarch64 => probe_aarch64::probe(pc.0, bytes),
     }
 }

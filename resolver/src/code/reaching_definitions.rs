@@ -1,91 +1,94 @@
-//! Which instructions give a register its value at another: reaching definitions, backwards over a [`Cfg`].
+//! Which instructions give a register its value at another: reaching definitions, computed backwards over a
+//! [`Cfg`].
 //!
-//! Only for functions with indirect jumps. A block that nothing is known to lead to is taken to be entered from every indirect jump whose ways
-//! are not known and, where landing pads are not known, from every call, so that what is found holds for each jump table that is still unknown.
+//! Used only for functions with indirect jumps. A block without known predecessors counts as entered from
+//! every indirect jump whose targets are not known and, if landing pads are not known, from every call. So
+//! the result holds for each jump table that is not known yet.
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::cfg::{Cfg, Successors};
-use super::{Arch, Function, aarch64, x86};
+use super::Function;
+use super::cfg::Cfg;
+use super::instruction_set::Successors;
 
-/// The instructions of a function with what each writes and what comes before it.
+/// The instructions of a function, with what each writes and its predecessors.
 pub(super) struct ReachingDefinitions {
     /// The registers that each instruction writes.
-    pub(super) writes: Vec<u64>,
-    before: Vec<Before>,
-    /// All indirect jumps whose ways are not known and, where landing pads are not known, all calls.
+    written: Vec<u64>,
+    predecessors: Vec<Predecessors>,
+    /// All indirect jumps whose targets are not known and, if landing pads are not known, all calls.
     anywhere: Vec<usize>,
     landing_pads_known: bool,
-    /// How many instructions may still be looked at: bounds the time for a function of thousands of tables.
+    /// How many steps are left. Bounds the time for a function with thousands of tables.
     left: usize,
 }
 
-enum Before {
+enum Predecessors {
     These(Vec<usize>),
-    /// Nothing is known to lead here.
+    /// None are known.
     Anywhere,
 }
 
-/// Instructions looked at for one function: so many, and for each of its instructions. Interpreters of thousands of jumps need some thousand
-/// steps for each.
+/// The most steps for one function: a constant, and a factor for each of its instructions. Interpreters with
+/// thousands of jumps need some thousand steps for each.
 const STEPS: (usize, usize) = (2_000_000, 32);
 
 impl ReachingDefinitions {
     pub(super) fn new(function: &Function<'_>, cfg: &Cfg) -> Self {
-        let mut factory = iced_x86::InstructionInfoFactory::new();
-        let mut writes = Vec::with_capacity(cfg.instructions.len());
-        for it in &cfg.instructions {
-            let bytes = bytes(function, it.at);
-            let bitness = if cfg.arch == Arch::I386 { 32 } else { 64 };
-            let mut mask = match cfg.arch {
-                Arch::Aarch64 => aarch64::word(bytes).map_or(u64::MAX, aarch64::written),
-                _ => x86::decode(bitness, it.at, bytes).map_or(u64::MAX, |it| x86::written(&mut factory, &it)),
-            };
-            if it.successors == Successors::Call {
-                mask |= if cfg.arch == Arch::Aarch64 { aarch64::CLOBBERED } else { x86::clobbered(bitness) };
-            }
-            writes.push(mask);
+        let mut effects = cfg.set.effects();
+        let clobbered = cfg.set.clobbered_by_calls();
+        let written = cfg.instructions.iter().map(|it| {
+            let written = effects(it.at, function.code_at(it.at)).written;
+            if it.successors == Successors::Call { written | clobbered } else { written }
+        });
+        Self {
+            written: written.collect(),
+            predecessors: Vec::new(),
+            anywhere: Vec::new(),
+            landing_pads_known: function.landing_pads_known,
+            left: cfg.instructions.len().saturating_mul(STEPS.1).saturating_add(STEPS.0),
         }
-        let left = cfg.instructions.len().saturating_mul(STEPS.1).saturating_add(STEPS.0);
-        let landing_pads_known = function.landing_pads_known;
-        Self { writes, before: Vec::new(), anywhere: Vec::new(), landing_pads_known, left }
     }
 
-    /// Takes over the ways that are known now, among them all ways of the indirect jumps for which `is_known` holds.
+    /// Takes over the edges that the graph has now, among them all edges of the indirect jumps for which
+    /// `is_known` holds.
     pub(super) fn update(&mut self, cfg: &Cfg, is_known: impl Fn(usize) -> bool) {
-        let all = |what: fn(Successors) -> bool| {
-            cfg.instructions.iter().enumerate().filter(move |(_, it)| what(it.successors)).map(|(index, _)| index)
+        let all = |what: Successors| {
+            cfg.instructions.iter().enumerate().filter(move |(_, it)| it.successors == what).map(|(index, _)| index)
         };
-        let jumps = all(|next| next == Successors::Indirect).filter(|&jump| !is_known(jump));
+        let jumps = all(Successors::Indirect).filter(|&jump| !is_known(jump));
         self.anywhere = match self.landing_pads_known {
             true => jumps.collect(),
-            false => jumps.chain(all(|next| next == Successors::Call)).collect(),
+            false => jumps.chain(all(Successors::Call)).collect(),
         };
-        self.before = (0..cfg.instructions.len())
-            .map(|index| {
-                let edges = cfg.predecessors(index);
-                let is_dead = cfg.reachable.get(index) != Some(&true);
-                if edges.is_empty() && !is_dead {
-                    return Before::Anywhere;
-                }
-                Before::These(edges.iter().filter_map(|edge| cfg.index(edge.from.0)).collect())
-            })
-            .collect();
+        let predecessors = |index: usize| {
+            let edges = cfg.predecessors(index);
+            match edges.is_empty() && cfg.reachable.get(index) == Some(&true) {
+                true => Predecessors::Anywhere,
+                false => Predecessors::These(edges.iter().filter_map(|edge| cfg.index(edge.from.0)).collect()),
+            }
+        };
+        self.predecessors = (0..cfg.instructions.len()).map(predecessors).collect();
     }
 
-    /// The one instruction before another.
-    pub(super) fn only_before(&self, index: usize) -> Option<usize> {
-        match self.before.get(index) {
-            Some(Before::These(before)) => match **before {
-                [before] => Some(before),
+    /// Whether an instruction may write one of the registers.
+    pub(super) fn may_write(&self, index: usize, registers: u64) -> bool {
+        self.written.get(index).is_none_or(|written| written & registers != 0)
+    }
+
+    /// The only predecessor of an instruction; `None` if it has several, or they are not known.
+    pub(super) fn only_predecessor(&self, index: usize) -> Option<usize> {
+        match self.predecessors.get(index) {
+            Some(Predecessors::These(these)) => match **these {
+                [one] => Some(one),
                 _ => None,
             },
             _ => None,
         }
     }
 
-    /// All instructions that may have given a register its value where the one at `index` begins; `None` where it may come from outside
-    /// of the function.
+    /// All instructions that may have given a register its value at the instruction at `index`; `None` if the
+    /// value may come from outside of the function.
     pub(super) fn definitions(&mut self, cfg: &Cfg, index: usize, register: u64) -> Option<Vec<usize>> {
         let mut seen = HashSet::new();
         let mut found = BTreeSet::new();
@@ -94,32 +97,22 @@ impl ReachingDefinitions {
             if cfg.is(at, |it| it.at == cfg.entry) {
                 return None;
             }
-            let before = match self.before.get(at)? {
-                Before::These(before) => before,
-                Before::Anywhere => &self.anywhere,
+            let predecessors = match self.predecessors.get(at)? {
+                Predecessors::These(these) => these,
+                Predecessors::Anywhere => &self.anywhere,
             };
-            if before.is_empty() {
+            if predecessors.is_empty() {
                 return None;
             }
-            for &before in before {
+            for &predecessor in predecessors {
                 self.left = self.left.checked_sub(1)?;
-                if self.writes.get(before)? & register != 0 {
-                    found.insert(before);
-                } else if seen.insert(before) {
-                    todo.push(before);
+                if self.written.get(predecessor)? & register != 0 {
+                    found.insert(predecessor);
+                } else if seen.insert(predecessor) {
+                    todo.push(predecessor);
                 }
             }
         }
         (!found.is_empty()).then(|| found.into_iter().collect())
     }
-}
-
-/// The function's bytes from an address on.
-pub(super) fn bytes<'f>(function: &Function<'f>, at: u64) -> &'f [u8] {
-    let parts = function.ranges.iter();
-    let found = parts.filter_map(|part| {
-        let offset = usize::try_from(at.checked_sub(part.start.0)?).ok()?;
-        part.bytes.get(offset..).filter(|bytes| !bytes.is_empty())
-    });
-    found.into_iter().next().unwrap_or_default()
 }

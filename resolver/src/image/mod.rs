@@ -101,6 +101,15 @@ impl<'data> Image<'data> {
         self.elf.kind() == object::ObjectKind::Relocatable
     }
 
+    /// The ELF machine (`e_machine`).
+    pub(crate) fn machine(&self) -> u16 {
+        match &self.elf {
+            object::File::Elf32(file) => file.elf_header().e_machine(file.endian()),
+            object::File::Elf64(file) => file.elf_header().e_machine(file.endian()),
+            _ => object::elf::EM_NONE,
+        }
+    }
+
     /// The architecture as `uname -m` names it; `unknown` where `e_machine` is none that we know.
     #[must_use]
     pub fn architecture(&self) -> &'static str {

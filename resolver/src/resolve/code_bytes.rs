@@ -1,5 +1,5 @@
-//! The bytes of an image by address: of a linked one as its segments have them, of a relocatable one section by section, each made
-//! ready once.
+//! The bytes of an image by address. A linked image has them in its segments. In a relocatable one they are
+//! prepared section by section, each once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ struct Section<'data> {
     index: SectionIndex,
     range: Range<u64>,
     bytes: OnceLock<Cow<'data, [u8]>>,
-    /// Where relocations change it; `None` where it is not constant.
+    /// Where relocations change it; `None` if the section is not constant.
     relocated: OnceLock<Option<Vec<u64>>>,
 }
 
@@ -48,7 +48,7 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
         self.layout
     }
 
-    /// What is there from an address on.
+    /// The bytes from an address on.
     pub(super) fn from(&self, at: Vaddr) -> Option<&[u8]> {
         let Some(layout) = self.layout else { return self.image.bytes_from(at) };
         let section = self.section(at)?;
@@ -61,7 +61,7 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
         self.sections.get(after.checked_sub(1)?)
     }
 
-    /// What tables of addresses are read from.
+    /// The memory that jump tables are read from.
     pub(super) fn memory(&self) -> &dyn Memory {
         match self.layout {
             Some(_) => self,
@@ -70,8 +70,8 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
     }
 }
 
-/// Of a relocatable object: what no relocation changes. AArch64's tables are of differences within a section, which the assembler knows;
-/// x86's wait for the linker.
+/// The memory of a relocatable object: what no relocation changes. The jump tables of AArch64 have differences
+/// within a section, which the assembler knows. The linker has yet to fill in those of x86.
 impl Memory for CodeBytes<'_, '_> {
     fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]> {
         let section = self.section(at)?;

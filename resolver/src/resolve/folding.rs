@@ -1,9 +1,11 @@
-//! Functions that the linker made one of (identical code folding): whose code a marker's function is besides, told from the other names that
-//! the function has and from debug information (`docs/design.md`, "Exactness").
+//! Functions that the linker folded (identical code folding): which other functions have the code of a
+//! marker's function. Found from the other names of the function and from the debug information
+//! (`docs/design.md`, "Exactness").
 //!
-//! lld and mold give the symbols of what they folded the address of what they kept, and write a tombstone into its records and debug
-//! information; gold gives those the address as well. An alias has the address too, and no debug information of its own. Whether the other
-//! function passes the marker as well is for `finish` to say, which has all records.
+//! lld and mold give the symbols of a folded function the address of the function that they kept, and write a
+//! tombstone into its records and debug information. gold gives those the address as well. An alias has the
+//! address too, but no debug information of its own. `markers`, which has all records, says whether the other
+//! function passes the marker as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -30,7 +32,7 @@ pub(super) struct Folding<'f, 'data, 's> {
     image: &'f Image<'data>,
     debug: Option<&'f DebugInfo<'s>>,
     may_fold: bool,
-    /// Whether the linker leaves out the symbols of what it folded where they are local: mold does.
+    /// Whether the linker leaves out local symbols of folded functions: mold does.
     leaves_out: bool,
     groups: OnceLock<Groups<'data>>,
 }
@@ -38,21 +40,21 @@ pub(super) struct Folding<'f, 'data, 's> {
 #[derive(Default)]
 struct Groups<'data> {
     sharing: Sharing<'data>,
-    /// The debug information of their names.
+    /// The functions of those names in the debug information.
     definitions: HashMap<Vec<u8>, Vec<Definition>>,
-    /// The places and sizes of functions that have no symbol, where the linker leaves such out.
+    /// The addresses and sizes of functions without a symbol, if the linker leaves out such symbols.
     nameless: HashSet<Definition>,
 }
 
 impl<'f, 'data, 's> Folding<'f, 'data, 's> {
-    /// `linked` is the image itself, `named` the one that has its symbols.
+    /// `linked` is the image itself, `named` the file that has its symbols.
     pub(super) fn new(linked: &Image<'_>, named: &'f Image<'data>, debug: Option<&'f DebugInfo<'s>>) -> Self {
         let may_fold = may_fold(linked);
         let leaves_out = linked.has_section(".note.gnu.gold-version") || says(linked, b"mold");
         Self { image: named, debug, may_fold, leaves_out, groups: OnceLock::new() }
     }
 
-    /// What is known of the function whose code starts at an address; `None` where it is nobody else's.
+    /// What is known of the other functions whose code starts at an address; `None` if there are none.
     pub(super) fn at(&self, start: u64) -> Option<Folded> {
         if !self.may_fold {
             return None;
@@ -76,7 +78,7 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
     fn read(&self) -> Groups<'data> {
         let sharing = Symbols::sharing(self.image);
         let names: HashSet<&[u8]> = sharing.groups.values().flatten().map(|sharer| base(sharer.name)).collect();
-        // Where it cannot be read, nothing is known of them.
+        // If the debug information cannot be read, nothing is known of them.
         let definitions = match (names.is_empty() && !self.leaves_out, self.debug) {
             (false, Some(debug)) => debug.definitions_of((!self.leaves_out).then_some(&names)).unwrap_or_default(),
             _ => HashMap::new(),
@@ -96,7 +98,7 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         };
         let is_here = |sharer: &Sharer<'_>| is(sharer, &|it| it.start == Some(start));
         let is_dropped = |sharer: &Sharer<'_>| is(sharer, &|it| it.start.is_none() && it.size == Some(sharer.size));
-        // The one that was kept, as far as the debug information says.
+        // The function that the linker kept, as far as the debug information says.
         let kept = group.iter().find(|sharer| is_here(sharer));
         let kept = kept.or(group.iter().find(|sharer| !is_dropped(sharer))).or(group.first())?;
         let (mut folded, mut perhaps) = (vec![kept.name], vec![kept.name]);
@@ -117,19 +119,21 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         }
     }
 
-    /// Whether the function is in the middle of a section whose first function has no other name: linkers fold whole sections.
+    /// Whether the function is in the middle of a section whose first function has no other name. Linkers fold
+    /// whole sections, so they did not fold this one.
     fn is_inside_a_piece(&self, groups: &Groups<'_>, start: u64) -> bool {
         let Some(first) = self.debug.and_then(|debug| debug.one_piece_around(start)) else { return false };
         first < start && groups.sharing.starts.contains_key(&first) && !groups.sharing.groups.contains_key(&first)
     }
 }
 
-/// Whether the linker that made an image may have folded functions. GNU ld never does, and is known by what the others write and it does not.
+/// Whether the linker of an image may have folded functions. GNU ld never does. It is recognised by the notes
+/// that the other linkers write and it does not.
 fn may_fold(image: &Image<'_>) -> bool {
     if matches!(image.kind(), ImageKind::Relocatable | ImageKind::Module | ImageKind::Kernel) {
         return false;
     }
-    // What BOLT made of GNU ld's was folded too.
+    // BOLT folds functions of an image that GNU ld linked.
     if image.has_section(".note.gnu.gold-version") || image.has_section(".note.bolt_info") {
         return true;
     }
@@ -137,24 +141,25 @@ fn may_fold(image: &Image<'_>) -> bool {
         || [&b"lld"[..], b"mold", b"Linker:"].iter().any(|what| says(image, what))
 }
 
-/// Whether something that made an image wrote so.
+/// Whether a tool left such a note in `.comment`.
 fn says(image: &Image<'_>, what: &[u8]) -> bool {
     let has = |bytes: &[u8]| bytes.windows(what.len()).any(|window| window.eq_ignore_ascii_case(what));
     image.contents(".comment").flatten().any(|it| has(&it.bytes))
 }
 
-/// The name that debug information has for a symbol: without what gcc and LLVM add for a part or a copy (`f.part.0`, `f.llvm.123`).
+/// The name that the debug information has for a symbol: without the suffix that gcc and LLVM add for a part or a
+/// copy (`f.part.0`, `f.llvm.123`).
 fn base(symbol: &[u8]) -> &[u8] {
     match symbol.iter().skip(1).position(|&byte| byte == b'.') {
-        // Rust's older mangling has dots for `::` in what is generic.
+        // Rust's older mangling has dots for `::` in generic arguments.
         Some(_) if symbol.starts_with(b"_ZN") && symbol.ends_with(b"E") => symbol,
         Some(at) => symbol.get(..at.saturating_add(1)).unwrap_or(symbol),
         None => symbol,
     }
 }
 
-/// Whether two symbols are the variants that C++ makes of one constructor or destructor (`C1` and `C2`; Itanium C++ ABI, 5.1.4.3): whoever
-/// wrote them, they are of one source.
+/// Whether two symbols are variants that C++ makes of one constructor or destructor (`C1` and `C2`; Itanium C++ ABI,
+/// 5.1.4.3). They have one source.
 fn is_variant(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() || !one.starts_with(b"_Z") {
         return false;

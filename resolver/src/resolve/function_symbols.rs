@@ -1,6 +1,8 @@
-//! The functions that symbols describe, with the parts that gcc and clang split off as `NAME.cold` and `NAME.cold.N`.
+//! The functions that symbols describe, with the parts that gcc and clang split off as `NAME.cold` and
+//! `NAME.cold.N`.
 //!
-//! Only for functions that debug information does not describe; that lists all ranges of a function.
+//! Used only for functions that the debug information does not describe. Debug information lists all ranges
+//! of a function.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +12,7 @@ use crate::demangle::demangle;
 use crate::image::symbols::Symbols;
 use crate::image::{Image, Layout};
 
-/// The most parts that are taken together: functions of one name in several files have cold parts of one name.
+/// The most cold parts of one function: functions of one name in several files have cold parts of one name.
 const PARTS: usize = 16;
 
 /// A function's symbol, in addresses.
@@ -19,18 +21,19 @@ pub(super) struct FunctionSymbol<'data> {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) is_cold: bool,
-    /// Whether several files may have the function, of which the linker keeps one: a weak one, or a part of one (`f.part.0`, which is local).
+    /// Whether several files may have the function, and the linker keeps one copy: it is weak, or a part of a weak
+    /// one (`f.part.0`, which is local).
     pub(super) may_be_in_several: bool,
     name: &'data [u8],
 }
 
-/// The symbols of functions, by address, one for each.
+/// The symbols of functions: one for each function, by address.
 #[derive(Debug)]
 pub(super) struct FunctionSymbols<'data> {
     all: Vec<FunctionSymbol<'data>>,
-    /// Of what has a cold part: which symbols those are, by its name.
+    /// The indices of the cold parts, by the name of their function.
     cold: HashMap<&'data [u8], Vec<usize>>,
-    /// Of those names, where the one function of the name starts; `None` where several have it.
+    /// Where the function of each of those names starts; `None` if several have the name.
     wholes: HashMap<&'data [u8], Option<u64>>,
 }
 
@@ -68,28 +71,28 @@ impl<'data> FunctionSymbols<'data> {
         self.all.get(self.all.partition_point(|symbol| symbol.start <= address).checked_sub(1)?)
     }
 
-    /// The one that holds an address.
+    /// The function that holds an address.
     pub(super) fn at(&self, address: u64) -> Option<FunctionSymbol<'data>> {
         self.before(address).copied().filter(|symbol| address < symbol.end || address == symbol.start)
     }
 
-    /// The name of the one that starts at an address, as the source has it.
+    /// The name of the function that starts at an address, demangled.
     pub(super) fn name_at(&self, address: u64) -> Option<String> {
         self.starting_at(address).map(|symbol| demangle(symbol.name))
     }
 
-    /// The one that starts at an address.
+    /// The function that starts at an address.
     pub(super) fn starting_at(&self, address: u64) -> Option<FunctionSymbol<'data>> {
         self.at(address).filter(|symbol| symbol.start == address)
     }
 
-    /// The name of the one that ends at an address.
+    /// The name of the function that ends at an address, demangled.
     pub(super) fn ending_at(&self, address: u64) -> Option<String> {
         let symbol = self.before(address.checked_sub(1)?)?;
         (symbol.end == address).then(|| demangle(symbol.name))
     }
 
-    /// Where functions start in a range, cold parts left out.
+    /// Where functions start in a range, without cold parts.
     pub(super) fn inside(&self, range: &Range<u64>) -> impl Iterator<Item = u64> {
         let first = self.all.partition_point(|symbol| symbol.start < range.start);
         let end = range.end;
@@ -97,13 +100,14 @@ impl<'data> FunctionSymbols<'data> {
         inside.filter(|symbol| !symbol.is_cold).map(|symbol| symbol.start)
     }
 
-    /// Where the function is entered that a symbol is all of, or a part; `None` where several have the part's name.
+    /// Where the function of a symbol is entered, which may be the symbol of a cold part; `None` if several
+    /// functions have the name.
     pub(super) fn entry_of(&self, symbol: FunctionSymbol<'data>) -> Option<u64> {
         let Some(name) = whole(symbol.name) else { return Some(symbol.start) };
         self.wholes.get(name).copied().flatten()
     }
 
-    /// All parts of the function that is entered at an address.
+    /// All ranges of the function that is entered at an address.
     pub(super) fn parts_of(&self, entry: u64) -> Vec<Range<u64>> {
         let Some(hot) = self.starting_at(entry) else { return Vec::new() };
         let cold = self.cold.get(hot.name).into_iter().flatten().filter_map(|&index| self.all.get(index));
@@ -111,7 +115,7 @@ impl<'data> FunctionSymbols<'data> {
     }
 }
 
-/// The name of what a cold part is of; `None` for a symbol that is none.
+/// The name of the function that a cold part belongs to; `None` if the symbol is no cold part.
 fn whole(name: &[u8]) -> Option<&[u8]> {
     const COLD: &[u8] = b".cold";
     let at = name.windows(COLD.len()).rposition(|window| window == COLD).filter(|at| *at > 0)?;

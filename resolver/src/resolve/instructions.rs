@@ -23,10 +23,10 @@ use super::join::Pc;
 use super::patched::Patched;
 use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
 use crate::address::{SectionOffset, Vaddr};
-use crate::code::{Arch, ExactReason, Outcome};
+use crate::code::{self, ExactReason, InstructionSet, Outcome};
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::ImageKind;
-use crate::location::{Processor, Register};
+use crate::location::Register;
 use function::{Cell, Key};
 
 /// The most predecessors that are listed of a site: a jump table may have thousands.
@@ -35,7 +35,7 @@ const LISTED: usize = 64;
 /// The instructions of an image.
 pub(super) struct Instructions<'c, 'i, 'data, 's> {
     code: &'c CodeBytes<'i, 'data>,
-    arch: Arch,
+    set: &'static dyn InstructionSet,
     debug: Option<&'c DebugInfo<'s>>,
     folding: Folding<'c, 'data, 's>,
     symbols: OnceLock<FunctionSymbols<'data>>,
@@ -89,16 +89,11 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         folding: Folding<'c, 'data, 's>,
     ) -> Option<Self> {
         let image = code.image();
-        let arch = match image.processor() {
-            Processor::X86_64 => Arch::X86_64,
-            Processor::I386 => Arch::I386,
-            Processor::Aarch64 => Arch::Aarch64,
-            Processor::Other => return None,
-        };
+        let set = code::of_machine(image.machine())?;
         let left = image.size().saturating_mul(4).saturating_add(1 << 20);
         Some(Self {
             code,
-            arch,
+            set,
             debug,
             folding,
             symbols: OnceLock::new(),
@@ -168,7 +163,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
     }
 
     fn patched(&self) -> &Patched {
-        self.patched.get_or_init(|| Patched::of(self.code, self.arch))
+        self.patched.get_or_init(|| Patched::of(self.code, self.set))
     }
 
     fn symbols(&self) -> &FunctionSymbols<'data> {

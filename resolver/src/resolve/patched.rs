@@ -1,10 +1,12 @@
-//! What a Linux kernel, or a module, does to its own code beside running it: branches that it patches in (static keys, `__jump_table`,
-//! `include/linux/jump_label.h`), where it goes on after a fault (`__ex_table`, `asm/extable.h`), and instructions that it replaces by what
-//! the processor has (`.altinstructions`, `asm/alternative.h`).
+//! What a Linux kernel, or a module, does to its own code: branches that it patches in (static keys,
+//! `__jump_table`, `include/linux/jump_label.h`), code where it continues after a fault (`__ex_table`,
+//! `asm/extable.h`), and instructions that it replaces by those that the processor has (`.altinstructions`,
+//! `asm/alternative.h`).
 //!
-//! Each table has offsets of four bytes from where they stand. Entries of static keys have 16 bytes. Those of faults have 12, on AArch64 8
-//! before Linux 5.17; those of replaced instructions 12, 13 or 14 by the kernel's version: the size is taken by which all of them have a
-//! meaning, and a table of which none has says so.
+//! The fields of the tables are offsets of four bytes from their own addresses. Entries of static keys have 16
+//! bytes. Entries of faults have 12, on AArch64 8 before Linux 5.17. Entries of replaced instructions have 12, 13
+//! or 14, by the kernel's version: the size is the one with which all entries make sense. If none does, the
+//! patches are not known.
 
 use std::ops::Range;
 
@@ -13,21 +15,21 @@ use simple_markers_record::ByteOrder;
 use super::PatchesUnknown;
 use super::code_bytes::CodeBytes;
 use crate::address::{SectionOffset, Vaddr};
-use crate::code::{Arch, Cfg, CodeRange, Edge, EdgeKind, Function, Indirect, NoMemory};
+use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function, Indirect, InstructionSet, NoMemory};
 
 const KEYS: &str = "__jump_table";
 const FAULTS: &str = "__ex_table";
 const ALTERNATIVES: &str = ".altinstructions";
 const REPLACEMENTS: &str = ".altinstr_replacement";
 
-/// What is done to the code of an image.
+/// What a kernel does to the code of an image.
 #[derive(Debug, Default)]
 pub(super) struct Patched {
-    /// Ways that the instructions do not show, by target.
+    /// Edges that the instructions do not show, by target.
     edges: Vec<(Vaddr, Edge)>,
     /// Instructions that may be replaced, by address, disjoint or equal.
     replaced: Vec<Range<u64>>,
-    /// Why not all of it is known.
+    /// Why the patches are not all known.
     unknown: Option<PatchesUnknown>,
 }
 
@@ -39,7 +41,7 @@ struct Table<'b> {
 }
 
 impl Table<'_> {
-    /// Where the offset points that stands `at` so many bytes from the start.
+    /// The target of the offset that is `at` bytes from the start.
     fn target(&self, at: usize) -> Option<Vaddr> {
         let value = self.word(at)? as i32;
         Some(Vaddr(self.start.0.wrapping_add(at as u64).wrapping_add_signed(value.into())))
@@ -53,7 +55,7 @@ impl Table<'_> {
         })
     }
 
-    /// Where each entry of so many bytes starts; nothing where the table has not a whole number of them.
+    /// Where each entry starts, if entries have `size` bytes; `None` if the table has no whole number of them.
     fn entries(&self, size: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let length = self.bytes.len();
         (length % size == 0).then(|| (0..length).step_by(size))
@@ -61,7 +63,7 @@ impl Table<'_> {
 }
 
 impl Patched {
-    pub(super) fn of(code: &CodeBytes<'_, '_>, arch: Arch) -> Self {
+    pub(super) fn of(code: &CodeBytes<'_, '_>, set: &'static dyn InstructionSet) -> Self {
         let mut patched = Self::default();
         each(code, KEYS, |table| {
             for at in table.entries(16).into_iter().flatten() {
@@ -70,7 +72,7 @@ impl Patched {
                 }
             }
         });
-        each(code, FAULTS, |table| match fault_size(table, arch).and_then(|size| table.entries(size)) {
+        each(code, FAULTS, |table| match fault_size(table, set).and_then(|size| table.entries(size)) {
             Some(entries) => {
                 for at in entries {
                     if let (Some(from), Some(target)) = (table.target(at), table.target(at.wrapping_add(4))) {
@@ -83,7 +85,7 @@ impl Patched {
         each(code, ALTERNATIVES, |table| match alternatives(code, table) {
             Some(alternatives) => {
                 for (range, replacement) in alternatives {
-                    patched.replace(code, arch, range, replacement);
+                    patched.replace(code, set, range, replacement);
                 }
             }
             None => patched.unknown = Some(PatchesUnknown::EntrySize { section: ALTERNATIVES }),
@@ -95,7 +97,7 @@ impl Patched {
         patched
     }
 
-    /// The ways into a range of addresses.
+    /// The edges into a range of addresses.
     pub(super) fn edges<'p>(&'p self, range: &Range<u64>) -> impl Iterator<Item = (Vaddr, Edge)> + use<'p> {
         let first = self.edges.partition_point(|(target, _)| target.0 < range.start);
         let end = range.end;
@@ -110,23 +112,29 @@ impl Patched {
         near.iter().any(|range| range.start < at.0 && at.0 < range.end)
     }
 
-    /// Why not all is known of what is done to the code.
+    /// Why the patches are not all known; `None` if they are.
     pub(super) fn unknown(&self) -> Option<PatchesUnknown> {
         self.unknown
     }
 
-    /// Takes in what may run in place of the instructions of a range.
-    fn replace(&mut self, code: &CodeBytes<'_, '_>, arch: Arch, range: Range<u64>, replacement: Range<u64>) {
+    /// Adds the instructions that may replace those of a range.
+    fn replace(
+        &mut self,
+        code: &CodeBytes<'_, '_>,
+        set: &'static dyn InstructionSet,
+        range: Range<u64>,
+        replacement: Range<u64>,
+    ) {
         let cfg = |range: &Range<u64>| {
             let size = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
             let part = CodeRange { start: Vaddr(range.start), bytes: code.from(Vaddr(range.start))?.get(..size)? };
             let (entry, ranges, hidden_edges) = (part.start, vec![part], Vec::new());
             let function = Function { entry, ranges, hidden_edges, landing_pads_known: false, traps_return: true };
-            Some(Cfg::of(&function, &NoMemory, arch))
+            Some(Cfg::of(&function, &NoMemory, set))
         };
         let from = Vaddr(range.start);
         let falls = cfg(&range).is_none_or(|cfg| cfg.falls_out());
-        // What is shorter is filled up with instructions that do nothing.
+        // A shorter replacement is filled up with no-operations.
         let is_padded = replacement.end.wrapping_sub(replacement.start) < range.end.wrapping_sub(range.start);
         let falls_then = if replacement.is_empty() {
             true
@@ -135,13 +143,11 @@ impl Patched {
                 self.unknown = Some(PatchesUnknown::NotInFile { section: REPLACEMENTS });
                 return;
             };
-            for (_, target) in cfg.branches() {
-                self.edges.extend(target.map(|target| (target, Edge { from, kind: EdgeKind::Patched })));
-            }
+            self.edges.extend(cfg.branch_targets().map(|target| (target, Edge { from, kind: EdgeKind::Patched })));
             if cfg.indirect().iter().any(|(_, what)| *what != Indirect::Leaves) || cfg.has_undecoded() {
                 self.unknown = Some(PatchesUnknown::ReplacementLeadsAnywhere { address: range.start });
             }
-            cfg.falls_out() || is_padded && !cfg.branches().any(|(_, target)| target.is_some())
+            cfg.falls_out() || is_padded && cfg.branch_targets().next().is_none()
         };
         if falls_then && !falls {
             self.edges.push((Vaddr(range.end), Edge { from, kind: EdgeKind::Patched }));
@@ -150,7 +156,7 @@ impl Patched {
     }
 }
 
-/// Gives each table of a name, with its relocations applied.
+/// Calls `use_` with each table of a name, with its relocations applied.
 fn each(code: &CodeBytes<'_, '_>, name: &'static str, mut use_: impl FnMut(&Table<'_>)) {
     let (image, layout) = (code.image(), code.layout());
     for contents in image.contents(name) {
@@ -162,31 +168,32 @@ fn each(code: &CodeBytes<'_, '_>, name: &'static str, mut use_: impl FnMut(&Tabl
         let Some(start) = start else { continue };
         if let Some(layout) = layout {
             let place = |section, offset| layout.address(section, SectionOffset(offset)).map_or(0, |at| at.0);
-            // What cannot be relocated leads nowhere near.
+            // An offset that cannot be relocated leads far away from all code.
             image.relocate(name, &mut contents, place, |_| {});
         }
         use_(&Table { start, bytes: &contents.bytes, order: image.byte_order() });
     }
 }
 
-/// Bytes of an entry of the table of faults.
-fn fault_size(table: &Table<'_>, arch: Arch) -> Option<usize> {
-    // The third field is a type of which there are a few, with data in the upper half; before, the next entry's first offset.
+/// Bytes of an entry of the table of faults; `None` if the table has no whole number of them.
+fn fault_size(table: &Table<'_>, set: &dyn InstructionSet) -> Option<usize> {
+    // The third field is a type, one of a few, with data in the upper half. In old tables the offset of the next
+    // entry is there.
     let is_typed = |size: usize| {
         let mut entries = table.entries(size)?;
         Some(entries.all(|at| table.word(at.wrapping_add(8)).is_some_and(|word| word & 0xff < 64)))
     };
-    match arch {
-        Arch::Aarch64 if is_typed(12) == Some(true) => Some(12),
-        Arch::Aarch64 => Some(8),
-        Arch::X86_64 | Arch::I386 => Some(12),
-    }
-    .filter(|size| table.bytes.len() % size == 0)
+    let size = match set.untyped_fault_entry() {
+        Some(size) if is_typed(12) != Some(true) => size,
+        _ => 12,
+    };
+    (table.bytes.len() % size == 0).then_some(size)
 }
 
-/// The instructions that may be replaced, each with what replaces them; `None` where the entries have no known size.
+/// The instructions that may be replaced, each with its replacement; `None` if the size of the entries is not
+/// known.
 fn alternatives(code: &CodeBytes<'_, '_>, table: &Table<'_>) -> Option<Vec<(Range<u64>, Range<u64>)>> {
-    // The two lengths are the last fields, but for the padding that the entries of 13 bytes have behind them.
+    // The two lengths are the last fields. Entries of 13 bytes have a byte of padding behind them.
     let read = |size: usize, lengths: usize| {
         let entry = |at: usize| {
             let (instructions, replacement) = (table.target(at)?, table.target(at.wrapping_add(4))?);

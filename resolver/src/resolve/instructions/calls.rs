@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Instructions;
 use super::function::Key;
 use crate::address::Vaddr;
-use crate::code::{self, Callee};
+use crate::code::Callee;
 use crate::demangle::demangle;
 use crate::dwarf::Die;
 
@@ -16,11 +16,8 @@ impl Instructions<'_, '_, '_, '_> {
         let cell = self.decoded(Key::Described(function));
         let at = cell.get()?.as_ref().ok()?.cfg.holding(byte)?;
         let bytes = self.code.from(at)?;
-        let text = code::probe(self.arch, at, bytes).instruction;
-        if text == "(bad)" {
-            return None;
-        }
-        let Some(callee) = code::callee(self.arch, at, bytes) else { return Some((at, text.into())) };
+        let text = self.set.probe(at.0, bytes).instruction?;
+        let Some(callee) = self.set.callee(at.0, bytes) else { return Some((at, text.into())) };
         let mnemonic = text.split_whitespace().next().unwrap_or(&text);
         // The name of the slot replaces the operand of `callq *0x2fb2(%rip)`.
         let mnemonic = mnemonic.strip_suffix('q').unwrap_or(mnemonic);
@@ -46,7 +43,7 @@ impl Instructions<'_, '_, '_, '_> {
                 let named = self.symbols().name_at(target.0);
                 let described = || self.debug?.function_starting_at(target).ok().flatten().map(|name| name.to_string());
                 let linked = || {
-                    let slot = code::linkage(self.arch, target, self.code.from(target)?)?;
+                    let slot = self.set.linkage_slot(target.0, self.code.from(target)?)?;
                     Some(format!("{}@plt", imported(slot)?))
                 };
                 named.or_else(described).or_else(linked)

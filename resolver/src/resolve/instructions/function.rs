@@ -87,7 +87,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
             landing_pads_known: unknown.is_none() && !is_kernel,
             traps_return: is_kernel,
         };
-        let cfg = Cfg::of(&function, self.code.memory(), self.arch);
+        let cfg = Cfg::of(&function, self.code.memory(), self.set);
         Ok(Decoded { function, cfg, unknown_edges: unknown })
     }
 

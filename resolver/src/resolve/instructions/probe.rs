@@ -12,8 +12,8 @@ use crate::resolve::{ProbeCost, ProbeReason, ProbeVerdict};
 impl Instructions<'_, '_, '_, '_> {
     /// The instruction at `pc`, and what a uprobe there does.
     pub(super) fn add_probe(&self, probed: &mut Probed, pc: Vaddr, bytes: &[u8]) {
-        let probe = code::probe(self.arch, pc, bytes);
-        probed.instruction = (probe.instruction != "(bad)").then(|| Arc::from(&*probe.instruction));
+        let probe = self.set.probe(pc.0, bytes);
+        probed.instruction = probe.instruction.as_deref().map(Arc::from);
         // The kernel's own code takes no uprobes.
         if self.is_kernel() {
             return;
@@ -36,12 +36,7 @@ impl Instructions<'_, '_, '_, '_> {
     pub(super) fn add_best(&self, probed: &mut Probed, decoded: &Decoded<'_>, pc: Vaddr, registers: &[Register]) {
         let Some(verdict) = &mut probed.probe else { return };
         let keeps = |it: &code::Equivalent| registers.iter().all(|register| !it.overwritten.contains(register.0));
-        let rank = |probe: &code::Probe| match probe.cost() {
-            Some(Cost::Emulated) => 0,
-            Some(Cost::Stepped) => 1,
-            Some(Cost::Rewritten) => 2,
-            None => 3u8,
-        };
+        let rank = |probe: &code::Probe| probe.cost().map_or(u8::MAX, Cost::rank);
         let here = decoded.cfg.equivalents(&decoded.function, pc).into_iter().next();
         let best = decoded.cfg.best(&decoded.function, pc, &keeps);
         let better = best.filter(|best| here.is_some_and(|here| rank(&best.probe) < rank(&here.probe)));

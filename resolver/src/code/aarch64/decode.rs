@@ -1,23 +1,22 @@
-//! Instructions of AArch64, off their bits (Arm ARM, C4.1): four bytes each, and all that change the cfg are in one class.
+//! Decoding by the bits of the word (Arm ARM, C4.1): each instruction has four bytes, and all that change the
+//! control flow are in one class.
 //!
-//! yaxpeax-arm gives the text. What cfg needs is not asked of it: a decoder does not know the vector extensions of next year, and none of
-//! them branches.
+//! yaxpeax-arm writes the text. The control flow does not rely on it, because it does not know the vector
+//! extensions of next year. None of those branches.
 
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 
-use super::cfg::{Instruction, InstructionKind, Successors};
-
-/// What a call may change, by the procedure call standard: x0 to x18, x30, and the vectors, of which v8 to v15 are kept by half.
-pub(super) const CLOBBERED: u64 = 0xffff_ffff_0000_0000 | 1 << 30 | 0x7_ffff;
+use super::super::instruction_set::{Instruction, InstructionKind, Successors};
 
 /// The instruction at the start of `bytes`.
 pub(super) fn word(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Decodes `bytes` and gives each instruction to `each` until it says to stop; the address of what is none.
-pub(super) fn sweep(start: u64, bytes: &[u8], mut each: impl FnMut(Instruction) -> bool) -> Option<u64> {
+/// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the address of the
+/// first bytes that are no instruction.
+pub(super) fn sweep(start: u64, bytes: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64> {
     if start % 4 != 0 {
         return Some(start);
     }
@@ -31,7 +30,7 @@ pub(super) fn sweep(start: u64, bytes: &[u8], mut each: impl FnMut(Instruction) 
                     break;
                 }
             }
-            // The others are where they are all the same.
+            // The size is fixed, so the following instructions are decoded all the same.
             None => undecoded = undecoded.or(Some(at)),
         }
         at = at.wrapping_add(4);
@@ -39,10 +38,10 @@ pub(super) fn sweep(start: u64, bytes: &[u8], mut each: impl FnMut(Instruction) 
     undecoded
 }
 
-/// The instruction in words.
+/// The text of the instruction.
 pub(super) fn text(at: u64, bytes: &[u8]) -> Option<String> {
     let text = InstDecoder::default().decode(&mut U8Reader::new(bytes.get(..4)?)).ok()?.to_string();
-    // Places in the code are given as `$+0x10`.
+    // yaxpeax-arm writes addresses as `$+0x10`.
     let Some((before, offset)) = text.split_once('$') else { return Some(text) };
     let (sign, digits) = offset.split_at_checked(1)?;
     let digits = digits.trim_start_matches("0x");
@@ -63,17 +62,18 @@ pub(super) fn signed(word: u32, from: u32, bits: u32) -> i64 {
 fn successors(word: u32, at: u64) -> Option<Successors> {
     let to = |from, bits| at.wrapping_add_signed(signed(word, from, bits).wrapping_mul(4));
     Some(match word {
-        // All but branches, exceptions and system instructions. `udf` has the first bits of none.
+        // `udf` has the first bits of another class. After it: all but branches, exceptions and system
+        // instructions.
         _ if word >> 16 == 0 => Successors::Traps,
         _ if word & 0x1c00_0000 != 0x1400_0000 => Successors::Next,
         _ if word & 0xfc00_0000 == 0x1400_0000 => Successors::Jump(to(0, 26)),
         _ if word & 0xfc00_0000 == 0x9400_0000 => Successors::Call,
-        // b.al and b.nv branch always, but no compiler writes them.
+        // b.al and b.nv branch always. No compiler writes them.
         _ if word & 0xff00_0000 == 0x5400_0000 => Successors::Conditional(to(5, 19)),
         _ if word & 0x7e00_0000 == 0x3400_0000 => Successors::Conditional(to(5, 19)),
         _ if word & 0x7e00_0000 == 0x3600_0000 => Successors::Conditional(to(5, 14)),
         _ if is_br(word) => Successors::Indirect,
-        // blr, blraa and its likes
+        // blr, blraa and the like
         _ if word & 0xffff_fc1f == 0xd63f_0000 || word & 0xfeff_f800 == 0xd63f_0800 => Successors::Call,
         // ret, retaa, eret, drps
         _ if word & 0xffff_fc1f == 0xd65f_0000
@@ -91,7 +91,7 @@ fn successors(word: u32, at: u64) -> Option<Successors> {
     })
 }
 
-/// `br`, `braa` and its likes.
+/// `br`, `braa` and the like.
 pub(super) fn is_br(word: u32) -> bool {
     word & 0xffff_fc1f == 0xd61f_0000 || word & 0xfeff_f800 == 0xd61f_0800
 }
@@ -113,14 +113,16 @@ fn v(number: u32) -> u64 {
     1u64.wrapping_shl((number & 31).wrapping_add(32))
 }
 
-/// The registers that an instruction may write, maybe too many: x0 to x30 from bit 0, the stack pointer is bit 31, vectors from bit 32.
+/// The registers that an instruction may write, maybe too many: x0 to x30 from bit 0, the stack pointer in bit
+/// 31, vectors from bit 32.
 pub(super) fn written(word: u32) -> u64 {
     let (d, n, t2, s) = (word & 31, word >> 5 & 31, word >> 10 & 31, word >> 16 & 31);
-    // x31 is the zero register but where it is an address or the result of an addition.
+    // x31 is the zero register, except as an address or the result of an addition.
     let gpr = |number: u32| if number == 31 { 0 } else { x(number) };
     let is_vector = word & 1 << 26 != 0;
     match word >> 25 & 15 {
-        // Immediates: additions and logical operations that set no flags may have the stack pointer for their result.
+        // Immediates: the result of an addition or logical operation that sets no flags may be the stack
+        // pointer.
         8 | 9 => {
             let sets_flags = match word >> 23 & 7 {
                 2 | 3 => word & 1 << 29 != 0,
@@ -131,7 +133,7 @@ pub(super) fn written(word: u32) -> u64 {
         }
         5 | 13 if word & 0x3fe0_0000 == 0x0b20_0000 && d == 31 => x(31),
         5 | 13 => gpr(d),
-        // Some move to general registers.
+        // Some of them move to general registers.
         7 | 15 => gpr(d) | v(d),
         4 | 6 | 12 | 14 => {
             let t = if is_vector { v } else { |number: u32| if number == 31 { 0 } else { x(number) } };

@@ -1,13 +1,15 @@
 //! What the kernel does with a uprobe on x86 (`arch/x86/kernel/uprobes.c`, Linux 6.18).
 //!
-//! It looks the first byte of the opcode up in a table of those that it dares to run elsewhere. Of instructions with a VEX or EVEX prefix it takes
-//! the byte behind the prefix for an opcode of one byte: `vpxor` (ef) is refused as if it were `out`, and what looks like a branch, a
-//! call or a return (`vpcmpeqb` 74, `vmovdqu` to memory 7f, `vpor` eb, `vcmpps` c2) is "emulated" as one, that is, not done at all.
+//! The kernel looks the first byte of the opcode up in a table of those that it runs elsewhere. If an
+//! instruction has a VEX or EVEX prefix, it takes the byte behind the prefix for an opcode of one byte.
+//! So it refuses `vpxor` (ef) as if it were `out`. And it "emulates" what looks like a branch, a call or a
+//! return (`vpcmpeqb` 74, `vmovdqu` to memory 7f, `vpor` eb, `vcmpps` c2), so the instruction is not
+//! executed at all.
 
-use super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
-use super::x86;
+use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
+use super::decode;
 
-/// Which opcodes of one byte are taken in 64-bit programs, one bit each, by rows of 16 from 00.
+/// The opcodes of one byte that the kernel accepts in 64-bit programs: one bit each, in rows of 16 from 00.
 const GOOD_64: [u16; 16] = [
     0xbf3f, 0x3f3f, 0x7f7f, 0x7f7f, 0xffff, 0xffff, 0x0ff8, 0xffff, 0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fff, 0xff8f,
     0x0b0f, 0xf3ed,
@@ -19,7 +21,8 @@ const GOOD_32: [u16; 16] = [
     0x0f0f, 0xf3ed,
 ];
 
-/// The no-operations that are emulated because they are the kernel's own, by length from 1. (`66 90` and all others of 90 are anyway.)
+/// The no-operations that are emulated because the kernel uses them itself. (`66 90` and all others with
+/// opcode 90 are emulated anyway.)
 const NOPS: [&[u8]; 6] = [
     &[0x0f, 0x1f, 0x00],
     &[0x0f, 0x1f, 0x40, 0x00],
@@ -29,8 +32,8 @@ const NOPS: [&[u8]; 6] = [
     &[0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
 ];
 
-/// An instruction as the kernel takes it apart.
-struct Parts<'a> {
+/// An instruction as the kernel splits it.
+struct Encoding<'a> {
     prefixes: &'a [u8],
     rex: Option<u8>,
     /// Whether the prefix is VEX or EVEX.
@@ -41,14 +44,14 @@ struct Parts<'a> {
 }
 
 pub(super) fn probe(bitness: u32, pc: u64, bytes: &[u8]) -> Probe {
-    let Some(iced) = x86::decode(bitness, pc, bytes) else {
-        return Probe { instruction: "(bad)".to_owned(), effect: Effect::Unknown };
+    let Some(iced) = decode::decode(bitness, pc, bytes) else {
+        return Probe { instruction: None, effect: Effect::Unknown };
     };
     let code = bytes.get(..iced.len()).unwrap_or_default();
-    Probe { instruction: x86::text(&iced), effect: effect(bitness, code) }
+    Probe { instruction: Some(decode::text(&iced)), effect: effect(bitness, code) }
 }
 
-fn parts(bitness: u32, code: &[u8]) -> Option<Parts<'_>> {
+fn encoding(bitness: u32, code: &[u8]) -> Option<Encoding<'_>> {
     let is_prefix =
         |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65 | 0x66 | 0x67 | 0xf0 | 0xf2 | 0xf3);
     let count = code.iter().take_while(|byte| is_prefix(byte)).count();
@@ -58,7 +61,8 @@ fn parts(bitness: u32, code: &[u8]) -> Option<Parts<'_>> {
         rex = rest.first().copied();
         rest = rest.get(1..)?;
     }
-    // In 32-bit code these bytes are prefixes only where they would be `les`, `lds` or `bound` of two registers, which are none.
+    // In 32-bit code these bytes are prefixes only before a register operand: `les`, `lds` and `bound` of two
+    // registers do not exist.
     let is_register_form = rest.get(1).is_some_and(|byte| byte >> 6 == 3);
     let vector = match rest.first() {
         Some(0xc5) if bitness == 64 || is_register_form => 2,
@@ -68,13 +72,15 @@ fn parts(bitness: u32, code: &[u8]) -> Option<Parts<'_>> {
     };
     rest = rest.get(vector..)?;
     let (&opcode, rest) = rest.split_first()?;
-    Some(Parts { prefixes, rex, is_vector: vector != 0, opcode, rest })
+    Some(Encoding { prefixes, rex, is_vector: vector != 0, opcode, rest })
 }
 
 fn effect(bitness: u32, code: &[u8]) -> Effect {
     const EMULATED: Effect = Effect::Fires(Cost::Emulated);
     const STEPPED: Effect = Effect::Fires(Cost::Stepped);
-    let Some(Parts { prefixes, rex, is_vector, opcode, rest }) = parts(bitness, code) else { return Effect::Unknown };
+    let Some(Encoding { prefixes, rex, is_vector, opcode, rest }) = encoding(bitness, code) else {
+        return Effect::Unknown;
+    };
     let modrm = if opcode == 0x0f && !is_vector { rest.get(1) } else { rest.first() };
     let reg = modrm.map(|modrm| modrm >> 3 & 7);
     let is_memory = modrm.is_some_and(|modrm| modrm >> 6 != 3);
@@ -84,7 +90,7 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     if prefixes.iter().any(|prefix| matches!(prefix, 0x26 | 0x2e | 0x36 | 0x3e)) {
         return Effect::Refused(RefusedReason::SegmentPrefix);
     }
-    // XOP: which kernels decode it differs.
+    // XOP: kernels differ in whether they decode it.
     if opcode == 0x8f && !is_vector && reg != Some(0) {
         return Effect::Unknown;
     }
@@ -95,7 +101,7 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     if good.get(usize::from(opcode >> 4)).is_none_or(|row| row & 1 << (opcode & 15) == 0) {
         return Effect::Refused(if is_vector { RefusedReason::MisreadVector } else { RefusedReason::NotInTable });
     }
-    // From here on the kernel takes it.
+    // From here on the kernel accepts the probe.
     let is_nop = !is_vector && (opcode == 0x90 || opcode == 0x0f && rest.first() == Some(&0x1f) && reg == Some(0));
     if is_nop && code.len() == 5 && bitness == 64 && rex.is_none_or(|rex| rex & 1 == 0) {
         return Effect::Fires(Cost::Rewritten);
@@ -117,12 +123,12 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
         0x0f => match (rest.first(), reg) {
             (Some(0x80..=0x8f), _) if prefixes.contains(&0x66) => Effect::Refused(RefusedReason::Branch16),
             (Some(0x80..=0x8f), _) => EMULATED,
-            // sldt, str, sgdt, sidt, smsw: the kernel emulates them too, and gets the address wrong.
+            // sldt, str, sgdt, sidt, smsw: with UMIP the kernel emulates them too, and gets the address wrong.
             (Some(0x00), Some(0 | 1)) | (Some(0x01), Some(4)) => Effect::Breaks(BreaksReason::Umip),
             (Some(0x01), Some(0 | 1)) if is_memory => Effect::Breaks(BreaksReason::Umip),
             _ => STEPPED,
         },
-        // Repeated strings; `repe cmps` and the like too.
+        // Repeated string instructions, `repe cmps` and the like included.
         0xa4..=0xa7 | 0xaa..=0xaf if prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3)) => {
             Effect::FiresEachIteration
         }

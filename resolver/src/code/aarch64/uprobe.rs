@@ -1,20 +1,20 @@
 //! What the kernel does with a uprobe on AArch64 (`arch/arm64/kernel/probes/decode-insn.c` of Linux 6.14 and the masks of
 //! `arch/arm64/include/asm/insn.h`; read there, not measured).
 
-use super::aarch64;
-use super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
+use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
+use super::decode;
 
 pub(super) fn probe(pc: u64, bytes: &[u8]) -> Probe {
-    let Some(word) = aarch64::word(bytes) else {
-        return Probe { instruction: "(bad)".to_owned(), effect: Effect::Unknown };
+    let Some(word) = decode::word(bytes) else {
+        return Probe { instruction: None, effect: Effect::Unknown };
     };
-    match aarch64::text(pc, bytes) {
+    match decode::text(pc, bytes) {
         Some(instruction) => Probe {
-            instruction,
+            instruction: Some(instruction),
             effect: if pc % 4 == 0 { effect(word) } else { Effect::Refused(RefusedReason::NotAligned) },
         },
-        // The kernel steps what it does not know; what the processor makes of it we do not know either.
-        None => Probe { instruction: format!(".inst {word:#010x}"), effect: Effect::Unknown },
+        // The kernel steps what it does not know. What the processor does with it is not known here either.
+        None => Probe { instruction: Some(format!(".inst {word:#010x}")), effect: Effect::Unknown },
     }
 }
 
@@ -46,14 +46,14 @@ fn effect(word: u32) -> Effect {
             _ if is(0xfff8_f01f, 0xd500_401f) || is(0xfff0_0000, 0xd510_0000) => {
                 Effect::Refused(RefusedReason::WritesSystemRegister)
             }
-            // daif, which no program may read. The others are stepped.
+            // daif, which no program may read. Reads of others are stepped.
             _ if is(0xfff0_0000, 0xd530_0000) && word >> 5 & 0xffff == 0xda11 => {
                 Effect::Refused(RefusedReason::ReadsInterruptMask)
             }
             _ if is(0xffff_f01f, 0xd503_201f) => match word >> 5 & 0x7f {
                 // xpaclri, paciX1716, paciXz, paciXsp, bti
                 7 | 8 | 10 | 24..=27 | 32 | 34 | 36 | 38 => STEPPED,
-                // autiX1716, autiXz, autiXsp: since they may fault (FEAT_FPAC) no longer.
+                // autiX1716, autiXz, autiXsp: refused since they may fault (FEAT_FPAC).
                 12 | 14 | 28..=31 => Effect::Refused(RefusedReason::AuthenticatesPointer),
                 _ => Effect::Refused(RefusedReason::Hint),
             },
@@ -76,7 +76,7 @@ fn effect(word: u32) -> Effect {
     if is(0x3b20_0c00, 0x1900_0400) {
         return Effect::Refused(RefusedReason::MemoryCopy);
     }
-    // A vector literal is none to the kernel: it is stepped, and reads beside its own copy.
+    // The kernel does not know the load of a vector literal. It steps a copy, which reads relative to the copy.
     if is(0x3f00_0000, 0x1c00_0000) {
         return Effect::Breaks(BreaksReason::ReadsRelative);
     }
@@ -92,8 +92,8 @@ mod tests {
     const REFUSED: &str = "refused";
     const BREAKS: &str = "breaks";
 
-    /// What GNU as makes of instructions, and what the masks in the kernel's header make of that, by a script of a few lines that knows
-    /// nothing else. A literal of a vector is stepped to the kernel.
+    /// The encodings are from GNU as. The expected results are from the masks in the kernel's header, by a script
+    /// of its own. The kernel steps loads of vector literals, which breaks them.
     #[rustfmt::skip]
     const INSTRUCTIONS: [(u32, &str, &str); 109] = [
         (0xd503_201f, EMULATED, "nop"),

@@ -1,14 +1,15 @@
-//! Instructions of x86, by iced-x86.
+//! Decoding, with iced-x86.
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction as Iced, InstructionInfoFactory,
-    Mnemonic, OpAccess, Register,
+    CodeSize, Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction as Iced,
+    InstructionInfoFactory, Mnemonic, OpAccess, Register,
 };
 
-use super::cfg::{Instruction, InstructionKind, Successors};
+use super::super::instruction_set::{Effects, Instruction, InstructionKind, Successors};
 
-/// Decodes `bytes` and gives each instruction to `each` until it says to stop; the address of what is none.
-pub(super) fn sweep(bitness: u32, start: u64, bytes: &[u8], mut each: impl FnMut(Instruction) -> bool) -> Option<u64> {
+/// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the address of the
+/// first bytes that are no instruction.
+pub(super) fn sweep(bitness: u32, start: u64, bytes: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64> {
     let mut decoder = Decoder::with_ip(bitness, bytes, start, DecoderOptions::NONE);
     let mut iced = Iced::default();
     while decoder.can_decode() {
@@ -16,21 +17,21 @@ pub(super) fn sweep(bitness: u32, start: u64, bytes: &[u8], mut each: impl FnMut
         if iced.is_invalid() {
             return Some(iced.ip());
         }
-        if !each(neutral(&iced)) {
+        if !each(instruction(&iced)) {
             break;
         }
     }
     None
 }
 
-/// The instruction at the start of `bytes`; `None` where there is none.
+/// The instruction at the start of `bytes`; `None` if they are none.
 pub(super) fn decode(bitness: u32, at: u64, bytes: &[u8]) -> Option<Iced> {
     let mut decoder = Decoder::with_ip(bitness, bytes, at, DecoderOptions::NONE);
     let iced = decoder.decode();
     (!iced.is_invalid()).then_some(iced)
 }
 
-/// The instruction as objdump writes it, but for blanks.
+/// The instruction as objdump writes it, except for blanks.
 pub(super) fn text(iced: &Iced) -> String {
     let mut formatter = GasFormatter::new();
     let options = formatter.options_mut();
@@ -46,7 +47,7 @@ pub(super) fn text(iced: &Iced) -> String {
     text
 }
 
-fn neutral(iced: &Iced) -> Instruction {
+fn instruction(iced: &Iced) -> Instruction {
     let successors = match iced.flow_control() {
         FlowControl::UnconditionalBranch if iced.is_jmp_short_or_near() => Successors::Jump(iced.near_branch_target()),
         FlowControl::ConditionalBranch | FlowControl::XbeginXabortXend if iced.near_branch_target() != 0 => {
@@ -62,7 +63,7 @@ fn neutral(iced: &Iced) -> Instruction {
     };
     let kind = match iced.mnemonic() {
         Mnemonic::Nop | Mnemonic::Int3 => InstructionKind::Padding,
-        // What assemblers pad 32-bit code with: `lea 0x0(%esi),%esi`, `xchg %ax,%ax`, `mov %esi,%esi`.
+        // Assemblers pad 32-bit code with `lea 0x0(%esi),%esi`, `xchg %ax,%ax` and `mov %esi,%esi`.
         Mnemonic::Lea | Mnemonic::Xchg | Mnemonic::Mov if does_nothing(iced) => InstructionKind::Padding,
         Mnemonic::Endbr64 | Mnemonic::Endbr32 => InstructionKind::LandingMark,
         _ => InstructionKind::Plain,
@@ -81,51 +82,38 @@ fn does_nothing(iced: &Iced) -> bool {
         // In 64-bit code a 32-bit move clears the upper half.
         _ => {
             let register = iced.op0_register();
-            let is_whole = register.size() == if iced.code_size() == iced_x86::CodeSize::Code64 { 8 } else { 4 };
+            let is_whole = register.size() == if iced.code_size() == CodeSize::Code64 { 8 } else { 4 };
             is_whole && register == iced.op1_register()
         }
     }
 }
 
-/// The registers that an instruction may write, one bit for each by its number in the encoding; vector registers from bit 16.
-pub(super) fn written(factory: &mut InstructionInfoFactory, iced: &Iced) -> u64 {
-    let mut mask = 0;
-    for used in factory.info(iced).used_registers() {
-        if matches!(
-            used.access(),
-            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-        ) {
-            mask |= bit(used.register());
-        }
-    }
-    mask
+/// The registers that an instruction may write, by [`bit`], and whether it stores.
+pub(super) fn effects(factory: &mut InstructionInfoFactory, iced: &Iced) -> Effects {
+    let is_write = |access| {
+        matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+    };
+    let info = factory.info(iced);
+    let registers = info.used_registers().iter().filter(|used| is_write(used.access()));
+    let written = registers.fold(0, |mask, used| mask | bit(used.register()));
+    let stores = info.used_memory().iter().any(|used| is_write(used.access()))
+        || iced.is_save_restore_instruction()
+        || iced.is_privileged()
+        || iced.flow_control() != FlowControl::Next;
+    Effects { written, stores }
 }
 
-/// The bit of a register: the general-purpose ones from bit 0, vectors from bit 16.
+/// The bit of a register: general-purpose registers from bit 0 by their number in the encoding, vector
+/// registers from bit 16.
 pub(super) fn bit(register: Register) -> u64 {
     let full = register.full_register();
-    if full.is_gpr() {
-        1u64.checked_shl(u32::try_from(full.number()).unwrap_or(u32::MAX)).unwrap_or(0)
-    } else if full.is_vector_register() {
-        1u64.checked_shl(u32::try_from(full.number()).unwrap_or(u32::MAX).saturating_add(16)).unwrap_or(0)
-    } else {
+    let first = if full.is_gpr() {
         0
-    }
-}
-
-/// What may be read behind a call and be another value than before it: by the System V ABI a call keeps rbx, rbp, rsp, r12 to r15 (i386: ebx,
-/// ebp, esp, esi, edi). It may change r9, r10 and r11, and no convention returns a value there. Who reads one of these behind a call knows
-/// that the callee leaves it alone: gcc looks (`-fipa-ra`), and keeps the address of a jump table there over the calls in a loop.
-pub(super) fn clobbered(bitness: u32) -> u64 {
-    let kept: u64 =
-        if bitness == 64 { 1 << 3 | 1 << 4 | 1 << 5 | 0x7f << 9 } else { 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 };
-    !kept
-}
-
-/// Whether an instruction writes memory or has an effect outside of registers.
-pub(super) fn stores(factory: &mut InstructionInfoFactory, iced: &Iced) -> bool {
-    let writes = factory.info(iced).used_memory().iter().any(|used| {
-        matches!(used.access(), OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
-    });
-    writes || iced.is_save_restore_instruction() || iced.is_privileged() || iced.flow_control() != FlowControl::Next
+    } else if full.is_vector_register() {
+        16
+    } else {
+        return 0;
+    };
+    let number = u32::try_from(full.number()).unwrap_or(u32::MAX);
+    1u64.checked_shl(number.saturating_add(first)).unwrap_or(0)
 }
