@@ -50,7 +50,7 @@
 
 pub mod address;
 pub mod check;
-pub mod code;
+mod code;
 mod codes;
 pub mod debug_files;
 pub mod demangle;

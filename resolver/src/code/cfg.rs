@@ -1,8 +1,8 @@
 //! The control-flow graph of a function.
 //!
-//! The code is decoded in one sweep. If a branch leads into the middle of an instruction (glibc jumps over a
-//! `lock` prefix), the bytes are decoded from there as well. `jump_tables` finds out what each indirect jump
-//! does; otherwise it stays [`Indirect::Unknown`].
+//! The code is decoded in one sweep. If a branch leads into the middle of an instruction (glibc
+//! jumps over a `lock` prefix), the bytes are decoded from there as well. `jump_tables` finds out
+//! what each indirect jump does; otherwise it stays [`Indirect::Unknown`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -47,7 +47,8 @@ pub(crate) enum Indirect {
     Unknown,
 }
 
-/// The most instructions that may begin inside another one: x86 instructions are at most 15 bytes long.
+/// The most instructions that may begin inside another one: x86 instructions are at most 15 bytes
+/// long.
 const OVERLAPPING: usize = 15;
 
 impl Cfg {
@@ -148,7 +149,8 @@ impl Cfg {
         self.instructions.get(index).is_some_and(what)
     }
 
-    /// The instruction that ends where the one at `index` begins. If two do, the one that begins later.
+    /// The instruction that ends where the one at `index` begins. If two do, the one that begins
+    /// later.
     pub(super) fn before(&self, index: usize) -> Option<usize> {
         let at = self.instructions.get(index)?.at;
         let first = index.saturating_sub(OVERLAPPING);
@@ -191,8 +193,8 @@ impl Cfg {
         edges
     }
 
-    /// Whether there is code that no known edge leads to. An indirect jump that is not understood may lead
-    /// there.
+    /// Whether there is code that no known edge leads to. An indirect jump that is not understood
+    /// may lead there.
     pub(super) fn has_orphans(&self) -> bool {
         (0..self.instructions.len()).any(|index| {
             self.is(index, |it| it.kind != InstructionKind::Padding) && self.predecessors(index).is_empty()
@@ -223,12 +225,13 @@ impl Sweep<'_> {
         self.undecoded = self.undecoded.or(undecoded.map(Vaddr));
     }
 
-    /// Decodes from branch targets in the middle of an instruction. Each byte is a start at most once.
+    /// Decodes from branch targets in the middle of an instruction. Each byte is a start at most
+    /// once.
     fn decode_overlapping(&mut self) {
         let function = self.function;
         let holding = |target: u64| function.ranges.iter().find(|range| range.addresses().contains(&target));
-        // Code that was decoded from the middle may itself branch into the middle. Real code never goes two
-        // levels deep.
+        // Code that was decoded from the middle may itself branch into the middle. Real code never
+        // goes two levels deep.
         for _ in 0..4 {
             for target in self.undecoded_targets() {
                 if let Some(range) = holding(target) {

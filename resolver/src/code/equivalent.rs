@@ -1,9 +1,9 @@
-//! Later addresses where a probe sees what it sees at an address: the instruction under a probe makes a
-//! factor of ten in its cost.
+//! Later addresses where a probe sees what it sees at an address: the instruction under a probe
+//! makes a factor of ten in its cost.
 //!
-//! They follow the address as long as the code goes straight on: it passes no store, call or branch, and
-//! nothing else leads in. The caller says whether the arguments can still be read there; it gets the
-//! registers that were written on the way.
+//! They follow the address as long as the code goes straight on: it passes no store, call or
+//! branch, and nothing else leads in. The caller says whether the arguments can still be read
+//! there; it gets the registers that were written on the way.
 
 use super::Function;
 use super::cfg::{Cfg, Indirect};
@@ -30,8 +30,8 @@ pub(crate) struct Registers {
 }
 
 impl Registers {
-    /// Whether a register is in the set, by its number in DWARF. A register that is not tracked (flags,
-    /// masks, x87) is in every set that is not empty.
+    /// Whether a register is in the set, by its number in DWARF. A register that is not tracked
+    /// (flags, masks, x87) is in every set that is not empty.
     #[must_use]
     pub(crate) fn contains(self, number: u16) -> bool {
         self.set.register_bit(number).map_or(self.mask != 0, |bit| self.mask & (1 << bit) != 0)
@@ -42,8 +42,8 @@ impl Registers {
 const FAR: usize = 32;
 
 impl Cfg {
-    /// The addresses where a probe sees what it sees at `pc`, `pc` itself first; empty if it is no instruction of the
-    /// function.
+    /// The addresses where a probe sees what it sees at `pc`, `pc` itself first; empty if it is no
+    /// instruction of the function.
     #[must_use]
     pub(crate) fn equivalents(&self, function: &Function<'_>, pc: Vaddr) -> Vec<Equivalent> {
         let Some(first) = self.index(pc.0) else { return Vec::new() };
@@ -74,8 +74,8 @@ impl Cfg {
         found
     }
 
-    /// The cheapest of [`Self::equivalents`] for which `keep` holds, the first of equals. `None` if the kernel
-    /// accepts none that fires once for each pass.
+    /// The cheapest of [`Self::equivalents`] for which `keep` holds, the first of equals. `None` if
+    /// the kernel accepts none that fires once for each pass.
     #[must_use]
     pub(crate) fn best(
         &self,

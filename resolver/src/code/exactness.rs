@@ -1,8 +1,8 @@
 //! Whether a probe at an address fires exactly when the marker there is passed.
 //!
-//! A marker has no length. It stands between two instructions, and its address is the address of the
-//! second. Control that comes from elsewhere reaches the address without the marker. Without a proof the
-//! answer is "unproven", never "exact".
+//! A marker has no length. It stands between two instructions, and its address is the address of
+//! the second. Control that comes from elsewhere reaches the address without the marker. Without a
+//! proof the answer is "unproven", never "exact".
 
 use super::cfg::{Cfg, Indirect};
 use super::instruction_set::{Instruction, InstructionKind};
@@ -23,7 +23,8 @@ pub(crate) struct Assessment {
 pub(crate) enum Outcome {
     /// It does.
     Exact(ExactReason),
-    /// The address has two or more predecessors: the probe may also fire on a path without the marker.
+    /// The address has two or more predecessors: the probe may also fire on a path without the
+    /// marker.
     Shared,
     /// The address is not in the function.
     Outside,
@@ -53,14 +54,14 @@ pub(crate) enum UnprovenReason {
     InsideInstruction,
     /// The indirect jump at this address may lead to the site.
     IndirectJump(Vaddr),
-    /// No known edge leads to the address: it is dead, or an edge that the instructions do not show leads
-    /// there.
+    /// No known edge leads to the address: it is dead, or an edge that the instructions do not show
+    /// leads there.
     NoPredecessor,
 }
 
 impl Cfg {
-    /// Whether a probe at `pc` fires exactly when a marker there is passed. `anchored`: the marker emitted
-    /// a no-operation of its own at `pc`; ignored if `pc` has no such instruction.
+    /// Whether a probe at `pc` fires exactly when a marker there is passed. `anchored`: the marker
+    /// emitted a no-operation of its own at `pc`; ignored if `pc` has no such instruction.
     #[must_use]
     pub(crate) fn exactness(&self, pc: Vaddr, anchored: bool) -> Assessment {
         if !self.contains(pc) {

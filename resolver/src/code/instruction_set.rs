@@ -21,24 +21,25 @@ pub(crate) fn of_machine(machine: u16) -> Option<&'static dyn InstructionSet> {
 
 /// An instruction set.
 ///
-/// `code` is always the bytes from an instruction on, and may continue behind it. It comes from a file: it
-/// may be too short, or no instruction.
+/// `code` is always the bytes from an instruction on, and may continue behind it. It comes from a
+/// file: it may be too short, or no instruction.
 pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// The ELF machine (`e_machine`).
     fn machine(&self) -> u16;
 
-    /// Decodes `code` from its start and gives each instruction to `each` until that returns false. Returns
-    /// the address of the first bytes that are no instruction.
+    /// Decodes `code` from its start and gives each instruction to `each` until that returns false.
+    /// Returns the address of the first bytes that are no instruction.
     fn decode(&self, start: u64, code: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64>;
 
-    /// A function from an instruction's address and code to its effects. Bytes that are no instruction have
-    /// [`Effects::UNKNOWN`].
+    /// A function from an instruction's address and code to its effects. Bytes that are no
+    /// instruction have [`Effects::UNKNOWN`].
     fn effects(&self) -> Box<dyn FnMut(u64, &[u8]) -> Effects>;
 
     /// The registers whose value after a call is not their value before it.
     fn clobbered_by_calls(&self) -> u64;
 
-    /// The bit of a register in [`Effects::written`], by its number in DWARF; `None` if it has none.
+    /// The bit of a register in [`Effects::written`], by its number in DWARF; `None` if it has
+    /// none.
     fn register_bit(&self, number: u16) -> Option<u32>;
 
     /// Bytes of the no-operation that an anchored marker emits.
@@ -49,7 +50,8 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
         64
     }
 
-    /// The jump tables that the indirect jump at `jump` goes through; `None` if it may be something else.
+    /// The jump tables that the indirect jump at `jump` goes through; `None` if it may be something
+    /// else.
     fn jump_tables(&self, search: &mut JumpTableSearch<'_, '_>, jump: usize) -> Option<Vec<JumpTable>>;
 
     /// Whether an indirect jump may be a tail call, by its form.
@@ -67,17 +69,17 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// What a call calls; `None` if the instruction is no call, or calls through a register.
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee>;
 
-    /// The slot that an entry of a procedure linkage table jumps through; `None` if the code is no such
-    /// entry, or its slot is not known.
+    /// The slot that an entry of a procedure linkage table jumps through; `None` if the code is no
+    /// such entry, or its slot is not known.
     fn linkage_slot(&self, at: u64, code: &[u8]) -> Option<Vaddr>;
 
-    /// The four bytes at `here` after a relocation of a branch or an address was applied to them; `None` if
-    /// they stay. `target` gives the relocation's target, `None` if the object does not define it: then
-    /// the result leads far away from all code of the object.
+    /// The four bytes at `here` after a relocation of a branch or an address was applied to them;
+    /// `None` if they stay. `target` gives the relocation's target, `None` if the object does not
+    /// define it: then the result leads far away from all code of the object.
     fn relocated(&self, relocation: u32, field: u32, here: Vaddr, target: &dyn Fn() -> Option<Vaddr>) -> Option<u32>;
 
-    /// Bytes of an entry of the kernel's `__ex_table` before its entries had a type; `None` if they always
-    /// had one.
+    /// Bytes of an entry of the kernel's `__ex_table` before its entries had a type; `None` if they
+    /// always had one.
     fn untyped_fault_entry(&self) -> Option<usize> {
         None
     }
@@ -147,7 +149,8 @@ impl Instruction {
 /// What an instruction may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// The registers that it may write, maybe too many: one bit each, as the instruction set numbers them.
+    /// The registers that it may write, maybe too many: one bit each, as the instruction set
+    /// numbers them.
     pub(crate) written: u64,
     /// Whether it may write memory, or has an effect outside of registers.
     pub(crate) stores: bool,

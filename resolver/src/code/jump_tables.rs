@@ -1,10 +1,10 @@
 //! Indirect jumps: which go through jump tables, and where those lead; which leave the function.
 //!
-//! If the index of a table is checked, the table is read as far as the check goes. If it is not (rustc and
-//! clang leave the check out if the type has no other values), it is read as long as its entries lead to
-//! instructions of the function, and no further than the next table. That reads at least the whole table,
-//! because every entry leads into the function. Edges too many make no address exact that is not. This
-//! relies on [`Function::ranges`] being all of the function.
+//! If the index of a table is checked, the table is read as far as the check goes. If it is not
+//! (rustc and clang leave the check out if the type has no other values), it is read as long as its
+//! entries lead to instructions of the function, and no further than the next table. That reads at
+//! least the whole table, because every entry leads into the function. Edges too many make no
+//! address exact that is not. This relies on [`Function::ranges`] being all of the function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,8 @@ use crate::address::Vaddr;
 /// The longest table that is read.
 const LONGEST: u64 = 1 << 16;
 
-/// The most entries that are read for one function: a constant, and a factor for each of its instructions.
+/// The most entries that are read for one function: a constant, and a factor for each of its
+/// instructions.
 const MOST: (usize, usize) = (1 << 17, 16);
 
 /// The most rounds of the search: the tables that one round finds may show the next one others.
@@ -60,8 +61,8 @@ impl JumpTable {
         if address_bits == 32 { target & u64::from(u32::MAX) } else { target }
     }
 
-    /// Whether the table has addresses, and no check bounds it. Such a table may be one of the programmer's
-    /// (`goto *labels[op]`), which may have holes.
+    /// Whether the table has addresses, and no check bounds it. Such a table may be one of the
+    /// programmer's (`goto *labels[op]`), which may have holes.
     fn may_have_holes(&self) -> bool {
         self.base == 0 && matches!(self.entries, Entries::AtMost(_))
     }
@@ -81,8 +82,8 @@ impl<'f> JumpTableSearch<'_, 'f> {
         Some((at, self.function.code_at(at)))
     }
 
-    /// All instructions that may have given a register its value at the one at `index`, by the bit of
-    /// [`Effects::written`](super::instruction_set::Effects); `None` if they are not known.
+    /// All instructions that may have given a register its value at the one at `index`, by the bit
+    /// of [`Effects::written`](super::instruction_set::Effects); `None` if they are not known.
     pub(crate) fn definitions(&mut self, index: usize, register: u64) -> Option<Vec<usize>> {
         self.definitions.definitions(self.cfg, index, register)
     }
@@ -160,8 +161,8 @@ impl<'f> Settling<'f> {
         }
     }
 
-    /// Finds the tables. The edges of one table may let another one be found, so this repeats until nothing
-    /// changes.
+    /// Finds the tables. The edges of one table may let another one be found, so this repeats until
+    /// nothing changes.
     fn find(&mut self, cfg: &mut Cfg, jumps: &[usize]) {
         for _ in 0..ROUNDS {
             self.find_tables(cfg, jumps);
@@ -176,8 +177,8 @@ impl<'f> Settling<'f> {
     }
 
     fn find_tables(&mut self, cfg: &Cfg, jumps: &[usize]) {
-        // A table that an earlier round found was found while all other jumps counted as leading anywhere. So
-        // it stays what it is, whatever these turn out to be.
+        // A table that an earlier round found was found while all other jumps counted as leading
+        // anywhere. So it stays what it is, whatever these turn out to be.
         let targets = &self.targets;
         self.definitions.update(cfg, |jump| matches!(targets.get(&jump), Some(Some(_))));
         self.tables.clear();
@@ -197,8 +198,8 @@ impl<'f> Settling<'f> {
         read.collect()
     }
 
-    /// Where tables lead, entry by entry; `None` if one cannot be read, or leads into the middle of an
-    /// instruction.
+    /// Where tables lead, entry by entry; `None` if one cannot be read, or leads into the middle of
+    /// an instruction.
     fn read(&self, cfg: &Cfg, tables: &[JumpTable], left: &mut usize) -> Option<Vec<u64>> {
         let mut targets = Vec::new();
         for table in tables {
@@ -216,8 +217,8 @@ impl<'f> Settling<'f> {
                 let raw = self.memory.read(Vaddr(at), usize::from(table.size));
                 match raw.map(|raw| table.target(raw, cfg.set.address_bits())) {
                     Some(target) if cfg.index(target).is_some() => targets.push(target),
-                    // A range of the function that has no marker's address may be left out. There is no edge to
-                    // add for it.
+                    // A range of the function that has no marker's address may be left out. There
+                    // is no edge to add for it.
                     Some(target) if is_checked && !cfg.contains(Vaddr(target)) => targets.push(target),
                     _ if is_checked || entry == 0 => return None,
                     _ => break,
@@ -265,15 +266,16 @@ impl<'f> Settling<'f> {
         self.targets.iter().filter_map(of).collect()
     }
 
-    /// Whether a table of the jump may be one of the programmer's, with holes. That it was read whole is
-    /// shown only if it leaves no code without predecessors. The table of a `switch` has no holes.
+    /// Whether a table of the jump may be one of the programmer's, with holes. That it was read
+    /// whole is shown only if it leaves no code without predecessors. The table of a `switch` has
+    /// no holes.
     fn may_have_holes(&self, jump: usize) -> bool {
         let tables = self.tables.get(&jump).and_then(Option::as_deref).unwrap_or_default();
         tables.iter().any(JumpTable::may_have_holes)
     }
 
-    /// Whether the instruction before a jump frees the stack. No compiler does that before a jump inside the
-    /// function.
+    /// Whether the instruction before a jump frees the stack. No compiler does that before a jump
+    /// inside the function.
     fn is_epilogue(&self, cfg: &Cfg, jump: usize) -> bool {
         let before = cfg.before(jump).and_then(|before| cfg.instructions.get(before));
         before.is_some_and(|before| {

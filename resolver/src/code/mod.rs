@@ -1,13 +1,14 @@
-//! What the instructions say: whether a probe at an address fires exactly when a marker there is passed,
-//! and what the probe costs.
+//! What the instructions say: whether a probe at an address fires exactly when a marker there is
+//! passed, and what the probe costs.
 //!
 //! Works on plain bytes and addresses. It does not know records, debug information or output. A
-//! [`Function`] is decoded once into a control-flow graph ([`Cfg`], `cfg`). `jump_tables` reads its jump
-//! tables, with `reaching_definitions` for the values of registers and `stack_depth` for jumps that leave
-//! the function. The graph answers which predecessors an address has ([`Cfg::exactness`], `exactness`) and
-//! at which later addresses a probe sees the same ([`Cfg::equivalents`], `equivalent`). `probe` says what
-//! the kernel does with a uprobe. `x86` and `aarch64` implement [`InstructionSet`], which has everything
-//! that depends on the processor. `docs/design.md`, "Exactness", explains the answers.
+//! [`Function`] is decoded once into a control-flow graph ([`Cfg`], `cfg`). `jump_tables` reads its
+//! jump tables, with `reaching_definitions` for the values of registers and `stack_depth` for jumps
+//! that leave the function. The graph answers which predecessors an address has
+//! ([`Cfg::exactness`], `exactness`) and at which later addresses a probe sees the same
+//! ([`Cfg::equivalents`], `equivalent`). `probe` says what the kernel does with a uprobe. `x86` and
+//! `aarch64` implement [`InstructionSet`], which has everything that depends on the processor.
+//! `docs/design.md`, "Exactness", explains the answers.
 
 mod aarch64;
 mod cfg;
@@ -26,14 +27,15 @@ pub(crate) use cfg::{Cfg, Indirect};
 pub(crate) use equivalent::Equivalent;
 pub(crate) use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
 pub(crate) use instruction_set::{Callee, InstructionSet, of_machine};
-pub use probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
+pub use probe::{BreaksReason, RefusedReason};
+pub(crate) use probe::{Cost, Effect, Probe};
 
 use crate::address::Vaddr;
 
 /// The memory of an image as it was linked. Jump tables are read from it.
 pub(crate) trait Memory {
-    /// `size` bytes at an address; `None` if the file does not hold them, or relocations are yet to be
-    /// applied to them.
+    /// `size` bytes at an address; `None` if the file does not hold them, or relocations are yet to
+    /// be applied to them.
     fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]>;
 }
 
@@ -52,14 +54,14 @@ impl Memory for NoMemory {
 pub(crate) struct Function<'a> {
     /// Where calls enter it.
     pub(crate) entry: Vaddr,
-    /// All of its code. Compilers split functions (`.cold`, `.part.0`), and the ranges jump into each
-    /// other.
+    /// All of its code. Compilers split functions (`.cold`, `.part.0`), and the ranges jump into
+    /// each other.
     pub(crate) ranges: Vec<CodeRange<'a>>,
     /// Edges that the instructions do not show, each with its target: [`EdgeKind::LandingPad`],
     /// [`EdgeKind::Patched`], [`EdgeKind::Fixup`] and [`EdgeKind::OtherFunction`].
     pub(crate) hidden_edges: Vec<(Vaddr, Edge)>,
-    /// Whether `hidden_edges` has all landing pads. If not, code without a predecessor may be a landing
-    /// pad of any call.
+    /// Whether `hidden_edges` has all landing pads. If not, code without a predecessor may be a
+    /// landing pad of any call.
     pub(crate) landing_pads_known: bool,
     /// Whether execution may continue after a trap. In a kernel `WARN()` is a `ud2` or `brk` that
     /// returns; in a program no trap does.
@@ -95,8 +97,8 @@ impl CodeRange<'_> {
 /// An edge of the control-flow graph, as its target sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Edge {
-    /// The predecessor: the instruction that leads to the target. For [`EdgeKind::Entry`] the target
-    /// itself.
+    /// The predecessor: the instruction that leads to the target. For [`EdgeKind::Entry`] the
+    /// target itself.
     pub(crate) from: Vaddr,
     /// How the predecessor leads there.
     pub(crate) kind: EdgeKind,
@@ -110,8 +112,8 @@ pub enum EdgeKind {
     Entry,
     /// The preceding instruction continues here, past the marker.
     FallThrough,
-    /// The preceding call returns here. Counted also where the callee never returns: the instructions do
-    /// not show that.
+    /// The preceding call returns here. Counted also where the callee never returns: the
+    /// instructions do not show that.
     CallReturn,
     /// An unconditional jump.
     Jump,
@@ -127,7 +129,7 @@ pub enum EdgeKind {
     LandingPad,
     /// A jump that the kernel patches in at run time.
     Patched,
-    /// The kernel continues there after the instruction at [`Edge::from`] faulted.
+    /// The kernel continues there after the predecessor faulted.
     Fixup,
     /// A jump from another function.
     OtherFunction,

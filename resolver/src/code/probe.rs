@@ -1,28 +1,28 @@
-//! What the Linux kernel does with a uprobe on one instruction: whether it accepts it, whether the probe
-//! fires, what a hit costs, and what it breaks.
+//! What the Linux kernel does with a uprobe on one instruction: whether it accepts it, whether the
+//! probe fires, what a hit costs, and what it breaks.
 //!
-//! Measured on Linux 6.18: the hits are counted, and what the program computes is compared with and without
-//! the probe (`tests/rust/probe.rs`). The code in the kernel is `arch/x86/kernel/uprobes.c` and
-//! `arch/arm64/kernel/probes/decode-insn.c`.
+//! Measured on Linux 6.18: the hits are counted, and what the program computes is compared with and
+//! without the probe (`tests/rust/probe.rs`). The code in the kernel is `arch/x86/kernel/uprobes.c`
+//! and `arch/arm64/kernel/probes/decode-insn.c`.
 
 /// A uprobe on an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// The instruction as objdump writes it; `None` if there is none.
-    pub instruction: Option<String>,
+    pub(crate) instruction: Option<String>,
     /// What the probe does.
-    pub effect: Effect,
+    pub(crate) effect: Effect,
 }
 
 /// The effect of a uprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// It fires once for each time that the instruction runs.
     Fires(Cost),
     /// It fires once for each iteration of a repeated string instruction, and at least once.
     FiresEachIteration,
-    /// The kernel refuses it. On a running process, enabling it fails. Enabled before the process starts,
-    /// it is accepted and never fires.
+    /// The kernel refuses it. On a running process, enabling it fails. Enabled before the process
+    /// starts, it is accepted and never fires.
     Refused(RefusedReason),
     /// The kernel accepts it, and the program no longer does what it did.
     Breaks(BreaksReason),
@@ -134,21 +134,21 @@ impl BreaksReason {
 
 /// How the kernel executes the instruction under a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cost {
+pub(crate) enum Cost {
     /// The kernel does itself what the instruction does: under a microsecond.
     Emulated,
-    /// Since Linux 6.18 the kernel replaces a no-operation of five bytes by a call: half a microsecond. The call
-    /// writes below the stack pointer, where a leaf function may keep variables, so it is safe only if the
-    /// function keeps none there.
+    /// Since Linux 6.18 the kernel replaces a no-operation of five bytes by a call: half a
+    /// microsecond. The call writes below the stack pointer, where a leaf function may keep
+    /// variables, so it is safe only if the function keeps none there.
     Rewritten,
-    /// The kernel runs a copy of the instruction elsewhere and takes a trap after it: ten microseconds and
-    /// more.
+    /// The kernel runs a copy of the instruction elsewhere and takes a trap after it: ten
+    /// microseconds and more.
     Stepped,
 }
 
 impl Cost {
-    /// The order in which instructions are preferred for a probe. [`Self::Rewritten`] is the last one, because
-    /// it may overwrite variables of a leaf function.
+    /// The order in which instructions are preferred for a probe. [`Self::Rewritten`] is the last
+    /// one, because it may overwrite variables of a leaf function.
     pub(crate) fn rank(self) -> u8 {
         match self {
             Self::Emulated => 0,
@@ -159,9 +159,10 @@ impl Cost {
 }
 
 impl Probe {
-    /// The cost of a hit; `None` if the probe does not fire exactly once for each time the instruction runs.
+    /// The cost of a hit; `None` if the probe does not fire exactly once for each time the
+    /// instruction runs.
     #[must_use]
-    pub fn cost(&self) -> Option<Cost> {
+    pub(crate) fn cost(&self) -> Option<Cost> {
         match self.effect {
             Effect::Fires(cost) => Some(cost),
             _ => None,
@@ -170,7 +171,7 @@ impl Probe {
 
     /// Whether the kernel accepts the probe; `None` if that is not known.
     #[must_use]
-    pub fn accepted(&self) -> Option<bool> {
+    pub(crate) fn accepted(&self) -> Option<bool> {
         match self.effect {
             Effect::Fires(_) | Effect::FiresEachIteration | Effect::Breaks(_) => Some(true),
             Effect::Refused(_) => Some(false),

@@ -1,9 +1,9 @@
-//! Which instructions give a register its value at another: reaching definitions, computed backwards over a
-//! [`Cfg`].
+//! Which instructions give a register its value at another: reaching definitions, computed
+//! backwards over a [`Cfg`].
 //!
-//! Used only for functions with indirect jumps. A block without known predecessors counts as entered from
-//! every indirect jump whose targets are not known and, if landing pads are not known, from every call. So
-//! the result holds for each jump table that is not known yet.
+//! Used only for functions with indirect jumps. A block without known predecessors counts as
+//! entered from every indirect jump whose targets are not known and, if landing pads are not known,
+//! from every call. So the result holds for each jump table that is not known yet.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,7 +16,8 @@ pub(super) struct ReachingDefinitions {
     /// The registers that each instruction writes.
     written: Vec<u64>,
     predecessors: Vec<Predecessors>,
-    /// All indirect jumps whose targets are not known and, if landing pads are not known, all calls.
+    /// All indirect jumps whose targets are not known and, if landing pads are not known, all
+    /// calls.
     anywhere: Vec<usize>,
     landing_pads_known: bool,
     /// How many steps are left. Bounds the time for a function with thousands of tables.
@@ -29,8 +30,8 @@ enum Predecessors {
     Anywhere,
 }
 
-/// The most steps for one function: a constant, and a factor for each of its instructions. Interpreters with
-/// thousands of jumps need some thousand steps for each.
+/// The most steps for one function: a constant, and a factor for each of its instructions.
+/// Interpreters with thousands of jumps need some thousand steps for each.
 const STEPS: (usize, usize) = (2_000_000, 32);
 
 impl ReachingDefinitions {
@@ -50,8 +51,8 @@ impl ReachingDefinitions {
         }
     }
 
-    /// Takes over the edges that the graph has now, among them all edges of the indirect jumps for which
-    /// `is_known` holds.
+    /// Takes over the edges that the graph has now, among them all edges of the indirect jumps for
+    /// which `is_known` holds.
     pub(super) fn update(&mut self, cfg: &Cfg, is_known: impl Fn(usize) -> bool) {
         let all = |what: Successors| {
             cfg.instructions.iter().enumerate().filter(move |(_, it)| it.successors == what).map(|(index, _)| index)
@@ -87,8 +88,8 @@ impl ReachingDefinitions {
         }
     }
 
-    /// All instructions that may have given a register its value at the instruction at `index`; `None` if the
-    /// value may come from outside of the function.
+    /// All instructions that may have given a register its value at the instruction at `index`;
+    /// `None` if the value may come from outside of the function.
     pub(super) fn definitions(&mut self, cfg: &Cfg, index: usize, register: u64) -> Option<Vec<usize>> {
         let mut seen = HashSet::new();
         let mut found = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! How deep the stack is at each instruction: a jump that leaves the function finds it as the entry did.
+//! How deep the stack is at each instruction: a jump that leaves the function finds it as the entry
+//! did.
 
 use std::collections::HashMap;
 

@@ -25,7 +25,8 @@ fn edge(from: u64, kind: EdgeKind) -> Edge {
     Edge { from: Vaddr(from), kind }
 }
 
-/// `if (r > 10) { r = g(p); MARK; } p[0] = r;` as gcc has it: the marker stands at 0x100a, where the other path comes in.
+/// `if (r > 10) { r = g(p); MARK; } p[0] = r;` as gcc has it: the marker stands at 0x100a, where
+/// the other path comes in.
 #[rustfmt::skip]
 const SHARED: &[u8] = &[
     0x83, 0xfe, 0x0a,             // 1000 cmp $10,%esi
@@ -65,7 +66,8 @@ fn an_entry_that_a_loop_comes_back_to_is_shared() {
 
 #[test]
 fn padding_behind_a_jump_leads_nowhere() {
-    // test; je 1008; jmp 1008; xchg %ax,%ax; 1008: ret. The padding at 1006 is dead, and no way into 1008.
+    // test; je 1008; jmp 1008; xchg %ax,%ax; 1008: ret. The padding at 1006 is dead, and no way
+    // into 1008.
     let code = [0x85, 0xff, 0x74, 0x04, 0xeb, 0x02, 0x66, 0x90, 0xc3];
     let assessment = cfg(&code).exactness(Vaddr(0x1008), false);
     assert_eq!(assessment.predecessors, [edge(0x1002, EdgeKind::Conditional), edge(0x1004, EdgeKind::Jump)]);
@@ -116,9 +118,10 @@ fn a_jump_table_gives_a_way_for_each_entry() {
 
 #[test]
 fn a_table_in_a_loop_is_understood_once_the_one_before_it_is() {
-    // cmp $1,%edi; ja 1032; lea 2000(%rip),%rdx; mov %edi,%eax; movslq (%rdx,%rax,4),%rax; add %rdx,%rax; 1015: jmp *%rax;
-    // lea 2008(%rip),%r11; 101e: cmp $1,%esi; ja 1032; mov %esi,%eax; movslq (%r11,%rax,4),%rax; add %r11,%rax; 102c: jmp *%rax;
-    // dec %esi; jmp 101e; 1032: ret. What only the second leads to is not entered from the first, which has no %r11.
+    // cmp $1,%edi; ja 1032; lea 2000(%rip),%rdx; mov %edi,%eax; movslq (%rdx,%rax,4),%rax; add
+    // %rdx,%rax; 1015: jmp *%rax; lea 2008(%rip),%r11; 101e: cmp $1,%esi; ja 1032; mov %esi,%eax;
+    // movslq (%r11,%rax,4),%rax; add %r11,%rax; 102c: jmp *%rax; dec %esi; jmp 101e; 1032: ret.
+    // What only the second leads to is not entered from the first, which has no %r11.
     let code = [
         0x83, 0xff, 0x01, 0x77, 0x2d, 0x48, 0x8d, 0x15, 0xf4, 0x0f, 0, 0, 0x89, 0xf8, 0x48, 0x63, 0x04, 0x82, 0x48,
         0x01, 0xd0, 0xff, 0xe0, 0x4c, 0x8d, 0x1d, 0xea, 0x0f, 0, 0, 0x83, 0xfe, 0x01, 0x77, 0x0f, 0x89, 0xf0, 0x49,
@@ -146,8 +149,9 @@ fn a_table_that_cannot_be_read_leaves_all_unproven() {
 
 #[test]
 fn the_address_of_a_table_may_be_kept_over_a_call_where_none_returns_a_value() {
-    // lea 2000(%rip),%r11; mov %edi,%ebx; call; cmp $3,%ebx; ja 101f; mov %ebx,%ebx; movslq (%r11,%rbx,4),%rax; add %r11,%rax;
-    // 101c: jmp *%rax; ret; 101f: ret. As gcc has it with -fipa-ra.
+    // lea 2000(%rip),%r11; mov %edi,%ebx; call; cmp $3,%ebx; ja 101f; mov %ebx,%ebx; movslq
+    // (%r11,%rbx,4),%rax; add %r11,%rax; 101c: jmp *%rax; ret; 101f: ret. As gcc has it with
+    // -fipa-ra.
     let mut code = vec![
         0x4c, 0x8d, 0x1d, 0xf9, 0x0f, 0, 0, 0x89, 0xfb, 0xe8, 0, 0x10, 0, 0, 0x83, 0xfb, 0x03, 0x77, 0x0c, 0x89, 0xdb,
         0x49, 0x63, 0x04, 0x9b, 0x4c, 0x01, 0xd8, 0xff, 0xe0, 0xc3, 0xc3,
@@ -162,8 +166,8 @@ fn the_address_of_a_table_may_be_kept_over_a_call_where_none_returns_a_value() {
 
 #[test]
 fn what_only_a_table_leads_to_may_be_a_landing_pad_where_these_are_not_known() {
-    // 1000: call; lea 2000(%rip),%r12; 100c: cmp $3,%ebx; ja 101d; mov %ebx,%ebx; movslq (%r12,%rbx,4),%rax; add %r12,%rax;
-    // 101a: jmp *%rax; ret; 101d: ret; 101e: jmp 100c
+    // 1000: call; lea 2000(%rip),%r12; 100c: cmp $3,%ebx; ja 101d; mov %ebx,%ebx; movslq
+    // (%r12,%rbx,4),%rax; add %r12,%rax; 101a: jmp *%rax; ret; 101d: ret; 101e: jmp 100c
     let code = [
         0xe8, 0, 0x10, 0, 0, 0x4c, 0x8d, 0x25, 0xf4, 0x0f, 0, 0, 0x83, 0xfb, 0x03, 0x77, 0x0c, 0x89, 0xdb, 0x49, 0x63,
         0x04, 0x9c, 0x4c, 0x01, 0xe0, 0xff, 0xe0, 0xc3, 0xc3, 0xeb, 0xec,
@@ -236,7 +240,8 @@ fn what_is_no_instruction_leaves_all_unproven() {
 
 #[test]
 fn the_cheapest_equivalent_is_before_the_first_store() {
-    // mov %rdi,%rax; xor %edx,%edx; push %rbx; ret: the push is emulated, the two before it are stepped.
+    // mov %rdi,%rax; xor %edx,%edx; push %rbx; ret: the push is emulated, the two before it are
+    // stepped.
     let code = [0x48, 0x89, 0xf8, 0x31, 0xd2, 0x53, 0xc3];
     let (function, graph) = (function(&code), cfg(&code));
     let all = graph.equivalents(&function, Vaddr(0x1000));
@@ -343,7 +348,8 @@ fn aarch64_probes_follow_the_kernels_masks() {
 
 #[test]
 fn any_bytes_end_in_a_verdict() {
-    // A generator of pseudo-random numbers (xorshift); half of the functions are made of jumps, calls and moves only.
+    // A generator of pseudo-random numbers (xorshift); half of the functions are made of jumps,
+    // calls and moves only.
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut random = || {
         state ^= state << 13;

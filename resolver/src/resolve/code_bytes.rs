@@ -1,5 +1,5 @@
-//! The bytes of an image by address. A linked image has them in its segments. In a relocatable one they are
-//! prepared section by section, each once.
+//! The bytes of an image by address. A linked image has them in its segments. In a relocatable one
+//! they are prepared section by section, each once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -70,8 +70,9 @@ impl<'i, 'data> CodeBytes<'i, 'data> {
     }
 }
 
-/// The memory of a relocatable object: what no relocation changes. The jump tables of AArch64 have differences
-/// within a section, which the assembler knows. The linker has yet to fill in those of x86.
+/// The memory of a relocatable object: what no relocation changes. The jump tables of AArch64 have
+/// differences within a section, which the assembler knows. The linker has yet to fill in those of
+/// x86.
 impl Memory for CodeBytes<'_, '_> {
     fn read(&self, at: Vaddr, size: usize) -> Option<&[u8]> {
         let section = self.section(at)?;

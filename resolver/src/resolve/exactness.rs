@@ -10,8 +10,8 @@ use crate::verdicts::Code;
 pub enum Exactness {
     /// It does.
     Exact,
-    /// The address has two or more predecessors, so the probe may also fire on a path without the marker. Or
-    /// several copies of the marker are there, and it fires once for all of them.
+    /// The address has two or more predecessors, so the probe may also fire on a path without the
+    /// marker. Or several copies of the marker are there, and it fires once for all of them.
     /// [`Site::exactness_reason`](super::Site::exactness_reason) says which.
     Shared,
     /// Markers of different functions are at the address, because the linker folded the functions.
@@ -72,13 +72,14 @@ pub enum ExactnessReason {
         /// How many.
         copies: u32,
     },
-    /// Unproven: records of the marker are at the address. They are copies in a row, or the one copy of a
-    /// function that several files have.
+    /// Unproven: records of the marker are at the address. They are copies in a row, or the one
+    /// copy of a function that several files have.
     SeveralRecords {
         /// How many.
         records: u32,
     },
-    /// Shared or unproven for a reason of its own, and several records of the marker are there as well.
+    /// Shared or unproven for a reason of its own, and several records of the marker are there as
+    /// well.
     AndSeveralRecords {
         /// The first reason.
         reason: Box<ExactnessReason>,
@@ -97,8 +98,8 @@ pub enum ExactnessReason {
         /// The functions.
         functions: FunctionNames,
     },
-    /// Unproven: names at one address. They are names of one function, or of functions that the linker
-    /// folded.
+    /// Unproven: names at one address. They are names of one function, or of functions that the
+    /// linker folded.
     SeveralNames {
         /// The names.
         functions: FunctionNames,
@@ -141,15 +142,16 @@ pub enum ExactnessReason {
     ReplacedInstructions,
     /// Unproven: no symbol and no debug information says which function the address is in.
     NoFunction,
-    /// Unproven: one function ends and another starts at the address, and no debug information says which
-    /// one has the marker.
+    /// Unproven: one function ends and another starts at the address, and no debug information says
+    /// which one has the marker.
     BetweenFunctions {
         /// The one that ends, demangled.
         before: Arc<str>,
     },
     /// Unproven: the symbol of the function has no size.
     SymbolWithoutSize,
-    /// Unproven: the address is in a part that was split off a function, and it is not known from which.
+    /// Unproven: the address is in a part that was split off a function, and it is not known from
+    /// which.
     PartOfUnknown,
     /// Unproven: there is no debug information.
     NoDebugInfo,
@@ -221,7 +223,8 @@ pub struct FunctionNames {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FoldingUnknown {
-    /// A function of the same size was dropped, and this linker keeps no symbol of a folded function.
+    /// A function of the same size was dropped, and this linker keeps no symbol of a folded
+    /// function.
     SameSizeDropped,
     /// The function has no symbol.
     NoSymbol,
@@ -277,8 +280,8 @@ impl PatchesUnknown {
 /// A known predecessor of a site: an instruction that leads to its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Predecessor {
-    /// The instruction that leads there, the function's first one where it is entered there: a link-time
-    /// address, in a relocatable object an offset in its section.
+    /// The instruction that leads there, the function's first one where it is entered there: a
+    /// link-time address, in a relocatable object an offset in its section.
     pub address: u64,
     /// The source file of that instruction; `None` where the debug information does not say.
     pub file: Option<Arc<str>>,

@@ -1,11 +1,11 @@
-//! Functions that the linker folded (identical code folding): which other functions have the code of a
-//! marker's function. Found from the other names of the function and from the debug information
-//! (`docs/design.md`, "Exactness").
+//! Functions that the linker folded (identical code folding): which other functions have the code
+//! of a marker's function. Found from the other names of the function and from the debug
+//! information (`docs/design.md`, "Exactness").
 //!
-//! lld and mold give the symbols of a folded function the address of the function that they kept, and write a
-//! tombstone into its records and debug information. gold gives those the address as well. An alias has the
-//! address too, but no debug information of its own. `markers`, which has all records, says whether the other
-//! function passes the marker as well.
+//! lld and mold give the symbols of a folded function the address of the function that they kept,
+//! and write a tombstone into its records and debug information. gold gives those the address as
+//! well. An alias has the address too, but no debug information of its own. `markers`, which has
+//! all records, says whether the other function passes the marker as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -42,7 +42,8 @@ struct Groups<'data> {
     sharing: Sharing<'data>,
     /// The functions of those names in the debug information.
     definitions: HashMap<Vec<u8>, Vec<Definition>>,
-    /// The addresses and sizes of functions without a symbol, if the linker leaves out such symbols.
+    /// The addresses and sizes of functions without a symbol, if the linker leaves out such
+    /// symbols.
     nameless: HashSet<Definition>,
 }
 
@@ -54,7 +55,8 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         Self { image: named, debug, may_fold, leaves_out, groups: OnceLock::new() }
     }
 
-    /// What is known of the other functions whose code starts at an address; `None` if there are none.
+    /// What is known of the other functions whose code starts at an address; `None` if there are
+    /// none.
     pub(super) fn at(&self, start: u64) -> Option<Folded> {
         if !self.may_fold {
             return None;
@@ -119,16 +121,16 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         }
     }
 
-    /// Whether the function is in the middle of a section whose first function has no other name. Linkers fold
-    /// whole sections, so they did not fold this one.
+    /// Whether the function is in the middle of a section whose first function has no other name.
+    /// Linkers fold whole sections, so they did not fold this one.
     fn is_inside_a_piece(&self, groups: &Groups<'_>, start: u64) -> bool {
         let Some(first) = self.debug.and_then(|debug| debug.one_piece_around(start)) else { return false };
         first < start && groups.sharing.starts.contains_key(&first) && !groups.sharing.groups.contains_key(&first)
     }
 }
 
-/// Whether the linker of an image may have folded functions. GNU ld never does. It is recognised by the notes
-/// that the other linkers write and it does not.
+/// Whether the linker of an image may have folded functions. GNU ld never does. It is recognised by
+/// the notes that the other linkers write and it does not.
 fn may_fold(image: &Image<'_>) -> bool {
     if matches!(image.kind(), ImageKind::Relocatable | ImageKind::Module | ImageKind::Kernel) {
         return false;
@@ -147,8 +149,8 @@ fn says(image: &Image<'_>, what: &[u8]) -> bool {
     image.contents(".comment").flatten().any(|it| has(&it.bytes))
 }
 
-/// The name that the debug information has for a symbol: without the suffix that gcc and LLVM add for a part or a
-/// copy (`f.part.0`, `f.llvm.123`).
+/// The name that the debug information has for a symbol: without the suffix that gcc and LLVM add
+/// for a part or a copy (`f.part.0`, `f.llvm.123`).
 fn base(symbol: &[u8]) -> &[u8] {
     match symbol.iter().skip(1).position(|&byte| byte == b'.') {
         // Rust's older mangling has dots for `::` in generic arguments.
@@ -158,8 +160,8 @@ fn base(symbol: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether two symbols are variants that C++ makes of one constructor or destructor (`C1` and `C2`; Itanium C++ ABI,
-/// 5.1.4.3). They have one source.
+/// Whether two symbols are variants that C++ makes of one constructor or destructor (`C1` and `C2`;
+/// Itanium C++ ABI, 5.1.4.3). They have one source.
 fn is_variant(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() || !one.starts_with(b"_Z") {
         return false;

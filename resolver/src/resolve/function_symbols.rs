@@ -1,8 +1,8 @@
-//! The functions that symbols describe, with the parts that gcc and clang split off as `NAME.cold` and
-//! `NAME.cold.N`.
+//! The functions that symbols describe, with the parts that gcc and clang split off as `NAME.cold`
+//! and `NAME.cold.N`.
 //!
-//! Used only for functions that the debug information does not describe. Debug information lists all ranges
-//! of a function.
+//! Used only for functions that the debug information does not describe. Debug information lists
+//! all ranges of a function.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +12,8 @@ use crate::demangle::demangle;
 use crate::image::symbols::Symbols;
 use crate::image::{Image, Layout};
 
-/// The most cold parts of one function: functions of one name in several files have cold parts of one name.
+/// The most cold parts of one function: functions of one name in several files have cold parts of
+/// one name.
 const PARTS: usize = 16;
 
 /// A function's symbol, in addresses.
@@ -21,8 +22,8 @@ pub(super) struct FunctionSymbol<'data> {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) is_cold: bool,
-    /// Whether several files may have the function, and the linker keeps one copy: it is weak, or a part of a weak
-    /// one (`f.part.0`, which is local).
+    /// Whether several files may have the function, and the linker keeps one copy: it is weak, or a
+    /// part of a weak one (`f.part.0`, which is local).
     pub(super) may_be_in_several: bool,
     name: &'data [u8],
 }
@@ -100,8 +101,8 @@ impl<'data> FunctionSymbols<'data> {
         inside.filter(|symbol| !symbol.is_cold).map(|symbol| symbol.start)
     }
 
-    /// Where the function of a symbol is entered, which may be the symbol of a cold part; `None` if several
-    /// functions have the name.
+    /// Where the function of a symbol is entered, which may be the symbol of a cold part; `None` if
+    /// several functions have the name.
     pub(super) fn entry_of(&self, symbol: FunctionSymbol<'data>) -> Option<u64> {
         let Some(name) = whole(symbol.name) else { return Some(symbol.start) };
         self.wholes.get(name).copied().flatten()

@@ -1,9 +1,10 @@
 //! What the instructions at a site say: exactness, predecessors, and what a probe there costs
 //! (`docs/design.md`, "Exactness").
 //!
-//! Finds all code of the function that holds a site (`function`), has `code` decode it once per function,
-//! and turns the answer into the values of a [`Site`](super::Site): `exactness`, `probe`. `calls` names the
-//! instruction that holds a byte. `code` decides what is decided from instructions alone.
+//! Finds all code of the function that holds a site (`function`), has `code` decode it once per
+//! function, and turns the answer into the values of a [`Site`](super::Site): `exactness`, `probe`.
+//! `calls` names the instruction that holds a byte. `code` decides what is decided from
+//! instructions alone.
 
 mod calls;
 mod exactness;
@@ -70,8 +71,8 @@ pub(super) struct Asked<'a> {
     pub(super) anchored: bool,
     /// How many records of the marker at the address one file may have.
     pub(super) copies: u32,
-    /// Whether the linker dropped or moved records of the marker there, or there are none at all. Another
-    /// function may then pass the marker as well.
+    /// Whether the linker dropped or moved records of the marker there, or there are none at all.
+    /// Another function may then pass the marker as well.
     pub(super) may_be_elsewhere: bool,
     /// The out-of-line function that holds it, from the debug information.
     pub(super) function: Option<Die>,

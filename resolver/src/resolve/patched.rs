@@ -1,12 +1,12 @@
-//! What a Linux kernel, or a module, does to its own code: branches that it patches in (static keys,
-//! `__jump_table`, `include/linux/jump_label.h`), code where it continues after a fault (`__ex_table`,
-//! `asm/extable.h`), and instructions that it replaces by those that the processor has (`.altinstructions`,
-//! `asm/alternative.h`).
+//! What a Linux kernel, or a module, does to its own code: branches that it patches in (static
+//! keys, `__jump_table`, `include/linux/jump_label.h`), code where it continues after a fault
+//! (`__ex_table`, `asm/extable.h`), and instructions that it replaces by those that the processor
+//! has (`.altinstructions`, `asm/alternative.h`).
 //!
-//! The fields of the tables are offsets of four bytes from their own addresses. Entries of static keys have 16
-//! bytes. Entries of faults have 12, on AArch64 8 before Linux 5.17. Entries of replaced instructions have 12, 13
-//! or 14, by the kernel's version: the size is the one with which all entries make sense. If none does, the
-//! patches are not known.
+//! The fields of the tables are offsets of four bytes from their own addresses. Entries of static
+//! keys have 16 bytes. Entries of faults have 12, on AArch64 8 before Linux 5.17. Entries of
+//! replaced instructions have 12, 13 or 14, by the kernel's version: the size is the one with which
+//! all entries make sense. If none does, the patches are not known.
 
 use std::ops::Range;
 
@@ -55,7 +55,8 @@ impl Table<'_> {
         })
     }
 
-    /// Where each entry starts, if entries have `size` bytes; `None` if the table has no whole number of them.
+    /// Where each entry starts, if entries have `size` bytes; `None` if the table has no whole
+    /// number of them.
     fn entries(&self, size: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let length = self.bytes.len();
         (length % size == 0).then(|| (0..length).step_by(size))
@@ -107,7 +108,8 @@ impl Patched {
     /// Whether an address is behind the first byte of instructions that may be replaced.
     pub(super) fn is_inside(&self, at: Vaddr) -> bool {
         let after = self.replaced.partition_point(|range| range.start < at.0);
-        // No alternative is longer than 255 bytes, and none overlaps another but one of the same start.
+        // No alternative is longer than 255 bytes, and none overlaps another but one of the same
+        // start.
         let near = self.replaced.get(after.saturating_sub(4)..after).unwrap_or_default();
         near.iter().any(|range| range.start < at.0 && at.0 < range.end)
     }
@@ -177,8 +179,8 @@ fn each(code: &CodeBytes<'_, '_>, name: &'static str, mut use_: impl FnMut(&Tabl
 
 /// Bytes of an entry of the table of faults; `None` if the table has no whole number of them.
 fn fault_size(table: &Table<'_>, set: &dyn InstructionSet) -> Option<usize> {
-    // The third field is a type, one of a few, with data in the upper half. In old tables the offset of the next
-    // entry is there.
+    // The third field is a type, one of a few, with data in the upper half. In old tables the
+    // offset of the next entry is there.
     let is_typed = |size: usize| {
         let mut entries = table.entries(size)?;
         Some(entries.all(|at| table.word(at.wrapping_add(8)).is_some_and(|word| word & 0xff < 64)))
@@ -190,8 +192,8 @@ fn fault_size(table: &Table<'_>, set: &dyn InstructionSet) -> Option<usize> {
     (table.bytes.len() % size == 0).then_some(size)
 }
 
-/// The instructions that may be replaced, each with its replacement; `None` if the size of the entries is not
-/// known.
+/// The instructions that may be replaced, each with its replacement; `None` if the size of the
+/// entries is not known.
 fn alternatives(code: &CodeBytes<'_, '_>, table: &Table<'_>) -> Option<Vec<(Range<u64>, Range<u64>)>> {
     // The two lengths are the last fields. Entries of 13 bytes have a byte of padding behind them.
     let read = |size: usize, lengths: usize| {

@@ -7,13 +7,13 @@ pub use crate::code::{BreaksReason, RefusedReason};
 pub struct ProbeVerdict {
     /// Whether the kernel accepts it.
     pub accepted: bool,
-    /// What a hit costs; `None` where it does not fire once for each time the instruction runs, or breaks
-    /// the program.
+    /// What a hit costs; `None` where it does not fire once for each time the instruction runs, or
+    /// breaks the program.
     pub cost: Option<ProbeCost>,
     /// Why it is refused, or what is wrong with it; `None` where there is nothing to say.
     pub reason: Option<ProbeReason>,
-    /// A later address where a probe sees the same, costs less and finds all arguments as they are here: in a
-    /// relocatable object an offset in the section. `None` where there is none.
+    /// A later address where a probe sees the same, costs less and finds all arguments as they are
+    /// here: in a relocatable object an offset in the section. `None` where there is none.
     pub best_address: Option<u64>,
 }
 

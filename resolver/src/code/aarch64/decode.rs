@@ -1,8 +1,8 @@
-//! Decoding by the bits of the word (Arm ARM, C4.1): each instruction has four bytes, and all that change the
-//! control flow are in one class.
+//! Decoding by the bits of the word (Arm ARM, C4.1): each instruction has four bytes, and all that
+//! change the control flow are in one class.
 //!
-//! yaxpeax-arm writes the text. The control flow does not rely on it, because it does not know the vector
-//! extensions of next year. None of those branches.
+//! yaxpeax-arm writes the text. The control flow does not rely on it, because it does not know the
+//! vector extensions of next year. None of those branches.
 
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
@@ -14,8 +14,8 @@ pub(super) fn word(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the address of the
-/// first bytes that are no instruction.
+/// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the
+/// address of the first bytes that are no instruction.
 pub(super) fn sweep(start: u64, bytes: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64> {
     if start % 4 != 0 {
         return Some(start);
@@ -62,8 +62,8 @@ pub(super) fn signed(word: u32, from: u32, bits: u32) -> i64 {
 fn successors(word: u32, at: u64) -> Option<Successors> {
     let to = |from, bits| at.wrapping_add_signed(signed(word, from, bits).wrapping_mul(4));
     Some(match word {
-        // `udf` has the first bits of another class. After it: all but branches, exceptions and system
-        // instructions.
+        // `udf` has the first bits of another class. After it: all but branches, exceptions and
+        // system instructions.
         _ if word >> 16 == 0 => Successors::Traps,
         _ if word & 0x1c00_0000 != 0x1400_0000 => Successors::Next,
         _ if word & 0xfc00_0000 == 0x1400_0000 => Successors::Jump(to(0, 26)),
@@ -113,16 +113,16 @@ fn v(number: u32) -> u64 {
     1u64.wrapping_shl((number & 31).wrapping_add(32))
 }
 
-/// The registers that an instruction may write, maybe too many: x0 to x30 from bit 0, the stack pointer in bit
-/// 31, vectors from bit 32.
+/// The registers that an instruction may write, maybe too many: x0 to x30 from bit 0, the stack
+/// pointer in bit 31, vectors from bit 32.
 pub(super) fn written(word: u32) -> u64 {
     let (d, n, t2, s) = (word & 31, word >> 5 & 31, word >> 10 & 31, word >> 16 & 31);
     // x31 is the zero register, except as an address or the result of an addition.
     let gpr = |number: u32| if number == 31 { 0 } else { x(number) };
     let is_vector = word & 1 << 26 != 0;
     match word >> 25 & 15 {
-        // Immediates: the result of an addition or logical operation that sets no flags may be the stack
-        // pointer.
+        // Immediates: the result of an addition or logical operation that sets no flags may be the
+        // stack pointer.
         8 | 9 => {
             let sets_flags = match word >> 23 & 7 {
                 2 | 3 => word & 1 << 29 != 0,

@@ -1,7 +1,8 @@
 //! The jump tables of gcc, clang and rustc on AArch64.
 //!
-//! `adrp/add T` in `%t`; `ldrb w, [%t, i]` (`ldrh`, `ldr`, `ldrsw`); `adr %b, base`; `add %b, %b, w, sxtb #2` (gcc;
-//! clang zero-extends, `add %b, %b, x, lsl #2`); `br %b`. Before it stands `cmp i, #n; b.hi default`.
+//! `adrp/add T` in `%t`; `ldrb w, [%t, i]` (`ldrh`, `ldr`, `ldrsw`); `adr %b, base`; `add %b, %b,
+//! w, sxtb #2` (gcc; clang zero-extends, `add %b, %b, x, lsl #2`); `br %b`. Before it stands `cmp
+//! i, #n; b.hi default`.
 
 use super::super::jump_tables::{Entries, JumpTable, JumpTableSearch};
 use super::decode::{self, signed};
@@ -35,8 +36,9 @@ struct Shapes<'a, 'b, 'f> {
 struct Walk {
     /// What holds the index.
     register: u32,
-    /// After a branch that compares "higher": how many values beyond the number of the comparison still get to
-    /// the table. `None` if no such branch was passed, or its flags are from another instruction.
+    /// After a branch that compares "higher": how many values beyond the number of the comparison
+    /// still get to the table. `None` if no such branch was passed, or its flags are from another
+    /// instruction.
     beyond: Option<u64>,
     /// How many values the index has by its size.
     limit: u64,
@@ -122,7 +124,8 @@ impl Shapes<'_, '_, '_> {
 
     /// How many values an index register may have at the instruction at `index`.
     ///
-    /// Goes back over instructions with one predecessor each. So every path to the jump passes the check.
+    /// Goes back over instructions with one predecessor each. So every path to the jump passes the
+    /// check.
     fn bound(&self, index: usize, register: u32) -> Entries {
         let mut walk = Walk { register, beyond: None, limit: u64::MAX };
         match self.check(index, &mut walk) {
@@ -176,8 +179,8 @@ impl Walk {
         is_compare.then(|| u64::from(word >> 10 & 0xfff) << if word & 1 << 22 != 0 { 12 } else { 0 })
     }
 
-    /// Goes on with what an instruction copies into the register that holds the index; `None` if it is no copy
-    /// that is understood.
+    /// Goes on with what an instruction copies into the register that holds the index; `None` if it
+    /// is no copy that is understood.
     fn follow(&mut self, word: u32) -> Option<()> {
         match word {
             // mov

@@ -36,8 +36,8 @@ impl InstructionSet for Aarch64 {
     }
 
     fn clobbered_by_calls(&self) -> u64 {
-        // The procedure call standard: x0 to x18, x30 and the vectors. Only the lower halves of v8 to v15 are
-        // kept.
+        // The procedure call standard: x0 to x18, x30 and the vectors. Only the lower halves of v8
+        // to v15 are kept.
         0xffff_ffff_0000_0000 | 1 << 30 | 0x7_ffff
     }
 

@@ -4,12 +4,12 @@ use object::elf;
 
 use crate::address::Vaddr;
 
-/// A word that is no instruction, in place of one whose target cannot be encoded. Nothing is then said of its
-/// function.
+/// A word that is no instruction, in place of one whose target cannot be encoded. Nothing is then
+/// said of its function.
 const UNKNOWN: u32 = 0x5500_0000;
 
-/// The instruction with its target, which is `None` if the object does not define it; `None` if the instruction
-/// stays as it is.
+/// The instruction with its target, which is `None` if the object does not define it; `None` if the
+/// instruction stays as it is.
 pub(super) fn relocated(r_type: u32, word: u32, here: Vaddr, target: Option<Vaddr>) -> Option<u32> {
     let page = |offset: u64| {
         let (low, high) = (offset as u32 & 3, (offset >> 2) as u32 & 0x7_ffff);
@@ -30,11 +30,11 @@ pub(super) fn relocated(r_type: u32, word: u32, here: Vaddr, target: Option<Vadd
         (elf::R_AARCH64_ADD_ABS_LO12_NC, Some(target)) => {
             return Some(word & !(0xfff << 10) | (target.0 as u32 & 0xfff) << 10);
         }
-        // The address of something that is in no section of the object: behind all of them, where nothing can be
-        // read.
+        // The address of something that is in no section of the object: behind all of them, where
+        // nothing can be read.
         _ if word & 0x9f00_0000 == 0x9000_0000 => return Some(page(0xf_ffff)),
-        // Other relocations of a branch or an address are not known. A call through a descriptor (`blr`) stays as
-        // it is.
+        // Other relocations of a branch or an address are not known. A call through a descriptor
+        // (`blr`) stays as it is.
         _ => {
             let has_offset = word & 0x7c00_0000 == 0x1400_0000
                 || word & 0xfe00_0000 == 0x5400_0000
@@ -44,7 +44,8 @@ pub(super) fn relocated(r_type: u32, word: u32, here: Vaddr, target: Option<Vadd
         }
     };
     let most = 1i64 << (bits - 1);
-    // A target that the object does not define is outside of its functions: as far away as the branch reaches.
+    // A target that the object does not define is outside of its functions: as far away as the
+    // branch reaches.
     let offset = target.map_or(most - 1, |target| (target.0.wrapping_sub(here.0) as i64) >> 2);
     if !(-most..most).contains(&offset) {
         return Some(UNKNOWN);

@@ -40,7 +40,8 @@ fn sum(word: u32, before: StackDepth) -> Option<i64> {
     }
 }
 
-/// How much a load or store of one register or a pair adds to its base; `None` for other instructions.
+/// How much a load or store of one register or a pair adds to its base; `None` for other
+/// instructions.
 fn write_back(word: u32) -> Option<i64> {
     if word & 0x3a80_0000 == 0x2880_0000 {
         let size = if word & 1 << 26 != 0 {

@@ -1,5 +1,5 @@
-//! What the kernel does with a uprobe on AArch64 (`arch/arm64/kernel/probes/decode-insn.c` of Linux 6.14 and the masks of
-//! `arch/arm64/include/asm/insn.h`; read there, not measured).
+//! What the kernel does with a uprobe on AArch64 (`arch/arm64/kernel/probes/decode-insn.c` of Linux
+//! 6.14 and the masks of `arch/arm64/include/asm/insn.h`; read there, not measured).
 
 use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 use super::decode;
@@ -13,7 +13,8 @@ pub(super) fn probe(pc: u64, bytes: &[u8]) -> Probe {
             instruction: Some(instruction),
             effect: if pc % 4 == 0 { effect(word) } else { Effect::Refused(RefusedReason::NotAligned) },
         },
-        // The kernel steps what it does not know. What the processor does with it is not known here either.
+        // The kernel steps what it does not know. What the processor does with it is not known here
+        // either.
         None => Probe { instruction: Some(format!(".inst {word:#010x}")), effect: Effect::Unknown },
     }
 }
@@ -76,7 +77,8 @@ fn effect(word: u32) -> Effect {
     if is(0x3b20_0c00, 0x1900_0400) {
         return Effect::Refused(RefusedReason::MemoryCopy);
     }
-    // The kernel does not know the load of a vector literal. It steps a copy, which reads relative to the copy.
+    // The kernel does not know the load of a vector literal. It steps a copy, which reads relative
+    // to the copy.
     if is(0x3f00_0000, 0x1c00_0000) {
         return Effect::Breaks(BreaksReason::ReadsRelative);
     }
@@ -92,8 +94,9 @@ mod tests {
     const REFUSED: &str = "refused";
     const BREAKS: &str = "breaks";
 
-    /// The encodings are from GNU as. The expected results are from the masks in the kernel's header, by a script
-    /// of its own. The kernel steps loads of vector literals, which breaks them.
+    /// The encodings are from GNU as. The expected results are from the masks in the kernel's
+    /// header, by a script of its own. The kernel steps loads of vector literals, which breaks
+    /// them.
     #[rustfmt::skip]
     const INSTRUCTIONS: [(u32, &str, &str); 109] = [
         (0xd503_201f, EMULATED, "nop"),

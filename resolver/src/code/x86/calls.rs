@@ -15,8 +15,8 @@ pub(super) fn callee(bitness: u32, at: u64, code: &[u8]) -> Option<Callee> {
     }
 }
 
-/// The slot that an entry of a procedure linkage table jumps through, with or without an `endbr64` before
-/// the jump.
+/// The slot that an entry of a procedure linkage table jumps through, with or without an `endbr64`
+/// before the jump.
 pub(super) fn linkage_slot(at: u64, code: &[u8]) -> Option<Vaddr> {
     let mut iced = decode(64, at, code)?;
     if iced.mnemonic() == Mnemonic::Endbr64 {
@@ -25,7 +25,8 @@ pub(super) fn linkage_slot(at: u64, code: &[u8]) -> Option<Vaddr> {
     (iced.mnemonic() == Mnemonic::Jmp).then(|| slot(&iced)).flatten()
 }
 
-/// The word that a jump or a call reads its target from, if it is addressed relative to the instruction.
+/// The word that a jump or a call reads its target from, if it is addressed relative to the
+/// instruction.
 fn slot(iced: &Iced) -> Option<Vaddr> {
     let is_relative = iced.op0_kind() == OpKind::Memory && iced.memory_base() == Register::RIP;
     (is_relative && iced.memory_size() == MemorySize::QwordOffset).then(|| Vaddr(iced.ip_rel_memory_address()))

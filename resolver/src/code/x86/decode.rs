@@ -7,8 +7,8 @@ use iced_x86::{
 
 use super::super::instruction_set::{Effects, Instruction, InstructionKind, Successors};
 
-/// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the address of the
-/// first bytes that are no instruction.
+/// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the
+/// address of the first bytes that are no instruction.
 pub(super) fn sweep(bitness: u32, start: u64, bytes: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64> {
     let mut decoder = Decoder::with_ip(bitness, bytes, start, DecoderOptions::NONE);
     let mut iced = Iced::default();
@@ -103,8 +103,8 @@ pub(super) fn effects(factory: &mut InstructionInfoFactory, iced: &Iced) -> Effe
     Effects { written, stores }
 }
 
-/// The bit of a register: general-purpose registers from bit 0 by their number in the encoding, vector
-/// registers from bit 16.
+/// The bit of a register: general-purpose registers from bit 0 by their number in the encoding,
+/// vector registers from bit 16.
 pub(super) fn bit(register: Register) -> u64 {
     let full = register.full_register();
     let first = if full.is_gpr() {

@@ -59,8 +59,9 @@ enum Holder {
 /// The way back from a table to the check of its index.
 struct Walk {
     holder: Holder,
-    /// After a branch that compares "above": how many values beyond the number of the comparison still get to
-    /// the table. `None` if no such branch was passed, or its flags are from another instruction.
+    /// After a branch that compares "above": how many values beyond the number of the comparison
+    /// still get to the table. `None` if no such branch was passed, or its flags are from another
+    /// instruction.
     beyond: Option<u64>,
     /// How many values the index has by its size.
     limit: u64,
@@ -114,7 +115,8 @@ impl Shapes<'_, '_, '_> {
         Some(values)
     }
 
-    /// The tables of an instruction that loads an address, or jumps to one, from a table of addresses.
+    /// The tables of an instruction that loads an address, or jumps to one, from a table of
+    /// addresses.
     fn absolute(&mut self, index: usize, it: &Iced) -> Option<Vec<JumpTable>> {
         let size = u8::try_from(self.bitness / 8).ok()?;
         if it.is_ip_rel_memory_operand() || it.memory_index_scale() != u32::from(size) || !it.memory_index().is_gpr() {
@@ -151,7 +153,8 @@ impl Shapes<'_, '_, '_> {
         }
     }
 
-    /// The tables of a sum of two registers: one is an entry of a table, the other the table's address.
+    /// The tables of a sum of two registers: one is an entry of a table, the other the table's
+    /// address.
     fn sum(&mut self, index: usize, one: Register, other: Register) -> Option<Vec<JumpTable>> {
         self.relative(index, one, other).or_else(|| self.relative(index, other, one))
     }
@@ -212,7 +215,8 @@ impl Shapes<'_, '_, '_> {
 
     /// How many values an index register may have at the instruction at `index`.
     ///
-    /// Goes back over instructions with one predecessor each. So every path to the jump passes the check.
+    /// Goes back over instructions with one predecessor each. So every path to the jump passes the
+    /// check.
     fn bound(&mut self, index: usize, register: Register) -> Entries {
         let holder = Holder::Register(register.full_register());
         let mut walk = Walk { holder, beyond: None, limit: u64::MAX };
@@ -253,7 +257,8 @@ impl Shapes<'_, '_, '_> {
         match walk.holder {
             Holder::Register(register) if self.search.may_write(index, bit(register)) => walk.follow(it),
             Holder::Register(_) => Step::Continue,
-            // A store to the variable; a call, whose callee may store through a pointer to it; another base.
+            // A store to the variable; a call, whose callee may store through a pointer to it;
+            // another base.
             Holder::Memory { base, .. } => {
                 let is_written = it.op0_kind() == OpKind::Memory && walk.is_held_by(it, 0)
                     || self.search.is_call(index)

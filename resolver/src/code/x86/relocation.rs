@@ -4,7 +4,8 @@ use object::elf;
 
 use crate::address::Vaddr;
 
-/// The offset to a target that the object does not define: behind all its code, but within reach of a branch.
+/// The offset to a target that the object does not define: behind all its code, but within reach of
+/// a branch.
 const FAR: u64 = 0x7fff_0000;
 
 pub(super) fn relocated(bitness: u32, relocation: u32, here: Vaddr, target: &dyn Fn() -> Option<Vaddr>) -> Option<u32> {

@@ -47,7 +47,8 @@ fn pushed(it: &Iced, before: StackDepth) -> i64 {
     before.stack.wrapping_sub(i64::from(it.stack_pointer_increment()))
 }
 
-/// The depth of the address in the frame pointer; `depth` is that of the stack after the instruction.
+/// The depth of the address in the frame pointer; `depth` is that of the stack after the
+/// instruction.
 fn frame_after(it: &Iced, (stack, base): (Register, Register), depth: i64, before: Option<i64>) -> Option<i64> {
     let is_to_frame = destination(it) == base;
     match it.mnemonic() {

@@ -1,15 +1,16 @@
 //! What the kernel does with a uprobe on x86 (`arch/x86/kernel/uprobes.c`, Linux 6.18).
 //!
-//! The kernel looks the first byte of the opcode up in a table of those that it runs elsewhere. If an
-//! instruction has a VEX or EVEX prefix, it takes the byte behind the prefix for an opcode of one byte.
-//! So it refuses `vpxor` (ef) as if it were `out`. And it "emulates" what looks like a branch, a call or a
-//! return (`vpcmpeqb` 74, `vmovdqu` to memory 7f, `vpor` eb, `vcmpps` c2), so the instruction is not
-//! executed at all.
+//! The kernel looks the first byte of the opcode up in a table of those that it runs elsewhere. If
+//! an instruction has a VEX or EVEX prefix, it takes the byte behind the prefix for an opcode of
+//! one byte. So it refuses `vpxor` (ef) as if it were `out`. And it "emulates" what looks like a
+//! branch, a call or a return (`vpcmpeqb` 74, `vmovdqu` to memory 7f, `vpor` eb, `vcmpps` c2), so
+//! the instruction is not executed at all.
 
 use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 use super::decode;
 
-/// The opcodes of one byte that the kernel accepts in 64-bit programs: one bit each, in rows of 16 from 00.
+/// The opcodes of one byte that the kernel accepts in 64-bit programs: one bit each, in rows of 16
+/// from 00.
 const GOOD_64: [u16; 16] = [
     0xbf3f, 0x3f3f, 0x7f7f, 0x7f7f, 0xffff, 0xffff, 0x0ff8, 0xffff, 0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fff, 0xff8f,
     0x0b0f, 0xf3ed,
@@ -21,8 +22,8 @@ const GOOD_32: [u16; 16] = [
     0x0f0f, 0xf3ed,
 ];
 
-/// The no-operations that are emulated because the kernel uses them itself. (`66 90` and all others with
-/// opcode 90 are emulated anyway.)
+/// The no-operations that are emulated because the kernel uses them itself. (`66 90` and all others
+/// with opcode 90 are emulated anyway.)
 const NOPS: [&[u8]; 6] = [
     &[0x0f, 0x1f, 0x00],
     &[0x0f, 0x1f, 0x40, 0x00],
@@ -61,8 +62,8 @@ fn encoding(bitness: u32, code: &[u8]) -> Option<Encoding<'_>> {
         rex = rest.first().copied();
         rest = rest.get(1..)?;
     }
-    // In 32-bit code these bytes are prefixes only before a register operand: `les`, `lds` and `bound` of two
-    // registers do not exist.
+    // In 32-bit code these bytes are prefixes only before a register operand: `les`, `lds` and
+    // `bound` of two registers do not exist.
     let is_register_form = rest.get(1).is_some_and(|byte| byte >> 6 == 3);
     let vector = match rest.first() {
         Some(0xc5) if bitness == 64 || is_register_form => 2,
@@ -123,7 +124,8 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
         0x0f => match (rest.first(), reg) {
             (Some(0x80..=0x8f), _) if prefixes.contains(&0x66) => Effect::Refused(RefusedReason::Branch16),
             (Some(0x80..=0x8f), _) => EMULATED,
-            // sldt, str, sgdt, sidt, smsw: with UMIP the kernel emulates them too, and gets the address wrong.
+            // sldt, str, sgdt, sidt, smsw: with UMIP the kernel emulates them too, and gets the
+            // address wrong.
             (Some(0x00), Some(0 | 1)) | (Some(0x01), Some(4)) => Effect::Breaks(BreaksReason::Umip),
             (Some(0x01), Some(0 | 1)) if is_memory => Effect::Breaks(BreaksReason::Umip),
             _ => STEPPED,

@@ -10,8 +10,9 @@ use crate::demangle::demangle;
 use crate::dwarf::Die;
 
 impl Instructions<'_, '_, '_, '_> {
-    /// The instruction of a function that holds the byte at an address: where it starts, and its text as
-    /// objdump writes it. A call has the name of its callee. `None` if the function could not be decoded.
+    /// The instruction of a function that holds the byte at an address: where it starts, and its
+    /// text as objdump writes it. A call has the name of its callee. `None` if the function could
+    /// not be decoded.
     pub(in crate::resolve) fn holding(&self, function: Die, byte: Vaddr) -> Option<(Vaddr, Arc<str>)> {
         let cell = self.decoded(Key::Described(function));
         let at = cell.get()?.as_ref().ok()?.cfg.holding(byte)?;
@@ -30,8 +31,8 @@ impl Instructions<'_, '_, '_, '_> {
         Some((at, text))
     }
 
-    /// The name of a callee: a function of the image, or `NAME@plt` for an entry of the procedure linkage
-    /// table.
+    /// The name of a callee: a function of the image, or `NAME@plt` for an entry of the procedure
+    /// linkage table.
     fn callee(&self, callee: Callee) -> Option<String> {
         let imported = |slot: Vaddr| {
             let name = self.imports.get_or_init(|| self.code.image().imports()).get(&slot.0)?;

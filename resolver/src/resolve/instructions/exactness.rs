@@ -1,5 +1,5 @@
-//! The exactness of a site, from its control-flow graph, the records at its address and the other names of
-//! its function.
+//! The exactness of a site, from its control-flow graph, the records at its address and the other
+//! names of its function.
 
 use super::function::Decoded;
 use super::{Asked, Instructions, Probed};
@@ -35,8 +35,8 @@ impl Instructions<'_, '_, '_, '_> {
         }
     }
 
-    /// Takes into account that several copies of a marker may be at one address, as those of an unrolled
-    /// loop without other code. A probe fires once for all of them.
+    /// Takes into account that several copies of a marker may be at one address, as those of an
+    /// unrolled loop without other code. A probe fires once for all of them.
     pub(super) fn add_copies(&self, probed: &mut Probed, pc: Vaddr, asked: &Asked<'_>) {
         // An anchored marker has its own instruction between itself and the next copy.
         if asked.copies < 2 || asked.anchored {
@@ -59,8 +59,8 @@ impl Instructions<'_, '_, '_, '_> {
         }
     }
 
-    /// Takes into account that the linker may have folded the marker's function with another one. A probe
-    /// then fires for both, also where the marker has its own instruction.
+    /// Takes into account that the linker may have folded the marker's function with another one. A
+    /// probe then fires for both, also where the marker has its own instruction.
     pub(super) fn add_folding(&self, probed: &mut Probed, decoded: &Decoded<'_>, pc: Vaddr, asked: &Asked<'_>) {
         let is_exact = probed.exactness == Some(Exactness::Exact);
         if !is_exact && !matches!(probed.exactness, Some(Exactness::Shared | Exactness::Unproven)) {

@@ -1,4 +1,5 @@
-//! The code of the function that holds a site: found from debug information or symbols, decoded once.
+//! The code of the function that holds a site: found from debug information or symbols, decoded
+//! once.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
