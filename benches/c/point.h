@@ -1,5 +1,6 @@
 /*
- * point.h - POINT(name, a, b): a point with two variables of type uint32_t, as -DPOINT_NONE, -DPOINT_MARK, .. choose it
+ * point.h - POINT(name, a, b): a point with two variables of type uint32_t. -DPOINT_NONE,
+ * -DPOINT_MARK, .. choose its kind.
  */
 #ifndef POINT_H
 #define POINT_H

@@ -1,7 +1,8 @@
 /*
  * points.c - the four functions of points/src/functions.rs in C
  *
- * Compiled once for each way to write a point: -DPOINT_MARK -DCONTENDER=gcc_mark makes gcc_mark_line() and so on.
+ * Compiled once for each way to write a point: -DPOINT_MARK -DCONTENDER=gcc_mark makes
+ * gcc_mark_line() and so on.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -82,7 +83,7 @@ uint32_t FUNCTION(tokenise)(const uint8_t *text, size_t length)
     return sum ^ tokens ^ depth;
 }
 
-/* A loop that is vectorised where nothing stands in its way. */
+/* A loop that is vectorised if nothing prevents it. */
 void FUNCTION(scale)(uint32_t *values, size_t length, uint32_t factor)
 {
     for (size_t index = 0; index < length; index++) {
@@ -92,7 +93,7 @@ void FUNCTION(scale)(uint32_t *values, size_t length, uint32_t factor)
     }
 }
 
-/* Tiny: one that is inlined where nothing stands in its way. */
+/* A tiny function that is inlined if nothing prevents it. */
 static inline uint32_t FUNCTION(advance)(struct state *state, uint32_t by)
 {
     uint32_t position = state->last + by;

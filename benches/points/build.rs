@@ -1,6 +1,7 @@
 //! Compiles `c/points.c` once for each compiler and way to write a point.
 
-/// The modules of `src/lib.rs` that stand for C are these, with the compiler before the name.
+/// The ways to write a point in C. The modules of `src/lib.rs` have these names, after the
+/// compiler's.
 const CONTENDERS: [&str; 7] = ["none", "asm", "bare", "mark", "keep", "anchor", "sdt"];
 
 fn main() {

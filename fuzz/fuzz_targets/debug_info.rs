@@ -1,4 +1,4 @@
-//! Entries, rows, lists and frames from any bytes: scopes, what names mean there, where variables are.
+//! Entries, rows, lists and frames from arbitrary bytes: looks up scopes, names and variables.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! `__simple_marker.1` from any bytes: what is read is read again from what is written.
+//! `__simple_marker.1` from arbitrary bytes: records survive writing and reading.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as a file: an image or an archive, resolved and reported whole.
+//! Arbitrary bytes as an image or an archive, resolved and reported in full.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

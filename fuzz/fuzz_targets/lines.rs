@@ -1,4 +1,4 @@
-//! A line program from any bytes, beside entries: the sites of lines, and the scopes at them.
+//! A line program and entries from arbitrary bytes: the sites of lines, and their scopes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! A location, a frame base, a location list and call frame information from any bytes: taken whole or refused, said and read.
+//! A location, a frame base, a location list and call frame information from arbitrary bytes: each
+//! is understood completely or refused, then printed and evaluated.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +8,8 @@ use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::dwarf::{DebugInfo, Frame};
 use simple_markers_resolver::location::InfoOffset;
 
-/// Where the entries of a unit stand below its header and root: DWARF 5 has a byte more of header.
+/// The offset of the entries after the header and the root of a unit. DWARF 5 has one more byte of
+/// header.
 fn first(version: u8) -> usize {
     if version == 5 { 12 + 18 } else { 11 + 18 }
 }
@@ -21,7 +23,7 @@ fuzz_target!(|input: &[u8]| {
         let bytes = &bytes[..bytes.len().min(1 << 12)];
         [&[bytes.len() as u8 | 0x80, (bytes.len() >> 7) as u8][..], bytes].concat()
     };
-    // A base type, a function, in it a variable with a location and one with a list.
+    // A base type, and a function with two variables: one has a location, one a location list.
     let base = first(version + 2) as u16;
     let mut below = vec![2, 5, 4, b'i', 0, 2, 4, 8, b'd', 0];
     let function = first(version + 2) + below.len();

@@ -1,4 +1,4 @@
-//! Any text as a lock file: read, and written anew with what was found of a small program.
+//! Arbitrary text as a lock file: parsed, and updated from the markers of a small program.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! The operands string, the argument list and the assembler's escapes from any bytes.
+//! The operands string, the argument list and the assembler's escapes from arbitrary bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The text of an argument: a place, or what it is instead.
+//! The text of an argument, parsed as a place.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The printf grammar from any bytes: the pieces cover the format without a gap, errors included.
+//! The printf grammar on arbitrary bytes: pieces and errors cover the format without gaps.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

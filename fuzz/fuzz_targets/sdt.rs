@@ -1,4 +1,5 @@
-//! Any bytes as a file whose markers are exported: as SDT notes, and as text for each consumer.
+//! Arbitrary bytes as a file whose markers are exported, as SDT notes and as text for each
+//! consumer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +17,7 @@ fuzz_target!(|file: &[u8]| {
             for to in CONSUMERS {
                 let Ok(written) = export::text(image, file, "/fuzz", &|_| true, to, settings) else { continue };
                 assert!(written.text.ends_with('\n'));
-                // What comes from the image must not begin a line of its own.
+                // Text from the image must not start a new line.
                 let stray =
                     written.text.chars().find(|character| character.is_control() && !"\n\t".contains(*character));
                 assert_eq!(stray, None, "{}", written.text);

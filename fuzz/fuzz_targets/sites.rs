@@ -1,4 +1,4 @@
-//! `.debug.simple_marker.2` and its strings from any bytes, in both byte orders.
+//! `.debug.simple_marker.2` and its strings from arbitrary bytes, in both byte orders.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Entries from any bytes, each of them taken for a type and for a variable.
+//! Entries from arbitrary bytes, each read as a type and as a variable.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

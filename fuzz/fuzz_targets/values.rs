@@ -1,4 +1,5 @@
-//! A type and bytes from any bytes: the value in full and for every conversion, some bits of it gone.
+//! A type and a value from arbitrary bytes: rendered in full and for every conversion, with some
+//! bits missing.
 #![no_main]
 
 use std::ops::Range;
@@ -11,7 +12,8 @@ use simple_markers_resolver::location::Machine;
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::record::printf::{Piece, parse};
 use simple_markers_resolver::types::{
-    Language, Limits, Member, Object, ReadContext, Sequence, SequenceKind, Shape, Type, Variant, Variants, printf, render,
+    Language, Limits, Member, Object, ReadContext, Sequence, SequenceKind, Shape, Type, Variant, Variants, printf,
+    render,
 };
 
 const NAMES: [&str; 12] =

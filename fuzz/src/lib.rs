@@ -1,7 +1,9 @@
-//! Debug information from few bytes: what fuzz targets hand to the resolver, so that almost every input is entries, rows and operations.
+//! Makes debug information from a few bytes for the fuzz targets.
 //!
-//! Headers, abbreviations, addresses and the root entry are given; the fuzzer writes what stands below it. Attributes have short forms: an
-//! address is one byte, an index into a table of addresses from [`BASE`] on, four bytes apart.
+//! Headers, abbreviations, addresses and the root entry are fixed. The fuzzer writes the entries
+//! below the root, so almost all of an input is entries, rows and operations. Attributes have short
+//! forms: an address is one byte, an index into a table of addresses that starts at [`BASE`] with a
+//! step of four bytes.
 
 use std::borrow::Cow;
 
@@ -14,13 +16,14 @@ use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, rend
 /// The first address.
 pub const BASE: u64 = 0x1000;
 
-/// What a fuzzer may not do at length.
+/// The budget of a run.
 const MOST: usize = 64;
 
 type Abbreviation = (u8, bool, &'static [(u8, u8)]);
 
-// Forms: 0x05 data2, 0x08 string, 0x0a block1, 0x0b data1, 0x0d sdata, 0x11 ref1, 0x12 ref2, 0x17 sec_offset, 0x18 exprloc, 0x19
-// flag_present, 0x20 ref_sig8, 0x29 addrx1. Attributes: DWARF 5, table 7.5.
+// Forms: 0x05 data2, 0x08 string, 0x0a block1, 0x0b data1, 0x0d sdata, 0x11 ref1, 0x12 ref2, 0x17
+// sec_offset, 0x18 exprloc, 0x19 flag_present, 0x20 ref_sig8, 0x29 addrx1. Attributes: DWARF 5,
+// table 7.5.
 const ABBREVIATIONS: &[Abbreviation] = &[
     (0x11, true, &[(0x13, 0x0b), (0x11, 0x29), (0x12, 0x05), (0x10, 0x17), (0x73, 0x17), (0x1b, 0x08)]), // 1 compile unit
     (0x24, false, &[(0x3e, 0x0b), (0x0b, 0x0b), (0x03, 0x08)]),                                          // base type
@@ -76,7 +79,8 @@ fn abbreviations() -> Vec<u8> {
     bytes
 }
 
-/// Takes a part of the input that says its length before it, in two bytes; the rest where it is shorter.
+/// Takes a part of the input. Its length is in the two bytes before it; a short input gives the
+/// rest.
 pub fn part<'a>(input: &mut &'a [u8]) -> &'a [u8] {
     let Some((length, rest)) = input.split_first_chunk::<2>() else { return std::mem::take(input) };
     let (part, rest) = rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()));
@@ -108,7 +112,7 @@ fn unit(version: u16, dialect: u8, below: &[u8]) -> Vec<u8> {
     bytes.extend(8u32.to_le_bytes());
     bytes.extend(b"/src\0");
     bytes.extend(below);
-    // Whatever the fuzzer left open is closed.
+    // Closes the entries that the fuzzer left open.
     bytes.extend([0; 8]);
     with_length(&bytes)
 }
@@ -127,7 +131,8 @@ fn line_program(rows: &[u8]) -> Vec<u8> {
     with_length(&bytes)
 }
 
-/// The sections of an input: a byte for version and language, then parts: units, rows, lists, ranges, frames.
+/// The sections of an input: a byte for version and language, then parts: units, rows, lists,
+/// ranges, frames.
 pub fn sections(input: &mut &[u8]) -> Sections<'static> {
     let how = byte(input);
     let version = u16::from(how & 3) + 2;
@@ -158,7 +163,7 @@ pub fn sections(input: &mut &[u8]) -> Sections<'static> {
     )
 }
 
-/// Registers and memory that hold something everywhere.
+/// Registers and memory with a value everywhere.
 pub struct Fake;
 
 impl Machine for Fake {
@@ -198,7 +203,7 @@ impl Names for Fake {
     }
 }
 
-/// Reads and says everything of a location, for a value of a type.
+/// Evaluates and prints a location for a value of a type.
 pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRef>) {
     assert!(!location.text(&Fake).is_empty());
     let size = of.and_then(|of| info.type_size(of).ok().flatten()).unwrap_or(8).min(1 << 12);
@@ -227,7 +232,7 @@ pub fn use_location(info: &DebugInfo<'_>, location: &Location, of: Option<TypeRe
     assert!(render(&described, Object::new(&bytes), &reading).text.len() < 1 << 20);
 }
 
-/// Asks everything of an entry as a variable.
+/// Queries everything about an entry as a variable.
 pub fn use_variable(info: &DebugInfo<'_>, variable: Die, frame: &Frame) {
     let of = info.type_of(variable).ok().flatten();
     if let Ok(Described::At { location, .. }) = info.variable(variable, frame) {
@@ -238,7 +243,7 @@ pub fn use_variable(info: &DebugInfo<'_>, variable: Die, frame: &Frame) {
     }
 }
 
-/// Asks everything of an entry as a type.
+/// Queries everything about an entry as a type.
 pub fn use_type(info: &DebugInfo<'_>, of: TypeRef) {
     let _ = (info.type_name(Some(of)), info.type_size(of), info.strip(of));
     let _ = info.describe_type(Some(of), 2);
@@ -247,7 +252,7 @@ pub fn use_type(info: &DebugInfo<'_>, of: TypeRef) {
     }
 }
 
-/// Asks everything of every byte of `.debug_info`, as if an entry started there.
+/// Queries every offset of `.debug_info` as if an entry started there.
 pub fn use_entries(sections: &Sections<'_>, info: &DebugInfo<'_>, mut each: impl FnMut(Die)) {
     for offset in 0..sections.get(".debug_info").len() as u64 {
         if let Some(die) = info.die_at(InfoOffset(offset)) {
@@ -257,7 +262,7 @@ pub fn use_entries(sections: &Sections<'_>, info: &DebugInfo<'_>, mut each: impl
     }
 }
 
-/// Asks for the scope and the variables at a place.
+/// Queries the scope and the variables at a place.
 pub fn use_place(info: &DebugInfo<'_>, pc: u64, line: u32) {
     let Ok(Some(scope)) = info.scope_at(Vaddr(pc), "a.c", line) else { return };
     assert!(!scope.frames.is_empty());

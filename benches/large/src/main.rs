@@ -1,4 +1,5 @@
-//! Indexes generated text, searches it, and marks what it does: a program of ordinary Rust types over a large pile of other people's code.
+//! Indexes generated text and searches it, with markers: a program with ordinary Rust types and
+//! many large dependencies.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -1,6 +1,7 @@
-//! Instructions executed by the functions of the crate `points`, one run of callgrind for each contender.
+//! Instructions executed by the functions of the crate `points`, one run of callgrind for each
+//! contender.
 //!
-//! What drives a function is the same for all contenders; for those in C a call of a call is on top.
+//! All contenders run in the same loop. For those in C, each call has one more call on top.
 
 #![allow(missing_docs, reason = "the modules that gungraun makes")]
 

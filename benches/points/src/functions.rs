@@ -61,7 +61,7 @@ macro_rules! functions {
             sum ^ tokens ^ depth
         }
 
-        /// A loop that is vectorised where nothing stands in its way.
+        /// A loop that is vectorised if nothing prevents it.
         #[inline(never)]
         pub fn scale(values: &mut [u32], factor: u32) {
             for value in values {
@@ -71,7 +71,7 @@ macro_rules! functions {
             }
         }
 
-        /// Tiny: one that is inlined where nothing stands in its way.
+        /// A tiny function that is inlined if nothing prevents it.
         #[inline]
         fn advance(state: &mut State, by: u32) -> u32 {
             let position = state.last.wrapping_add(by);
@@ -80,7 +80,7 @@ macro_rules! functions {
             position & 0xfff
         }
 
-        /// The three places that it is called from.
+        /// Calls it from three places.
         #[inline(never)]
         pub fn three(state: &mut State, value: u32) -> u32 {
             let sum = advance(state, value) ^ advance(state, value >> 3);

@@ -1,13 +1,15 @@
-//! What the benchmarks measure: the functions of [`functions!`] once for each contender, a module each, and the same in C.
+//! The code that the benchmarks measure: the functions of [`functions!`] in a module for each
+//! contender, and the same in C.
 //!
-//! A contender is a macro `point!(name, a, b)` for a point with two variables of type `u32`. `none` is the code without points, `asm` an
-//! empty `asm!`: the least that any point made of inline assembly can cost.
+//! A contender is a macro `point!(name, a, b)` for a point with two variables of type `u32`. `none`
+//! is the code without points. `asm` is an empty `asm!`: no point made of inline assembly can cost
+//! less.
 
 mod functions;
 
 use functions::{foreign, functions};
 
-/// What [`none::line`] and its like work on.
+/// The data of [`none::line`] and the other functions.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct State {
@@ -22,7 +24,8 @@ pub type Tokenise = fn(&[u8]) -> u32;
 /// The type of `scale`.
 pub type Scale = fn(&mut [u32], u32);
 
-/// Makes the module of a contender; `{..}` is what a point `name` with the variables `a` and `b` becomes.
+/// Makes the module of a contender. `{..}` is the code of a point `name` with the variables `a` and
+/// `b`.
 macro_rules! contender {
     ($(#[$meta:meta])* $contender:ident: $d:tt $name:ident $a:ident $b:ident => { $($point:tt)* }) => {
         $(#[$meta])*
@@ -43,7 +46,7 @@ contender! {
     none: $name a b => {}
 }
 contender! {
-    /// The emptiest `asm!` there is.
+    /// An empty `asm!`.
     asm: $name a b => {
         // SAFETY: no instruction.
         unsafe { core::arch::asm!("", options(nomem, nostack, preserves_flags)) }

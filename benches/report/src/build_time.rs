@@ -1,4 +1,4 @@
-//! Processor time that a point takes to compile: a crate of 5,000 points against the same crate without.
+//! CPU time to compile a point: a crate with 5,000 points compared with the same crate without.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,7 +22,8 @@ const MODES: [(&str, Mode<'_>); 3] = [
     ("release", Mode { arguments: &["build", "--release"], variables: &[] }),
 ];
 
-/// One row for each contender, the least of `rounds` builds. `CONTENDERS=mark,asm` in the environment measures these only.
+/// One row for each contender, the minimum of `rounds` builds. `CONTENDERS=mark,asm` in the
+/// environment measures only these.
 pub(crate) fn table(folder: &Path, rounds: usize) -> Result<String> {
     let chosen = std::env::var("CONTENDERS").ok();
     let is_chosen = |contender: &Contender| {
@@ -33,7 +34,7 @@ pub(crate) fn table(folder: &Path, rounds: usize) -> Result<String> {
     let mut packages = Vec::new();
     for contender in &contenders {
         let name = format!("build_time_{}", contender.name);
-        // Empty at first: that compiles what it depends on.
+        // The first build is empty and compiles the dependencies.
         let package = Package::new(folder, &name, "rlib", contender, "", "")?;
         for (_, mode) in MODES {
             package.cargo(mode)?;
@@ -41,7 +42,7 @@ pub(crate) fn table(folder: &Path, rounds: usize) -> Result<String> {
         packages.push((package, source(contender)));
     }
     let mut least = vec![[Duration::MAX; MODES.len()]; contenders.len()];
-    // Rounds stand outside, so that what else the machine does hits all alike.
+    // Rounds are the outer loop, so other work on the machine affects all contenders alike.
     for _ in 0..rounds {
         for ((package, source), least) in packages.iter().zip(&mut least) {
             for ((_, mode), least) in MODES.iter().zip(least) {
@@ -72,7 +73,7 @@ pub(crate) fn table(folder: &Path, rounds: usize) -> Result<String> {
     Ok(markdown::table(&head, &rows))
 }
 
-/// The processor time of the children that have ended, in user and kernel mode.
+/// The CPU time of ended children, in user and kernel mode.
 fn of_children() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let [user, system] = [usage.user_time(), usage.system_time()]
@@ -84,8 +85,8 @@ fn of_children() -> Result<Duration> {
 fn source(contender: &Contender) -> String {
     let mut source = contender.head(POINTS);
     for function in 0..FUNCTIONS {
-        // Writing to a String cannot fail.
-        // Never: rustc would leave the code of what it offers to other crates to them.
+        // Writing to a String cannot fail. `inline(never)`: otherwise rustc leaves the code
+        // generation to crates that call the function.
         let _ = writeln!(source, "#[inline(never)]\npub fn f{function}(mut a: u32, mut b: u32) -> u32 {{");
         for point in 0..POINTS_OF_A_FUNCTION {
             let point = contender.point(function * POINTS_OF_A_FUNCTION + point, "a", "b");

@@ -1,4 +1,5 @@
-//! What the machine code of an ELF file says: its functions, their sizes, what they call, whether they are vectorised. x86-64 only.
+//! The machine code of an ELF file: its functions, their sizes, their calls, and whether they are
+//! vectorised. x86-64 only.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +26,7 @@ impl Function {
         Decoder::with_ip(64, &self.bytes, self.address, DecoderOptions::NONE).into_iter().collect()
     }
 
-    /// How many direct calls, and jumps out of the function, go to `target`.
+    /// The number of direct calls and of jumps out of the function to `target`.
     pub(crate) fn calls(&self, target: &Self) -> usize {
         let leads_there = |instruction: &Instruction| {
             matches!(
@@ -36,7 +37,7 @@ impl Function {
         self.instructions().iter().filter(|instruction| leads_there(instruction)).count()
     }
 
-    /// Whether it computes with packed integers: some `padd*` or `pmul*` on a vector register.
+    /// Whether it has a `padd*` or `pmul*` on a vector register.
     pub(crate) fn is_vectorised(&self) -> bool {
         self.instructions().iter().any(|instruction| {
             let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
@@ -80,7 +81,7 @@ impl Code {
         self.functions.iter().find(|function| function.name == name)
     }
 
-    /// The function of that name and what belongs to it: closures, and the parts that a compiler split off.
+    /// The function of that name, with its closures and the parts that a compiler split off.
     pub(crate) fn parts<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Function> {
         self.functions.iter().filter(move |function| {
             let rest = function.name.strip_prefix(name);

@@ -1,14 +1,15 @@
-//! The ways to write a point, for generated code. `points/src/lib.rs` and `c/point.h` have them for code that is written.
+//! The ways to write a point, for generated code. `points/src/lib.rs` and `c/point.h` have them for
+//! handwritten code.
 
 /// A way to write a point in Rust.
 pub(crate) struct Contender {
-    /// Short, and fit for a file's name.
+    /// A short name that is allowed in a file name.
     pub(crate) name: &'static str,
-    /// What the tables call it.
+    /// Its name in the tables.
     pub(crate) title: &'static str,
-    /// The crate that it needs, as it stands below `[dependencies]`; `{markers}` is the folder of `simple-markers`.
+    /// Its line under `[dependencies]`; `{markers}` is the folder of `simple-markers`.
     pub(crate) dependency: &'static str,
-    /// A point, with its number and two variables in the place of `{number}`, `{a}` and `{b}`.
+    /// A point, with placeholders `{number}`, `{a}` and `{b}` for its number and two variables.
     point: &'static str,
 }
 
@@ -18,7 +19,7 @@ impl Contender {
         self.point.replace("{number}", &number.to_string()).replace("{a}", a).replace("{b}", b)
     }
 
-    /// What stands at the head of a crate with `points` points.
+    /// The first lines of a crate with `points` points.
     pub(crate) fn head(&self, points: usize) -> String {
         if self.name != "usdt" {
             return String::new();
@@ -95,7 +96,8 @@ pub(crate) const RUST: [Contender; 11] = [
     },
 ];
 
-/// A way to write a point in C: what `c/point.h` calls it, and what the tables do. The first is the code without points.
+/// The ways to write a point in C: the name in `c/point.h` and in the tables. The first is the code
+/// without points.
 pub(crate) const C: [(&str, &str); 7] = [
     ("NONE", "no points"),
     ("ASM", "empty `asm`"),

@@ -1,4 +1,5 @@
-//! Bytes of the file for each further copy of a point: one point inlined 10,000 times against the same code without.
+//! Bytes of the file for each further copy of a point: a point that is inlined 10,000 times,
+//! compared with the same code without it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -41,7 +42,8 @@ impl Sizes {
     }
 }
 
-/// One row for each contender: bytes of the file and loaded bytes for each copy, without debug information and with all of it.
+/// One row for each contender: bytes of the file and loaded bytes for each copy, without debug
+/// information and with all of it.
 pub(crate) fn table(folder: &Path) -> Result<String> {
     let mut columns = Vec::new();
     for debug in ["none", "full"] {
@@ -49,7 +51,7 @@ pub(crate) fn table(folder: &Path) -> Result<String> {
         for contender in RUST.iter().filter(|contender| contender.name != "one") {
             let name = format!("file_size_{}", contender.name);
             let package = Package::new(folder, &name, "cdylib", contender, "", &rust_source(contender))?;
-            // Without debug information cargo would strip the file, and with it the sites of markers.
+            // Without debug information cargo would strip the file, including the sites of markers.
             let variables = [("CARGO_PROFILE_RELEASE_DEBUG", debug), ("CARGO_PROFILE_RELEASE_STRIP", "none")];
             column.push((contender.title.to_owned(), Sizes::read(&package.library(&variables)?)?));
         }
@@ -76,7 +78,7 @@ pub(crate) fn table(folder: &Path) -> Result<String> {
     ))
 }
 
-/// A row for each contender; the first is what the others are compared with.
+/// A row for each contender; the others are compared with the first.
 fn rows(columns: &[Vec<(String, Sizes)>]) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for column in columns {
@@ -102,7 +104,7 @@ fn rust_source(contender: &Contender) -> String {
     for function in 0..FUNCTIONS {
         let _ = writeln!(source, "#[unsafe(no_mangle)]\npub extern \"C\" fn f{function}(mut x: u32, y: u32) -> u32 {{");
         source.push_str(&"    x = step(x, y);\n".repeat(COPIES_IN_A_FUNCTION));
-        // No two functions are alike, or compilers merge them.
+        // All functions differ, so compilers do not merge them.
         let _ = writeln!(source, "    x ^ {function}\n}}");
     }
     source

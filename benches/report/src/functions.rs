@@ -8,10 +8,11 @@ use anyhow::{Context as _, Result};
 use crate::code::{Code, Function};
 use crate::markdown;
 
-/// What the benchmark divides by: calls of `line`, `three` and `tokenise`, elements of `scale`.
+/// The divisors of the benchmark: calls of `line`, `three` and `tokenise`, elements of `scale`.
 const TIMES: f64 = 1000.0;
 
-/// The contenders: the module of the crate `points`, how its functions are named (`{}` is the function), and what the table calls it.
+/// The contenders: the module of the crate `points`, the names of its functions (`{}` is the
+/// function), and the name in the table.
 const CONTENDERS: [(&str, &str, &str); 24] = [
     ("none", "points::none::", "Rust: no points"),
     ("asm", "points::asm::", "empty `asm!`"),
@@ -39,7 +40,8 @@ const CONTENDERS: [(&str, &str, &str); 24] = [
     ("clang_sdt", "clang_sdt_", "`sys/sdt.h`"),
 ];
 
-/// One row for each contender. `folder` is gungraun's, with a folder for each benchmark.
+/// One row for each contender. `folder` is the output of gungraun, with a folder for each
+/// benchmark.
 pub(crate) fn table(benchmark: &Path, folder: &Path) -> Result<String> {
     let code = Code::read(benchmark)?;
     let mut rows = Vec::new();
@@ -85,7 +87,7 @@ pub(crate) fn table(benchmark: &Path, folder: &Path) -> Result<String> {
     ))
 }
 
-/// Instructions of one time, from the line `totals:` or `summary:` of the callgrind file.
+/// The instructions of one run, from the line `totals:` or `summary:` of the callgrind file.
 fn instructions(folder: &Path, function: &str, contender: &str) -> Result<String> {
     let path = folder.join(format!("{function}.{contender}/callgrind.{function}.{contender}.out"));
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;

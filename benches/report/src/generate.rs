@@ -27,8 +27,8 @@ pub(crate) struct Mode<'a> {
 }
 
 impl Package {
-    /// The crate `name` with what `contender` depends on and more `dependencies`; `kind` is its `crate-type`. Versions are those that
-    /// this workspace is locked to.
+    /// The crate `name` with the dependency of `contender` and more `dependencies`. `kind` is its
+    /// `crate-type`. Versions are those in the lock file of this workspace.
     pub(crate) fn new(
         folder: &Path,
         name: &str,
@@ -72,13 +72,14 @@ impl Package {
         Ok(target.join(format!("release/lib{}.so", self.name)))
     }
 
-    /// Makes `source` its source. The next build compiles it, changed or not.
+    /// Writes `source`. The next build compiles it even if it is unchanged.
     pub(crate) fn write(&self, source: &str) -> Result<()> {
         fs::write(self.folder.join("src/lib.rs"), source).context("cannot write the source")
     }
 }
 
-/// Compiles `source` as C with the points of `contender` (`NONE`, `MARK`, ..) to a shared library; returns the file.
+/// Compiles `source` as C with the points of `contender` (`NONE`, `MARK`, ..) to a shared library;
+/// returns the file.
 pub(crate) fn c_library(
     folder: &Path,
     compiler: &str,

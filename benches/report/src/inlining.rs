@@ -1,4 +1,4 @@
-//! How large a function may be and still be inlined, with a point in it and without.
+//! The size up to which a function is inlined, with a point and without.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,13 +10,15 @@ use crate::contender::{C, C_COMPILERS, Contender, RUST};
 use crate::generate::{Package, c_library};
 use crate::markdown;
 
-/// Functions of 1 to so many operations are tried.
+/// The number of operations of the largest function.
 const LARGEST: usize = 120;
 
-/// How many places call each function. One would be a case of its own: the last call of a private function is always inlined.
+/// How many places call each function. One would be special: the only call of a private function is
+/// always inlined.
 const CALLERS: usize = 3;
 
-/// One row for each contender: the size of the largest function that is inlined at all of its calls.
+/// One row for each contender: the size of the largest function that is inlined at all of its
+/// calls.
 pub(crate) fn table(folder: &Path) -> Result<String> {
     let mut rows = Vec::new();
     for contender in &RUST {
@@ -58,7 +60,7 @@ pub(crate) fn table(folder: &Path) -> Result<String> {
     Ok(format!("{rust}\n{c}"))
 }
 
-/// The largest size up to which no function is left that stands alone.
+/// The largest size up to which every function is inlined at all calls.
 fn largest(file: &Path) -> Result<String> {
     let code = Code::read(file)?;
     let stands_alone = |size: &usize| {

@@ -1,4 +1,4 @@
-//! Where the figures were measured.
+//! The machine of the measurements.
 
 use std::fs;
 use std::process::Command;

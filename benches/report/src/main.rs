@@ -1,11 +1,11 @@
-//! Prints the tables of `docs/cost.md`, each as Markdown on the standard output. `benches/run` calls it.
+//! Prints the tables of `docs/cost.md` as Markdown on standard output. `benches/run` calls it.
 //!
-//! - `report machine`: where the figures were measured.
-//! - `report functions BENCHMARK FOLDER`: the functions of the crate `points`, from the benchmark's executable and from the folder that
-//!   gungraun wrote its callgrind files to.
-//! - `report inlining FOLDER`, `report file-size FOLDER`, `report build-time FOLDER ROUNDS`: crates and C files that are generated in the
-//!   folder and compiled there.
-//! - `report paste FILE NAME`: puts the standard input in the place of the table NAME in a Markdown file.
+//! - `report machine`: the machine of the measurements.
+//! - `report functions BENCHMARK FOLDER`: the functions of the crate `points`, from the executable
+//!   of the benchmark and from the folder with gungraun's callgrind files.
+//! - `report inlining FOLDER`, `report file-size FOLDER`, `report build-time FOLDER ROUNDS`:
+//!   generates crates and C files in the folder and compiles them there.
+//! - `report paste FILE NAME`: replaces the table NAME in a Markdown file by standard input.
 
 mod build_time;
 mod code;

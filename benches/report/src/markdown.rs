@@ -17,7 +17,7 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Replaces what stands between `<!-- table: NAME -->` and `<!-- end -->` in `file`.
+/// Replaces the text between `<!-- table: NAME -->` and `<!-- end -->` in `file`.
 pub(crate) fn paste(file: &Path, name: &str, table: &str) -> Result<()> {
     let page = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let start = format!("<!-- table: {name} -->\n");
