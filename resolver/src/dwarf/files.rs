@@ -1,7 +1,7 @@
 //! Names of source files: put together from the tables of a line program, and matched with the name that a marker gives.
 //!
 //! DWARF 5, 6.2.4 and 6.2.4.1: a file is a name, a directory of the table and the compilation directory, each relative to the next. Owns
-//! which file of several is meant (resolution, section 2); what the lines of a file say is left to `lines`.
+//! which file of several is meant (`docs/design.md`, "The place of a marker"); what the lines of a file say is left to `lines`.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Which variable a name means in a scope (resolution, section 5): the innermost declaration that stands before the marker.
+//! Which variable a name means in a scope (`docs/design.md`, "The scope of a site"): the innermost declaration that stands before the marker.
 //!
 //! The scope's own function is the limit, what its caller has is not in scope; then come statics, which have a place of their own. Where
 //! a variable is, is left to `location`.

@@ -1,4 +1,4 @@
-//! In which scope a marker's site is, with the inline instances around it (resolution, section 3).
+//! In which scope a marker's site is, with the inline instances around it (`docs/design.md`, "The scope of a site").
 //!
 //! A site is a place between two instructions: the one before belongs to one scope, the one after to another, and the marker to either or to
 //! one without any instruction. So all scopes that hold the address *or end there* are candidates, and the marker's own file and line
@@ -106,7 +106,7 @@ struct Candidate {
 }
 
 impl DebugInfo<'_> {
-    /// The scope that a marker of `file` and `line` is in, whose site is at `pc`; `None` where no function is there (resolution, section 3).
+    /// The scope that a marker of `file` and `line` is in, whose site is at `pc`; `None` where no function is there (`docs/design.md`, "The scope of a site").
     ///
     /// # Errors
     ///

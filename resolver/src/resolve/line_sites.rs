@@ -1,4 +1,4 @@
-//! Where a marker without site records is: by file and line (resolution, section 2).
+//! Where a marker without site records is: by file and line (`docs/design.md`, "The place of a marker").
 //!
 //! One site for each *copy* of the line, that is for each instance of a function that has rows of it, and not for each row. It knows nothing
 //! of how rows are written down, that is `dwarf::lines`.
@@ -64,7 +64,7 @@ impl DebugInfo<'_> {
         self.match_files(&names)
     }
 
-    /// The sites of a line, or of the next one of its function that has code (resolution, section 2).
+    /// The sites of a line, or of the next one of its function that has code (`docs/design.md`, "The place of a marker").
     ///
     /// # Errors
     ///
