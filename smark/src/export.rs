@@ -183,7 +183,7 @@ impl Export {
             To::Gdb | To::Sdt => Consumer::Gdb,
         };
         let (path, bytes) = open(image)?;
-        let exported = export::text(image, &bytes, &path, keep, to, &self.settings()).map_err(anyhow::Error::msg)?;
+        let exported = export::text(image, &bytes, &path, keep, to, &self.settings())?;
         said(console, image, exported.probes, exported.left_out);
         Ok(exported.text)
     }
@@ -197,9 +197,7 @@ impl Export {
     ) -> anyhow::Result<()> {
         let Some(output) = &self.output else { bail!("no output") };
         let (_, bytes) = open(image)?;
-        let exported = export::sdt::image(image, &bytes, keep, &self.settings())
-            .map_err(anyhow::Error::msg)
-            .with_context(|| image.path.clone())?;
+        let exported = export::sdt::image(image, &bytes, keep, &self.settings()).with_context(|| image.path.clone())?;
         for note in &exported.notes {
             console.note(&format!("{}: {note}", image.path));
         }

@@ -236,8 +236,8 @@ fn the_kernel_fetches_what_a_c_program_prints() {
     kernel_reads(&C, "c");
     let (exported, _) = export("uprobe", &C.path, &[]);
     for said in [
-        "# without d: the kernel fetches no floating-point numbers\n",
-        "# without triple: it is computed, and the kernel only fetches\n",
+        "# without d: the kernel does not read floating-point numbers\n",
+        "# without triple: it is computed, and the kernel only reads registers and memory\n",
         "# without local: it is thread-local\n",
         "# left out: values:shared at 0x",
         "shared: 2 ways in",
@@ -299,7 +299,10 @@ static RUST_BY_LD: LazyLock<Program> = LazyLock::new(|| rust("export-values-ld",
 #[test]
 fn bpftrace_prints_what_a_c_program_prints() {
     let exported = bpftrace_prints(&C);
-    assert!(exported.contains("// without d: bpftrace has no floating-point numbers; printed as `?`\n"), "{exported}");
+    assert!(
+        exported.contains("// without d: bpftrace does not read floating-point numbers; printed as `?`\n"),
+        "{exported}"
+    );
 }
 
 #[test]

@@ -91,11 +91,17 @@ pub(crate) fn place_error(error: &PlaceError) -> String {
 
 /// Why an argument's verdict is not better: its reason, or what the verdict alone says. Empty where there is nothing to say.
 pub(crate) fn why(argument: &Argument) -> String {
-    match (&argument.reason, argument.verdict) {
-        (Some(why), _) => reason(why),
-        (None, Some(verdict)) => self::verdict(verdict).to_owned(),
-        (None, None) => "there is no debug information, or it was not read".to_owned(),
+    match argument.verdict {
+        Some(verdict) => unreadable(verdict, argument.reason.as_ref()),
+        None => argument.reason.as_ref().map_or_else(|| NOT_RESOLVED.to_owned(), reason),
     }
+}
+
+const NOT_RESOLVED: &str = "there is no debug information, or it was not read";
+
+/// Why an argument with this verdict is not better.
+pub(super) fn unreadable(of: Verdict, why: Option<&Reason>) -> String {
+    why.map_or_else(|| verdict(of).to_owned(), reason)
 }
 
 /// What a verdict alone says.

@@ -8,6 +8,7 @@ pub(crate) mod arguments;
 pub(crate) mod causes;
 pub(crate) mod dwarf;
 mod exactness;
+pub(crate) mod export;
 pub(crate) mod findings;
 mod fixes;
 pub(crate) mod help;

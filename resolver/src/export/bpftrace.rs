@@ -1,24 +1,21 @@
-//! A program for bpftrace (bpftrace(8)), in what version 0.17 and later have.
+//! A program for bpftrace 0.17 and later (bpftrace(8)).
 
-use super::Writer;
-use super::arithmetic::{self, Words};
-use super::fetch::{Fetch, Kind};
+use super::arithmetic::{self, Syntax};
+use super::fetch::{Fetch, NumberKind};
 use super::format::{Call, field, fill};
-use super::plan::{Planned, Point, Wanted};
+use super::plan::{Planned, PlannedArgument, Point};
 use super::symbols::FunctionNames;
+use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
 use crate::location::{Processor, Register};
 use crate::record::printf::Conversion;
 
 const MARK: &str = "//";
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), String> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '/' | '.' | '_' | '-');
     if !writer.path.starts_with('/') || !writer.path.chars().all(is_plain) {
-        return Err(
-            "bpftrace takes no path with anything but letters, digits, `/`, `.`, `_` and `-`: make a link to the file"
-                .to_owned(),
-        );
+        return Err(ExportError::Path(Tool::Bpftrace));
     }
     let names = FunctionNames::of(bytes)?;
     writer.heading(
@@ -29,9 +26,9 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
         ],
     );
     writer.each(MARK, planned, &mut |writer, point| {
-        // bpftrace takes the number for an offset in the file where no symbol is there, or it did in some versions.
+        // Without a symbol, some versions of bpftrace take the number as a file offset.
         if !names.holds(point.address) && point.address.0 != point.offset.0 {
-            return Err("no symbol holds it, and bpftrace takes its address for an offset in the file".to_owned());
+            return Err(SiteOmission::NoSymbol(Tool::Bpftrace));
         }
         let line = printed(writer, point)?;
         let probe = format!("uprobe:{}:{} {{ {line}; }}", writer.path, point.address);
@@ -42,11 +39,11 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
 }
 
 /// The call of `printf`.
-fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, String> {
-    let speaker = Speaker { here: point.address };
+fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, SiteOmission> {
+    let syntax = BpftraceSyntax { here: point.address };
     let mut call = Call::default();
     fill(writer, MARK, point, &mut call, escape, |call, conversion, wanted| {
-        let (conversion, values) = express(&speaker, conversion, wanted)?;
+        let (conversion, values) = express(&syntax, conversion, wanted)?;
         call.format.push_str(&conversion);
         call.arguments.extend(values);
         Ok(())
@@ -54,7 +51,8 @@ fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, String>
     Ok(format!("printf({})", call.list()))
 }
 
-/// Text of a format: bpftrace prints the last `%%` of a format as it stands, so that a `%` is an argument; so is what it has no escape for.
+/// Adds literal text. bpftrace prints the last `%%` of a format unchanged, so a `%` becomes an
+/// argument, as do characters without an escape.
 fn escape(call: &mut Call, text: &str) {
     for character in text.chars() {
         match character {
@@ -73,59 +71,68 @@ fn escape(call: &mut Call, text: &str) {
 }
 
 /// A conversion and its values.
-fn express(speaker: &Speaker, conversion: &Conversion, wanted: &Wanted<'_>) -> Result<(String, Vec<String>), String> {
+fn express(
+    syntax: &BpftraceSyntax,
+    conversion: &Conversion,
+    wanted: &PlannedArgument<'_>,
+) -> Result<(String, Vec<String>), ArgumentOmission> {
     let field = field(conversion, "-0");
     let letter = conversion.specifier.letter();
     match wanted.fetch.as_ref().map_err(Clone::clone)? {
-        Fetch::Number { kind: Kind::Float, .. } => Err("bpftrace has no floating-point numbers".to_owned()),
-        Fetch::Number { kind: Kind::Unicode, .. } if letter == 'c' => {
-            Err("bpftrace prints no characters beyond ASCII".to_owned())
+        Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::Bpftrace)),
+        Fetch::Number { kind: NumberKind::Unicode, .. } if letter == 'c' => {
+            Err(ArgumentOmission::NonAscii(Tool::Bpftrace))
         }
         Fetch::Number { at, size, kind } => {
             let alternative = if conversion.flags.alternative && matches!(letter, 'x' | 'X') { "0x" } else { "" };
             Ok(match letter {
-                'd' | 'i' => (format!("{field}ld"), vec![value(speaker, at, *size, *kind)?]),
-                'u' => (format!("{field}lu"), vec![arithmetic::bits(speaker, at, *size)?]),
+                'd' | 'i' => (format!("{field}ld"), vec![value(syntax, at, *size, *kind)?]),
+                'u' => (format!("{field}lu"), vec![arithmetic::bits(syntax, at, *size)?]),
                 'o' | 'x' | 'X' => {
-                    (format!("{alternative}{field}l{letter}"), vec![arithmetic::bits(speaker, at, *size)?])
+                    (format!("{alternative}{field}l{letter}"), vec![arithmetic::bits(syntax, at, *size)?])
                 }
-                'c' => (format!("{field}c"), vec![arithmetic::bits(speaker, at, 1.min(*size))?]),
-                'p' => (format!("{field}p"), vec![arithmetic::bits(speaker, at, *size)?]),
-                _ => return Err(format!("bpftrace has no conversion `%{letter}`")),
+                'c' => (format!("{field}c"), vec![arithmetic::bits(syntax, at, 1.min(*size))?]),
+                'p' => (format!("{field}p"), vec![arithmetic::bits(syntax, at, *size)?]),
+                _ => return Err(ArgumentOmission::NoConversion(Tool::Bpftrace, letter)),
             })
         }
-        Fetch::Pointed(at) => Ok((format!("{field}s"), vec![format!("str({})", arithmetic::bits(speaker, at, 8)?)])),
+        Fetch::Pointed(at) => Ok((format!("{field}s"), vec![format!("str({})", arithmetic::bits(syntax, at, 8)?)])),
         Fetch::Array(address) => {
-            Ok((format!("{field}s"), vec![format!("str({})", arithmetic::expr(speaker, address)?)]))
+            Ok((format!("{field}s"), vec![format!("str({})", arithmetic::expr(syntax, address)?)]))
         }
         Fetch::Text { data, offset, length } => {
-            let data = arithmetic::plus(speaker, arithmetic::bits(speaker, data, 8)?, *offset);
-            let length = arithmetic::bits(speaker, length, 8)?;
-            // So many bytes, measured with 0.17. Later versions count the NUL behind them as well: a byte less, never one of something else.
+            let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
+            let length = arithmetic::bits(syntax, length, 8)?;
+            // 0.17 prints `length` bytes (measured). Later versions count a NUL too and print one byte less.
             Ok((format!("{field}s"), vec![format!("str({data}, {length})")]))
         }
     }
 }
 
-fn value(speaker: &Speaker, at: &super::fetch::Where, size: u8, kind: Kind) -> Result<String, String> {
+fn value(
+    syntax: &BpftraceSyntax,
+    at: &super::fetch::Operand,
+    size: u8,
+    kind: NumberKind,
+) -> Result<String, ArgumentOmission> {
     match kind {
-        Kind::Signed => arithmetic::signed(speaker, at, size),
-        _ => arithmetic::bits(speaker, at, size),
+        NumberKind::Signed => arithmetic::signed(syntax, at, size),
+        _ => arithmetic::bits(syntax, at, size),
     }
 }
 
-struct Speaker {
+struct BpftraceSyntax {
     here: Vaddr,
 }
 
-impl Words for Speaker {
-    fn register(&self, register: Register) -> Result<String, String> {
+impl Syntax for BpftraceSyntax {
+    fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
         let name = register.name(Processor::X86_64);
         match register.0 {
             0..=7 => Ok(format!("reg(\"{}\")", name.trim_start_matches("%r"))),
             8..=15 => Ok(format!("reg(\"{}\")", name.trim_start_matches('%'))),
             16 => self.instruction_pointer(),
-            _ => Err(format!("it is in {name}, which bpftrace does not read")),
+            _ => Err(ArgumentOmission::Register(Tool::Bpftrace, register, Processor::X86_64)),
         }
     }
 
@@ -137,7 +144,7 @@ impl Words for Speaker {
         self.here
     }
 
-    fn instruction_pointer(&self) -> Result<String, String> {
+    fn instruction_pointer(&self) -> Result<String, ArgumentOmission> {
         Ok("reg(\"ip\")".to_owned())
     }
 }

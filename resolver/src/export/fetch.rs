@@ -1,28 +1,31 @@
-//! What of an argument is to be fetched, and from where: its location and type, as its conversion reads them.
+//! What a consumer must fetch to print an argument: derived from its location, its type and its
+//! conversion.
 //!
-//! The same for all consumers; each says which of it its syntax has. What cannot be told for certain is refused with a reason.
+//! The result is the same for all consumers. Each of them then writes what its syntax can express.
 
-use crate::english::arguments;
+use std::sync::Arc;
+
+use super::ArgumentOmission;
 use crate::location::{Expr, Location, Node, Source, Value, ValueType};
 use crate::resolve::{Argument, Verdict};
 use crate::types::{Language, Sequence, SequenceKind, Shape, Type, names_text, pointee, transparent};
 
 /// Where the bits of a value are.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Where {
+pub(super) enum Operand {
     /// The low bits of a register.
     Register(crate::location::Register),
     /// Memory at an address.
     Memory(Expr),
     /// The value of a computation.
     Value(Expr),
-    /// Known.
+    /// A constant.
     Constant(u64),
 }
 
-/// What a number is.
+/// How the bits of a number are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NumberKind {
     Signed,
     Unsigned,
     Float,
@@ -32,60 +35,62 @@ pub(super) enum Kind {
     Unicode,
 }
 
-/// What is to be fetched.
+/// What a consumer fetches for an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fetch {
     /// A number of 1, 2, 4 or 8 bytes.
-    Number { at: Where, size: u8, kind: Kind },
-    /// The text up to a NUL behind the pointer that is there.
-    Pointed(Where),
-    /// The text up to a NUL in an array of characters at an address.
+    Number { at: Operand, size: u8, kind: NumberKind },
+    /// A pointer to a text that ends with a NUL.
+    Pointed(Operand),
+    /// The address of an array of characters that ends with a NUL.
     Array(Expr),
-    /// So many bytes of text: the address of the first one is `offset` more than the pointer, the other is how many.
-    Text { data: Where, offset: u64, length: Where },
+    /// A text of `length` bytes that starts `offset` bytes after the pointer `data`.
+    Text { data: Operand, offset: u64, length: Operand },
 }
 
-/// How deep references and wrappers are followed.
+/// How deep nested references and wrappers are followed.
 const NESTING: u32 = 16;
 
-/// What is to be fetched for an argument that `letter` converts; a `*` of a format is an integer.
+/// What to fetch for an argument with the conversion `letter`. A `*` of a format counts as `d`.
 ///
 /// # Errors
 ///
-/// Why nothing can be.
-pub(super) fn fetch(argument: &Argument, letter: char) -> Result<Fetch, String> {
-    let verdict = argument.verdict.ok_or("it was not resolved: there is no debug information for it")?;
-    let readable = match verdict {
-        Verdict::Live | Verdict::Constant => argument.location.as_ref(),
-        _ => return Err(arguments::why(argument)),
+/// Why the argument cannot be fetched.
+pub(super) fn fetch(argument: &Argument, letter: char) -> Result<Fetch, ArgumentOmission> {
+    let verdict = argument.verdict.ok_or(ArgumentOmission::Unresolved)?;
+    let (Verdict::Live | Verdict::Constant) = verdict else {
+        return Err(ArgumentOmission::Unavailable(verdict, argument.reason.clone()));
     };
-    let location = readable.ok_or_else(|| match &argument.reason {
-        Some(reason) => reason.to_string(),
-        None => "its location is not known".to_owned(),
-    })?;
+    let location = argument.location.as_ref().ok_or(ArgumentOmission::NoLocation)?;
     match &argument.ty {
         Some(of) => typed(of, location, letter, argument.language, 0),
-        // What the program keeps without debug information has a size and a sign, no type.
+        // An argument that the program keeps has a size and a sign, also without debug information.
         None => {
             let signed = matches!(argument.encoding, Some(crate::resolve::Encoding::Signed));
             let kind = match argument.encoding {
-                Some(crate::resolve::Encoding::Float) => Kind::Float,
-                _ if letter == 'p' => Kind::Pointer,
-                _ if signed => Kind::Signed,
-                _ => Kind::Unsigned,
+                Some(crate::resolve::Encoding::Float) => NumberKind::Float,
+                _ if letter == 'p' => NumberKind::Pointer,
+                _ if signed => NumberKind::Signed,
+                _ => NumberKind::Unsigned,
             };
             if letter == 's' {
-                return Err("whether its text ends with a NUL is not known without its type".to_owned());
+                return Err(ArgumentOmission::TextOfUnknownType);
             }
             number(location, argument.size, kind)
         }
     }
 }
 
-fn typed(of: &Type, location: &Location, letter: char, language: Language, nesting: u32) -> Result<Fetch, String> {
-    let refused = || format!("`%{letter}` of `{}` is not exported", of.name);
+fn typed(
+    of: &Type,
+    location: &Location,
+    letter: char,
+    language: Language,
+    nesting: u32,
+) -> Result<Fetch, ArgumentOmission> {
+    let refused = || ArgumentOmission::Conversion { letter, type_name: Arc::clone(&of.name) };
     if nesting > NESTING {
-        return Err("too many references".to_owned());
+        return Err(ArgumentOmission::TooManyReferences);
     }
     let member = |member: &crate::types::Member, of: &Type| {
         let location = part(location, member.bit_offset, of.size)?;
@@ -96,20 +101,20 @@ fn typed(of: &Type, location: &Location, letter: char, language: Language, nesti
     }
     if letter == 'p' {
         return match &of.shape {
-            Shape::Pointer { .. } | Shape::Function => number(location, of.size, Kind::Pointer),
+            Shape::Pointer { .. } | Shape::Function => number(location, of.size, NumberKind::Pointer),
             Shape::Struct { .. } if transparent(of).is_some() => match transparent(of) {
                 Some(inner) => member(inner, &inner.of),
                 None => Err(refused()),
             },
             Shape::Sequence(sequence) if sequence.offset == 0 => {
                 let data = part(location, sequence.data.bit_offset, sequence.data.of.size)?;
-                number(&data, sequence.data.of.size, Kind::Pointer)
+                number(&data, sequence.data.of.size, NumberKind::Pointer)
             }
-            // What an `Rc` counts is behind the counts, which a null pointer has not.
+            // An `Rc` points to its counts, not to its value, so its pointer is not the value's address.
             _ => match pointee(of).filter(|pointee| pointee.offset == 0) {
                 Some(pointee) => {
                     let data = part(location, pointee.bit_offset, Some(pointee.size))?;
-                    number(&data, Some(pointee.size), Kind::Pointer)
+                    number(&data, Some(pointee.size), NumberKind::Pointer)
                 }
                 None => Err(refused()),
             },
@@ -124,20 +129,20 @@ fn typed(of: &Type, location: &Location, letter: char, language: Language, nesti
             let address = behind(location, of.size)?;
             typed(to, &Location::whole(Source::Memory(address)), letter, language, nesting + 1)
         }
-        Shape::Float if is_float => number(location, of.size, Kind::Float),
+        Shape::Float if is_float => number(location, of.size, NumberKind::Float),
         _ if is_float => Err(refused()),
-        Shape::Character { .. } if of.size == Some(4) => number(location, of.size, Kind::Unicode),
+        Shape::Character { .. } if of.size == Some(4) => number(location, of.size, NumberKind::Unicode),
         Shape::Integer { signed } | Shape::Character { signed } | Shape::Enumeration { signed, .. } => {
-            number(location, of.size, if *signed { Kind::Signed } else { Kind::Unsigned })
+            number(location, of.size, if *signed { NumberKind::Signed } else { NumberKind::Unsigned })
         }
-        Shape::Boolean => number(location, of.size, Kind::Unsigned),
-        Shape::Pointer { .. } => number(location, of.size, Kind::Pointer),
+        Shape::Boolean => number(location, of.size, NumberKind::Unsigned),
+        Shape::Pointer { .. } => number(location, of.size, NumberKind::Pointer),
         _ => Err(refused()),
     }
 }
 
-fn text(of: &Type, location: &Location, language: Language, nesting: u32) -> Result<Fetch, String> {
-    let refused = || format!("`%s` of `{}` is not exported", of.name);
+fn text(of: &Type, location: &Location, language: Language, nesting: u32) -> Result<Fetch, ArgumentOmission> {
+    let refused = || ArgumentOmission::Conversion { letter: 's', type_name: Arc::clone(&of.name) };
     if names_text(of, language, 0) != Some(true) {
         return Err(refused());
     }
@@ -145,7 +150,7 @@ fn text(of: &Type, location: &Location, language: Language, nesting: u32) -> Res
         Shape::Sequence(sequence) => sequence_text(sequence, location),
         Shape::Array { .. } if language == Language::C => match location.source() {
             Some(Source::Memory(address)) => Ok(Fetch::Array(address.clone())),
-            _ => Err("its characters are not in memory".to_owned()),
+            _ => Err(ArgumentOmission::TextNotInMemory),
         },
         Shape::Pointer { to: Some(to) } if language == Language::C || of.name.starts_with('*') => match to.size {
             Some(1) => Ok(Fetch::Pointed(place(location, 8, false)?)),
@@ -154,7 +159,7 @@ fn text(of: &Type, location: &Location, language: Language, nesting: u32) -> Res
         Shape::Pointer { to: Some(to) } if of.name.starts_with('&') => {
             let address = behind(location, of.size)?;
             if nesting > NESTING {
-                return Err("too many references".to_owned());
+                return Err(ArgumentOmission::TooManyReferences);
             }
             text(to, &Location::whole(Source::Memory(address)), language, nesting + 1)
         }
@@ -162,76 +167,76 @@ fn text(of: &Type, location: &Location, language: Language, nesting: u32) -> Res
     }
 }
 
-fn sequence_text(sequence: &Sequence, location: &Location) -> Result<Fetch, String> {
+fn sequence_text(sequence: &Sequence, location: &Location) -> Result<Fetch, ArgumentOmission> {
     if sequence.kind == SequenceKind::CText {
-        // Its NUL is counted: the text ends there.
+        // Its length includes the NUL.
         let data = part(location, sequence.data.bit_offset, sequence.data.of.size)?;
         return match sequence.offset {
             0 => Ok(Fetch::Pointed(place(&data, 8, false)?)),
-            _ => Err("its text is behind other things".to_owned()),
+            _ => Err(ArgumentOmission::TextAtOffset),
         };
     }
     let is_word = |of: &Type| of.size == Some(8);
     if !is_word(&sequence.data.of) || !is_word(&sequence.length.of) {
-        return Err("its pointer or length is not of 8 bytes".to_owned());
+        return Err(ArgumentOmission::TextParts);
     }
     let data = part(location, sequence.data.bit_offset, Some(8))?;
     let length = part(location, sequence.length.bit_offset, Some(8))?;
     Ok(Fetch::Text { data: place(&data, 8, false)?, offset: sequence.offset, length: place(&length, 8, false)? })
 }
 
-fn part(location: &Location, bit_offset: u64, size: Option<u64>) -> Result<Location, String> {
+fn part(location: &Location, bit_offset: u64, size: Option<u64>) -> Result<Location, ArgumentOmission> {
     let bits = size.and_then(|size| size.checked_mul(8));
-    location.part(bit_offset, bits).map_err(|error| error.to_string())
+    location.part(bit_offset, bits).map_err(ArgumentOmission::from)
 }
 
-/// The address that the reference at a location is.
-fn behind(location: &Location, size: Option<u64>) -> Result<Expr, String> {
+/// The address that a reference at a location holds.
+fn behind(location: &Location, size: Option<u64>) -> Result<Expr, ArgumentOmission> {
     match size {
-        Some(8) => location.pointer(8).map_err(|error| error.to_string()),
-        _ => Err("it is a reference to something of no fixed size".to_owned()),
+        Some(8) => location.pointer(8).map_err(ArgumentOmission::from),
+        _ => Err(ArgumentOmission::ReferenceSize),
     }
 }
 
-fn number(location: &Location, size: Option<u64>, kind: Kind) -> Result<Fetch, String> {
+fn number(location: &Location, size: Option<u64>, kind: NumberKind) -> Result<Fetch, ArgumentOmission> {
     let size = match size {
         Some(size @ (1 | 2 | 4 | 8)) => size as u8,
-        Some(size) => return Err(format!("a number of {size} bytes")),
-        None => return Err("its size is not known".to_owned()),
+        Some(size) => return Err(ArgumentOmission::NumberSize(size)),
+        None => return Err(ArgumentOmission::UnknownSize),
     };
-    Ok(Fetch::Number { at: place(location, size, kind == Kind::Signed)?, size, kind })
+    Ok(Fetch::Number { at: place(location, size, kind == NumberKind::Signed)?, size, kind })
 }
 
-/// Where the one number of so many bytes is.
-fn place(location: &Location, size: u8, signed: bool) -> Result<Where, String> {
+/// Where a number of `size` bytes is.
+fn place(location: &Location, size: u8, signed: bool) -> Result<Operand, ArgumentOmission> {
     match location.source() {
-        Some(Source::Register(register)) => return Ok(Where::Register(*register)),
-        Some(Source::Memory(address)) => return Ok(Where::Memory(address.clone())),
+        Some(Source::Register(register)) => return Ok(Operand::Register(*register)),
+        Some(Source::Memory(address)) => return Ok(Operand::Memory(address.clone())),
         Some(Source::Value(value)) if value.value_type().size(8) < size => {
-            return Err("its computation has fewer bits than its type".to_owned());
+            return Err(ArgumentOmission::NarrowComputation);
         }
         Some(Source::Value(value)) => {
-            return Ok(known(value).map_or_else(|| Where::Value(value.clone()), Where::Constant));
+            return Ok(known(value).map_or_else(|| Operand::Value(value.clone()), Operand::Constant));
         }
         Some(Source::ImplicitPointer { .. }) => {
-            return Err("the pointer was optimised out; only what it leads to is left".to_owned());
+            return Err(ArgumentOmission::ImplicitPointer);
         }
-        Some(Source::OptimizedOut) => return Err("optimised out".to_owned()),
-        // Little-endian, as all images that are exported.
+        Some(Source::OptimizedOut) => return Err(ArgumentOmission::OptimizedOut),
+        // Little-endian: no other images are exported.
         Some(Source::Bytes(bytes)) if bytes.len() <= 8 && bytes.len() >= usize::from(size) => {
             let low = bytes.iter().take(size.into()).rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
-            return Ok(Where::Constant(low));
+            return Ok(Operand::Constant(low));
         }
         _ => {}
     }
-    let value = location.integer(u64::from(size) * 8, signed).map_err(|error| error.to_string())?;
+    let value = location.integer(u64::from(size) * 8, signed).map_err(ArgumentOmission::from)?;
     if let Node::Constant(Value { bits, .. }) = value.node() {
-        return Ok(Where::Constant(*bits));
+        return Ok(Operand::Constant(*bits));
     }
-    Ok(Where::Value(value))
+    Ok(Operand::Value(value))
 }
 
-/// A computation without the conversions around it that leave its low `size` bytes as they are.
+/// A computation without outer conversions that do not change its low `size` bytes.
 pub(super) fn unconverted(mut value: &Expr, size: u8) -> &Expr {
     let leaves = |of: &ValueType| !matches!(of, ValueType::Float(_)) && of.size(8) >= size;
     while let Node::Convert(to, inner) | Node::Reinterpret(to, inner) = value.node() {

@@ -1,39 +1,40 @@
-//! A marker's format for consumers whose `printf` has 64-bit integers and some of the conversions.
+//! Translates a marker's format for consumers whose `printf` has 64-bit integers and some of the
+//! conversions.
 
 use std::fmt::Write as _;
 
-use super::Writer;
-use super::plan::{Point, Wanted};
+use super::plan::{PlannedArgument, Point};
+use super::{ArgumentOmission, SiteOmission, Writer};
 use crate::record::printf::{self, Conversion, Count, Piece};
 
 /// One piece of a format.
-enum Part<'f> {
-    /// Text, `%%` done.
+enum FormatPiece<'f> {
+    /// Literal text, with `%%` replaced by `%`.
     Text(&'f str),
-    /// A conversion, and the index of its argument; `None` where a `*` is in it, which no consumer has.
+    /// A conversion and the index of its argument; `None` if it has a `*`, which no consumer supports.
     Conversion(Conversion, Option<usize>),
 }
 
-/// The pieces of a format; `None` where it is malformed.
-fn parts(format: &str) -> Option<Vec<Part<'_>>> {
+/// The pieces of a format; `None` if it is malformed.
+fn parts(format: &str) -> Option<Vec<FormatPiece<'_>>> {
     let mut next = 0usize;
     let mut parts = Vec::new();
     for piece in printf::parse(format.as_bytes()) {
         match piece.ok()? {
-            Piece::Literal(range) => parts.push(Part::Text(format.get(range)?)),
-            Piece::Percent(_) => parts.push(Part::Text("%")),
+            Piece::Literal(range) => parts.push(FormatPiece::Text(format.get(range)?)),
+            Piece::Percent(_) => parts.push(FormatPiece::Text("%")),
             Piece::Conversion(conversion) => {
                 let stars = conversion.stars();
                 let index = next.checked_add(stars)?;
                 next = index.checked_add(1)?;
-                parts.push(Part::Conversion(conversion, (stars == 0).then_some(index)));
+                parts.push(FormatPiece::Conversion(conversion, (stars == 0).then_some(index)));
             }
         }
     }
     Some(parts)
 }
 
-/// Flags, width and precision of a conversion, those flags alone that a consumer has.
+/// The `%`, flags, width and precision of a conversion. Only the given flags are kept.
 pub(super) fn field(conversion: &Conversion, flags: &str) -> String {
     let all = conversion.flags;
     let mut text = "%".to_owned();
@@ -53,25 +54,25 @@ pub(super) fn field(conversion: &Conversion, flags: &str) -> String {
     text
 }
 
-/// Puts a marker's format together for a consumer, piece by piece: `text` adds text, `express` a conversion with its value. What cannot be
-/// expressed is a `?` there, and a comment says why.
+/// Translates a marker's format piece by piece: `text` adds literal text, `express` a conversion with
+/// its value. If `express` fails, the text has a `?`, and a comment says why.
 pub(super) fn fill<T>(
     writer: &mut Writer<'_>,
     mark: &str,
     point: &Point<'_>,
     to: &mut T,
     text: fn(&mut T, &str),
-    express: impl Fn(&mut T, &Conversion, &Wanted<'_>) -> Result<(), String>,
-) -> Result<(), String> {
+    express: impl Fn(&mut T, &Conversion, &PlannedArgument<'_>) -> Result<(), ArgumentOmission>,
+) -> Result<(), SiteOmission> {
     let wanted = point.wanted();
     text(to, &format!("{} ", point.marker.name));
-    for part in parts(&point.marker.format).ok_or("its format is malformed")? {
+    for part in parts(&point.marker.format).ok_or(SiteOmission::MalformedFormat)? {
         let (conversion, index) = match part {
-            Part::Text(piece) => {
+            FormatPiece::Text(piece) => {
                 text(to, piece);
                 continue;
             }
-            Part::Conversion(conversion, index) => (conversion, index),
+            FormatPiece::Conversion(conversion, index) => (conversion, index),
         };
         let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
             text(to, "?");
@@ -80,13 +81,13 @@ pub(super) fn fill<T>(
         };
         if let Err(why) = express(to, &conversion, wanted) {
             text(to, "?");
-            writer.without(mark, &wanted.argument.text, &format!("{why}; printed as `?`"));
+            writer.printed_as_question_mark(mark, &wanted.argument.text, &why);
         }
     }
     Ok(())
 }
 
-/// The arguments of a consumer's `printf`, as they are put together.
+/// A call of a consumer's `printf`.
 #[derive(Default)]
 pub(super) struct Call {
     pub(super) format: String,
@@ -94,7 +95,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The format on a line of its own, and what it prints: `"%d\n", x`.
+    /// The argument list of the call, with a line feed after the format: `"%d\n", x`.
     pub(super) fn list(&self) -> String {
         let mut list = format!("\"{}\\n\"", self.format);
         for argument in &self.arguments {

@@ -1,15 +1,17 @@
-//! A command file for gdb (GDB manual, "Dynamic Printf"): a `dprintf` in the marker's own format for each site.
+//! A command file for gdb: a `dprintf` with the marker's own format for each site (GDB manual,
+//! "Dynamic Printf").
 //!
-//! A place is a symbol and an offset, which gdb works out anew when it knows where the program was loaded; a number would stay.
+//! A place is a symbol plus an offset, because gdb relocates it when the program is loaded. It does
+//! not relocate a number.
 
 use std::fmt::Write as _;
 
-use super::Writer;
-use super::arithmetic::{self, Words};
-use super::fetch::{Fetch, Kind, Where};
+use super::arithmetic::{self, Syntax};
+use super::fetch::{Fetch, NumberKind, Operand};
 use super::format::{Call, field, fill};
-use super::plan::{Planned, Point, Wanted};
+use super::plan::{Planned, PlannedArgument, Point};
 use super::symbols::FunctionNames;
+use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
 use crate::image::ImageKind;
 use crate::location::{Processor, Register};
@@ -17,22 +19,21 @@ use crate::record::printf::{Conversion, Count};
 
 const MARK: &str = "#";
 
-/// The longest text of a known length that is printed, in bytes.
+/// How much of a text with a known length is printed, in bytes.
 const LONGEST: u32 = 4096;
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), String> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let names = FunctionNames::of(bytes)?;
     let is_fixed = writer.image.kind == ImageKind::Executable;
     let arm = writer.image.arch == "aarch64";
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
-    // It stays: gdb reads the arguments when it gets to a marker, in a frame of Rust as Rust.
+    // Set for good: gdb parses the arguments at each hit, in the language of the frame.
     writer.line("set language c");
     writer.each(MARK, planned, &mut |writer, point| {
         let place = match is_fixed {
             true => format!("*{}", point.address),
             false => {
-                let why = |why| format!("{why}, and gdb does not move a number to where the program is loaded");
-                let (name, offset) = names.unique(point.address).map_err(why)?;
+                let (name, offset) = names.unique(point.address, Tool::Gdb)?;
                 format!("*((unsigned char *)&'{name}' + {offset})")
             }
         };
@@ -41,28 +42,29 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     Ok(())
 }
 
-/// A text of a known length: its address, its length, and how much of it is printed at most.
+/// A text with a known length: its address, its length, and how many bytes are printed at most.
 struct Text {
     data: String,
     length: String,
     most: u32,
 }
 
-/// Stands for the length of a text in a format: control characters of a marker's own format are arguments.
+/// A placeholder for the length of a text. It cannot occur in the format, because control characters
+/// become arguments.
 const LENGTH: char = '\0';
 
-/// What goes into the call of `printf`.
+/// The call of `printf`, and the texts that need commands before it.
 #[derive(Default)]
 struct Printed {
     call: Call,
     texts: Vec<Text>,
 }
 
-fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -> Result<(), String> {
-    let speaker = Speaker { here: point.address, arm };
+fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -> Result<(), SiteOmission> {
+    let syntax = GdbSyntax { here: point.address, arm };
     let mut printed = Printed::default();
     fill(writer, MARK, point, &mut printed, Printed::text, |printed, conversion, wanted| {
-        printed.express(&speaker, conversion, wanted)
+        printed.express(&syntax, conversion, wanted)
     })?;
     let call = printed.call.list();
     if printed.texts.is_empty() {
@@ -80,13 +82,13 @@ fn printed(writer: &mut Writer<'_>, point: &Point<'_>, place: &str, arm: bool) -
         writer.line(&format!("if $smark_length_{index} > {most}"));
         writer.line(&format!("set $smark_length_{index} = {most}"));
         writer.line("end");
-        // An empty text of Rust is nowhere, and gdb reads before it prints nothing.
+        // The pointer of an empty Rust text is dangling, and gdb reads it before it prints nothing.
         writer.line(&format!("if $smark_length_{index} == 0"));
         writer.line(&format!("set $smark_data_{index} = (unsigned long)$sp"));
         writer.line("end");
         let _ = write!(lengths, ", $smark_length_{index}");
     }
-    // gdb has no `%.*s`: the command is itself made by a format, with the lengths in it.
+    // gdb has no `%.*s`, so `eval` formats the lengths into the command.
     let command = format!("printf {call}").replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     writer.line(&format!("eval \"{}\"{lengths}", command.replace(LENGTH, "%lu")));
     writer.line("continue");
@@ -113,41 +115,46 @@ impl Printed {
         }
     }
 
-    fn express(&mut self, speaker: &Speaker, conversion: &Conversion, wanted: &Wanted<'_>) -> Result<(), String> {
+    fn express(
+        &mut self,
+        syntax: &GdbSyntax,
+        conversion: &Conversion,
+        wanted: &PlannedArgument<'_>,
+    ) -> Result<(), ArgumentOmission> {
         let field = field(conversion, "-+ #0");
         let letter = conversion.specifier.letter();
         let fetch = wanted.fetch.as_ref().map_err(Clone::clone)?;
         let (conversion, argument) = match fetch {
-            Fetch::Number { at, size, kind: Kind::Float } => {
+            Fetch::Number { at, size, kind: NumberKind::Float } => {
                 let letter = match letter {
                     'F' => 'f',
-                    'a' | 'A' => return Err("gdb has no conversion `%a`".to_owned()),
+                    'a' | 'A' => return Err(ArgumentOmission::NoConversion(Tool::Gdb, letter)),
                     letter => letter,
                 };
-                (letter.to_string(), speaker.float(at, *size)?)
+                (letter.to_string(), syntax.float(at, *size)?)
             }
-            Fetch::Number { kind: Kind::Unicode, .. } if letter == 'c' => {
-                return Err("gdb's printf has no characters beyond ASCII".to_owned());
+            Fetch::Number { kind: NumberKind::Unicode, .. } if letter == 'c' => {
+                return Err(ArgumentOmission::NonAscii(Tool::Gdb));
             }
             Fetch::Number { at, size, kind } => {
-                let signed = *kind == Kind::Signed && matches!(letter, 'd' | 'i');
+                let signed = *kind == NumberKind::Signed && matches!(letter, 'd' | 'i');
                 let value = match signed {
-                    true => format!("(long){}", arithmetic::signed(speaker, at, *size)?),
-                    false => arithmetic::bits(speaker, at, if letter == 'c' { 1 } else { *size })?,
+                    true => format!("(long){}", arithmetic::signed(syntax, at, *size)?),
+                    false => arithmetic::bits(syntax, at, if letter == 'c' { 1 } else { *size })?,
                 };
                 match letter {
                     'd' | 'i' => ("ld".to_owned(), value),
                     'u' | 'o' | 'x' | 'X' => (format!("l{letter}"), value),
                     'c' => ("c".to_owned(), format!("(char){value}")),
                     'p' => ("p".to_owned(), format!("(void *){value}")),
-                    _ => return Err(format!("gdb has no conversion `%{letter}`")),
+                    _ => return Err(ArgumentOmission::NoConversion(Tool::Gdb, letter)),
                 }
             }
-            Fetch::Pointed(at) => ("s".to_owned(), format!("(char *){}", arithmetic::bits(speaker, at, 8)?)),
-            Fetch::Array(address) => ("s".to_owned(), format!("(char *){}", arithmetic::expr(speaker, address)?)),
+            Fetch::Pointed(at) => ("s".to_owned(), format!("(char *){}", arithmetic::bits(syntax, at, 8)?)),
+            Fetch::Array(address) => ("s".to_owned(), format!("(char *){}", arithmetic::expr(syntax, address)?)),
             Fetch::Text { data, offset, length } => {
-                let data = arithmetic::plus(speaker, arithmetic::bits(speaker, data, 8)?, *offset);
-                let length = arithmetic::bits(speaker, length, 8)?;
+                let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
+                let length = arithmetic::bits(syntax, length, 8)?;
                 let index = self.texts.len();
                 let most = match conversion.precision {
                     Some(Count::Digits(most)) => most.min(LONGEST),
@@ -167,26 +174,28 @@ impl Printed {
     }
 }
 
-struct Speaker {
+struct GdbSyntax {
     here: Vaddr,
     arm: bool,
 }
 
-impl Speaker {
-    fn float(&self, at: &Where, size: u8) -> Result<String, String> {
+impl GdbSyntax {
+    fn float(&self, at: &Operand, size: u8) -> Result<String, ArgumentOmission> {
         let (name, member) = match size {
             4 => ("float", "v4_float"),
             8 => ("double", "v2_double"),
-            _ => return Err(format!("a floating-point number of {size} bytes")),
+            _ => return Err(ArgumentOmission::FloatSize(size)),
         };
         match at {
-            Where::Memory(address) => Ok(format!("*({name} *){}", arithmetic::expr(self, address)?)),
-            Where::Register(Register(number @ 17..=32)) if !self.arm => Ok(format!("$xmm{}.{member}[0]", number - 17)),
-            Where::Register(Register(number @ 64..=95)) if self.arm => {
+            Operand::Memory(address) => Ok(format!("*({name} *){}", arithmetic::expr(self, address)?)),
+            Operand::Register(Register(number @ 17..=32)) if !self.arm => {
+                Ok(format!("$xmm{}.{member}[0]", number - 17))
+            }
+            Operand::Register(Register(number @ 64..=95)) if self.arm => {
                 Ok(format!("$v{}.{}[0]", number - 64, if size == 4 { "s.f" } else { "d.f" }))
             }
-            Where::Register(register) => Err(format!("it is in {}", register.name(self.processor()))),
-            Where::Value(_) | Where::Constant(_) => Err("it is computed".to_owned()),
+            Operand::Register(register) => Err(ArgumentOmission::Register(Tool::Gdb, *register, self.processor())),
+            Operand::Value(_) | Operand::Constant(_) => Err(ArgumentOmission::Computed(Tool::Gdb)),
         }
     }
 
@@ -195,13 +204,13 @@ impl Speaker {
     }
 }
 
-impl Words for Speaker {
-    fn register(&self, register: Register) -> Result<String, String> {
+impl Syntax for GdbSyntax {
+    fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
         let name = register.name(self.processor());
         match (self.arm, register.0) {
             (false, 0..=16) => Ok(format!("(unsigned long)${}", name.trim_start_matches('%'))),
             (true, 0..=32) => Ok(format!("(unsigned long)${name}")),
-            _ => Err(format!("it is in {name}, which is not exported")),
+            _ => Err(ArgumentOmission::Register(Tool::Gdb, register, self.processor())),
         }
     }
 
@@ -223,7 +232,7 @@ impl Words for Speaker {
         self.here
     }
 
-    fn instruction_pointer(&self) -> Result<String, String> {
+    fn instruction_pointer(&self) -> Result<String, ArgumentOmission> {
         Ok("(unsigned long)$pc".to_owned())
     }
 }

@@ -1,14 +1,17 @@
-//! A resolution for the tools that people use: lines for `uprobe_events`, `perf probe`, bpftrace, SystemTap, gdb, and an image with SDT
-//! notes. One file for each; `fetch` says what of an argument is to be read, `plan` which sites are exported.
+//! Writes a resolution for other tools: `uprobe_events`, `perf probe`, bpftrace, SystemTap, gdb, and
+//! a copy of the image with SDT notes. One file for each.
 //!
-//! Never wrong: what a consumer cannot express, or cannot be told for certain, is left out with a comment that says why. Text of the
-//! image is escaped as the consumer's syntax asks, or refused. What is written is described in `docs/export.md`.
+//! `plan` selects the sites, `fetch` says what to read for an argument, `omission` says what is left
+//! out. An export is never wrong: anything that a consumer cannot express is left out, with a comment
+//! that says why. Text from the image is escaped for the consumer's syntax, or refused.
+//! `docs/export.md` describes the output.
 
 mod arithmetic;
 mod bpftrace;
 mod fetch;
 mod format;
 mod gdb;
+mod omission;
 mod perf;
 mod plan;
 pub mod sdt;
@@ -16,18 +19,20 @@ mod stap;
 mod symbols;
 mod uprobe;
 
+pub use omission::{ArgumentOmission, ExportError, SiteOmission};
 pub use plan::{At, Settings};
 
+use crate::english;
 use crate::resolve::{Marker, ResolvedImage};
 use crate::text::shown;
 use plan::{Planned, Point};
 
-/// Who reads what is written.
+/// The tool that reads an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consumer {
     /// The kernel: `uprobe_events` of tracefs.
     Uprobe,
-    /// A shell, which runs `perf probe`.
+    /// A shell that runs `perf probe`.
     Perf,
     /// bpftrace.
     Bpftrace,
@@ -37,23 +42,42 @@ pub enum Consumer {
     Gdb,
 }
 
-/// What is written, and what of it was left out.
+/// A tool, or a kind of tools, whose limits are the reason that something is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Tool {
+    /// The kernel's uprobes.
+    Kernel,
+    /// perf.
+    Perf,
+    /// bpftrace.
+    Bpftrace,
+    /// SystemTap.
+    SystemTap,
+    /// gdb.
+    Gdb,
+    /// Whatever reads SDT notes.
+    SdtReaders,
+}
+
+/// An export in text form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// The text.
     pub text: String,
     /// How many probes are in it.
     pub probes: usize,
-    /// How many sites were left out; the text says why.
+    /// How many sites were left out; comments in the text say why.
     pub left_out: usize,
 }
 
-/// An image's markers that `keep` takes, for a consumer. `path` is the absolute path by which the consumer finds the image, `bytes` are
-/// those of the image.
+/// Writes the markers of an image that `keep` accepts for a consumer.
+///
+/// `path` is the absolute path by which the consumer finds the image. `bytes` is the image.
 ///
 /// # Errors
 ///
-/// Why nothing can be written: the kind of the image, its processor, or the path.
+/// The kind of the image, its processor or its path is not supported.
 pub fn text(
     image: &ResolvedImage,
     bytes: &[u8],
@@ -61,13 +85,14 @@ pub fn text(
     keep: &dyn Fn(&Marker) -> bool,
     to: Consumer,
     settings: &Settings,
-) -> Result<Exported, String> {
+) -> Result<Exported, ExportError> {
     let mut writer = Writer { image, path, exported: Exported::default() };
     let uprobe = to != Consumer::Gdb;
-    let both = ["x86_64", "aarch64"];
-    plan::check(image, if matches!(to, Consumer::Bpftrace | Consumer::Stap) { &both[..1] } else { &both })?;
+    let supported: &[&str] =
+        if matches!(to, Consumer::Bpftrace | Consumer::Stap) { &["x86_64"] } else { &["x86_64", "aarch64"] };
+    plan::check(image, supported)?;
     if bytes.get(5) != Some(&1) {
-        return Err("not supported for big-endian images".to_owned());
+        return Err(ExportError::BigEndian);
     }
     let planned = plan::plan(image, keep, settings, uprobe);
     match to {
@@ -80,24 +105,24 @@ pub fn text(
     Ok(writer.exported)
 }
 
-/// Text that is being written.
+/// The text being written.
 struct Writer<'r> {
     image: &'r ResolvedImage,
     path: &'r str,
     exported: Exported,
 }
 
-/// The longest comment, in characters: the kernel reads lines of less than 4096 bytes.
+/// The longest comment, in characters. The kernel reads lines of less than 4096 bytes.
 const COMMENT: usize = 900;
 
 impl Writer<'_> {
-    /// A line that is no comment.
+    /// Writes a line.
     fn line(&mut self, line: &str) {
         self.exported.text.push_str(line);
         self.exported.text.push('\n');
     }
 
-    /// A comment, `mark` before it: one line, whatever is in it.
+    /// Writes a comment of one line, escaping line feeds.
     fn comment(&mut self, mark: &str, text: &str) {
         let text = shown(text);
         let cut: String = text.chars().take(COMMENT).collect();
@@ -105,7 +130,7 @@ impl Writer<'_> {
         self.line(&format!("{mark} {cut}{dots}"));
     }
 
-    /// What every text starts with.
+    /// Writes the first lines of an export.
     fn heading(&mut self, mark: &str, use_it: &[&str]) {
         let build = self.image.build_id.as_deref().map(|id| format!(", build id {id}")).unwrap_or_default();
         self.comment(mark, &format!("Markers of {}{build}, by smark {}", self.path, env!("CARGO_PKG_VERSION")));
@@ -114,12 +139,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Goes through what is planned: what is left out becomes a comment, the rest is written by `probe`, which may leave out too.
+    /// Writes each planned site with `probe`, and a comment for each site that is left out.
     fn each(
         &mut self,
         mark: &str,
         planned: &[Planned<'_>],
-        probe: &mut dyn FnMut(&mut Self, &Point<'_>) -> Result<(), String>,
+        probe: &mut dyn FnMut(&mut Self, &Point<'_>) -> Result<(), SiteOmission>,
     ) {
         for planned in planned {
             self.line("");
@@ -137,12 +162,17 @@ impl Writer<'_> {
                 Planned::LeftOut { marker, place, why } => (&marker.name, place.clone(), why.clone()),
             };
             self.exported.left_out += 1;
-            self.comment(mark, &format!("left out: {name} at {place}: {why}"));
+            self.comment(mark, &format!("left out: {name} at {place}: {}", english::export::site(&why)));
         }
     }
 
-    /// Says that an argument is left out.
-    fn without(&mut self, mark: &str, argument: &str, why: &str) {
-        self.comment(mark, &format!("without {argument}: {why}"));
+    /// Comments that an argument is left out.
+    fn without(&mut self, mark: &str, argument: &str, why: &ArgumentOmission) {
+        self.comment(mark, &format!("without {argument}: {}", english::export::argument(why)));
+    }
+
+    /// Comments that an argument is left out, and that the text has a `?` for it.
+    fn printed_as_question_mark(&mut self, mark: &str, argument: &str, why: &ArgumentOmission) {
+        self.comment(mark, &format!("without {argument}: {}; printed as `?`", english::export::argument(why)));
     }
 }

@@ -1,24 +1,23 @@
-//! A shell script that gives `perf probe` the sites by address, with the arguments as the kernel takes them (perf-probe(1), "PROBE SYNTAX").
-//! `perf probe -D` prints the same definitions as the export for `uprobe_events` has.
+//! A shell script that runs `perf probe` for each site (perf-probe(1), "PROBE SYNTAX"). With `-D` it
+//! prints the same definitions as the export for `uprobe_events`.
 
 use super::plan::Planned;
 use super::symbols::FunctionNames;
-use super::{Writer, uprobe};
+use super::{ArgumentOmission, ExportError, Tool, Writer, uprobe};
 use crate::location::{Processor, Register};
 
 const MARK: &str = "#";
 
-/// Room for the arguments: `perf` writes the line of `uprobe_events`, with the path.
+/// The longest line, in bytes. `perf` writes it to `uprobe_events`, with the path.
 const LINE: usize = 3900;
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), String> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let names = FunctionNames::of(bytes)?;
     if writer.path.contains(char::is_control) {
-        return Err("a path with control characters is not exported".to_owned());
+        return Err(ExportError::ControlCharacters);
     }
     if writer.path.contains([' ', ':', '#', '(']) {
-        return Err("the kernel takes no path with white space, `:`, `(` or `#`: make a link to the file, or copy it"
-            .to_owned());
+        return Err(ExportError::Path(Tool::Perf));
     }
     writer.line("#!/bin/sh");
     writer.heading(
@@ -34,12 +33,11 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
         for (argument, why) in left_out {
             writer.without(MARK, &argument, &why);
         }
-        // perf 6.1 takes a number for an offset in the file, others for an address.
+        // perf 6.1 takes a number as a file offset, other versions as an address.
         let place = match point.address.0 == point.offset.0 {
             true => point.address.to_string(),
             false => {
-                let (name, offset) =
-                    names.unique(point.address).map_err(|why| format!("{why}, and perf has no other way to say it"))?;
+                let (name, offset) = names.unique(point.address, Tool::Perf)?;
                 format!("{name}+{offset}")
             }
         };
@@ -55,13 +53,13 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     Ok(())
 }
 
-/// A word of a shell, whatever is in it.
+/// `text` quoted as one word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A register as the kernel's probes name it (`arch/*/kernel/ptrace.c`).
-pub(super) fn register(register: Register, aarch64: bool) -> Result<String, String> {
+/// The name of a register in the kernel's probe syntax (`arch/*/kernel/ptrace.c`).
+pub(super) fn register(register: Register, aarch64: bool) -> Result<String, ArgumentOmission> {
     let processor = if aarch64 { Processor::Aarch64 } else { Processor::X86_64 };
     let name = register.name(processor);
     match (aarch64, register.0) {
@@ -69,6 +67,6 @@ pub(super) fn register(register: Register, aarch64: bool) -> Result<String, Stri
         (false, 8..=15) => Ok(name.into_owned()),
         (false, 16) => Ok("%ip".to_owned()),
         (true, 0..=32) => Ok(format!("%{name}")),
-        _ => Err(format!("it is in {name}, which the kernel does not fetch")),
+        _ => Err(ArgumentOmission::Register(Tool::Kernel, register, processor)),
     }
 }

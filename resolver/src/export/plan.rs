@@ -1,4 +1,4 @@
-//! Which sites are exported, at which address, and what they and their arguments are called.
+//! Selects the sites to export, and gives them addresses and names.
 
 use std::collections::HashSet;
 
@@ -8,25 +8,27 @@ use crate::resolve::{Argument, Exactness, Marker, ResolvedImage, Site, SitePlace
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
+use super::{ArgumentOmission, ExportError, SiteOmission};
 
-/// Which of several addresses that stand for the same is probed.
+/// Which of several equivalent addresses is probed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum At {
-    /// The one where a probe costs least, else the site's own.
+    /// The address where a probe costs least; without one, the site's own.
     #[default]
     Best,
     /// The site's own.
     Site,
 }
 
-/// What is chosen of an image.
+/// What to export of an image.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Where probes are placed.
     pub at: At,
-    /// What is exported besides exact sites. A probe there may also fire where the marker is not passed.
+    /// The kinds of sites that are exported besides exact ones. A probe at such a site may fire where the
+    /// marker is not passed.
     pub include: Vec<Exactness>,
-    /// Whether sites are exported of which is not known what a uprobe does there.
+    /// Whether sites are exported where the effect of a uprobe is unknown.
     pub unknown_probes: bool,
 }
 
@@ -35,32 +37,34 @@ pub struct Settings {
 pub(super) struct Point<'r> {
     pub(super) marker: &'r Marker,
     pub(super) site: &'r Site,
-    /// What stands before the `:` of the marker's name, else the module.
+    /// The part of the marker's name before the `:`; without a `:`, the module.
     pub(super) provider: String,
     /// The rest of the name.
     pub(super) rest: String,
-    /// The same as identifiers of C, `event` the only one of its kind among all sites.
+    /// The provider as an identifier of C.
     pub(super) group: String,
+    /// The rest of the name as an identifier of C, unique in its group.
     pub(super) event: String,
     pub(super) address: Vaddr,
     pub(super) offset: FileOffset,
 }
 
-/// What becomes of a site.
+/// A site that is exported or left out.
 pub(super) enum Planned<'r> {
     Point(Point<'r>),
-    /// It is left out: the marker, where it is, and why.
+    /// The site is left out.
     LeftOut {
         marker: &'r Marker,
         place: String,
-        why: String,
+        why: SiteOmission,
     },
 }
 
-/// The longest name of a group or an event that the kernel takes (`MAX_EVENT_NAME_LEN`).
+/// The longest name of a group or an event (`MAX_EVENT_NAME_LEN` of the kernel).
 const NAME: usize = 63;
 
-/// All sites of the markers that `keep` takes, in their order. `uprobe` says that the kernel's uprobes carry the consumer's probes.
+/// All sites of the markers that `keep` accepts, in order. `uprobe` says that the consumer uses the
+/// kernel's uprobes.
 pub(super) fn plan<'r>(
     image: &'r ResolvedImage,
     keep: &dyn Fn(&Marker) -> bool,
@@ -71,7 +75,7 @@ pub(super) fn plan<'r>(
     let mut planned = Vec::new();
     for marker in image.markers.iter().filter(|marker| keep(marker)) {
         if marker.sites.is_empty() {
-            let why = marker.survival.map_or("its sites are not known", |survival| survival.as_str()).to_owned();
+            let why = SiteOmission::NoSite(marker.survival);
             planned.push(Planned::LeftOut { marker, place: "nowhere".to_owned(), why });
         }
         let copies = marker.sites.len() > 1;
@@ -99,22 +103,16 @@ fn point<'r>(
     site: &'r Site,
     settings: &Settings,
     uprobe: bool,
-) -> Result<Point<'r>, String> {
+) -> Result<Point<'r>, SiteOmission> {
     let address = match &site.place {
         Some(SitePlace::Address(address)) => *address,
-        Some(SitePlace::Section { .. }) => return Err("a relocatable object has no addresses yet".to_owned()),
-        None => return Err("the linker discarded it".to_owned()),
+        Some(SitePlace::Section { .. }) => return Err(SiteOmission::Relocatable),
+        None => return Err(SiteOmission::Discarded),
     };
-    let offset = site.file_offset.ok_or("the file has no byte for it")?;
+    let offset = site.file_offset.ok_or(SiteOmission::NotInFile)?;
     let exactness = site.exactness.unwrap_or(Exactness::Unproven);
     if exactness != Exactness::Exact && !settings.include.contains(&exactness) {
-        let why =
-            site.exactness_reason.as_ref().map(|why| format!(": {}", shown(&why.to_string()))).unwrap_or_default();
-        return Err(format!(
-            "{}{why}; a probe there may fire where the marker is not passed (--include {})",
-            exactness.as_str(),
-            exactness.as_str()
-        ));
+        return Err(SiteOmission::NotExact { exactness, reason: site.exactness_reason.clone() });
     }
     let mut by = 0;
     if uprobe {
@@ -122,7 +120,6 @@ fn point<'r>(
     }
     let name = marker.name.split_once(':');
     let (provider, rest) = name.unwrap_or((&image.module, &marker.name));
-    let outside = "an address outside of the address space";
     Ok(Point {
         marker,
         site,
@@ -130,32 +127,31 @@ fn point<'r>(
         rest: rest.to_owned(),
         group: identifier(provider, NAME),
         event: identifier(rest, NAME),
-        address: Vaddr(address.0.checked_add(by).ok_or(outside)?),
-        offset: FileOffset(offset.0.checked_add(by).ok_or(outside)?),
+        address: Vaddr(address.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
+        offset: FileOffset(offset.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
     })
 }
 
-/// How many bytes behind a site a uprobe is placed.
-fn probed(address: Vaddr, site: &Site, settings: &Settings) -> Result<u64, String> {
+/// How many bytes after the site the uprobe is placed.
+fn probed(address: Vaddr, site: &Site, settings: &Settings) -> Result<u64, SiteOmission> {
     let Some(probe) = &site.probe else {
         return match settings.unknown_probes {
             true => Ok(0),
-            false => Err("what a uprobe does there is not known (--include unknown-probe)".to_owned()),
+            false => Err(SiteOmission::UnknownProbe),
         };
     };
-    // The code between is passed one instruction after the other, so it is in the file as it is in memory.
+    // The code between is straight-line, so the distance is the same in the file as in memory.
     let best = probe.best_address.and_then(|best| best.checked_sub(address.0));
     let is_sound = probe.accepted && probe.cost.is_some();
-    let why = || probe.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     match (best, settings.at) {
         (Some(best), At::Best) => Ok(best),
         _ if is_sound => Ok(0),
-        _ if probe.accepted => Err(format!("a uprobe there does not do what it should{}", why())),
-        _ => Err(format!("the kernel takes no uprobe there{}", why())),
+        _ if probe.accepted => Err(SiteOmission::ProbeMisbehaves(probe.reason)),
+        _ => Err(SiteOmission::ProbeRefused(probe.reason)),
     }
 }
 
-/// `text` as an identifier of C of at most so many characters.
+/// `text` as an identifier of C of at most `longest` characters.
 pub(super) fn identifier(text: &str, longest: usize) -> String {
     let mut name = String::new();
     for character in text.chars() {
@@ -163,7 +159,7 @@ pub(super) fn identifier(text: &str, longest: usize) -> String {
         if name.is_empty() && character.is_ascii_digit() {
             name.push('_');
         }
-        // Of `a->b` one underscore.
+        // `a->b` gets one underscore.
         if name.len() < longest && !(character == '_' && name.ends_with('_') && name.len() > 1) {
             name.push(character);
         }
@@ -171,7 +167,7 @@ pub(super) fn identifier(text: &str, longest: usize) -> String {
     if name.is_empty() { "_".to_owned() } else { name }
 }
 
-/// A name that no other site of the group has; copies are numbered from 1.
+/// A name that is unique in the group. Copies are numbered from 1.
 fn unique(taken: &mut HashSet<(String, String)>, group: &str, event: &str, copies: bool) -> String {
     let mut number = 1u64;
     let mut candidate = if copies { numbered(event, number, NAME) } else { event.to_owned() };
@@ -188,28 +184,28 @@ pub(super) fn numbered(name: &str, number: u64, longest: usize) -> String {
     format!("{}{suffix}", name.get(..end).unwrap_or(name))
 }
 
-/// An argument of a site, with its conversion, and what is to be fetched for it or why nothing is.
-pub(super) struct Wanted<'r> {
+/// An argument of a site: its conversion, and what to fetch or why it is left out.
+pub(super) struct PlannedArgument<'r> {
     pub(super) argument: &'r Argument,
     pub(super) letter: char,
-    pub(super) fetch: Result<Fetch, String>,
+    pub(super) fetch: Result<Fetch, ArgumentOmission>,
 }
 
 impl<'r> Point<'r> {
-    /// The arguments, in their order. One that has no conversion is a number.
-    pub(super) fn wanted(&self) -> Vec<Wanted<'r>> {
+    /// The arguments in order. An argument without a conversion is read as `d`.
+    pub(super) fn wanted(&self) -> Vec<PlannedArgument<'r>> {
         let letter = |index: usize| {
             let conversion = self.marker.args.get(index).and_then(|declared| declared.conversion.as_deref());
             conversion.and_then(|text| text.chars().last()).filter(|last| *last != '*').unwrap_or('d')
         };
         let wanted = |(index, argument): (usize, &'r Argument)| {
             let letter = letter(index);
-            Wanted { argument, letter, fetch: fetch::fetch(argument, letter) }
+            PlannedArgument { argument, letter, fetch: fetch::fetch(argument, letter) }
         };
         self.site.args.iter().enumerate().map(wanted).collect()
     }
 
-    /// What is said of the site before its probe: marker, source, function, exactness where it is not exact.
+    /// The comment before a probe: marker, source, function, and exactness if it is not exact.
     pub(super) fn heading(&self) -> String {
         let Self { marker, site, .. } = self;
         let function = site.function.as_deref().map(|name| format!(" in {}", shown(name))).unwrap_or_default();
@@ -230,22 +226,13 @@ impl<'r> Point<'r> {
     }
 }
 
-/// Why images of this kind and processor cannot be exported to uprobes and what is built on them.
-pub(super) fn check(image: &ResolvedImage, processors: &[&str]) -> Result<(), String> {
-    match image.kind {
-        ImageKind::Executable | ImageKind::Pie | ImageKind::Shared => {}
-        ImageKind::Relocatable => {
-            return Err("a relocatable object has no addresses yet: export the program that it is linked to".to_owned());
-        }
-        ImageKind::Kernel | ImageKind::Module => {
-            return Err(
-                "kernel images and modules are not exported; supported are executables and shared objects".to_owned()
-            );
-        }
-        _ => return Err("neither an executable nor a shared object".to_owned()),
+/// Fails if images of this kind or processor cannot be exported.
+pub(super) fn check(image: &ResolvedImage, processors: &'static [&'static str]) -> Result<(), ExportError> {
+    if !matches!(image.kind, ImageKind::Executable | ImageKind::Pie | ImageKind::Shared) {
+        return Err(ExportError::Kind(image.kind));
     }
     match processors.contains(&image.arch) {
         true => Ok(()),
-        false => Err(format!("not supported for {}, only for {}", image.arch, processors.join(" and "))),
+        false => Err(ExportError::Processor { processor: image.arch.to_owned(), supported: processors }),
     }
 }

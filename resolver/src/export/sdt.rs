@@ -1,32 +1,35 @@
-//! A copy of an image with its markers as SDT probes: `.note.stapsdt` as `<sys/sdt.h>` makes it (SystemTap wiki, "UserSpaceProbeImplementation").
+//! A copy of an image with its markers as SDT probes, in `.note.stapsdt` as `<sys/sdt.h>` writes it
+//! (SystemTap wiki, "UserSpaceProbeImplementation").
 //!
-//! The copy is the image with more behind it: the notes, names of sections, section headers. Of the image's own bytes only the three
-//! fields of the ELF header change that say where those are. Nothing of it is loaded.
+//! The copy appends notes, section names and section headers to the image. Only three fields of the
+//! ELF header change, which locate the section headers. None of the new bytes is loaded.
 //!
-//! A note has the link-time address of its probe and that of `.stapsdt.base`, and readers add what the section has moved since. gdb, bcc
-//! and SystemTap compare with the section's address, `perf` with its offset in the file and takes the sum for an offset. So the section is
-//! one byte of the image's code: where addresses and offsets differ by as much as they do at the probes.
+//! A note has the link-time addresses of its probe and of `.stapsdt.base`. Readers add the distance by
+//! which that section was moved. gdb, bcc and SystemTap compare with the address of the section. perf
+//! compares with its file offset, and takes the sum as a file offset. So the section here is one byte
+//! of the image's code, where address and file offset differ by the same amount as at the probes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::fetch::{Fetch, Kind, Where, unconverted};
+use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, Settings, check, identifier, numbered, plan};
 use super::uprobe::sum;
+use super::{ArgumentOmission, ExportError, SiteOmission, Tool};
 use crate::address::Vaddr;
 use crate::location::{Expr, Node, Processor, Register, ValueType};
 use crate::resolve::{Marker, ResolvedImage};
-use crate::text::shown;
 
 const NOTES: &[u8] = b".note.stapsdt";
 const BASE: &[u8] = b".stapsdt.base";
 const OWNER: &[u8] = b"stapsdt\0";
 /// `NT_STAPSDT`.
 const TYPE: u32 = 3;
-/// Bytes of a section header, and of the file's header.
+/// The size of a section header, and of the ELF header, in bytes.
 const HEADER: usize = 64;
 const PROGBITS: u32 = 1;
 const NOTE: u32 = 7;
-/// The longest name of a provider or probe: what `perf` makes of it has 63 characters, `sdt_` among them.
+/// The longest name of a provider or probe. perf adds `sdt_`, and its limit is 63 characters.
 const NAME: usize = 55;
 
 /// An image with notes.
@@ -38,26 +41,60 @@ pub struct Exported {
     pub probes: usize,
     /// How many sites were left out.
     pub left_out: usize,
-    /// What was left out, and why: sites, and arguments.
-    pub notes: Vec<String>,
+    /// The sites and arguments that were left out.
+    pub notes: Vec<Note>,
 }
 
-/// The copy of the image `bytes` with notes for the markers that `keep` takes.
+/// What a copy leaves out, or what its readers get wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Note {
+    /// A site is left out.
+    Site {
+        /// The marker.
+        marker: Arc<str>,
+        /// The address of the site, or `nowhere`.
+        place: String,
+        /// Why.
+        why: SiteOmission,
+    },
+    /// An argument and those after it are left out.
+    Arguments {
+        /// The marker.
+        marker: Arc<str>,
+        /// The address of the probe.
+        at: Vaddr,
+        /// The first argument that is left out, as written.
+        from: Arc<str>,
+        /// Why.
+        why: ArgumentOmission,
+    },
+    /// The image has a `.stapsdt.base` in another segment than the markers.
+    BaseInOtherSegment,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::english::export::note(self))
+    }
+}
+
+/// A copy of the image `bytes` with notes for the markers that `keep` accepts.
 ///
-/// Arguments are told apart by their position: those from the first one on that the notes cannot express are left out. A text
-/// that ends without a NUL takes two positions, its address and its length.
+/// Readers know arguments by position, so the first one that cannot be expressed and all after it are
+/// left out. A text without a NUL takes two positions: its address and its length.
 ///
 /// # Errors
 ///
-/// Why there can be no copy.
+/// The image's kind or processor is not supported, or its section headers are malformed.
 pub fn image(
     image: &ResolvedImage,
     bytes: &[u8],
     keep: &dyn Fn(&Marker) -> bool,
     settings: &Settings,
-) -> Result<Exported, String> {
+) -> Result<Exported, ExportError> {
     check(image, &["x86_64", "aarch64"])?;
-    let mut table = Table::read(bytes)?;
+    let mut table = SectionTable::read(bytes)?;
     let mut exported = Exported::default();
     let mut notes = table.notes.clone();
     let mut base = table.base;
@@ -68,7 +105,7 @@ pub fn image(
             Planned::Point(point) => point,
             Planned::LeftOut { marker, place, why } => {
                 exported.left_out += 1;
-                exported.notes.push(format!("{} at {place} is left out: {why}", shown(&marker.name)));
+                exported.notes.push(Note::Site { marker: Arc::clone(&marker.name), place, why });
                 continue;
             }
         };
@@ -76,25 +113,19 @@ pub fn image(
         let difference = at.0.wrapping_sub(point.offset.0);
         if *moved.get_or_insert(difference) != difference {
             exported.left_out += 1;
-            exported.notes.push(format!(
-                "{} at {at} is left out: it is in another segment than the first one, and one base serves one segment",
-                shown(&point.marker.name)
-            ));
+            let marker = Arc::clone(&point.marker.name);
+            exported.notes.push(Note::Site { marker, place: at.to_string(), why: SiteOmission::OtherSegment });
             continue;
         }
         let (base_address, base_offset) = *base.get_or_insert((at.0, point.offset.0));
         if exported.probes == 0 && base_address.wrapping_sub(base_offset) != difference {
-            exported.notes.push(
-                "the image has a .stapsdt.base of its own in another segment: `perf` takes wrong addresses from it, gdb, bpftrace and \
-                 SystemTap right ones"
-                    .to_owned(),
-            );
+            exported.notes.push(Note::BaseInOtherSegment);
         }
         let (provider, name) = names.of(&point);
         let arguments = match arguments(&point, image.arch == "aarch64") {
             (arguments, None) => arguments,
-            (arguments, Some(why)) => {
-                exported.notes.push(format!("{} at {at}: {why}", shown(&point.marker.name)));
+            (arguments, Some((from, why))) => {
+                exported.notes.push(Note::Arguments { marker: Arc::clone(&point.marker.name), at, from, why });
                 arguments
             }
         };
@@ -109,7 +140,7 @@ pub fn image(
 /// Appends a note.
 fn note(notes: &mut Vec<u8>, pc: u64, base: u64, texts: [&str; 3]) {
     let mut description = Vec::new();
-    // No semaphore: nothing in the code asks for one.
+    // The semaphore is 0: the code has none.
     for address in [pc, base, 0] {
         description.extend(address.to_le_bytes());
     }
@@ -131,7 +162,7 @@ fn pad(bytes: &mut Vec<u8>, to: usize) {
     }
 }
 
-/// Names of probes: one name for all sites of markers that say the same, numbered where markers differ.
+/// Names of probes. Sites of equal markers share a name; different markers get different numbers.
 #[derive(Default)]
 struct Names {
     taken: HashMap<(String, String), String>,
@@ -156,37 +187,34 @@ impl Names {
     }
 }
 
-/// The operands of a site's arguments, and why there are no more.
-fn arguments(point: &Point<'_>, arm: bool) -> (Vec<String>, Option<String>) {
-    let operands = Operands { here: point.address, arm };
+/// The operands of a site's arguments up to the first one that is left out, and why that is.
+fn arguments(point: &Point<'_>, arm: bool) -> (Vec<String>, Option<(Arc<str>, ArgumentOmission)>) {
+    let operands = OperandSyntax { here: point.address, arm };
     let mut all = Vec::new();
     for wanted in point.wanted() {
         match wanted.fetch.and_then(|fetch| operands.of(&fetch)) {
             Ok(mut some) => all.append(&mut some),
             Err(why) => {
-                let text = shown(&wanted.argument.text).into_owned();
-                return (all, Some(format!("without the arguments from {text} on: {why}")));
+                return (all, Some((Arc::clone(&wanted.argument.text), why)));
             }
         }
     }
     (all, None)
 }
 
-struct Operands {
+struct OperandSyntax {
     here: Vaddr,
     arm: bool,
 }
 
-impl Operands {
-    fn of(&self, fetch: &Fetch) -> Result<Vec<String>, String> {
+impl OperandSyntax {
+    fn of(&self, fetch: &Fetch) -> Result<Vec<String>, ArgumentOmission> {
         match fetch {
-            Fetch::Number { kind: Kind::Float, .. } => {
-                Err("readers do not agree on how a floating-point number is written".to_owned())
-            }
-            Fetch::Number { at, size, kind } => Ok(vec![self.operand(at, *size, *kind == Kind::Signed)?]),
+            Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::SdtReaders)),
+            Fetch::Number { at, size, kind } => Ok(vec![self.operand(at, *size, *kind == NumberKind::Signed)?]),
             Fetch::Pointed(at) => Ok(vec![self.operand(at, 8, false)?]),
-            Fetch::Array(_) => Err("its address is computed".to_owned()),
-            Fetch::Text { offset, .. } if *offset != 0 => Err("its text is behind other things".to_owned()),
+            Fetch::Array(_) => Err(ArgumentOmission::ComputedAddress),
+            Fetch::Text { offset, .. } if *offset != 0 => Err(ArgumentOmission::TextAtOffset),
             Fetch::Text { data, length, .. } => {
                 Ok(vec![self.operand(data, 8, false)?, self.operand(length, 8, false)?])
             }
@@ -194,12 +222,12 @@ impl Operands {
     }
 
     /// `[-]SIZE@OPERAND`.
-    fn operand(&self, at: &Where, size: u8, signed: bool) -> Result<String, String> {
+    fn operand(&self, at: &Operand, size: u8, signed: bool) -> Result<String, ArgumentOmission> {
         let sign = if signed { "-" } else { "" };
         let operand = match at {
-            Where::Register(register) => self.register(*register)?,
-            Where::Memory(address) => self.memory(address)?,
-            Where::Constant(bits) => {
+            Operand::Register(register) => self.register(*register)?,
+            Operand::Memory(address) => self.memory(address)?,
+            Operand::Constant(bits) => {
                 let unused = 64u32.saturating_sub(u32::from(size) * 8).min(63);
                 let number = if signed {
                     (((bits << unused) as i64) >> unused).to_string()
@@ -208,30 +236,31 @@ impl Operands {
                 };
                 format!("{}{number}", if self.arm { "" } else { "$" })
             }
-            Where::Value(value) => self.value(value, size)?,
+            Operand::Value(value) => self.value(value, size)?,
         };
         Ok(format!("{sign}{size}@{operand}"))
     }
 
-    fn value(&self, value: &Expr, size: u8) -> Result<String, String> {
+    fn value(&self, value: &Expr, size: u8) -> Result<String, ArgumentOmission> {
         match unconverted(value, size).node() {
             Node::Register(register, of) if of.size(8) >= size => self.register(*register),
             Node::Memory { address, size: read, .. } if *read >= size => self.memory(address),
-            Node::ThreadLocal(_) => Err("it is thread-local".to_owned()),
-            _ => Err("it is computed, and notes only name registers and memory".to_owned()),
+            Node::ThreadLocal(_) => Err(ArgumentOmission::ThreadLocal),
+            _ => Err(ArgumentOmission::Computed(Tool::SdtReaders)),
         }
     }
 
-    /// The whole register: readers take the low bytes, and do not agree on what `%r8b` is called.
-    fn register(&self, register: Register) -> Result<String, String> {
-        let name = register.name(if self.arm { Processor::Aarch64 } else { Processor::X86_64 });
+    /// The name of the whole register. Readers take its low bytes, and disagree on the name of `%r8b`.
+    fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
+        let processor = if self.arm { Processor::Aarch64 } else { Processor::X86_64 };
+        let name = register.name(processor);
         match (self.arm, register.0) {
             (false, 0..=15) | (true, 0..=31) => Ok(name.into_owned()),
-            _ => Err(format!("it is in {name}, which readers of notes do not know")),
+            _ => Err(ArgumentOmission::Register(Tool::SdtReaders, register, processor)),
         }
     }
 
-    fn memory(&self, address: &Expr) -> Result<String, String> {
+    fn memory(&self, address: &Expr) -> Result<String, ArgumentOmission> {
         let (base, offset) = sum(address);
         match base.node() {
             Node::Register(register, ValueType::Generic) => {
@@ -246,19 +275,19 @@ impl Operands {
                 let away = target.0.wrapping_add_signed(offset).wrapping_sub(self.here.0) as i64;
                 Ok(format!("{away}(%rip)"))
             }
-            Node::Address(_) => Err("it is at a fixed address".to_owned()),
-            Node::ThreadLocal(_) => Err("it is thread-local".to_owned()),
-            _ => Err("its address is computed".to_owned()),
+            Node::Address(_) => Err(ArgumentOmission::FixedAddress),
+            Node::ThreadLocal(_) => Err(ArgumentOmission::ThreadLocal),
+            _ => Err(ArgumentOmission::ComputedAddress),
         }
     }
 }
 
 /// The section headers of an image.
-struct Table {
+struct SectionTable {
     headers: Vec<[u8; HEADER]>,
     names: Vec<u8>,
     names_index: usize,
-    /// The section of notes that is there already, and what is in it.
+    /// The existing section of notes, and its contents.
     notes_index: Option<usize>,
     notes: Vec<u8>,
     /// Address and offset of `.stapsdt.base`.
@@ -266,7 +295,7 @@ struct Table {
     has_base: bool,
 }
 
-/// An unsigned little-endian number at an offset.
+/// The unsigned little-endian number at an offset; `None` if it is out of bounds.
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(size)?)?;
     Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
@@ -278,16 +307,16 @@ fn put(bytes: &mut [u8], at: usize, size: usize, value: u64) {
     }
 }
 
-impl Table {
-    fn read(bytes: &[u8]) -> Result<Self, String> {
+impl SectionTable {
+    fn read(bytes: &[u8]) -> Result<Self, ExportError> {
         if !bytes.starts_with(b"\x7fELF\x02\x01") {
-            return Err("only 64-bit little-endian ELF images can be given notes".to_owned());
+            return Err(ExportError::Not64Bit);
         }
-        let malformed = || "its section headers are malformed".to_owned();
+        let malformed = || ExportError::SectionHeaders;
         let field = |at, size| number(bytes, at, size).ok_or_else(malformed);
         let (offset, entry, count, names_index) = (field(0x28, 8)?, field(0x3a, 2)?, field(0x3c, 2)?, field(0x3e, 2)?);
         if offset == 0 || count == 0 || count >= 0xfe00 || names_index >= count || entry != HEADER as u64 {
-            return Err("it has no section headers, or too many".to_owned());
+            return Err(ExportError::SectionCount);
         }
         let start = usize::try_from(offset).map_err(|_| malformed())?;
         let mut headers = Vec::new();
@@ -320,8 +349,8 @@ impl Table {
         Ok(Self { has_base: base.is_some(), headers, names, names_index, notes_index, notes, base })
     }
 
-    /// The image's bytes with the notes, the names and the headers behind them.
-    fn write(mut self, bytes: &[u8], notes: &[u8]) -> Result<Vec<u8>, String> {
+    /// The image with the notes, section names and section headers appended.
+    fn write(mut self, bytes: &[u8], notes: &[u8]) -> Result<Vec<u8>, ExportError> {
         let mut file = Vec::with_capacity(bytes.len() + notes.len() + self.names.len() + 4096);
         file.extend_from_slice(bytes);
         pad(&mut file, 4);

@@ -1,23 +1,24 @@
-//! A script for SystemTap (stap(1), stapprobes(3stap)), which needs no debug information: registers and memory are read by number.
+//! A script for SystemTap (stap(1), stapprobes(3stap)). It reads registers and memory directly, so it
+//! needs no debug information.
 
 use std::fmt::Write as _;
 
-use super::Writer;
-use super::arithmetic::{self, Words};
-use super::fetch::{Fetch, Kind};
+use super::arithmetic::{self, Syntax};
+use super::fetch::{Fetch, NumberKind};
 use super::format::{Call, field, fill};
-use super::plan::{Planned, Point, Wanted};
+use super::plan::{Planned, PlannedArgument, Point};
+use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
 use crate::location::{Processor, Register};
 use crate::record::printf::Conversion;
 
 const MARK: &str = "#";
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), String> {
-    // What SystemTap takes for a pattern, or for what a string cannot hold.
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
+    // SystemTap takes these as patterns, or cannot write them in a string.
     let is_bad = |character: char| character.is_control() || "*?[]{}\"\\".contains(character);
     if !writer.path.starts_with('/') || writer.path.contains(is_bad) {
-        return Err("SystemTap takes paths with any of `*?[]{}\"\\` for patterns: make a link to the file".to_owned());
+        return Err(ExportError::Path(Tool::SystemTap));
     }
     writer.heading(
         MARK,
@@ -35,11 +36,11 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
     Ok(())
 }
 
-fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, String> {
-    let speaker = Speaker { here: point.address };
+fn printed(writer: &mut Writer<'_>, point: &Point<'_>) -> Result<String, SiteOmission> {
+    let syntax = StapSyntax { here: point.address };
     let mut call = Call::default();
     fill(writer, MARK, point, &mut call, escape, |call, conversion, wanted| {
-        let (conversion, value) = express(&speaker, conversion, wanted)?;
+        let (conversion, value) = express(&syntax, conversion, wanted)?;
         call.format.push_str(&conversion);
         call.arguments.push(value);
         Ok(())
@@ -55,7 +56,7 @@ fn escape(call: &mut Call, text: &str) {
             '\n' => call.format.push_str("\\n"),
             '\t' => call.format.push_str("\\t"),
             '%' => call.format.push_str("%%"),
-            // Three digits: what follows is no digit of it.
+            // Always three digits, so that a digit after it is not part of it.
             '\0'..='\x1f' | '\x7f' => {
                 let _ = write!(call.format, "\\{:03o}", u32::from(character));
             }
@@ -64,53 +65,57 @@ fn escape(call: &mut Call, text: &str) {
     }
 }
 
-fn express(speaker: &Speaker, conversion: &Conversion, wanted: &Wanted<'_>) -> Result<(String, String), String> {
+fn express(
+    syntax: &StapSyntax,
+    conversion: &Conversion,
+    wanted: &PlannedArgument<'_>,
+) -> Result<(String, String), ArgumentOmission> {
     let field = field(conversion, "-+ #0");
     let letter = conversion.specifier.letter();
     match wanted.fetch.as_ref().map_err(Clone::clone)? {
-        Fetch::Number { kind: Kind::Float, .. } => Err("SystemTap reads no floating-point numbers".to_owned()),
-        Fetch::Number { kind: Kind::Unicode, .. } if letter == 'c' => {
-            Err("SystemTap prints no characters beyond ASCII".to_owned())
+        Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::SystemTap)),
+        Fetch::Number { kind: NumberKind::Unicode, .. } if letter == 'c' => {
+            Err(ArgumentOmission::NonAscii(Tool::SystemTap))
         }
-        Fetch::Number { at, size, kind: Kind::Signed } if matches!(letter, 'd' | 'i') => {
-            Ok((format!("{field}d"), arithmetic::signed(speaker, at, *size)?))
+        Fetch::Number { at, size, kind: NumberKind::Signed } if matches!(letter, 'd' | 'i') => {
+            Ok((format!("{field}d"), arithmetic::signed(syntax, at, *size)?))
         }
         Fetch::Number { at, size, .. } => {
             let letter = match letter {
                 'i' => 'd',
                 'd' | 'u' | 'o' | 'x' | 'X' | 'c' | 'p' => letter,
-                _ => return Err(format!("SystemTap has no conversion `%{letter}` of that kind")),
+                _ => return Err(ArgumentOmission::NoConversion(Tool::SystemTap, letter)),
             };
             let size = if letter == 'c' { 1 } else { *size };
-            Ok((format!("{field}{letter}"), arithmetic::bits(speaker, at, size)?))
+            Ok((format!("{field}{letter}"), arithmetic::bits(syntax, at, size)?))
         }
-        Fetch::Pointed(at) => Ok((format!("{field}s"), format!("user_string({})", arithmetic::bits(speaker, at, 8)?))),
+        Fetch::Pointed(at) => Ok((format!("{field}s"), format!("user_string({})", arithmetic::bits(syntax, at, 8)?))),
         Fetch::Array(address) => {
-            Ok((format!("{field}s"), format!("user_string({})", arithmetic::expr(speaker, address)?)))
+            Ok((format!("{field}s"), format!("user_string({})", arithmetic::expr(syntax, address)?)))
         }
         Fetch::Text { data, offset, length } => {
-            let data = arithmetic::plus(speaker, arithmetic::bits(speaker, data, 8)?, *offset);
-            let length = arithmetic::bits(speaker, length, 8)?;
+            let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
+            let length = arithmetic::bits(syntax, length, 8)?;
             Ok((format!("{field}s"), format!("user_string_n({data}, {length})")))
         }
     }
 }
 
-struct Speaker {
+struct StapSyntax {
     here: Vaddr,
 }
 
-impl Words for Speaker {
-    fn register(&self, register: Register) -> Result<String, String> {
+impl Syntax for StapSyntax {
+    fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
         let name = register.name(Processor::X86_64);
         match register.0 {
             0..=16 => Ok(format!("u_register(\"{}\")", name.trim_start_matches('%'))),
-            _ => Err(format!("it is in {name}, which SystemTap does not read")),
+            _ => Err(ArgumentOmission::Register(Tool::SystemTap, register, Processor::X86_64)),
         }
     }
 
     fn memory(&self, address: &str, size: u8) -> String {
-        // Those of fewer bytes come with their sign in some versions.
+        // Some versions sign-extend values of fewer than 8 bytes.
         match size {
             8 => format!("user_uint64({address})"),
             _ => format!("(user_uint{}({address}) & {:#x})", u32::from(size) * 8, (1u64 << (u32::from(size) * 8)) - 1),
@@ -121,7 +126,7 @@ impl Words for Speaker {
         self.here
     }
 
-    fn instruction_pointer(&self) -> Result<String, String> {
+    fn instruction_pointer(&self) -> Result<String, ArgumentOmission> {
         Ok("u_register(\"rip\")".to_owned())
     }
 }

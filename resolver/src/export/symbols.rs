@@ -1,20 +1,21 @@
-//! Functions that one symbol names, for consumers that tell a place by symbol and offset.
+//! Function symbols, for consumers that name a place by symbol and offset.
 
 use std::collections::HashMap;
 
+use super::{ExportError, SiteOmission, Tool};
 use crate::address::Vaddr;
 use crate::image::Image;
 use crate::image::symbols::Symbols;
 
-/// The functions of an image, and how many symbols there are of each name.
+/// The function symbols of an image, and how many there are of each name.
 pub(super) struct FunctionNames<'data> {
     symbols: Symbols<'data>,
     count: HashMap<&'data [u8], u32>,
 }
 
 impl<'data> FunctionNames<'data> {
-    pub(super) fn of(bytes: &'data [u8]) -> Result<Self, String> {
-        let image = Image::parse(bytes).map_err(|error| error.to_string())?;
+    pub(super) fn of(bytes: &'data [u8]) -> Result<Self, ExportError> {
+        let image = Image::parse(bytes).map_err(ExportError::Unreadable)?;
         let symbols = Symbols::functions(&image);
         let mut count: HashMap<&[u8], u32> = HashMap::new();
         for (_, symbol) in symbols.all() {
@@ -23,26 +24,23 @@ impl<'data> FunctionNames<'data> {
         Ok(Self { symbols, count })
     }
 
-    /// Whether a symbol holds an address.
+    /// Whether a symbol covers an address.
     pub(super) fn holds(&self, address: Vaddr) -> bool {
         self.symbols.at(None, address.0).is_some()
     }
 
-    /// The symbol that holds an address, and how far into it that is; why it cannot be told so.
-    pub(super) fn unique(&self, address: Vaddr) -> Result<(&'data str, u64), String> {
-        let symbol = self.symbols.at(None, address.0).ok_or("no symbol holds it")?;
+    /// The only symbol that covers an address, and the offset in it; why `tool` cannot be given one.
+    pub(super) fn unique(&self, address: Vaddr, tool: Tool) -> Result<(&'data str, u64), SiteOmission> {
+        let symbol = self.symbols.at(None, address.0).ok_or(SiteOmission::NoSymbol(tool))?;
         let name = std::str::from_utf8(self.symbols.name(&symbol)).unwrap_or_default();
         let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '$' | '.');
         if name.is_empty() || !name.chars().all(is_plain) {
-            return Err(
-                "its function's symbol has a name with other characters than letters, digits, `_`, `$` and `.`"
-                    .to_owned(),
-            );
+            return Err(SiteOmission::SymbolName(tool));
         }
         if self.count.get(name.as_bytes()).copied().unwrap_or(0) != 1 {
-            return Err(format!("several functions are called {name}"));
+            return Err(SiteOmission::AmbiguousSymbol(tool, name.to_owned()));
         }
-        let offset = address.0.checked_sub(symbol.start).ok_or("no symbol holds it")?;
+        let offset = address.0.checked_sub(symbol.start).ok_or(SiteOmission::NoSymbol(tool))?;
         Ok((name, offset))
     }
 }

@@ -1,24 +1,26 @@
-//! Lines for the kernel's `uprobe_events` (Documentation/trace/uprobetracer.rst), within what all versions since 4.20 take.
+//! Lines for the kernel's `uprobe_events` (Documentation/trace/uprobetracer.rst). All versions since
+//! 4.20 accept them.
 
 use std::collections::HashSet;
 
-use super::fetch::{Fetch, Kind, Where, unconverted};
+use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, identifier, numbered};
-use super::{Writer, perf};
+use super::{ArgumentOmission, ExportError, Tool, Writer, perf};
 use crate::address::Vaddr;
 use crate::location::{Binary, Expr, Node, Register, Value, ValueType};
 
 const MARK: &str = "#";
 
-/// The longest name of an argument (`MAX_ARG_NAME_LEN` is 32), the longest text behind its `=` (`MAX_ARGSTR_LEN`), the most arguments
-/// (`MAX_TRACE_ARGS`), the longest line (below `WRITE_BUFSIZE`, 4096), and the most reads through pointers (16 steps in all).
+/// The limits of the kernel: the name of an argument (`MAX_ARG_NAME_LEN` is 32), the text after its
+/// `=` (`MAX_ARGSTR_LEN`), the number of arguments (`MAX_TRACE_ARGS`), a line (`WRITE_BUFSIZE` is
+/// 4096), and reads through pointers (16 steps in all).
 const ARGUMENT_NAME: usize = 31;
 const ARGUMENT: usize = 63;
 const ARGUMENTS: usize = 128;
 const LINE: usize = 3900;
 const READS: u32 = 8;
 
-/// What the kernel calls fields of every event.
+/// Field names that the kernel gives to every event.
 const RESERVED: [&str; 9] = [
     "common_type",
     "common_flags",
@@ -31,7 +33,7 @@ const RESERVED: [&str; 9] = [
     "__probe_nargs",
 ];
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), String> {
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
     check_path(writer.path)?;
     writer.heading(MARK, &["As root: cat THIS >> /sys/kernel/tracing/uprobe_events"]);
     let aarch64 = writer.image.arch == "aarch64";
@@ -46,21 +48,18 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
     Ok(())
 }
 
-/// Paths that a line of `uprobe_events` can hold: it is cut at white space, `:` and `#`.
-fn check_path(path: &str) -> Result<(), String> {
+/// Fails if a path cannot stand in `uprobe_events`, which cuts lines at white space, `:` and `#`.
+fn check_path(path: &str) -> Result<(), ExportError> {
     let is_bad =
         |character: char| character.is_whitespace() || character.is_control() || matches!(character, ':' | '#' | '(');
     match path.starts_with('/') && !path.contains(is_bad) {
         true => Ok(()),
-        false => {
-            Err("uprobe_events takes no path with white space, `:`, `(` or `#`: make a link to the file, or copy it"
-                .to_owned())
-        }
+        false => Err(ExportError::Path(Tool::Kernel)),
     }
 }
 
-/// The line of a site, and the arguments that it leaves out, with the reason.
-fn definition(point: &Point<'_>, path: &str, aarch64: bool) -> (String, Vec<(String, String)>) {
+/// The line of a site, and the arguments that are left out.
+fn definition(point: &Point<'_>, path: &str, aarch64: bool) -> (String, Vec<(String, ArgumentOmission)>) {
     let mut line = format!("p:{}/{} {path}:{}", point.group, point.event, point.offset);
     let (arguments, left_out) = arguments(point, aarch64, LINE.saturating_sub(line.len()));
     for argument in arguments {
@@ -70,8 +69,12 @@ fn definition(point: &Point<'_>, path: &str, aarch64: bool) -> (String, Vec<(Str
     (line, left_out)
 }
 
-/// The arguments of a site as `name=WHAT`, in no more than so many bytes, and those left out.
-pub(super) fn arguments(point: &Point<'_>, aarch64: bool, room: usize) -> (Vec<String>, Vec<(String, String)>) {
+/// The arguments of a site as `name=FETCH` in at most `room` bytes, and those that are left out.
+pub(super) fn arguments(
+    point: &Point<'_>,
+    aarch64: bool,
+    room: usize,
+) -> (Vec<String>, Vec<(String, ArgumentOmission)>) {
     let (mut arguments, mut left_out) = (Vec::new(), Vec::new());
     let mut taken: HashSet<String> = RESERVED.iter().map(|name| (*name).to_owned()).collect();
     let mut size = 0usize;
@@ -86,12 +89,13 @@ pub(super) fn arguments(point: &Point<'_>, aarch64: bool, room: usize) -> (Vec<S
             }
         };
         if let Some((_, what)) = fetches.iter().find(|(_, what)| what.len() > ARGUMENT) {
-            left_out.push((text, format!("`{what}` is longer than the {ARGUMENT} characters that the kernel takes")));
+            let definition = what.clone();
+            left_out.push((text, ArgumentOmission::LongDefinition { definition, limit: ARGUMENT }));
             continue;
         }
         let length: usize = fetches.iter().map(|(_, what)| what.len() + ARGUMENT_NAME + 2).sum();
         if arguments.len() + fetches.len() > ARGUMENTS || size + length > room {
-            left_out.push((text, "the kernel takes no more arguments in one line".to_owned()));
+            left_out.push((text, ArgumentOmission::TooManyArguments));
             continue;
         }
         size += length;
@@ -109,62 +113,66 @@ pub(super) fn arguments(point: &Point<'_>, aarch64: bool, room: usize) -> (Vec<S
     (arguments, left_out)
 }
 
-/// The fetch arguments of one argument, each with what is added to its name.
-fn express(fetch: &Fetch, letter: char, here: Vaddr, aarch64: bool) -> Result<Vec<(&'static str, String)>, String> {
-    let speaker = Speaker { here, aarch64 };
+/// The fetch arguments for one argument, each with a suffix for its name.
+fn express(
+    fetch: &Fetch,
+    letter: char,
+    here: Vaddr,
+    aarch64: bool,
+) -> Result<Vec<(&'static str, String)>, ArgumentOmission> {
+    let syntax = FetchSyntax { here, aarch64 };
     match fetch {
-        Fetch::Number { kind: Kind::Float, .. } => Err("the kernel fetches no floating-point numbers".to_owned()),
-        Fetch::Number { at, size, kind } => Ok(vec![("", speaker.number(at, *size, *kind, letter)?)]),
-        Fetch::Pointed(at) => Ok(vec![("", format!("{}:string", within(1, 0, speaker.pointer(at)?)?.0))]),
-        Fetch::Array(address) => Ok(vec![("", format!("{}:string", speaker.memory(address)?.0))]),
-        // A text without a NUL: where it is and how long.
+        Fetch::Number { kind: NumberKind::Float, .. } => Err(ArgumentOmission::Float(Tool::Kernel)),
+        Fetch::Number { at, size, kind } => Ok(vec![("", syntax.number(at, *size, *kind, letter)?)]),
+        Fetch::Pointed(at) => Ok(vec![("", format!("{}:string", within(1, 0, syntax.pointer(at)?)?.0))]),
+        Fetch::Array(address) => Ok(vec![("", format!("{}:string", syntax.memory(address)?.0))]),
+        // A text without a NUL: its address and its length.
         Fetch::Text { data, offset, length } => {
             if *offset != 0 {
-                return Err("its text is behind other things".to_owned());
+                return Err(ArgumentOmission::TextAtOffset);
             }
-            let data = format!("{}:x64", speaker.pointer(data)?.0);
-            Ok(vec![("", data), ("_len", format!("{}:u64", speaker.pointer(length)?.0))])
+            let data = format!("{}:x64", syntax.pointer(data)?.0);
+            Ok(vec![("", data), ("_len", format!("{}:u64", syntax.pointer(length)?.0))])
         }
     }
 }
 
-/// What is written for a value, and how many reads of memory it takes.
+/// The text for a value, and how many reads of memory it takes.
 type Text = (String, u32);
 
-struct Speaker {
+struct FetchSyntax {
     here: Vaddr,
     aarch64: bool,
 }
 
-/// A read of memory at an offset of what is written.
-fn within(reads: u32, offset: i64, (text, inner): Text) -> Result<Text, String> {
+/// The text of a read at an offset from the address `text`.
+fn within(reads: u32, offset: i64, (text, inner): Text) -> Result<Text, ArgumentOmission> {
     let reads = inner + reads;
     if reads > READS {
-        return Err(format!("more than {READS} reads of memory, one through the other"));
+        return Err(ArgumentOmission::TooManyReads(READS));
     }
-    // The kernel's offset is a `long`; a sign is always written.
+    // The kernel parses the offset as a `long` with a sign.
     let sign = if offset < 0 { '-' } else { '+' };
     Ok((format!("{sign}{}({text})", offset.unsigned_abs()), reads))
 }
 
-impl Speaker {
-    fn number(&self, at: &Where, size: u8, kind: Kind, letter: char) -> Result<String, String> {
+impl FetchSyntax {
+    fn number(&self, at: &Operand, size: u8, kind: NumberKind, letter: char) -> Result<String, ArgumentOmission> {
         let bits = u32::from(size) * 8;
         let of = match (kind, letter) {
-            (Kind::Pointer, _) | (_, 'x' | 'X' | 'p') => 'x',
-            (Kind::Signed, _) => 's',
+            (NumberKind::Pointer, _) | (_, 'x' | 'X' | 'p') => 'x',
+            (NumberKind::Signed, _) => 's',
             _ => 'u',
         };
         let text = match at {
-            Where::Register(register) => self.register(*register)?,
-            Where::Memory(address) => self.memory(address)?.0,
-            Where::Constant(bits) => format!("\\{}", self.constant(*bits, size, kind)),
-            Where::Value(value) => {
+            Operand::Register(register) => self.register(*register)?,
+            Operand::Memory(address) => self.memory(address)?.0,
+            Operand::Constant(bits) => format!("\\{}", self.constant(*bits, size, kind)),
+            Operand::Value(value) => {
                 if let Some((source, mask, shift)) = bit_field(value, u64::MAX, 0) {
-                    // The fields of the kernel have no sign.
+                    // The kernel's bit-fields are unsigned.
                     let count = mask.trailing_ones();
-                    let container =
-                        u32::from(container(source).ok_or("it is computed, and the kernel only fetches")?) * 8;
+                    let container = u32::from(container(source).ok_or(ArgumentOmission::Computed(Tool::Kernel))?) * 8;
                     if count > 0 && count < 64 && mask >> count == 0 && shift + u64::from(count) <= container.into() {
                         return Ok(format!("{}:b{count}@{shift}/{container}", self.value(source, 1)?.0));
                     }
@@ -175,27 +183,27 @@ impl Speaker {
         Ok(format!("{text}:{of}{bits}"))
     }
 
-    /// A known number as the kernel reads it: decimal, `-` before it where it is below 0.
-    fn constant(&self, bits: u64, size: u8, kind: Kind) -> String {
+    /// A constant as the kernel reads it: signed decimal or hexadecimal.
+    fn constant(&self, bits: u64, size: u8, kind: NumberKind) -> String {
         let unused = 64u32.saturating_sub(u32::from(size) * 8).min(63);
         match kind {
-            Kind::Signed => (((bits << unused) as i64) >> unused).to_string(),
+            NumberKind::Signed => (((bits << unused) as i64) >> unused).to_string(),
             _ => format!("{:#x}", (bits << unused) >> unused),
         }
     }
 
-    /// A word.
-    fn pointer(&self, at: &Where) -> Result<Text, String> {
+    /// A value of 8 bytes.
+    fn pointer(&self, at: &Operand) -> Result<Text, ArgumentOmission> {
         match at {
-            Where::Register(register) => Ok((self.register(*register)?, 0)),
-            Where::Memory(address) => self.memory(address),
-            Where::Constant(bits) => Ok((format!("\\{bits:#x}"), 0)),
-            Where::Value(value) => self.value(value, 8),
+            Operand::Register(register) => Ok((self.register(*register)?, 0)),
+            Operand::Memory(address) => self.memory(address),
+            Operand::Constant(bits) => Ok((format!("\\{bits:#x}"), 0)),
+            Operand::Value(value) => self.value(value, 8),
         }
     }
 
     /// The memory at an address.
-    fn memory(&self, address: &Expr) -> Result<Text, String> {
+    fn memory(&self, address: &Expr) -> Result<Text, ArgumentOmission> {
         let (base, offset) = sum(address);
         match base.node() {
             Node::Address(target) => {
@@ -210,24 +218,24 @@ impl Speaker {
         if self.aarch64 { "%pc" } else { "%ip" }
     }
 
-    /// A computation of which the low `size` bytes count.
-    fn value(&self, value: &Expr, size: u8) -> Result<Text, String> {
+    /// The low `size` bytes of a computation.
+    fn value(&self, value: &Expr, size: u8) -> Result<Text, ArgumentOmission> {
         match unconverted(value, size).node() {
             Node::Register(register, of) if of.size(8) >= size => Ok((self.register(*register)?, 0)),
-            // A read of the kernel's is of as many bytes as its type has, between reads of 8.
+            // The last read has the size of the type, all others read 8 bytes.
             Node::Memory { address, size: read, .. } if *read >= size => self.memory(address),
-            Node::Address(_) => Err("it is an address, which the kernel cannot compute".to_owned()),
-            Node::ThreadLocal(_) => Err("it is thread-local".to_owned()),
-            _ => Err("it is computed, and the kernel only fetches".to_owned()),
+            Node::Address(_) => Err(ArgumentOmission::Address),
+            Node::ThreadLocal(_) => Err(ArgumentOmission::ThreadLocal),
+            _ => Err(ArgumentOmission::Computed(Tool::Kernel)),
         }
     }
 
-    fn register(&self, register: Register) -> Result<String, String> {
+    fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
         perf::register(register, self.aarch64)
     }
 }
 
-/// A sum with a constant as its parts.
+/// The base and the constant offset of an address.
 pub(super) fn sum(expr: &Expr) -> (&Expr, i64) {
     if let Node::Binary(Binary::Plus, base, offset) = expr.node() {
         if let Node::Constant(Value { of: ValueType::Generic, bits }) = offset.node() {
@@ -237,11 +245,11 @@ pub(super) fn sum(expr: &Expr) -> (&Expr, i64) {
     (expr, 0)
 }
 
-/// Bits without a sign of something: what, which of its bits count once it is shifted, and by how many it is shifted. `None` where it is
-/// not only masked and shifted.
+/// A value that is shifted right and masked: the inner value, the mask and the shift; `None` if the
+/// computation is anything else.
 fn bit_field(value: &Expr, mask: u64, shift: u64) -> Option<(&Expr, u64, u64)> {
     let mut state = (value, mask, shift);
-    // As deep as masks are put on masks by what makes computations.
+    // Deeper nesting does not occur in what builds computations.
     for _ in 0..8 {
         let (value, mask, shift) = state;
         let (operation, inner, number) = match value.node() {
@@ -258,7 +266,7 @@ fn bit_field(value: &Expr, mask: u64, shift: u64) -> Option<(&Expr, u64, u64)> {
         let Node::Constant(Value { bits, .. }) = number.node() else { return None };
         state = match operation {
             Binary::And if shift < 64 => (inner, mask & (bits >> shift), shift),
-            // What is cut off below a mask of less is counted from the new first bit.
+            // The mask counts from the first bit that remains after the shift.
             Binary::Shr if *bits < 64 && is_unsigned(value.value_type()) => {
                 let cut = u32::try_from(*bits).ok()?;
                 (inner, mask & (u64::MAX >> cut), shift.checked_add(*bits)?)
@@ -273,7 +281,8 @@ fn is_unsigned(of: ValueType) -> bool {
     matches!(of, ValueType::Generic | ValueType::Unsigned(_))
 }
 
-/// The bytes that a field is a part of. Little-endian: the low ones of a register are those that the kernel takes.
+/// The size in bytes of the value that holds a bit-field. Images are little-endian, and the kernel
+/// reads the low bytes of a register.
 fn container(source: &Expr) -> Option<u8> {
     match source.node() {
         Node::Memory { size: size @ (1 | 2 | 4 | 8), .. } => Some(*size),
