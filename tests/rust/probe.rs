@@ -9,9 +9,9 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, thread};
 
 use simple_markers_record::site::Site;
 use simple_markers_record::{ByteOrder, SITES, STRINGS};
@@ -126,9 +126,56 @@ fn outcome(program: &Path, index: usize) -> (Outcome, u64) {
     }
 }
 
+/// The program; `None` without a compiler.
+fn program(folder: &Path) -> Option<PathBuf> {
+    let program = folder.join("probe");
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/uprobe/probe");
+    let mut compile = Command::new(find("gcc")?);
+    compile.args(["-O1", "-no-pie", "-static", "-D_GNU_SOURCE"]).args([format!("{sources}.c"), format!("{sources}.S")]);
+    run(compile.arg("-o").arg(&program));
+    Some(program)
+}
+
+/// What others add and remove does not change what is counted: the kernel hands its list out in pieces.
+#[test]
+fn events_that_come_and_go_leave_the_counts_of_others_alone() {
+    const HITS: u64 = 3;
+    let Some(uprobes) = Uprobes::open() else {
+        return skipped("events are not counted without the right to use tracefs");
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(original) = program(folder.path()) else { return };
+    let tests = tests(&original);
+    let nop = tests.iter().position(|test| test.said.instruction.as_deref() == Some("nop")).expect("a nop");
+    let offsets: Vec<u64> = tests.iter().map(|test| test.offset).collect();
+    thread::scope(|scope| {
+        for probes in [&offsets[..], &offsets[..200], &offsets[..100]] {
+            // A program of its own: none is to run while probes are put on it.
+            let program = folder.path().join(format!("probe{}", probes.len()));
+            fs::copy(&original, &program).expect("a copy");
+            let probes: Vec<u64> = probes.iter().copied().filter(|offset| *offset != offsets[nop]).collect();
+            let (uprobes, hit) = (&uprobes, offsets[nop]);
+            scope.spawn(move || {
+                for _ in 0..8 {
+                    let placed = uprobes.place(&program, &[&probes[..], &[hit]].concat());
+                    let counts = placed.hits();
+                    assert_eq!(counts.len(), probes.len() + 1);
+                }
+                let placed = uprobes.place(&program, &[&probes[..], &[hit]].concat());
+                for _ in 0..HITS {
+                    let _ = outcome(&program, nop);
+                }
+                let counts = placed.hits();
+                let (hits, others) = counts.split_last().expect("a probe");
+                assert_eq!(*hits, HITS * TIMES);
+                assert!(others.iter().all(|hits| *hits == 0), "{others:?}");
+            });
+        }
+    });
+}
+
 #[test]
 fn the_kernel_does_what_we_say_that_it_does() {
-    let Some(gcc) = find("gcc") else { return };
     if !is_recent() {
         return skipped("what uprobes do is not tested on a kernel before Linux 6.18");
     }
@@ -136,11 +183,7 @@ fn the_kernel_does_what_we_say_that_it_does() {
         return skipped("what uprobes do is not tested without the right to use tracefs");
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let program = folder.path().join("probe");
-    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/uprobe/probe");
-    let mut compile = Command::new(gcc);
-    compile.args(["-O1", "-no-pie", "-static", "-D_GNU_SOURCE"]).args([format!("{sources}.c"), format!("{sources}.S")]);
-    run(compile.arg("-o").arg(&program));
+    let Some(program) = program(folder.path()) else { return };
 
     let tests = tests(&program);
     assert!(tests.len() > 300, "{} instructions", tests.len());

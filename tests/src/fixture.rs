@@ -5,10 +5,13 @@
 //! second run does not fill the disk.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 use std::{env, fs};
+
+use rustix::fs::{FlockOperation, flock};
 
 use crate::tools;
 
@@ -27,6 +30,22 @@ fn workspace_target() -> PathBuf {
 #[must_use]
 pub fn target() -> PathBuf {
     workspace_target().join("fixtures")
+}
+
+/// Waits until no other thread or process has the lock of a file, which need not be there, and takes it until the result is dropped.
+///
+/// # Panics
+///
+/// The file can be neither opened nor locked.
+#[must_use]
+pub fn lock(path: &Path) -> File {
+    let file = match path.is_dir() {
+        true => File::open(path),
+        false => File::options().create(true).append(true).open(path),
+    };
+    let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    flock(&file, FlockOperation::LockExclusive).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    file
 }
 
 /// The cargo that runs this test.

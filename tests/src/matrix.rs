@@ -118,6 +118,8 @@ impl Toolchain {
     pub fn new() -> Self {
         let folder = fixture::target().join("matrix");
         fs::create_dir_all(&folder).expect("a folder");
+        // Each form of the crate has the same name where cargo leaves it.
+        let _lock = fixture::lock(&folder);
         let target = fixture::target().join("debug");
         for markers in Markers::ALL {
             let mut cargo = fixture::cargo();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{FlockOperation, flock};
+use crate::fixture;
 
 /// The group that the events are in.
 const GROUP: &str = "simple_markers";
@@ -79,9 +79,7 @@ impl Uprobes {
 
     /// Waits until no other thread or process uses the list of events. Wherever tracefs is mounted, its root is the same file.
     fn lock(&self) -> Lock {
-        let directory = File::open(&self.at).expect("the tracing directory");
-        flock(&directory, FlockOperation::LockExclusive).expect("the tracing directory can be locked");
-        Lock { _directory: directory }
+        Lock { _directory: fixture::lock(&self.at) }
     }
 
     /// Puts a probe on each of some offsets in a file, no two of them the same. No process is to run it yet: where the kernel does not take a
