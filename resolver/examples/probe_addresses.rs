@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     for failure in &resolution.failures {
-        eprintln!("{}: {}", failure.path, failure.message);
+        eprintln!("{}: {}", failure.path, failure.error);
     }
     Ok(())
 }

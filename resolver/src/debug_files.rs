@@ -45,14 +45,50 @@ pub enum Wanted<'a> {
     },
 }
 
+/// How debug information was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DebugSourceKind {
+    /// In the image itself.
+    Image,
+    /// By the build id of the image.
+    BuildId,
+    /// By the name in `.gnu_debuglink`.
+    DebugLink,
+    /// From a debuginfod server.
+    Debuginfod,
+    /// By the name in `.gnu_debugaltlink`: the supplementary file of dwz.
+    Supplementary,
+    /// A package of split units.
+    Package,
+    /// The file of a split unit.
+    Split,
+}
+
+impl DebugSourceKind {
+    /// The word in reports (`docs/json.md`).
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "file",
+            Self::BuildId => "build-id",
+            Self::DebugLink => "debuglink",
+            Self::Debuginfod => "debuginfod",
+            Self::Supplementary => "altlink",
+            Self::Package => "dwp",
+            Self::Split => "dwo",
+        }
+    }
+}
+
 /// A file that was opened.
 pub struct Opened {
     /// Its bytes.
     pub bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     /// Its path, for reading.
     pub path: String,
-    /// How it was found, for reading: `debuglink`, `build-id`, `altlink`, `dwp`, `dwo`.
-    pub source: &'static str,
+    /// How it was found.
+    pub source: DebugSourceKind,
 }
 
 impl std::fmt::Debug for Opened {

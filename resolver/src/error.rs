@@ -1,25 +1,25 @@
 //! What can go wrong while an image is read, each with the section and the offset where it did.
 
+use std::fmt;
+
 use crate::address::{FileOffset, SectionOffset};
+use crate::english;
 
 /// An error of the library.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are neither an ELF file nor an archive.
-    #[error("not an ELF file{hint}")]
     NotElf {
         /// What they are instead, where that is known; starts with punctuation, or is empty.
         hint: &'static str,
     },
     /// The ELF header or one of the tables that it points at is malformed.
-    #[error("malformed ELF file: {}", lower(source))]
     Elf {
         /// What the ELF parser says.
-        source: object::Error,
+        what: String,
     },
     /// The file ends before its section headers do (gABI "ELF Header", `e_shoff`): it is cut off.
-    #[error("truncated ELF file: its section headers, {size:#x} bytes at {offset}, lie outside of its {file:#x} bytes")]
     Truncated {
         /// Where in the file the section headers start.
         offset: FileOffset,
@@ -29,24 +29,20 @@ pub enum Error {
         file: u64,
     },
     /// The archive is malformed.
-    #[error("malformed archive: {}", lower(source))]
     Archive {
         /// What the archive parser says.
-        source: object::Error,
+        what: String,
     },
     /// The archive is thin: its members are files of their own, and a library that does no I/O cannot open them.
-    #[error("thin archive: its members are files of their own, give those instead")]
     ThinArchive,
     /// The contents of a section cannot be read.
-    #[error("{section}: cannot be read: {}", lower(source))]
     Section {
         /// The section's name.
         section: String,
         /// What the ELF parser or the decompressor says.
-        source: object::Error,
+        what: String,
     },
     /// The section header points outside of the file.
-    #[error("{section}: its {size:#x} bytes at {file_offset} of the file lie outside of it")]
     Outside {
         /// The section's name.
         section: String,
@@ -56,10 +52,6 @@ pub enum Error {
         size: u64,
     },
     /// A compressed section says that it is larger than its bytes can be.
-    #[error(
-        "{section}: {uncompressed:#x} bytes uncompressed from {compressed:#x} is refused: above {bound:#x}, \
-         which is 1032 times as much (the most that deflate reaches) and 64 KiB, or 4 GiB"
-    )]
     TooLarge {
         /// The section's name.
         section: String,
@@ -71,7 +63,6 @@ pub enum Error {
         bound: u64,
     },
     /// A relocation of a relocatable object cannot be applied.
-    #[error("{section} at {offset}: relocation {what}")]
     Relocation {
         /// The section that the relocation changes.
         section: &'static str,
@@ -81,7 +72,6 @@ pub enum Error {
         what: String,
     },
     /// A field of a record in a relocatable object has no relocation, and is no null address either.
-    #[error("{section} at {offset}: pc {pc:#x} without a relocation")]
     NotRelocated {
         /// The section of the record.
         section: &'static str,
@@ -91,10 +81,8 @@ pub enum Error {
         pc: u64,
     },
     /// A record is malformed.
-    #[error("{0}")]
-    Record(#[from] simple_markers_record::Error),
+    Record(simple_markers_record::Error),
     /// An entry of an operands string is no operand.
-    #[error("{section} at {offset}: operand `{entry}` is not [-]SIZE[f]@OPERAND")]
     Operand {
         /// The section of the record.
         section: &'static str,
@@ -104,9 +92,6 @@ pub enum Error {
         entry: String,
     },
     /// The records point at so much text again and again that showing it would need more memory than the image warrants.
-    #[error(
-        "{section} at {offset}: text of the records is above the bound of {bound:#x} bytes for this image, the rest is not read"
-    )]
     TooMuchText {
         /// The section of the record.
         section: &'static str,
@@ -116,26 +101,24 @@ pub enum Error {
         bound: u64,
     },
     /// The debug information cannot be read.
-    #[error("{}{what}", at_entry(*.offset))]
     Dwarf {
         /// Offset in `.debug_info` of the entry or unit that it is about; `None` where it is about no one of them.
         offset: Option<SectionOffset>,
         /// What the DWARF parser says, or what is wrong.
         what: String,
     },
+    /// Whoever opens files for the library could not open or read one.
+    Unread {
+        /// What the operating system or the decompressor says.
+        what: String,
+    },
     /// A pattern is not a glob.
-    #[error("pattern `{pattern}`: {what}")]
     Pattern {
         /// The pattern.
         pattern: String,
         /// What is wrong with it.
         what: String,
     },
-}
-
-/// The start of a message about debug information.
-fn at_entry(offset: Option<SectionOffset>) -> String {
-    offset.map_or_else(|| "debug information: ".to_owned(), |offset| format!(".debug_info at {offset}: "))
 }
 
 impl Error {
@@ -176,8 +159,24 @@ impl Error {
     }
 }
 
-/// What `object` says, as the end of one of our sentences.
-fn lower(error: &object::Error) -> String {
+impl fmt::Display for Error {
+    /// The place, where there is one, then what is wrong.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        english::diagnostics::place(f, self.section(), self.offset())?;
+        f.write_str(&english::diagnostics::error(self))
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<simple_markers_record::Error> for Error {
+    fn from(error: simple_markers_record::Error) -> Self {
+        Self::Record(error)
+    }
+}
+
+/// What `object` says, as the end of a sentence: in lower case.
+pub(crate) fn parser_says(error: object::Error) -> String {
     let text = error.to_string();
     let mut characters = text.chars();
     let first = characters.next().map(|first| first.to_ascii_lowercase());

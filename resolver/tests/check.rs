@@ -2,6 +2,7 @@
 
 use images::everything;
 use serde_json::{Value, json};
+use simple_markers_resolver::Error;
 use simple_markers_resolver::check::fix::{Source, SourceFile};
 use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
@@ -143,7 +144,7 @@ fn policies_say_what_counts() {
     assert_eq!(codes(&warned), [("SM034", "queue:all", Some("device")), ("SM034", "queue:all", Some("tag"))]);
     assert!(warned.holds());
     let mut failed = resolution;
-    failed.failures.push(Failure { path: "x".to_owned(), message: "not an ELF file".to_owned() });
+    failed.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { hint: "" } });
     let report = check_with(&failed, &policy, None);
     assert_eq!((report.holds(), report.failures), (false, vec!["x: not an ELF file".to_owned()]));
 }
@@ -368,7 +369,7 @@ fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -
 /// A report with something of everything: an exception, a note, a failure.
 fn whole_report() -> Report {
     let mut resolution = resolution();
-    resolution.failures.push(Failure { path: "x".to_owned(), message: "not an ELF file".to_owned() });
+    resolution.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { hint: "" } });
     let (text, _) = updated(&resolution, None);
     let exception = "\n[[profile.marker.exception]]\ncode = \"SM001\"\nreason = \"a <b> & \\\"c\\\"\"\n";
     let text = text.replacen("name = \"queue:gone\"", "name = \"queue:gone\"\n#", 1);

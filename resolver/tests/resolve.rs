@@ -254,12 +254,15 @@ fn archives_have_an_image_for_each_member_with_markers() {
     let failures: Vec<_> = resolution.failures.iter().map(|failure| failure.path.as_str()).collect();
     assert_eq!(failures, ["lib/libscsi.a(bad.o)"]);
     let thin = resolve("thin.a", b"!<thin>\n");
-    assert_eq!(thin.failures[0].message, "thin archive: its members are files of their own, give those instead");
+    assert_eq!(
+        thin.failures[0].error.to_string(),
+        "thin archive: its members are files of their own, give those instead"
+    );
 }
 
 #[test]
 fn files_that_are_not_elf_say_what_they_are() {
-    let message = |data| resolve("a", data).failures[0].message.clone();
+    let message = |data| resolve("a", data).failures[0].error.to_string();
     assert_eq!(message(b""), "not an ELF file: it is empty");
     assert_eq!(message(b"hello"), "not an ELF file");
     assert_eq!(message(b"\xfd7zXZ\0\0\0"), "not an ELF file: it is compressed (xz), unpack it first");
@@ -277,7 +280,7 @@ fn a_truncated_file_says_what_is_missing() {
         "truncated ELF file: its section headers, {size:#x} bytes at {headers:#x}, lie outside of its {:#x} bytes",
         headers + 64
     );
-    assert_eq!(failure.message, expected);
+    assert_eq!(failure.error.to_string(), expected);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use simple_markers_resolver::debug_files::{DebugFiles, Opened, Wanted};
+use simple_markers_resolver::debug_files::{DebugFiles, DebugSourceKind, Opened, Wanted};
 
 use crate::files;
 
@@ -25,7 +25,7 @@ pub(crate) struct DebugFolders<'a> {
 }
 
 /// Paths to try, each with how it was found.
-type Candidates = Vec<(&'static str, PathBuf)>;
+type Candidates = Vec<(DebugSourceKind, PathBuf)>;
 
 impl<'a> DebugFolders<'a> {
     pub(crate) fn new(image: &'a Path, folders: &'a [PathBuf]) -> Self {
@@ -33,7 +33,7 @@ impl<'a> DebugFolders<'a> {
     }
 
     /// `.build-id/xx/yyyy.debug` in each folder of debug information.
-    fn by_build_id(&self, build_id: &str, source: &'static str) -> Candidates {
+    fn by_build_id(&self, build_id: &str, source: DebugSourceKind) -> Candidates {
         // The first byte names a folder and the rest a file, so a build id of one byte names no file.
         let Some((start, rest)) = build_id.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) else {
             return Vec::new();
@@ -54,13 +54,14 @@ impl<'a> DebugFolders<'a> {
         candidates.extend([real.join(name), real.join(".debug").join(name)]);
         let below = real.strip_prefix("/").unwrap_or(real);
         candidates.extend(self.folders.iter().map(|folder| folder.join(below).join(name)));
-        candidates.into_iter().map(|path| ("debuglink", path)).collect()
+        candidates.into_iter().map(|path| (DebugSourceKind::DebugLink, path)).collect()
     }
 
     fn candidates(&self, wanted: &Wanted<'_>) -> Candidates {
         match *wanted {
             Wanted::Debug { build_id, link } => {
-                let mut candidates = build_id.map(|id| self.by_build_id(id, "build-id")).unwrap_or_default();
+                let mut candidates =
+                    build_id.map(|id| self.by_build_id(id, DebugSourceKind::BuildId)).unwrap_or_default();
                 candidates.extend(link.map(|name| self.by_link(name)).unwrap_or_default());
                 // The image itself is not its separate debug file.
                 let image = self.image.canonicalize().ok();
@@ -68,22 +69,25 @@ impl<'a> DebugFolders<'a> {
                 candidates
             }
             Wanted::Alternate { of, name, build_id } => {
-                let mut candidates = vec![("altlink", folder(Path::new(of)).join(path(name)))];
-                candidates.extend(self.by_build_id(build_id, "altlink"));
+                let mut candidates = vec![(DebugSourceKind::Supplementary, folder(Path::new(of)).join(path(name)))];
+                candidates.extend(self.by_build_id(build_id, DebugSourceKind::Supplementary));
                 let last = path(name).file_name().unwrap_or_default();
-                candidates.extend(self.folders.iter().map(|folder| ("altlink", folder.join(".dwz").join(last))));
+                candidates.extend(
+                    self.folders.iter().map(|folder| (DebugSourceKind::Supplementary, folder.join(".dwz").join(last))),
+                );
                 candidates
             }
-            Wanted::Package { of } => {
-                [Path::new(of), self.image].map(|path| ("dwp", with_suffix(path, ".dwp"))).into_iter().collect()
-            }
+            Wanted::Package { of } => [Path::new(of), self.image]
+                .map(|path| (DebugSourceKind::Package, with_suffix(path, ".dwp")))
+                .into_iter()
+                .collect(),
             Wanted::Split { of, name, comp_dir } => {
                 let name = path(name);
                 let last = Path::new(name.file_name().unwrap_or_default());
                 let near = [folder(self.image), folder(Path::new(of))];
                 let mut candidates = vec![comp_dir.map_or(Path::new(""), path).join(name)];
                 candidates.extend(near.iter().flat_map(|folder| [folder.join(name), folder.join(last)]));
-                candidates.into_iter().map(|path| ("dwo", path)).collect()
+                candidates.into_iter().map(|path| (DebugSourceKind::Split, path)).collect()
             }
             _ => Vec::new(),
         }
@@ -111,18 +115,18 @@ impl DebugFiles for DebugFolders<'_> {
 
 /// Files from debuginfod servers. They are asked after every local file was rejected.
 #[cfg(feature = "debuginfod")]
-fn fetched(wanted: &Wanted<'_>) -> impl Iterator<Item = (&'static str, PathBuf)> {
+fn fetched(wanted: &Wanted<'_>) -> impl Iterator<Item = (DebugSourceKind, PathBuf)> {
     let build_id = match *wanted {
         Wanted::Debug { build_id, .. } => build_id,
         Wanted::Alternate { build_id, .. } => Some(build_id),
         _ => None,
     };
     let build_id = build_id.map(str::to_owned);
-    std::iter::once_with(move || Some(("debuginfod", crate::debuginfod::fetch(&build_id?)?))).flatten()
+    std::iter::once_with(move || Some((DebugSourceKind::Debuginfod, crate::debuginfod::fetch(&build_id?)?))).flatten()
 }
 
 #[cfg(not(feature = "debuginfod"))]
-fn fetched(_: &Wanted<'_>) -> std::iter::Empty<(&'static str, PathBuf)> {
+fn fetched(_: &Wanted<'_>) -> std::iter::Empty<(DebugSourceKind, PathBuf)> {
     std::iter::empty()
 }
 
@@ -148,7 +152,7 @@ mod tests {
     fn paths(wanted: &Wanted<'_>) -> Vec<String> {
         let folders = ["/dbg".into(), "more".into()];
         let candidates = DebugFolders::new(Path::new("/no/such/prog"), &folders).candidates(wanted);
-        candidates.iter().map(|(source, path)| format!("{source} {}", path.display())).collect()
+        candidates.iter().map(|(source, path)| format!("{} {}", source.as_str(), path.display())).collect()
     }
 
     #[test]

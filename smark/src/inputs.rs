@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use simple_markers_resolver::Error;
 use simple_markers_resolver::resolve::{self, Detail, Failure, Marker, Resolution, Row, Severity};
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 
@@ -164,7 +165,10 @@ fn is_file(operand: &Path) -> bool {
 
 /// Resolves one file; `None` if it was found in a folder and is to be skipped.
 fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) -> Option<Outcome> {
-    let failed = |path: &Path, message| Some(Outcome::Failed(Failure { path: path.display().to_string(), message }));
+    let failed = |path: &Path, what| {
+        let error = Error::Unread { what };
+        Some(Outcome::Failed(Failure { path: path.display().to_string(), error }))
+    };
     let input = match input {
         Ok(input) => input,
         Err(Unreadable { path, why }) => return failed(path, why.clone()),
@@ -188,7 +192,7 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) 
 fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
     let mut status = Status::Done;
     for failure in &resolution.failures {
-        console.error(&format!("{}: {}", failure.path, failure.message));
+        console.error(&format!("{}: {}", failure.path, failure.error));
         status = Status::Unreadable;
     }
     for image in &resolution.images {

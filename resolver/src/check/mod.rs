@@ -192,7 +192,7 @@ impl Profile {
 #[must_use]
 pub fn check(check: &Check<'_>) -> Report {
     let mut report = Report::default();
-    let failed = check.resolution.failures.iter().map(|failure| format!("{}: {}", failure.path, failure.message));
+    let failed = check.resolution.failures.iter().map(|failure| format!("{}: {}", failure.path, failure.error));
     report.failures.extend(failed);
     for image in &check.resolution.images {
         let errors = image.diagnostics.iter().filter(|diagnostic| diagnostic.severity == resolve::Severity::Error);

@@ -53,7 +53,7 @@ pub(crate) fn survival(marker: &Marker, file: &str) -> Vec<String> {
         Absence::Folded { function, into: None, address } => {
             format!("the linker folded `{function}` with another function of the same code, at {address}")
         }
-        Absence::Unresolved { why } => why.to_string(),
+        Absence::Unresolved { problem } => problem.to_string(),
         Absence::Ambiguous { files } => {
             format!("several files agree equally well with its file: {}", list(files.iter().map(|file| &**file)))
         }

@@ -4,8 +4,10 @@
 //! subject. A sentence starts in lower case and has no full stop, so that it can follow a colon. Nobody
 //! parses or compares the text; a program reads the stable name of a reason instead.
 
+pub(crate) mod absence;
 pub(crate) mod arguments;
 pub(crate) mod causes;
+pub(crate) mod diagnostics;
 pub(crate) mod dwarf;
 mod exactness;
 pub(crate) mod export;

@@ -3,6 +3,7 @@
 use object::read::archive::{ArchiveFile, ArchiveMember};
 
 use crate::Error;
+use crate::error::parser_says;
 
 /// A member of an archive.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub fn is_archive(data: &[u8]) -> bool {
 ///
 /// The archive is thin or malformed. A malformed member ends the iteration after its error.
 pub fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<'_>, Error>>, Error> {
-    let malformed = |source| Error::Archive { source };
+    let malformed = |error| Error::Archive { what: parser_says(error) };
     let archive = ArchiveFile::parse(data).map_err(malformed)?;
     if archive.is_thin() {
         return Err(Error::ThinArchive);

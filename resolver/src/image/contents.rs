@@ -7,6 +7,7 @@ use object::{CompressionFormat, Object as _, ObjectSection as _, SectionIndex};
 use super::Image;
 use crate::Error;
 use crate::address::FileOffset;
+use crate::error::parser_says;
 
 /// The contents of one section.
 #[derive(Debug)]
@@ -29,7 +30,10 @@ impl<'data> Image<'data> {
     /// section groups.
     pub fn contents(&self, name: &str) -> impl Iterator<Item = Result<Contents<'data>, Error>> {
         self.sections(name).map(move |section| {
-            let error = |source| Error::Section { section: crate::text::from_bytes(self.names.name(section)), source };
+            let error = |error| Error::Section {
+                section: crate::text::from_bytes(self.names.name(section)),
+                what: parser_says(error),
+            };
             let header = self.elf.section_by_index(section).map_err(error)?;
             if let Some((start, size)) = header.file_range() {
                 if start.checked_add(size).is_none_or(|end| end > self.size) {

@@ -24,6 +24,7 @@ use simple_markers_record::ByteOrder;
 
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
+use crate::error::parser_says;
 use crate::location::Processor;
 use crate::ranges::RangeMap;
 pub(crate) use bytes::Constants;
@@ -76,7 +77,8 @@ impl<'data> Image<'data> {
         if !data.starts_with(&object::elf::ELFMAG) {
             return Err(Error::NotElf { hint: archive::what_else(data) });
         }
-        let elf = object::File::parse(data).map_err(|source| truncated(data).unwrap_or(Error::Elf { source }))?;
+        let elf = object::File::parse(data)
+            .map_err(|error| truncated(data).unwrap_or_else(|| Error::Elf { what: parser_says(error) }))?;
         let names = SectionNames::of(&elf);
         let kind = ImageKind::of(&elf, &names);
         let segments = RangeMap::new(&segments(&elf));

@@ -100,7 +100,7 @@ impl Serialize for Image<'_> {
 impl Serialize for View<'_, DebugSource> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut debug = serializer.serialize_struct("Debug", 3)?;
-        debug.serialize_field("source", self.0.source)?;
+        debug.serialize_field("source", self.0.source.as_str())?;
         debug.serialize_field("path", &self.0.path)?;
         debug.serialize_field("supplements", &Views(&self.0.supplements))?;
         debug.end()
@@ -255,7 +255,7 @@ impl Serialize for View<'_, Diagnostic> {
         let mut diagnostic = serializer.serialize_struct("Diagnostic", 3)?;
         diagnostic.serialize_field("section", &self.0.section)?;
         diagnostic.serialize_field("offset", &self.0.offset.map(|offset| hex(offset.0)))?;
-        diagnostic.serialize_field("message", &self.0.message)?;
+        diagnostic.serialize_field("message", &self.0.message())?;
         diagnostic.end()
     }
 }

@@ -123,7 +123,7 @@ impl Page<'_> {
         let of = format!("{} ({}, {})", shown(&image.path), image.kind.as_str(), image.arch);
         self.field(2, "image", style::PLAIN, &of)?;
         self.field(2, "build id", style::PLAIN, image.build_id.as_deref().unwrap_or("none"))?;
-        let debug = image.debug.as_ref().map(|debug| format!("{} ({})", shown(&debug.path), shown(debug.source)));
+        let debug = image.debug.as_ref().map(|debug| format!("{} ({})", shown(&debug.path), debug.source.as_str()));
         self.field(2, "debug info", style::PLAIN, debug.as_deref().unwrap_or("none"))?;
         let (style, survival) = survival(marker);
         self.field(2, "survival", style, &survival)

@@ -1,7 +1,222 @@
-//! Collects what there is to say about an image: at most so much that a hostile file cannot flood a terminal.
+//! What is wrong with an image or its records, and what keeps an answer from being given. `english/diagnostics.rs` says it to people.
+//!
+//! A hostile file cannot flood a terminal: an image has so many diagnostics at most.
 
-use super::{Diagnostic, Severity};
-use crate::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use super::LineProblem;
+use crate::address::SectionOffset;
+use crate::{Error, english};
+
+/// How bad a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The image or a record is malformed: something could not be read.
+    Error,
+    /// Nothing is wrong, but an answer is missing.
+    Note,
+}
+
+/// Something to say about an image. `Display` gives its place and its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The section it is about; `None` for the image as a whole.
+    pub section: Option<String>,
+    /// The offset in the section; `None` for the section as a whole.
+    pub offset: Option<SectionOffset>,
+    /// What it is.
+    pub kind: DiagnosticKind,
+}
+
+/// What a diagnostic is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DiagnosticKind {
+    /// Something could not be read.
+    Error(Error),
+    /// Diagnostics that are not listed.
+    More {
+        /// How many.
+        count: usize,
+    },
+    /// Whether markers without a site are in the program is unknown.
+    SurvivalUnknown(SurvivalUnknown),
+    /// A marker has no site record, and its line has no site.
+    NoSite {
+        /// The marker's name.
+        name: Arc<str>,
+        /// Its file.
+        file: Arc<str>,
+        /// Its line, from 1.
+        line: u32,
+        /// Why its line has no site.
+        problem: LineProblem,
+    },
+    /// A site is where one function ends and the next one starts. It is taken to be in the latter.
+    BetweenFunctions {
+        /// Where the site is.
+        address: u64,
+        /// The function that ends, demangled.
+        before: Arc<str>,
+        /// The function that starts, demangled.
+        after: Arc<str>,
+        /// How many more sites are such.
+        more: usize,
+    },
+    /// Functions without symbols are not named, because the debug information cannot be read.
+    UnnamedFunctions {
+        /// Why not.
+        error: Error,
+    },
+    /// A file with debug information is missing, or is not used.
+    DebugFile(DebugFileProblem),
+}
+
+/// Why it is unknown whether markers without a site are in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SurvivalUnknown {
+    /// Not all records could be read.
+    UnreadRecords,
+    /// There is no section of sites: `strip` removed it, or the macro records none.
+    NoSites,
+    /// In a relocatable object: the site may be in another object of the program.
+    OtherObjects,
+}
+
+/// Why debug information in a file of its own is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DebugFileProblem {
+    /// The link names a path, not a file.
+    LinkIsPath {
+        /// The name.
+        name: String,
+    },
+    /// The separate debug file was not found.
+    NotFound {
+        /// Its name.
+        name: String,
+    },
+    /// The supplementary file of dwz was not found, so nothing is read.
+    SupplementaryNotFound {
+        /// Its name.
+        name: String,
+    },
+    /// The file of a split unit was not found.
+    SplitNotFound {
+        /// Its name.
+        name: String,
+    },
+    /// A file was found and does not belong to the image.
+    Refused {
+        /// Its path.
+        path: String,
+        /// Why not.
+        refusal: DebugFileRefusal,
+    },
+    /// A section of a file cannot be read.
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// What is wrong.
+        error: Error,
+    },
+}
+
+/// Why a file is not the one with the debug information of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DebugFileRefusal {
+    /// It cannot be read.
+    Unreadable(Error),
+    /// Its build id is another one.
+    BuildId {
+        /// The build id of the file, in hexadecimal.
+        theirs: String,
+        /// The build id that is wanted.
+        wanted: String,
+        /// The file that wants it; `None` for the image itself.
+        by: Option<String>,
+    },
+    /// It has no build id.
+    NoBuildId,
+    /// Its checksum is another one.
+    Checksum {
+        /// The CRC of the file.
+        theirs: u32,
+        /// The CRC that the image says.
+        wanted: u32,
+    },
+    /// It is of another architecture.
+    Architecture,
+    /// It has no debug information.
+    NoDebugInfo,
+    /// Its sections are not those of the image, a relocatable object.
+    Sections,
+    /// It is a package without an index of units.
+    NoIndex,
+    /// It has no split unit.
+    NoSplitUnit,
+    /// Its split unit is another one.
+    SplitUnit {
+        /// The identity of the file's unit.
+        theirs: u64,
+        /// The identity that the image wants.
+        wanted: u64,
+    },
+}
+
+impl Diagnostic {
+    /// The diagnostic without its place, in English.
+    #[must_use]
+    pub fn message(&self) -> String {
+        english::diagnostics::kind(&self.kind)
+    }
+}
+
+impl DiagnosticKind {
+    /// The name of the kind, stable over versions.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Error(_) => "error",
+            Self::More { .. } => "more",
+            Self::SurvivalUnknown(SurvivalUnknown::UnreadRecords) => "survival_unknown_unread_records",
+            Self::SurvivalUnknown(SurvivalUnknown::NoSites) => "survival_unknown_no_sites",
+            Self::SurvivalUnknown(SurvivalUnknown::OtherObjects) => "survival_unknown_other_objects",
+            Self::NoSite { .. } => "no_site",
+            Self::BetweenFunctions { .. } => "between_functions",
+            Self::UnnamedFunctions { .. } => "unnamed_functions",
+            Self::DebugFile(problem) => match problem {
+                DebugFileProblem::LinkIsPath { .. } => "debug_file_link_is_path",
+                DebugFileProblem::NotFound { .. } => "debug_file_not_found",
+                DebugFileProblem::SupplementaryNotFound { .. } => "debug_file_supplementary_not_found",
+                DebugFileProblem::SplitNotFound { .. } => "debug_file_split_not_found",
+                DebugFileProblem::Refused { .. } => "debug_file_refused",
+                DebugFileProblem::Unreadable { .. } => "debug_file_unreadable",
+            },
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        english::diagnostics::place(f, self.section.as_deref(), self.offset)?;
+        f.write_str(&self.message())
+    }
+}
+
+impl From<&Error> for Diagnostic {
+    fn from(error: &Error) -> Self {
+        let section = error.section().map(str::to_owned);
+        let kind = DiagnosticKind::Error(error.clone());
+        Self { severity: Severity::Error, section, offset: error.offset(), kind }
+    }
+}
 
 /// The most diagnostics of one image.
 const MOST: usize = 100;
@@ -20,9 +235,9 @@ impl Diagnostics {
         self.push(error.into());
     }
 
-    pub(super) fn note(&mut self, section: &str, message: impl Into<String>) {
+    pub(super) fn note(&mut self, section: &str, kind: DiagnosticKind) {
         let section = Some(section.to_owned());
-        self.push(Diagnostic { severity: Severity::Note, section, offset: None, message: message.into() });
+        self.push(Diagnostic { severity: Severity::Note, section, offset: None, kind });
     }
 
     fn push(&mut self, diagnostic: Diagnostic) {
@@ -39,9 +254,9 @@ impl Diagnostics {
 
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         if self.dropped > 0 {
-            let message = format!("{} more like these", self.dropped);
+            let kind = DiagnosticKind::More { count: self.dropped };
             let severity = if self.errors > 0 { Severity::Error } else { Severity::Note };
-            self.kept.push(Diagnostic { severity, section: None, offset: None, message });
+            self.kept.push(Diagnostic { severity, section: None, offset: None, kind });
         }
         self.kept
     }

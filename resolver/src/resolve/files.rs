@@ -1,7 +1,9 @@
-//! The files beside an image that hold its debug information: asked for, checked, read (`docs/design.md`, "Separate debug information").
+//! The files that hold the debug information of an image outside of it: asked for, checked, read
+//! (`docs/design.md`, "Separate debug information").
 //!
-//! What does not belong to the image is refused, with the two values that differ. Nothing that a companion names is asked for but what
-//! it was made with: dwz's file and split units. So there is no chain of companions to follow.
+//! A file that does not belong to the image is refused, with the two values that differ. A separate debug
+//! file may name its supplementary file and files of split units, and nothing else. So there is no chain of
+//! separate debug files to follow.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -9,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use simple_markers_record::SITES;
 
-use super::DebugSource;
+use super::{DebugFileProblem, DebugFileRefusal, DebugSource};
 use crate::Error;
-use crate::debug_files::{DebugFiles, Opened, Store, Wanted};
+use crate::debug_files::{DebugFiles, DebugSourceKind, Opened, Store, Wanted};
 use crate::dwarf::{Sections, SplitFiles, SplitUnit};
 use crate::image::Image;
 use crate::text;
@@ -19,22 +21,22 @@ use crate::text;
 /// Names of sections that notes are about.
 const BUILD_ID: &str = ".note.gnu.build-id";
 const LINK: &str = ".gnu_debuglink";
-const ALTERNATE: &str = ".gnu_debugaltlink";
+const SUPPLEMENTARY: &str = ".gnu_debugaltlink";
 const INFO: &str = ".debug_info";
 
-/// The files beside an image.
+/// The files outside of an image that hold its debug information.
 pub(super) struct Files<'i, 'b> {
     path: &'i str,
     image: &'i Image<'b>,
-    beside: DebugFolders<'b>,
-    companion: OnceCell<Option<Companion<'b>>>,
+    folders: DebugFolders<'b>,
+    separate: OnceCell<Option<SeparateFile<'b>>>,
 }
 
 /// The file with the debug information of an image that has none.
-pub(super) struct Companion<'b> {
+pub(super) struct SeparateFile<'b> {
     pub(super) image: Image<'b>,
     path: &'b str,
-    source: &'static str,
+    source: DebugSourceKind,
 }
 
 /// The sections of debug information of an image.
@@ -42,7 +44,7 @@ pub(super) struct Companion<'b> {
 pub(super) struct Loaded<'b> {
     /// `None` where they cannot be read.
     pub(super) sections: Option<Sections<'b>>,
-    /// Those of the file of dwz.
+    /// Those of the supplementary file.
     pub(super) alternate: Option<Sections<'b>>,
     pub(super) errors: Vec<Error>,
 }
@@ -58,39 +60,39 @@ impl<'i, 'b> Files<'i, 'b> {
     pub(super) fn new(
         path: &'i str,
         image: &'i Image<'b>,
-        companions: &'b dyn DebugFiles,
+        debug_files: &'b dyn DebugFiles,
         opened: &'b Store<Opened>,
     ) -> Self {
         let state = State { of: path.to_owned(), ..State::default() };
-        let beside = DebugFolders { companions, opened, sections: Store::default(), state: Mutex::new(state) };
-        Self { path, image, beside, companion: OnceCell::new() }
+        let folders = DebugFolders { debug_files, opened, sections: Store::default(), state: Mutex::new(state) };
+        Self { path, image, folders, separate: OnceCell::new() }
     }
 
-    /// The file with the debug information of the image, looked for when it is first asked for; `None` where none was found.
-    pub(super) fn companion(&self) -> Option<&Companion<'b>> {
-        self.companion.get_or_init(|| self.find()).as_ref()
+    /// The separate debug file of the image, looked for when it is first asked for; `None` where none was found.
+    pub(super) fn separate(&self) -> Option<&SeparateFile<'b>> {
+        self.separate.get_or_init(|| self.find()).as_ref()
     }
 
-    /// The companion, if it was asked for already.
-    pub(super) fn known_companion(&self) -> Option<&Image<'b>> {
-        Some(&self.companion.get()?.as_ref()?.image)
+    /// The separate debug file, if it was asked for already.
+    pub(super) fn known_separate(&self) -> Option<&Image<'b>> {
+        Some(&self.separate.get()?.as_ref()?.image)
     }
 
-    /// The image that has the symbols: the companion where that was asked for, and `strip` left the image none.
+    /// The image that has the symbols: the separate debug file if it was asked for and `strip` left the image none.
     pub(super) fn named(&self) -> &Image<'b> {
         let has_symbols = |image: &&Image<'b>| image.has_section(".symtab");
-        let companion = self.known_companion().filter(|_| !has_symbols(&self.image)).filter(has_symbols);
+        let separate = self.known_separate().filter(|_| !has_symbols(&self.image)).filter(has_symbols);
         // Sections of a relocatable object have other numbers there.
-        companion.filter(|companion| !companion.is_relocatable()).unwrap_or(self.image)
+        separate.filter(|separate| !separate.is_relocatable()).unwrap_or(self.image)
     }
 
-    fn find(&self) -> Option<Companion<'b>> {
+    fn find(&self) -> Option<SeparateFile<'b>> {
         let build_id = self.image.build_id();
         let link = self.image.debug_link();
         let is_path = |name: &[u8]| name.contains(&b'/') || name.is_empty();
         if let Some((name, _)) = link.filter(|(name, _)| is_path(name)) {
-            self.beside
-                .note(LINK, format!("`{}` is not the name of a file, it is not looked for", text::from_bytes(name)));
+            let name = text::from_bytes(name);
+            self.folders.note(LINK, DebugFileProblem::LinkIsPath { name });
         }
         let link = link.filter(|(name, _)| !is_path(name));
         if build_id.is_none() && link.is_none() {
@@ -98,64 +100,65 @@ impl<'i, 'b> Files<'i, 'b> {
         }
         let wanted = Wanted::Debug { build_id: build_id.as_deref(), link: link.map(|(name, _)| name) };
         let check = |opened: &Opened| self.check(opened, build_id.as_deref(), link.map(|(_, crc)| crc));
-        let Some(opened) = self.beside.open(&wanted, check) else {
+        let Some(opened) = self.folders.open(&wanted, check) else {
             if let Some((name, _)) = link {
                 let name = text::from_bytes(name);
-                self.beside.note(LINK, format!("the debug information is in {name}, which was not found"));
+                self.folders.note(LINK, DebugFileProblem::NotFound { name });
             }
             return None;
         };
         let image = Image::parse((*opened.bytes).as_ref()).ok()?;
-        Some(Companion { image, path: &opened.path, source: opened.source })
+        Some(SeparateFile { image, path: &opened.path, source: opened.source })
     }
 
-    /// Whether a file is the debug companion of the image.
+    /// Whether a file is the separate debug file of the image.
     fn check(&self, opened: &Opened, build_id: Option<&str>, crc: Option<u32>) -> Result<(), Refused> {
         let bytes = (*opened.bytes).as_ref();
-        let image = Image::parse(bytes).map_err(|error| (LINK, error.to_string()))?;
+        let image = Image::parse(bytes).map_err(|error| (LINK, DebugFileRefusal::Unreadable(error)))?;
         let kind =
             |image: &Image<'_>| (image.processor(), image.address_size(), image.byte_order(), image.is_relocatable());
         match (build_id, image.build_id()) {
             (Some(ours), Some(theirs)) if ours != theirs => {
-                return Err((BUILD_ID, format!("its build id is {theirs}, the image's is {ours}")));
+                let wanted = ours.to_owned();
+                return Err((BUILD_ID, DebugFileRefusal::BuildId { theirs, wanted, by: None }));
             }
             (Some(_), Some(_)) => {}
             _ => {
-                let Some(ours) = crc.filter(|_| opened.source == DEBUG_LINK) else {
-                    return Err((BUILD_ID, "it has no build id".to_owned()));
+                let Some(ours) = crc.filter(|_| opened.source == DebugSourceKind::DebugLink) else {
+                    return Err((BUILD_ID, DebugFileRefusal::NoBuildId));
                 };
                 let theirs = crc32fast::hash(bytes);
                 if ours != theirs {
-                    return Err((LINK, format!("its CRC is {theirs:#010x}, the image says {ours:#010x}")));
+                    return Err((LINK, DebugFileRefusal::Checksum { theirs, wanted: ours }));
                 }
             }
         }
         if kind(&image) != kind(self.image) || image.architecture() != self.image.architecture() {
-            return Err((LINK, "it is of another architecture".to_owned()));
+            return Err((LINK, DebugFileRefusal::Architecture));
         }
         if !image.has_section(INFO) && !image.has_section(SITES) {
-            return Err((LINK, "it has no debug information".to_owned()));
+            return Err((LINK, DebugFileRefusal::NoDebugInfo));
         }
         if image.is_relocatable() && !image.is_laid_out_as(self.image) {
-            return Err((LINK, "its sections are not those of the image".to_owned()));
+            return Err((LINK, DebugFileRefusal::Sections));
         }
         Ok(())
     }
 
-    /// The debug information, of the image or of its companion.
+    /// The debug information of the image, or of its separate debug file.
     pub(super) fn load(&self) -> Loaded<'b> {
-        let companion = if self.image.has_section(INFO) { None } else { self.companion() };
-        let (of, path) = companion.map_or((self.image, self.path), |companion| (&companion.image, companion.path));
-        path.clone_into(&mut self.beside.state().of);
+        let separate = if self.image.has_section(INFO) { None } else { self.separate() };
+        let (of, path) = separate.map_or((self.image, self.path), |separate| (&separate.image, separate.path));
+        path.clone_into(&mut self.folders.state().of);
         let mut errors = Vec::new();
         let mut sections = Sections::load(of, |error| errors.push(error));
-        if let (Ok(sections), Some(_)) = (&mut sections, companion) {
+        if let (Ok(sections), Some(_)) = (&mut sections, separate) {
             if let Err(error) = sections.add_frames(self.image, |error| errors.push(error)) {
                 errors.push(error);
             }
         }
         let sections = sections.map_err(|error| errors.push(error)).ok();
-        // Of call frame information alone nothing is missing.
+        // Call frame information alone refers to no other file.
         if sections.as_ref().is_none_or(Sections::is_empty) {
             return Loaded { sections, alternate: None, errors };
         }
@@ -164,13 +167,10 @@ impl<'i, 'b> Files<'i, 'b> {
         };
         match self.alternate(path, name, &build_id, &mut errors) {
             Some(alternate) => Loaded { sections, alternate: Some(alternate), errors },
-            // What is left refers to what is not there at every step.
+            // The rest refers to the missing file at every step.
             None => {
                 let name = text::from_bytes(name);
-                self.beside.note(
-                    ALTERNATE,
-                    format!("the debug information is not read: part of it is in {name} (dwz), which was not found"),
-                );
+                self.folders.note(SUPPLEMENTARY, DebugFileProblem::SupplementaryNotFound { name });
                 Loaded { sections: None, alternate: None, errors }
             }
         }
@@ -178,49 +178,51 @@ impl<'i, 'b> Files<'i, 'b> {
 
     fn alternate(&self, of: &str, name: &[u8], build_id: &str, errors: &mut Vec<Error>) -> Option<Sections<'b>> {
         let check = |opened: &Opened| {
-            let image = Image::parse((*opened.bytes).as_ref()).map_err(|error| (ALTERNATE, error.to_string()))?;
+            let image = Image::parse((*opened.bytes).as_ref())
+                .map_err(|error| (SUPPLEMENTARY, DebugFileRefusal::Unreadable(error)))?;
             match image.build_id() {
                 Some(theirs) if theirs == build_id => Ok(()),
-                Some(theirs) => Err((ALTERNATE, format!("its build id is {theirs}, {of} says {build_id}"))),
-                None => Err((ALTERNATE, "it has no build id".to_owned())),
+                Some(theirs) => {
+                    let (wanted, by) = (build_id.to_owned(), Some(of.to_owned()));
+                    Err((SUPPLEMENTARY, DebugFileRefusal::BuildId { theirs, wanted, by }))
+                }
+                None => Err((SUPPLEMENTARY, DebugFileRefusal::NoBuildId)),
             }
         };
-        let opened = self.beside.open(&Wanted::Alternate { of, name, build_id }, check)?;
+        let opened = self.folders.open(&Wanted::Alternate { of, name, build_id }, check)?;
         let image = Image::parse((*opened.bytes).as_ref()).ok()?;
         let sections = Sections::load(&image, |error| errors.push(error));
         let sections = sections.map_err(|error| errors.push(error)).ok()?;
-        self.beside.used(opened);
+        self.folders.used(opened);
         Some(sections)
     }
 
     /// Where the debug information was found.
     pub(super) fn source(&self) -> DebugSource {
-        let companion = if self.image.has_section(INFO) { None } else { self.companion() };
-        let (source, path) = companion.map_or(("file", self.path), |companion| (companion.source, companion.path));
-        DebugSource { source, path: path.to_owned(), supplements: self.beside.state().used.clone() }
+        let separate = if self.image.has_section(INFO) { None } else { self.separate() };
+        let (source, path) =
+            separate.map_or((DebugSourceKind::Image, self.path), |separate| (separate.source, separate.path));
+        DebugSource { source, path: path.to_owned(), supplements: self.folders.state().used.clone() }
     }
 
     /// What there is to say of the files, each with the section that it is about.
-    pub(super) fn notes(&self) -> Vec<(&'static str, String)> {
-        self.beside.state().notes.clone()
+    pub(super) fn notes(&self) -> Vec<(&'static str, DebugFileProblem)> {
+        self.folders.state().notes.clone()
     }
 
     /// The files of split units.
     pub(super) fn split(&self) -> &DebugFolders<'b> {
-        &self.beside
+        &self.folders
     }
 }
 
-/// How a file that was found by `.gnu_debuglink` is called ([`Opened::source`]).
-const DEBUG_LINK: &str = "debuglink";
-
 /// Why a file is not the one that is wanted, and the section that says so.
-type Refused = (&'static str, String);
+type Refused = (&'static str, DebugFileRefusal);
 
 /// The files that were opened.
 #[derive(Debug)]
 pub(super) struct DebugFolders<'b> {
-    companions: &'b dyn DebugFiles,
+    debug_files: &'b dyn DebugFiles,
     opened: &'b Store<Opened>,
     /// Those of split units, loaded.
     sections: Store<Sections<'b>>,
@@ -234,7 +236,7 @@ type ObjectName = (Vec<u8>, Option<Vec<u8>>);
 struct State {
     /// The file that has the debug information, and skeletons of what is not in it.
     of: String,
-    notes: Vec<(&'static str, String)>,
+    notes: Vec<(&'static str, DebugFileProblem)>,
     used: Vec<DebugSource>,
     /// The files of split units by their names and folders: their numbers, and paths.
     objects: HashMap<ObjectName, (usize, Arc<str>)>,
@@ -245,15 +247,15 @@ impl<'b> DebugFolders<'b> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, section: &'static str, message: String) {
+    fn note(&self, section: &'static str, problem: DebugFileProblem) {
         let mut state = self.state();
-        // The diagnostics would not take more.
-        if state.notes.len() < 1000 && !state.notes.iter().any(|(_, known)| *known == message) {
-            state.notes.push((section, message));
+        // The diagnostics take no more.
+        if state.notes.len() < 1000 && !state.notes.iter().any(|(_, known)| *known == problem) {
+            state.notes.push((section, problem));
         }
     }
 
-    fn used(&self, Opened { path, source, .. }: &Opened) {
+    fn used(&self, &Opened { ref path, source, .. }: &Opened) {
         let used = DebugSource { source, path: path.clone(), supplements: Vec::new() };
         let mut state = self.state();
         if !state.used.contains(&used) {
@@ -265,18 +267,18 @@ impl<'b> DebugFolders<'b> {
     fn open(&self, wanted: &Wanted<'_>, check: impl Fn(&Opened) -> Result<(), Refused>) -> Option<&'b Opened> {
         let mut take = |opened: &Opened| match check(opened) {
             Ok(()) => true,
-            Err((section, why)) => {
-                self.note(section, format!("{} is not used: {why}", opened.path));
+            Err((section, refusal)) => {
+                self.note(section, DebugFileProblem::Refused { path: opened.path.clone(), refusal });
                 false
             }
         };
-        let opened = self.companions.open(wanted, &mut take)?;
+        let opened = self.debug_files.open(wanted, &mut take)?;
         self.opened.add(opened).map(|(_, opened)| opened)
     }
 
     fn load(&self, opened: &'b Opened) -> Option<(usize, &Sections<'b>)> {
         let image = Image::parse((*opened.bytes).as_ref()).ok()?;
-        let note = |error: Error| self.note(INFO, format!("{}: {error}", opened.path));
+        let note = |error: Error| self.note(INFO, DebugFileProblem::Unreadable { path: opened.path.clone(), error });
         let sections = Sections::load_split(&image, note).map_err(note).ok()?;
         self.sections.add(sections)
     }
@@ -286,10 +288,11 @@ impl SplitFiles for DebugFolders<'_> {
     fn package(&self) -> Option<(&Sections<'_>, Arc<str>)> {
         let of = self.state().of.clone();
         let check = |opened: &Opened| {
-            let image = Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, error.to_string()))?;
+            let image =
+                Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
             match image.has_section(".debug_cu_index") {
                 true => Ok(()),
-                false => Err((INFO, "it has no index of units".to_owned())),
+                false => Err((INFO, DebugFileRefusal::NoIndex)),
             }
         };
         let opened = self.open(&Wanted::Package { of: &of }, check)?;
@@ -307,21 +310,21 @@ impl SplitFiles for DebugFolders<'_> {
         }
         let of = self.state().of.clone();
         let check = |opened: &Opened| {
-            let image = Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, error.to_string()))?;
-            let sections = Sections::load_split(&image, |_| {}).map_err(|error| (INFO, error.to_string()))?;
+            let image =
+                Image::parse((*opened.bytes).as_ref()).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
+            let sections =
+                Sections::load_split(&image, |_| {}).map_err(|error| (INFO, DebugFileRefusal::Unreadable(error)))?;
             let (is_there, ids) = sections.split_unit(wanted.id);
             match (is_there, ids.as_slice()) {
                 (true, _) => Ok(()),
-                (false, []) => Err((INFO, "it has no split unit".to_owned())),
-                (false, [id, ..]) => {
-                    Err((INFO, format!("its unit is {id:#018x}, the image wants {:#018x}", wanted.id)))
-                }
+                (false, []) => Err((INFO, DebugFileRefusal::NoSplitUnit)),
+                (false, [id, ..]) => Err((INFO, DebugFileRefusal::SplitUnit { theirs: *id, wanted: wanted.id })),
             }
         };
         let (name, comp_dir) = (wanted.name.as_slice(), wanted.comp_dir.as_deref());
         let Some(opened) = self.open(&Wanted::Split { of: &of, name, comp_dir }, check) else {
             let name = text::from_bytes(name);
-            self.note(INFO, format!("part of the debug information is in {name}, which was not found"));
+            self.note(INFO, DebugFileProblem::SplitNotFound { name });
             return None;
         };
         let (number, sections) = self.load(opened)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use object::SectionIndex;
 use simple_markers_record::SITES;
 
+use super::DiagnosticKind;
 use super::diagnostics::Diagnostics;
 use super::interner::Interner;
 use super::join::{Joined, Pc};
@@ -57,7 +58,7 @@ pub(super) fn name<'d, 's: 'd>(
         named.extend(names.named(pc, &function).map(|name| (pc, name)));
     }
     if let [(pc, before, after), rest @ ..] = ambiguous.as_slice() {
-        diagnostics.note(SITES, names.ambiguous(*pc, before, after, rest.len()));
+        diagnostics.note(SITES, names.between(*pc, before, after, rest.len()));
     }
     if let Some(debug) = (!nameless.is_empty()).then(debug).flatten() {
         from_debug_information(debug, &nameless, &mut named, diagnostics);
@@ -97,14 +98,10 @@ impl Names<'_, '_, '_> {
         Some(Named { function: Arc::clone(name), symbol: Some((Arc::clone(symbol), offset)) })
     }
 
-    /// What to say of sites where one function ends and the next begins.
-    fn ambiguous(&self, pc: Pc, before: &Symbol, after: &Symbol, more: usize) -> String {
-        let [before, after] = [before, after].map(|function| demangle(self.functions.name(function)));
-        let more = if more == 0 { String::new() } else { format!(", and {more} more like it") };
-        format!(
-            "the site at {:#x} is at the end of `{before}` and the start of `{after}`, it is taken to be in the latter{more}",
-            pc.address
-        )
+    /// That sites are where one function ends and the next begins.
+    fn between(&self, pc: Pc, before: &Symbol, after: &Symbol, more: usize) -> DiagnosticKind {
+        let [before, after] = [before, after].map(|function| demangle(self.functions.name(function)).into());
+        DiagnosticKind::BetweenFunctions { address: pc.address, before, after, more }
     }
 }
 
@@ -120,7 +117,7 @@ fn from_debug_information(
                 named.insert(*pc, Named { function, symbol: None });
             }
             Ok(None) => {}
-            Err(error) => return diagnostics.note(SITES, format!("functions without symbols are not named: {error}")),
+            Err(error) => return diagnostics.note(SITES, DiagnosticKind::UnnamedFunctions { error }),
         }
     }
 }

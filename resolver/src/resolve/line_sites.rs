@@ -53,6 +53,27 @@ pub enum LineProblem {
     BlockEnds,
 }
 
+impl LineProblem {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NoSuchFile => "no_such_file",
+            Self::SeveralFiles(_) => "several_files",
+            Self::NoFunction => "no_function",
+            Self::SeveralFunctions => "several_functions",
+            Self::NothingBelow => "nothing_below",
+            Self::BlockEnds => "block_ends",
+        }
+    }
+}
+
+impl std::fmt::Display for LineProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::english::absence::line_problem(self))
+    }
+}
+
 impl DebugInfo<'_> {
     /// Finds files of which [`DebugInfo::sites_of_line`] is then asked: all at once, which takes no longer than one of them.
     ///

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::Origin;
 use super::diagnostics::Diagnostics;
 use super::interner::TextId;
 use super::join::{Joined, RawSite};
-use super::line_sites::LineProblem;
 use super::site_debug::SiteDebug;
+use super::{DiagnosticKind, Origin};
 use simple_markers_record::DECLARATIONS;
 
 /// Looks up the line of each marker that has no site, and adds the sites. What stays without is noted.
@@ -27,8 +26,8 @@ pub(super) fn find(debug: &SiteDebug<'_, '_>, joined: &mut Joined<'_>, diagnosti
             Ok(found) => {
                 if let Some(problem) = found.problem {
                     let (name, file) = (texts.text(marker.name), texts.text(marker.file));
-                    let message = format!("{name} ({file}:{}): {}", marker.line, why(&problem));
-                    diagnostics.note(DECLARATIONS, message);
+                    let (line, of) = (marker.line, problem.clone());
+                    diagnostics.note(DECLARATIONS, DiagnosticKind::NoSite { name, file, line, problem: of });
                     marker.problem = Some(problem);
                 }
                 marker.sites.extend(found.sites.into_iter().map(|(pc, nearest)| RawSite {
@@ -44,27 +43,6 @@ pub(super) fn find(debug: &SiteDebug<'_, '_>, joined: &mut Joined<'_>, diagnosti
                 }));
             }
             Err(error) => diagnostics.error(&error),
-        }
-    }
-}
-
-/// Why a line has no site, in words.
-pub(super) fn why(problem: &LineProblem) -> String {
-    match problem {
-        LineProblem::NoSuchFile => "no line table names its file".to_owned(),
-        LineProblem::SeveralFiles(files) => {
-            let files: Vec<&str> = files.iter().map(|file| &**file).collect();
-            format!("several files agree equally well with its file: {}", files.join(", "))
-        }
-        LineProblem::NoFunction => {
-            "its line has no code, and no function that has any is declared before it".to_owned()
-        }
-        LineProblem::SeveralFunctions => {
-            "its line has no code, and can be in a function or in one nested in it".to_owned()
-        }
-        LineProblem::NothingBelow => "its line has no code, and no line below it in its function has any".to_owned(),
-        LineProblem::BlockEnds => {
-            "its line has no code, and may be the last of its block: what follows is on other paths too".to_owned()
         }
     }
 }

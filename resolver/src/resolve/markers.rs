@@ -15,7 +15,7 @@ use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::site_debug::{SiteDebug, Surroundings};
 use super::{
     Absence, Argument, DeclaredArgument, Described, Exactness, ExactnessReason, LineProblem, Marker, Origin, Site,
-    SitePlace, Survival, describe, kept, line_table_sites,
+    SitePlace, Survival, describe, kept,
 };
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
@@ -65,7 +65,7 @@ type Found = (Result<Surroundings, Error>, Probed);
 fn unplaced(problem: LineProblem) -> Absence {
     match problem {
         LineProblem::SeveralFiles(files) => Absence::Ambiguous { files },
-        problem => Absence::Unresolved { why: line_table_sites::why(&problem).into() },
+        problem => Absence::Unresolved { problem },
     }
 }
 

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use simple_markers_record::SITES;
 
 use crate::Error;
+pub use crate::debug_files::DebugSourceKind;
 use crate::debug_files::{DebugFiles, NoDebugFiles, Store};
 use crate::dwarf::DebugInfo;
 pub use crate::dwarf::{
@@ -51,6 +52,7 @@ use code_bytes::CodeBytes;
 pub use conversions::{DataModel, GivenType, Mismatch, MismatchHelp, mismatch, star_mismatch};
 pub use description::{Described, describe};
 use diagnostics::Diagnostics;
+pub use diagnostics::{DebugFileProblem, DebugFileRefusal, Diagnostic, DiagnosticKind, Severity, SurvivalUnknown};
 pub use exactness::{EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, PatchesUnknown, Predecessor};
 use files::Files;
 use folding::Folding;
@@ -98,14 +100,14 @@ pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
 /// Each is checked before it is believed, by its build id or its checksum; those that are refused are among the diagnostics, those that
 /// were read are in [`ResolvedImage::debug`]. The sites of markers, which are removed with debug information, are taken from there too.
 #[must_use]
-pub fn resolve_with_debug_files(path: &str, data: &[u8], detail: Detail, companions: &dyn DebugFiles) -> Resolution {
+pub fn resolve_with_debug_files(path: &str, data: &[u8], detail: Detail, debug_files: &dyn DebugFiles) -> Resolution {
     let mut resolution = Resolution::default();
     let module: Arc<str> = module_name(path).into();
     if archive::is_archive(data) {
-        resolve_archive(path, &module, data, (detail, companions), &mut resolution);
+        resolve_archive(path, &module, data, (detail, debug_files), &mut resolution);
     } else {
         match Image::parse(data) {
-            Ok(image) => resolution.images.push(resolve_part(path, module, &image, (detail, companions)).finish()),
+            Ok(image) => resolution.images.push(resolve_part(path, module, &image, (detail, debug_files)).finish()),
             Err(error) => resolution.fail(path, &error),
         }
     }
@@ -140,7 +142,7 @@ fn resolve_archive(path: &str, module: &Arc<str>, data: &[u8], asked: Asked<'_>,
 
 impl Resolution {
     fn fail(&mut self, path: &str, error: &Error) {
-        self.failures.push(Failure { path: path.to_owned(), message: error.to_string() });
+        self.failures.push(Failure { path: path.to_owned(), error: error.clone() });
     }
 }
 
@@ -154,7 +156,7 @@ pub fn resolve_image(path: &str, module: Arc<str>, image: &Image<'_>) -> Resolve
 struct Part {
     image: ResolvedImage,
     /// Why the survival of markers without a site is unknown, where it is.
-    why_unknown: Option<&'static str>,
+    why_unknown: Option<SurvivalUnknown>,
 }
 
 impl Part {
@@ -164,25 +166,26 @@ impl Part {
         let is_unknown = image.markers.iter().any(|marker| marker.survival.is_none());
         if let (Some(why), true) = (why_unknown, is_unknown) {
             let (severity, section) = (Severity::Note, Some(SITES.to_owned()));
-            image.diagnostics.push(Diagnostic { severity, section, offset: None, message: why.to_owned() });
+            let kind = DiagnosticKind::SurvivalUnknown(why);
+            image.diagnostics.push(Diagnostic { severity, section, offset: None, kind });
         }
         image
     }
 }
 
-fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, companions): Asked<'_>) -> Part {
+fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, debug_files): Asked<'_>) -> Part {
     let mut diagnostics = Diagnostics::default();
     let opened = Store::default();
-    let files = Files::new(path, image, companions, &opened);
+    let files = Files::new(path, image, debug_files, &opened);
     let mut sections = Sections::load(image, &mut diagnostics);
     // `strip` removes sites with the debug information; `eu-strip` declarations too, then a link is all that says that there were any.
     let is_stripped = sections.sites.is_empty() && !image.has_section(".debug_info");
     if is_stripped && (!sections.declarations.is_empty() || image.debug_link().is_some()) {
-        if let Some(companion) = files.companion() {
-            sections = sections.with_those_of(&companion.image, &mut diagnostics);
+        if let Some(separate) = files.separate() {
+            sections = sections.with_those_of(&separate.image, &mut diagnostics);
         }
     }
-    let mut joined = join::join(image, files.known_companion(), &sections, &mut diagnostics);
+    let mut joined = join::join(image, files.known_separate(), &sections, &mut diagnostics);
     // Debug information is read when it is first asked for: a list of what symbols name does without it.
     let (source, info) = (OnceCell::new(), OnceCell::new());
     let layout = image.layout();
@@ -224,8 +227,8 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, compan
         diagnostics.error(&Error::dwarf(None, damage));
     }
     // Where there is no marker nothing is missed.
-    for (section, message) in files.notes().into_iter().filter(|_| !markers.is_empty()) {
-        diagnostics.note(section, message);
+    for (section, problem) in files.notes().into_iter().filter(|_| !markers.is_empty()) {
+        diagnostics.note(section, DiagnosticKind::DebugFile(problem));
     }
     let image = ResolvedImage {
         path: path.to_owned(),
@@ -246,19 +249,13 @@ fn why_unknown(
     sections: &Sections<'_>,
     joined: &Joined<'_>,
     diagnostics: &Diagnostics,
-) -> Option<&'static str> {
+) -> Option<SurvivalUnknown> {
     match () {
         () if joined.markers.is_empty() => None,
-        () if diagnostics.errors() > 0 => {
-            Some("not all records could be read, whether markers without one survived is unknown")
-        }
-        () if sections.sites.is_empty() => Some(
-            "no such section, whether markers survived is unknown (removed by strip, or a macro that records no sites)",
-        ),
+        () if diagnostics.errors() > 0 => Some(SurvivalUnknown::UnreadRecords),
+        () if sections.sites.is_empty() => Some(SurvivalUnknown::NoSites),
         // rustc may put the declaration in one object of a crate and the code in another.
-        () if image.kind() == ImageKind::Relocatable => Some(
-            "markers without a site here may have one in another object of the program, whether they survived is unknown",
-        ),
+        () if image.kind() == ImageKind::Relocatable => Some(SurvivalUnknown::OtherObjects),
         () => None,
     }
 }

@@ -5,9 +5,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Exactness, ExactnessReason, Mismatch, Predecessor, ProbeVerdict, Reason};
+use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason};
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
+use crate::debug_files::DebugSourceKind;
 use crate::image::ImageKind;
 use crate::location::Location;
 use crate::types::{Language, Type};
@@ -50,7 +51,7 @@ pub struct Failure {
     /// The file, or `archive(member)`.
     pub path: String,
     /// Why.
-    pub message: String,
+    pub error: Error,
 }
 
 /// One image and its markers.
@@ -77,9 +78,8 @@ pub struct ResolvedImage {
 /// Where the debug information of an image was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugSource {
-    /// How it was found: `file`, in the image itself; `build-id` or `debuglink`, in a file of its own; of a supplement `altlink`, `dwp` or
-    /// `dwo`.
-    pub source: &'static str,
+    /// How it was found.
+    pub source: DebugSourceKind,
     /// The file that it is in.
     pub path: String,
     /// The files that parts of it are in, in the order in which they were read; those that no marker needed are not among them.
@@ -193,14 +193,31 @@ pub enum Absence {
     },
     /// It has no site record, and the line table has no place for it.
     Unresolved {
-        /// Why.
-        why: Arc<str>,
+        /// Why not.
+        problem: LineProblem,
     },
     /// It has no site record, and several files may be its own.
     Ambiguous {
         /// The files.
         files: Vec<Arc<str>>,
     },
+}
+
+impl Absence {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DeadBranch { .. } => "dead_branch",
+            Self::BehindCode { .. } => "behind_code",
+            Self::NoCode { .. } => "no_code",
+            Self::NotCompiled => "not_compiled",
+            Self::Dropped { .. } => "dropped",
+            Self::Folded { .. } => "folded",
+            Self::Unresolved { problem } => problem.name(),
+            Self::Ambiguous { .. } => "several_files",
+        }
+    }
 }
 
 /// An argument as a marker declares it.
@@ -439,50 +456,6 @@ impl Argument {
             mismatch: None,
             ended: None,
         }
-    }
-}
-
-/// How bad a diagnostic is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Severity {
-    /// The image or a record is malformed: something could not be read.
-    Error,
-    /// Nothing is wrong, but an answer is missing.
-    Note,
-}
-
-/// Something to say about an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The section it is about; `None` for the image as a whole.
-    pub section: Option<String>,
-    /// The offset in the section; `None` for the section as a whole.
-    pub offset: Option<SectionOffset>,
-    /// What.
-    pub message: String,
-}
-
-impl std::fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (&self.section, self.offset) {
-            (Some(section), Some(offset)) => write!(f, "{section} at {offset}: {}", self.message),
-            (Some(section), None) => write!(f, "{section}: {}", self.message),
-            (None, _) => f.write_str(&self.message),
-        }
-    }
-}
-
-impl From<&Error> for Diagnostic {
-    fn from(error: &Error) -> Self {
-        let section = error.section().map(str::to_owned);
-        let mut diagnostic =
-            Self { severity: Severity::Error, section, offset: error.offset(), message: String::new() };
-        let before = diagnostic.to_string();
-        let whole = error.to_string();
-        diagnostic.message = whole.strip_prefix(&before).map_or(whole.clone(), str::to_owned);
-        diagnostic
     }
 }
 

@@ -16,8 +16,9 @@ use simple_markers_resolver::record::declaration::Declaration;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::{
-    Argument, DebugSource, DeclaredArgument, Diagnostic, Encoding, GivenType, Inlined, Marker, Mismatch, MismatchHelp,
-    Operation, Origin, Reason, Resolution, ResolvedImage, Severity, SitePlace, Survival, Unsupported, Verdict,
+    Argument, DebugSource, DebugSourceKind, DeclaredArgument, Diagnostic, DiagnosticKind, Encoding, GivenType, Inlined,
+    Marker, Mismatch, MismatchHelp, Operation, Origin, Reason, Resolution, ResolvedImage, Severity, SitePlace,
+    Survival, Unsupported, Verdict,
 };
 
 pub const PROGBITS: u32 = 1;
@@ -481,14 +482,15 @@ pub fn everything() -> Resolution {
         symbol_offset: Some(8),
         ..site(0x1048, Origin::Line)
     };
-    let diagnostic = Diagnostic { severity: Severity::Note, section: None, offset: None, message: "a note".to_owned() };
+    let diagnostic =
+        Diagnostic { severity: Severity::Note, section: None, offset: None, kind: DiagnosticKind::More { count: 3 } };
     let image = |path: &str, kind, markers| ResolvedImage {
         path: path.to_owned(),
         module: "queue".into(),
         build_id: Some("0123456789abcdef".to_owned()),
         arch: "x86_64",
         kind,
-        debug: Some(DebugSource { source: "file", path: path.to_owned(), supplements: Vec::new() }),
+        debug: Some(DebugSource { source: DebugSourceKind::Image, path: path.to_owned(), supplements: Vec::new() }),
         markers,
         diagnostics: vec![diagnostic.clone()],
     };

@@ -1,0 +1,124 @@
+//! What is wrong with an image, in English.
+
+use std::fmt;
+
+use crate::Error;
+use crate::address::SectionOffset;
+use crate::resolve::{DebugFileProblem, DebugFileRefusal, DiagnosticKind, SurvivalUnknown};
+
+use super::absence::line_problem;
+
+/// Writes what an error or a diagnostic is about, with the colon behind it; nothing for an image as a whole.
+pub(crate) fn place(f: &mut fmt::Formatter<'_>, section: Option<&str>, offset: Option<SectionOffset>) -> fmt::Result {
+    match (section, offset) {
+        (Some(section), Some(offset)) => write!(f, "{section} at {offset}: "),
+        (Some(section), None) => write!(f, "{section}: "),
+        (None, _) => Ok(()),
+    }
+}
+
+/// What an error is, without its place.
+pub(crate) fn error(error: &Error) -> String {
+    match error {
+        Error::NotElf { hint } => format!("not an ELF file{hint}"),
+        Error::Elf { what } => format!("malformed ELF file: {what}"),
+        Error::Truncated { offset, size, file } => format!(
+            "truncated ELF file: its section headers, {size:#x} bytes at {offset}, lie outside of its {file:#x} bytes"
+        ),
+        Error::Archive { what } => format!("malformed archive: {what}"),
+        Error::ThinArchive => "thin archive: its members are files of their own, give those instead".to_owned(),
+        Error::Section { what, .. } => format!("cannot be read: {what}"),
+        Error::Outside { file_offset, size, .. } => {
+            format!("its {size:#x} bytes at {file_offset} of the file lie outside of it")
+        }
+        Error::TooLarge { compressed, uncompressed, bound, .. } => format!(
+            "{uncompressed:#x} bytes uncompressed from {compressed:#x} is refused: above {bound:#x}, \
+             which is 1032 times as much (the most that deflate reaches) and 64 KiB, or 4 GiB"
+        ),
+        Error::Relocation { what, .. } => format!("relocation {what}"),
+        Error::NotRelocated { pc, .. } => format!("pc {pc:#x} without a relocation"),
+        Error::Record(error) => error.kind.to_string(),
+        Error::Operand { entry, .. } => format!("operand `{entry}` is not [-]SIZE[f]@OPERAND"),
+        Error::TooMuchText { bound, .. } => {
+            format!("text of the records is above the bound of {bound:#x} bytes for this image, the rest is not read")
+        }
+        Error::Dwarf { offset: Some(_), what } => what.clone(),
+        Error::Dwarf { offset: None, what } => format!("debug information: {what}"),
+        Error::Unread { what } => what.clone(),
+        Error::Pattern { pattern, what } => format!("pattern `{pattern}`: {what}"),
+    }
+}
+
+/// What a diagnostic is, without its place.
+pub(crate) fn kind(kind: &DiagnosticKind) -> String {
+    match kind {
+        DiagnosticKind::Error(error) => self::error(error),
+        DiagnosticKind::More { count } => format!("{count} more like these"),
+        DiagnosticKind::SurvivalUnknown(why) => survival_unknown(*why).to_owned(),
+        DiagnosticKind::NoSite { name, file, line, problem } => {
+            format!("{name} ({file}:{line}): {}", line_problem(problem))
+        }
+        DiagnosticKind::BetweenFunctions { address, before, after, more } => {
+            let more = if *more == 0 { String::new() } else { format!(", and {more} more like it") };
+            format!(
+                "the site at {address:#x} is at the end of `{before}` and the start of `{after}`, it is taken to be in \
+                 the latter{more}"
+            )
+        }
+        DiagnosticKind::UnnamedFunctions { error } => format!("functions without symbols are not named: {error}"),
+        DiagnosticKind::DebugFile(problem) => debug_file(problem),
+    }
+}
+
+fn survival_unknown(why: SurvivalUnknown) -> &'static str {
+    match why {
+        SurvivalUnknown::UnreadRecords => {
+            "not all records could be read, whether markers without one survived is unknown"
+        }
+        SurvivalUnknown::NoSites => {
+            "no such section, whether markers survived is unknown (removed by strip, or a macro that records no sites)"
+        }
+        SurvivalUnknown::OtherObjects => {
+            "markers without a site here may have one in another object of the program, whether they survived is unknown"
+        }
+    }
+}
+
+fn debug_file(problem: &DebugFileProblem) -> String {
+    match problem {
+        DebugFileProblem::LinkIsPath { name } => format!("`{name}` is not the name of a file, it is not looked for"),
+        DebugFileProblem::NotFound { name } => format!("the debug information is in {name}, which was not found"),
+        DebugFileProblem::SupplementaryNotFound { name } => {
+            format!("the debug information is not read: part of it is in {name} (dwz), which was not found")
+        }
+        DebugFileProblem::SplitNotFound { name } => {
+            format!("part of the debug information is in {name}, which was not found")
+        }
+        DebugFileProblem::Refused { path, refusal: why } => format!("{path} is not used: {}", refusal(why)),
+        DebugFileProblem::Unreadable { path, error } => format!("{path}: {error}"),
+    }
+}
+
+fn refusal(refusal: &DebugFileRefusal) -> String {
+    match refusal {
+        DebugFileRefusal::Unreadable(error) => error.to_string(),
+        DebugFileRefusal::BuildId { theirs, wanted, by: None } => {
+            format!("its build id is {theirs}, the image's is {wanted}")
+        }
+        DebugFileRefusal::BuildId { theirs, wanted, by: Some(by) } => {
+            format!("its build id is {theirs}, {by} says {wanted}")
+        }
+        DebugFileRefusal::NoBuildId => "it has no build id".to_owned(),
+        DebugFileRefusal::Checksum { theirs, wanted } => {
+            format!("its CRC is {theirs:#010x}, the image says {wanted:#010x}")
+        }
+        DebugFileRefusal::Architecture => "it is of another architecture".to_owned(),
+        DebugFileRefusal::NoDebugInfo => "it has no debug information".to_owned(),
+        DebugFileRefusal::Sections => "its sections are not those of the image".to_owned(),
+        DebugFileRefusal::NoIndex => "it has no index of units".to_owned(),
+        DebugFileRefusal::NoSplitUnit => "it has no split unit".to_owned(),
+        DebugFileRefusal::SplitUnit { theirs, wanted } => {
+            format!("its unit is {theirs:#018x}, the image wants {wanted:#018x}")
+        }
+    }
+}
