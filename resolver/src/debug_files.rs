@@ -1,35 +1,36 @@
-//! Files beside an image that hold its debug information: which are wanted, and who gives them.
+//! Separate debug files: files beside an image that hold its debug information.
 //!
-//! The library opens nothing. It says what it wants ([`Wanted`]), whoever uses it offers files ([`DebugFiles`]), and each is checked
-//! here before it is believed (`resolve`): by build id, by checksum, by the identity of a split unit.
+//! The library opens no files. It describes the file that it wants ([`Wanted`]), and the caller offers
+//! candidates ([`DebugFiles`]). `resolve` checks each one by its build id, its checksum or the id of a
+//! split unit.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A file that is wanted.
 ///
-/// Names come from the image: whoever opens them opens regular files only, and nothing that waits or counts.
+/// The names come from the image, which may be hostile. Open regular files only: opening a named pipe
+/// blocks, and opening a device can have effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wanted<'a> {
     /// The debug information of the image.
     Debug {
-        /// The image's build id in hexadecimal; `None` where it has none.
+        /// The image's build id in hexadecimal; `None` if it has none.
         build_id: Option<&'a str>,
-        /// The name of a file in the image's folder or one that belongs to it (`.gnu_debuglink`), never with a `/`; `None` where it
-        /// names none.
+        /// The file name in `.gnu_debuglink`, without `/`; `None` if there is no such section.
         link: Option<&'a [u8]>,
     },
-    /// What dwz moved from several files to one (`.gnu_debugaltlink`).
+    /// The supplementary file that dwz made for several files (`.gnu_debugaltlink`).
     Alternate {
-        /// The file that names it.
+        /// The file that refers to it.
         of: &'a str,
-        /// Its path, absolute or from that file's folder.
+        /// Its path, absolute or relative to the folder of that file.
         name: &'a [u8],
         /// Its build id in hexadecimal.
         build_id: &'a str,
     },
-    /// The package of the image's split units (`.dwp`).
+    /// The package with the split units of the image (`.dwp`).
     Package {
         /// The file that has the skeletons.
         of: &'a str,
@@ -38,9 +39,9 @@ pub enum Wanted<'a> {
     Split {
         /// The file that has the skeleton.
         of: &'a str,
-        /// Its path, absolute or from the folder that it was compiled in.
+        /// Its path, absolute or relative to `comp_dir`.
         name: &'a [u8],
-        /// That folder; `None` where it is not known.
+        /// The folder of the compilation; `None` if it is unknown.
         comp_dir: Option<&'a [u8]>,
     },
 }
@@ -97,14 +98,14 @@ impl std::fmt::Debug for Opened {
     }
 }
 
-/// Whoever opens files.
+/// Opens files for the library.
 pub trait DebugFiles: std::fmt::Debug + Sync {
-    /// Offers the files that may be the one that is wanted, the likeliest first, until one is taken, which is given back; `None` where
-    /// none is.
+    /// Offers candidates for a wanted file to `take`, the most likely first, and returns the first one that
+    /// `take` accepts; `None` if it accepts none.
     fn open(&self, wanted: &Wanted<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened>;
 }
 
-/// No files: everything is in the image, or is not known.
+/// Offers no files: only the image itself is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoDebugFiles;
 
@@ -114,10 +115,10 @@ impl DebugFiles for NoDebugFiles {
     }
 }
 
-/// Values that stay where they are while more are added.
+/// An append-only list whose elements never move.
 pub(crate) struct Store<T> {
     next: AtomicUsize,
-    /// The nth has 2^n places.
+    /// Chunk n has room for 2^n elements.
     chunks: [OnceLock<Box<[OnceLock<T>]>>; 24],
 }
 
@@ -134,7 +135,7 @@ impl<T> std::fmt::Debug for Store<T> {
 }
 
 impl<T> Store<T> {
-    /// Adds a value and says its number; `None` where there are sixteen million.
+    /// Adds a value and returns its number; `None` if there are already sixteen million.
     pub(crate) fn add(&self, value: T) -> Option<(usize, &T)> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let chunk = number.checked_ilog2()?;
@@ -144,7 +145,7 @@ impl<T> Store<T> {
         Some((number, place.get_or_init(|| value)))
     }
 
-    /// The value of a number.
+    /// The value with a number.
     pub(crate) fn get(&self, number: usize) -> Option<&T> {
         let chunk = number.checked_ilog2()?;
         self.chunks.get(chunk as usize)?.get()?.get(number.checked_sub(1 << chunk)?)?.get()
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stored_stays() {
+    fn elements_do_not_move() {
         let store = Store::default();
         let kept: Vec<(usize, &usize)> = (0..1000).filter_map(|value| store.add(value)).collect();
         assert_eq!(kept.len(), 1000);

@@ -1,50 +1,52 @@
-//! Finds simple markers in built programs and says where each one is and what can be read there.
+//! Finds simple markers in built programs: where each one is, and which variables can be read there.
 //!
-//! A marker is one `simple_mark!` in the source; it costs no instruction, and leaves records in sections of the image that are not
-//! loaded ([`record`] reads and writes them). This crate joins those records with what ELF says of the image. Data flows one way:
+//! A marker is one `simple_mark!` in the source. It costs no instruction. It leaves records in sections
+//! of the image that are not loaded, and [`record`] reads and writes them. This crate joins these
+//! records with ELF, DWARF and the machine code.
 //!
 //! | step | module | from | to |
 //! | --- | --- | --- | --- |
-//! | image | [`image`] | bytes | sections, segments, symbols, members of an archive |
-//! | debug information | [`dwarf`] | sections | names of functions that symbols do not name |
-//! | resolution | [`resolve`] | all of these | a [`resolve::Resolution`], a plain value with public fields |
-//! | choice | [`select`] | patterns | rows of a resolution |
-//! | check | [`mod@check`] | a resolution, a policy, a lock file | findings, and those as bytes |
+//! | resolve | [`resolve`] | the bytes of a file | a [`resolve::Resolution`], a plain value |
+//! | select | [`select`] | patterns | rows of a resolution |
 //! | report | [`report`] | a resolution | text or JSON |
+//! | check | [`mod@check`] | a resolution, a policy, a lock file | findings, in five formats |
 //! | export | [`export`] | a resolution | probes for other tools |
-//! | explanation | [`verdicts`] | a code | what it means, an example, the mend |
+//! | read | [`location`], [`types`] | registers and memory at a site | values, and their text |
+//! | explain | [`verdicts`] | a code | its meaning, an example, the fix |
 //!
-//! The library takes bytes and does no I/O (whoever uses it may offer files with debug information, [`debug_files`]), and it never panics, whatever the bytes: images are untrusted. The command `smark` is
-//! a thin shell over it.
+//! The library does no I/O. The caller reads files, and can offer separate debug files through
+//! [`debug_files`]. Images are untrusted: no input makes the library panic.
 //!
-//! # Examples
+//! # Example
 //!
-//! The markers of an image, here a relocatable object made on the spot:
+//! Print the address of each marker in a program, and the variables that can be read there:
 //!
-//! ```
-//! use object::write::Object;
-//! use object::{Architecture, BinaryFormat, Endianness, SectionKind};
-//! use simple_markers_resolver::resolve::resolve;
+//! ```no_run
+//! use simple_markers_resolver::resolve::{SitePlace, resolve};
 //!
-//! let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
-//! let section = object.add_section(Vec::new(), b"__simple_marker.1".to_vec(), SectionKind::Other);
-//! let declaration = b"scsi:queue\0scsi.c\x0012\0Command %p, lun %d\0cmd, lun\0";
-//! object.append_section_data(section, declaration, 1);
-//! let image = object.write()?;
-//!
-//! let resolution = resolve("drivers/scsi_mod.o", &image);
-//! for row in resolution.rows() {
-//!     println!("{} {} {} {}", row.id, row.image.module, row.function, row.marker.description);
+//! let path = "target/release/server";
+//! let resolution = resolve(path, &std::fs::read(path)?);
+//! for failure in &resolution.failures {
+//!     eprintln!("{}: {}", failure.path, failure.message);
 //! }
-//!
-//! let marker = &resolution.images[0].markers[0];
-//! assert_eq!(&*marker.name, "scsi:queue");
-//! assert_eq!(&*marker.description, "Command $cmd, lun $lun");
-//! // No site records: whether the marker survived is unknown, and a diagnostic says why.
-//! assert_eq!(marker.survival, None);
-//! assert_eq!(resolution.images[0].diagnostics.len(), 1);
-//! # Ok::<(), object::write::Error>(())
+//! for marker in resolution.images.iter().flat_map(|image| &image.markers) {
+//!     for site in &marker.sites {
+//!         // A site in a section is in a relocatable object; a site without a place was discarded.
+//!         let Some(SitePlace::Address(address)) = site.place else { continue };
+//!         println!("{} at {address}", marker.name);
+//!         for argument in &site.args {
+//!             match (&argument.location_text, &argument.reason) {
+//!                 (Some(location), _) => println!("    {} in {location}", argument.text),
+//!                 (None, Some(reason)) => println!("    {}: {reason}", argument.text),
+//!                 (None, None) => println!("    {}: there is no debug information", argument.text),
+//!             }
+//!         }
+//!     }
+//! }
+//! # Ok::<(), std::io::Error>(())
 //! ```
+//!
+//! `examples/probe_addresses.rs` is a whole program.
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,17 @@
-//! Patterns: which rows of a resolution are meant, and what to say where a pattern means none.
+//! Selects rows of a resolution by patterns, and suggests names for patterns that match nothing.
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::Error;
 use crate::resolve::Row;
 
-/// What a pattern is matched against.
+/// The field that a pattern is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Field {
     /// The module.
     Module,
-    /// The function, or what stands in its place (`<eliminated>`).
+    /// The function, or the text in its place (`<eliminated>`).
     Function,
     /// The marker's name.
     Name,
@@ -36,7 +37,7 @@ impl Field {
     }
 }
 
-/// Globs over the fields of a row. Those of one field are or-ed, the fields are and-ed; a field without a glob takes everything.
+/// Globs over the fields of a row. A row matches if, for each field with globs, one of them matches.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     globs: Vec<(Field, GlobMatcher)>,
@@ -45,20 +46,22 @@ pub struct Selection {
 /// A pattern that no row matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmatched {
-    /// What it was matched against.
+    /// The field that it was matched against.
     pub field: Field,
     /// The pattern.
     pub pattern: String,
-    /// What is there instead and comes closest, best first; at most three.
+    /// The most similar values of the field, best first; at most three.
     pub closest: Vec<String>,
 }
 
-/// How many names a message suggests, and how long one may be that is compared, in bytes.
+/// How many names are suggested.
 const SUGGESTIONS: usize = 3;
+/// Longer names are not compared, in bytes.
 const LONGEST_COMPARED: usize = 256;
 
 impl Selection {
-    /// Adds a shell glob that a whole field must match: `*` and `?` match any character, `:` and `/` too, `[a-z]` one of a class.
+    /// Adds a shell glob that must match the whole field. `*` and `?` match any character, also `:` and
+    /// `/`; `[a-z]` matches one of a set.
     ///
     /// # Errors
     ///
@@ -71,13 +74,13 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether there is no pattern at all.
+    /// Whether there is no pattern.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.globs.is_empty()
     }
 
-    /// Whether a row is meant.
+    /// Whether a row matches.
     #[must_use]
     pub fn matches(&self, row: &Row<'_>) -> bool {
         [Field::Module, Field::Function, Field::Name].into_iter().all(|field| {
@@ -86,7 +89,7 @@ impl Selection {
         })
     }
 
-    /// Whether a marker of that name is meant wherever it is: not where modules or functions are asked for.
+    /// Whether every marker of this name matches; `false` if there are patterns for other fields.
     #[must_use]
     pub fn matches_name(&self, name: &str) -> bool {
         let is_name = |field: &Field| *field == Field::Name;
@@ -94,7 +97,7 @@ impl Selection {
             && (self.globs.is_empty() || self.globs.iter().any(|(_, glob)| glob.is_match(name)))
     }
 
-    /// The patterns that match none of `rows`, whatever the other patterns say.
+    /// The patterns that match none of `rows`, each taken alone.
     #[must_use]
     pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
         let nothing = |(field, glob): &&(Field, GlobMatcher)| !rows.iter().any(|row| glob.is_match(field.of(row)));
@@ -107,7 +110,7 @@ impl Selection {
     }
 }
 
-/// The names that the fewest edits turn into `pattern`, without what makes it a glob.
+/// The names with the smallest edit distance to `pattern`, without its wildcards.
 fn closest<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let plain: String = pattern.chars().filter(|c| !"*?[]{}\\".contains(*c)).take(LONGEST_COMPARED).collect();
     let mut names: Vec<&str> = names.filter(|name| name.len() <= LONGEST_COMPARED && !name.starts_with('<')).collect();

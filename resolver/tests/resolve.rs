@@ -3,9 +3,9 @@
 use images::{COMPRESSED, Linked, NOBITS, Section, Strings, archive, declaration, dwarf, relocatable, scsi, sites};
 use object::Architecture;
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
-use simple_markers_resolver::image::ImageKind;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
+use simple_markers_resolver::resolve::ImageKind;
 use simple_markers_resolver::resolve::{Encoding, Resolution, Severity, SitePlace, Survival, Verdict, resolve};
 
 /// The survival of each marker, by name and line.

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-use simple_markers_resolver::image::archive;
+use simple_markers_resolver::resolve::is_elf_or_archive;
 
 use crate::compressed::{self, Compression};
 
@@ -89,15 +89,14 @@ pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
     let mut file = File::open(&input.path)?;
     let mut magic = Vec::with_capacity(8);
     file.by_ref().take(8).read_to_end(&mut magic)?;
-    let is_ours = |magic: &[u8]| magic.starts_with(b"\x7fELF") || archive::is_archive(magic);
     let compression = Compression::of(&magic);
-    if input.found && compression.is_none() && !is_ours(&magic) {
+    if input.found && compression.is_none() && !is_elf_or_archive(&magic) {
         return Ok(None);
     }
     let bytes = map(&file)?;
     match compression {
         Some(compression) => {
-            let unpacked = compressed::unpack(compression, &bytes, |magic| !input.found || is_ours(magic));
+            let unpacked = compressed::unpack(compression, &bytes, |magic| !input.found || is_elf_or_archive(magic));
             match unpacked {
                 // A file that only looks compressed.
                 Err(_) if input.found => Ok(None),

@@ -45,7 +45,8 @@ pub use crate::dwarf::{
     ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, FrameBaseProblem, Malformed, NoSuchPart, Operation,
     PlaceProblem, Unsupported,
 };
-use crate::image::{Image, ImageKind, archive};
+pub use crate::image::ImageKind;
+use crate::image::{Image, archive};
 use crate::text;
 use arguments::TypeDetail;
 use code_bytes::CodeBytes;
@@ -146,10 +147,10 @@ impl Resolution {
     }
 }
 
-/// Everything about the markers of one image, not numbered. `path` and `module` are for the answer only.
+/// Whether a file that starts with these bytes, at least 8 of them, is ELF or an archive.
 #[must_use]
-pub fn resolve_image(path: &str, module: Arc<str>, image: &Image<'_>) -> ResolvedImage {
-    resolve_part(path, module, image, (Detail::Everything, &NoDebugFiles)).finish()
+pub fn is_elf_or_archive(start: &[u8]) -> bool {
+    start.starts_with(b"\x7fELF") || archive::is_archive(start)
 }
 
 /// An image that may be a part of something: what else is there may answer what it leaves open.

@@ -10,11 +10,11 @@ use object::{
     SymbolScope,
 };
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
-use simple_markers_resolver::image::ImageKind;
 use simple_markers_resolver::location::{Expr, Location, Source};
 use simple_markers_resolver::record::declaration::Declaration;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
+use simple_markers_resolver::resolve::ImageKind;
 use simple_markers_resolver::resolve::{
     Argument, DebugSource, DebugSourceKind, DeclaredArgument, Diagnostic, DiagnosticKind, Encoding, GivenType, Inlined,
     Marker, Mismatch, MismatchHelp, Operation, Origin, Reason, Resolution, ResolvedImage, Severity, SitePlace,
