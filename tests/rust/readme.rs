@@ -182,11 +182,13 @@ fn cited_sections_exist() {
     let mut dangling = Vec::new();
     let mut cited = 0;
     let citation = regex::Regex::new(r#"`(docs/[a-z-]+\.md)`, "([^"]+)""#).expect("a regular expression");
+    let wrapped = regex::Regex::new(r"\n\s*//[/!]?\s*").expect("a regular expression");
     for file in files().iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
         let text = fs::read_to_string(file).expect("a source file");
         for found in citation.captures_iter(&text) {
             let page = fs::read_to_string(workspace().join(&found[1])).unwrap_or_default();
-            if !page.lines().any(|line| line.starts_with('#') && line.ends_with(&found[2])) {
+            let section = wrapped.replace_all(&found[2], " ");
+            if !page.lines().any(|line| line.starts_with('#') && line.ends_with(&*section)) {
                 dangling.push(format!("{}: {}", file.display(), &found[0]));
             }
             cited += 1;
