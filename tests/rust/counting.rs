@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::resolve::{Exactness, ExactnessReason, Site, SitePlace, resolve};
+use simple_markers_resolver::resolve::{Exactness, ExactnessReason, Site, SitePlace};
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::counted::with_counters;
 use simple_markers_tests::fixture;
@@ -32,6 +32,7 @@ use simple_markers_tests::gdb::{Next, Session, known_bytes};
 use simple_markers_tests::generator::{Form, Program, ROUNDS, Shape, Variant};
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::matrix::{Markers, Toolchain};
+use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::tools::{find, run, slice, tries_everything};
 use simple_markers_tests::uprobes::Uprobes;
 

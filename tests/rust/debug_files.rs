@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use simple_markers_tests::{fixture, tools};
+use simple_markers_tests::{fixture, second_opinion, tools};
 
 const HEADER: &str = r#"
 enum kind { SMALL, BIG };
@@ -129,6 +129,7 @@ impl Folder {
 
     /// What a program must say, however its debug information is found.
     fn whole(&self, program: &str) -> Value {
+        second_opinion::check(&self.path(program));
         let image = self.image(program);
         let markers = image["markers"].as_array().expect("markers");
         assert_eq!(markers.len(), MARKERS, "{program}");

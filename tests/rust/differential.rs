@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use simple_markers_resolver::location::{Expr, Location, Node, Source, ValueType};
-use simple_markers_resolver::resolve::{Resolution, SitePlace, Verdict, resolve};
+use simple_markers_resolver::resolve::{Resolution, SitePlace, Verdict};
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::differential::{
     Program, c_programs, compile, conclude, examine, examine_all, expected, in_path, values,
@@ -15,6 +15,7 @@ use simple_markers_tests::differential::{
 use simple_markers_tests::dwarfdump::{self, At, Dump};
 use simple_markers_tests::header::Compiler;
 use simple_markers_tests::matrix::{Markers, Toolchain};
+use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::{fixture, tools};
 
 const C: [(&str, &[&str]); 11] = [

@@ -14,8 +14,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use simple_markers_record::printf::{self, Piece};
-use simple_markers_resolver::resolve::{Resolution, resolve};
+use simple_markers_resolver::resolve::Resolution;
 use simple_markers_tests::fixture::{self, Fixture, smark};
+use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 

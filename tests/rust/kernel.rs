@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use simple_markers_resolver::resolve::{Exactness, Resolution, ResolvedImage, Site, SitePlace, Verdict, resolve};
+use simple_markers_resolver::resolve::{Exactness, Resolution, ResolvedImage, Site, SitePlace, Verdict};
+use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::{fixture, tools};
 
 fn image(path: &Path) -> ResolvedImage {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use simple_markers_tests::{fixture, tools};
+use simple_markers_tests::{fixture, second_opinion, tools};
 
 /// The programs that are listed, built once for each test that asks: cargo knows what is fresh.
 fn program(package: &str, file: &str) -> PathBuf {
@@ -16,6 +16,7 @@ fn smark() -> Command {
 }
 
 fn json(file: &Path) -> Value {
+    second_opinion::check(file);
     let printed = tools::run(smark().args(["list", "--json"]).arg(file));
     serde_json::from_str(&printed).expect("smark prints JSON")
 }

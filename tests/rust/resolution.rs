@@ -8,3 +8,4 @@ mod exactness;
 mod kernel;
 mod list;
 mod probe;
+mod second_opinion;

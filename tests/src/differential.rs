@@ -20,12 +20,13 @@ use std::{fs, thread};
 use regex::Regex;
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::location::{Location, Machine as _, Piece, Processor, Register, Source};
-use simple_markers_resolver::resolve::{Argument, Marker, Resolution, Site, SitePlace, Verdict, resolve};
+use simple_markers_resolver::resolve::{Argument, Marker, Resolution, Site, SitePlace, Verdict};
 
 use crate::computer::Computer;
 use crate::dwarfdump::{self, At, Dump, plain};
 use crate::gdb::{Judged, Next, Reason, Session, Stopped, Tally, judge, known_bytes};
 use crate::header::{self, Compiler, Language};
+use crate::second_opinion::resolve;
 use crate::{fixture, tools};
 
 /// How often the program is stopped at each site.

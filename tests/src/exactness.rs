@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::resolve::{Exactness, Resolution, SitePlace, resolve};
+use simple_markers_resolver::resolve::{Exactness, Resolution, SitePlace};
 
 use crate::computer::Computer;
 use crate::gdb::Session;
 use crate::header::{Compiler, Language};
+use crate::second_opinion::resolve;
 use crate::tools::run;
 
 /// Markers before joins, at entries, in cases.

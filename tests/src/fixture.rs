@@ -13,7 +13,7 @@ use std::{env, fs};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::tools;
+use crate::{second_opinion, tools};
 
 /// The root of the workspace.
 #[must_use]
@@ -349,13 +349,14 @@ pub fn site_bytes(image: &Path) -> Vec<Site<Vec<u8>>> {
     sites
 }
 
-/// [`site_bytes`], in the order of the section.
+/// [`site_bytes`], in the order of the section. The image is also resolved, and held against [`second_opinion`].
 ///
 /// # Panics
 ///
 /// A record has not the length that its size of addresses makes.
 #[must_use]
 pub fn site_records(image: &Path) -> Vec<Site<Vec<u8>>> {
+    second_opinion::check(image);
     // In a relocatable object as its relocations have it; `readelf` leaves others alone, also where --emit-relocs kept some.
     let strings = dump(image, ".debug.simple_marker.str", "--relocated-dump").unwrap_or_default();
     let records = dump(image, ".debug.simple_marker.2", "--relocated-dump").unwrap_or_default();
