@@ -5,34 +5,34 @@ use std::collections::HashMap;
 use super::{ExportError, SiteOmission, Tool};
 use crate::address::Vaddr;
 use crate::image::Image;
-use crate::image::symbols::Symbols;
 
 /// The function symbols of an image, and how many there are of each name.
 pub(super) struct FunctionNames<'data> {
-    symbols: Symbols<'data>,
+    image: Image<'data>,
     count: HashMap<&'data [u8], u32>,
 }
 
 impl<'data> FunctionNames<'data> {
     pub(super) fn of(bytes: &'data [u8]) -> Result<Self, ExportError> {
         let image = Image::parse(bytes).map_err(ExportError::Unreadable)?;
-        let symbols = Symbols::functions(&image);
+        let symbols = image.functions();
         let mut count: HashMap<&[u8], u32> = HashMap::new();
         for (_, symbol) in symbols.all() {
             *count.entry(symbols.name(&symbol)).or_default() += 1;
         }
-        Ok(Self { symbols, count })
+        Ok(Self { image, count })
     }
 
     /// Whether a symbol covers an address.
     pub(super) fn holds(&self, address: Vaddr) -> bool {
-        self.symbols.at(None, address.0).is_some()
+        self.image.functions().at(None, address.0).is_some()
     }
 
     /// The only symbol that covers an address, and the offset in it; why `tool` cannot be given one.
     pub(super) fn unique(&self, address: Vaddr, tool: Tool) -> Result<(&'data str, u64), SiteOmission> {
-        let symbol = self.symbols.at(None, address.0).ok_or(SiteOmission::NoSymbol(tool))?;
-        let name = std::str::from_utf8(self.symbols.name(&symbol)).unwrap_or_default();
+        let symbols = self.image.functions();
+        let symbol = symbols.at(None, address.0).ok_or(SiteOmission::NoSymbol(tool))?;
+        let name = std::str::from_utf8(symbols.name(&symbol)).unwrap_or_default();
         let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '$' | '.');
         if name.is_empty() || !name.chars().all(is_plain) {
             return Err(SiteOmission::SymbolName(tool));

@@ -16,6 +16,7 @@ pub mod symbols;
 
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::FileHeader;
@@ -33,6 +34,7 @@ pub use kind::ImageKind;
 pub use layout::Layout;
 pub use relocation::{Relocated, RelocationTarget};
 use section_names::SectionNames;
+use symbols::SymbolTable;
 
 /// One ELF file.
 #[derive(Debug)]
@@ -44,6 +46,7 @@ pub struct Image<'data> {
     kind: ImageKind,
     names: SectionNames<'data>,
     segments: RangeMap<Segment>,
+    symbols: OnceLock<SymbolTable>,
 }
 
 /// What is wrong with an ELF file of which the section headers are not all there; `None` where something else is.
@@ -82,7 +85,7 @@ impl<'data> Image<'data> {
         let names = SectionNames::of(&elf);
         let kind = ImageKind::of(&elf, &names);
         let segments = RangeMap::new(&segments(&elf));
-        Ok(Self { data, size: data.len() as u64, elf, kind, names, segments })
+        Ok(Self { data, size: data.len() as u64, elf, kind, names, segments, symbols: OnceLock::new() })
     }
 
     /// What the file is.

@@ -1,13 +1,16 @@
 //! The functions and variables that symbols name (gABI "Symbol Table"): which one holds an address.
 //!
-//! Read only when a site has to be named. Of the symbols that hold an address the innermost counts, and of those that start at
-//! one address the one with a size, then global before weak before local, then the first in the table.
+//! The table of an image is read once, when the first symbol is asked for, and shared by all who ask. Of the symbols that hold an
+//! address the innermost counts. Of those that start at one address, the one with a size counts before one without, then global
+//! before weak before local, then the first in the table.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::OnceLock;
 
-use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym as _, SymbolTable};
-use object::{Endianness, Object as _, ObjectSymbol as _, SectionIndex, SymbolIndex, elf};
+use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym as _, SymbolTable as ElfSymbolTable};
+use object::{Endianness, SectionIndex, elf};
 
 use super::Image;
 use crate::ranges::RangeMap;
@@ -18,230 +21,262 @@ const WINDOW: usize = 16 << 10;
 /// A function or variable as a symbol has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symbol {
-    /// The symbol's index in its table: its identity in the image.
-    pub symbol: usize,
     /// Where it starts: a link-time address, or in a relocatable object an offset in its section.
     pub start: u64,
     /// The address after its last byte; `start` where the symbol has no size.
     pub end: u64,
-    /// Whether it is weak: so are the functions of which several files have a copy and the linker keeps one.
-    pub is_weak: bool,
+    /// The symbol's index in its table: its identity in the image.
+    pub index: u32,
     /// Where the name starts in the string table.
     name: u32,
+    /// The section, in a relocatable object; else 0.
+    section: u32,
+    /// `STT_*`.
+    kind: u8,
+    /// `STB_*`.
+    bind: u8,
 }
 
-/// The functions of an image, or its variables.
-#[derive(Debug)]
-pub struct Symbols<'data> {
-    strings: &'data [u8],
-    /// By section in a relocatable object, else all under `None`.
-    by_section: HashMap<Option<SectionIndex>, RangeMap<Symbol>>,
-}
-
-impl<'data> Symbols<'data> {
-    /// The functions of `.symtab`, or of `.dynsym` where the image was stripped.
+impl Symbol {
+    /// Whether it is weak. Weak functions are those of which several files have a copy and the linker keeps one.
     #[must_use]
-    pub fn functions(image: &Image<'data>) -> Self {
-        // What the kernel writes in assembly and is entered otherwise than by a call (SYM_CODE_START) has a size and no type.
-        Self::of(image, |kind, has_size| match kind {
-            elf::STT_FUNC | elf::STT_GNU_IFUNC => true,
-            elf::STT_NOTYPE => has_size,
-            _ => false,
-        })
+    pub fn is_weak(&self) -> bool {
+        self.bind == elf::STB_WEAK
     }
 
-    /// The functions of a linked image of which several symbols have one address, by that; and whether there is a local one among all.
-    pub(crate) fn sharing(image: &Image<'data>) -> Sharing<'data> {
-        match &image.elf {
-            object::File::Elf32(elf) => Sharing::of_elf(elf),
-            object::File::Elf64(elf) => Sharing::of_elf(elf),
-            _ => Sharing::default(),
-        }
+    /// Whether it names what the function at its address returns (`STT_GNU_IFUNC`).
+    pub(crate) fn is_indirect(&self) -> bool {
+        self.kind == elf::STT_GNU_IFUNC
+    }
+
+    /// Bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether it has the type of a function.
+    fn is_function(&self) -> bool {
+        matches!(self.kind, elf::STT_FUNC | elf::STT_GNU_IFUNC)
+    }
+
+    /// Whether it names code. What the kernel writes in assembly and enters otherwise than by a call (`SYM_CODE_START`) has a
+    /// size and no type.
+    fn is_code(&self) -> bool {
+        self.is_function() || self.kind == elf::STT_NOTYPE && self.size() > 0
+    }
+
+    fn is_variable(&self) -> bool {
+        self.kind == elf::STT_OBJECT
+    }
+
+    fn section(&self) -> Option<SectionIndex> {
+        (self.section != 0).then_some(SectionIndex(self.section as usize))
+    }
+}
+
+/// The functions and variables of `.symtab`, or of `.dynsym` where the image was stripped.
+#[derive(Debug)]
+pub(super) struct SymbolTable {
+    /// Where the string table is in the file.
+    strings: Range<usize>,
+    /// By section, address and index.
+    symbols: Vec<Symbol>,
+    /// Whether they are those of `.dynsym`.
+    is_dynamic: bool,
+    functions: OnceLock<ByAddress>,
+    variables: OnceLock<ByAddress>,
+}
+
+/// Which symbol counts at an address, as indices of [`SymbolTable::symbols`]; by section in a relocatable object, else all under
+/// `None`.
+type ByAddress = HashMap<Option<SectionIndex>, RangeMap<u32>>;
+
+/// The functions of an image, or its variables.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbols<'t, 'data> {
+    strings: &'data [u8],
+    table: &'t SymbolTable,
+    by_address: &'t ByAddress,
+}
+
+impl<'data> Image<'data> {
+    /// The functions of `.symtab`, or of `.dynsym` where the image was stripped.
+    #[must_use]
+    pub fn functions(&self) -> Symbols<'_, 'data> {
+        let table = self.symbol_table();
+        self.named(table, table.functions.get_or_init(|| table.by_address(Symbol::is_code)))
     }
 
     /// The variables of `.symtab`, or of `.dynsym` where the image was stripped.
     #[must_use]
-    pub fn variables(image: &Image<'data>) -> Self {
-        Self::of(image, |kind, _| kind == elf::STT_OBJECT)
+    pub fn variables(&self) -> Symbols<'_, 'data> {
+        let table = self.symbol_table();
+        self.named(table, table.variables.get_or_init(|| table.by_address(Symbol::is_variable)))
     }
 
-    /// The addresses of the functions of some names, mangled; of several of one name the first in the table. Whichever symbol is best at an
-    /// address, all of them are looked at: where a linker made one of two functions, both names stand at its address.
-    #[must_use]
-    pub fn functions_named<'n>(image: &Image<'data>, names: &HashSet<&'n [u8]>) -> HashMap<&'n [u8], u64> {
-        let longest = names.iter().map(|name| name.len()).max().unwrap_or(0).min(WINDOW);
-        let mut found = HashMap::new();
-        for symbol in image.elf.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text) {
-            let (Ok(bytes), Some(_)) = (symbol.name_bytes(), symbol.section_index()) else { continue };
-            if let Some(name) = Some(bytes).filter(|name| name.len() <= longest).and_then(|name| names.get(name)) {
-                found.entry(*name).or_insert(symbol.address());
-            }
-        }
-        found
+    fn named<'t>(&self, table: &'t SymbolTable, by_address: &'t ByAddress) -> Symbols<'t, 'data> {
+        Symbols { strings: self.data.get(table.strings.clone()).unwrap_or_default(), table, by_address }
     }
 
-    fn of(image: &Image<'data>, is_meant: impl Fn(u8, bool) -> bool) -> Self {
-        match &image.elf {
-            object::File::Elf32(elf) => Self::of_elf(elf, is_meant),
-            object::File::Elf64(elf) => Self::of_elf(elf, is_meant),
-            _ => Self { strings: &[], by_section: HashMap::new() },
-        }
+    fn symbol_table(&self) -> &SymbolTable {
+        self.symbols.get_or_init(|| match &self.elf {
+            object::File::Elf32(elf) => SymbolTable::of(elf),
+            object::File::Elf64(elf) => SymbolTable::of(elf),
+            _ => SymbolTable::new(0..0, Vec::new(), false),
+        })
     }
+}
 
-    /// The one that holds `address` (in `section`, which counts in relocatable objects only).
+impl<'t, 'data> Symbols<'t, 'data> {
+    /// The one that holds `address`. `section` counts in relocatable objects only.
     #[must_use]
     pub fn at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
-        self.by_section.get(&section)?.get(address)
+        let index = self.by_address.get(&section)?.get(address)?;
+        self.table.symbols.get(index as usize).copied()
     }
 
-    /// The one that ends at `address`: a marker after a call that does not return stands there.
+    /// The one that ends at `address`, where a marker behind a call that does not return is.
     #[must_use]
     pub fn ending_at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
-        let before = self.by_section.get(&section)?.get(address.checked_sub(1)?)?;
-        (before.end == address).then_some(before)
+        self.at(section, address.checked_sub(1)?).filter(|before| before.end == address)
     }
 
     /// The name as the symbol has it, mangled.
     #[must_use]
-    pub fn name(&self, function: &Symbol) -> &'data [u8] {
-        name_at(self.strings, function.name)
+    pub fn name(&self, symbol: &Symbol) -> &'data [u8] {
+        let rest = self.strings.get(symbol.name as usize..).unwrap_or_default();
+        let window = rest.get(..WINDOW).unwrap_or(rest);
+        window.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    /// All of them, of one address one: the section in a relocatable object, and the symbol.
+    /// All that count at their own address, with the section in a relocatable object; one for each address.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Option<SectionIndex>, Symbol)> {
-        let starts = |symbol: &Symbol, at: u64| symbol.start == at;
-        self.by_section.iter().flat_map(move |(section, symbols)| {
-            symbols.starts().filter(move |(at, symbol)| starts(symbol, *at)).map(|(_, symbol)| (*section, symbol))
+        let table = self.table;
+        self.by_address.iter().flat_map(move |(section, symbols)| {
+            let symbol = move |(at, index): (u64, u32)| Some((at, table.symbols.get(index as usize).copied()?));
+            let own = symbols.starts().filter_map(symbol).filter(|(at, symbol)| symbol.start == *at);
+            own.map(|(_, symbol)| (*section, symbol))
         })
     }
 
-    fn of_elf<Elf: FileHeader<Endian = Endianness>>(
-        file: &ElfFile<'data, Elf>,
-        is_meant: impl Fn(u8, bool) -> bool,
-    ) -> Self {
+    /// The functions of `.symtab`, by address; empty where the image was stripped.
+    fn typed(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+        let is_dynamic = self.table.is_dynamic;
+        self.table.symbols.iter().filter(move |symbol| !is_dynamic && symbol.is_function())
+    }
+
+    /// The functions of `.symtab` of a linked image that start at an address, in the order of the table.
+    pub(crate) fn starting_at(&self, address: u64) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+        let is_dynamic = self.table.is_dynamic;
+        let first = self.table.symbols.partition_point(|symbol| symbol.start < address);
+        let here = self.table.symbols.get(first..).unwrap_or_default().iter();
+        let here = here.take_while(move |symbol| symbol.start == address);
+        here.filter(move |symbol| !is_dynamic && symbol.is_function())
+    }
+
+    /// The functions of `.symtab` of a linked image that share their address with another one.
+    pub(crate) fn sharing(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+        let is_dynamic = self.table.is_dynamic;
+        self.table.symbols.chunk_by(|one, other| one.start == other.start).flat_map(move |group| {
+            let is_meant = move |symbol: &&Symbol| !is_dynamic && symbol.is_function();
+            let is_shared = group.iter().filter(is_meant).nth(1).is_some();
+            group.iter().filter(is_meant).filter(move |_| is_shared)
+        })
+    }
+
+    /// The names of the functions of `.symtab`, mangled.
+    pub(crate) fn function_names(&self) -> impl Iterator<Item = &'data [u8]> + use<'t, 'data> {
+        let symbols = *self;
+        self.typed().map(move |symbol| symbols.name(symbol))
+    }
+
+    /// Whether `.symtab` has local functions. All programs with the startup files of a C compiler do, unless somebody removed them.
+    pub(crate) fn has_local_function(&self) -> bool {
+        self.typed().any(|symbol| symbol.bind == elf::STB_LOCAL)
+    }
+
+    /// The addresses of the functions of some names, mangled; of several of one name the first in the table. All symbols are looked
+    /// at, not only those that count at their address: both names of a folded function stand at its address.
+    pub(crate) fn functions_named<'n>(&self, names: &HashSet<&'n [u8]>) -> HashMap<&'n [u8], u64> {
+        let mut found: HashMap<&'n [u8], &'t Symbol> = HashMap::new();
+        for symbol in self.typed() {
+            let Some(name) = names.get(self.name(symbol)) else { continue };
+            found
+                .entry(name)
+                .and_modify(|first| {
+                    if symbol.index < first.index {
+                        *first = symbol;
+                    }
+                })
+                .or_insert(symbol);
+        }
+        found.into_iter().map(|(name, symbol)| (name, symbol.start)).collect()
+    }
+}
+
+impl SymbolTable {
+    fn new(strings: Range<usize>, symbols: Vec<Symbol>, is_dynamic: bool) -> Self {
+        Self { strings, symbols, is_dynamic, functions: OnceLock::new(), variables: OnceLock::new() }
+    }
+
+    fn of<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> Self {
         let endian = file.endian();
         let header = file.elf_header();
         let is_relocatable = header.e_type(endian) == elf::ET_REL;
-        let mask = address_mask(file);
-        let table = match file.elf_symbol_table() {
-            table if table.is_empty() => file.elf_dynamic_symbol_table(),
-            table => table,
-        };
-        let strings = strings_of(file, table);
-        let mut sections: HashMap<Option<SectionIndex>, Vec<_>> = HashMap::new();
-        for (index, symbol) in table.enumerate() {
-            if !is_meant(symbol.st_type(), Into::<u64>::into(symbol.st_size(endian)) != 0) {
-                continue;
-            }
-            let Ok(Some(section)) = table.symbol_section(endian, symbol, index) else { continue };
-            let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
-            let end = start.saturating_add(symbol.st_size(endian).into());
-            let is_weak = symbol.st_bind() == elf::STB_WEAK;
-            let function = Symbol { symbol: index.0, start, end, is_weak, name: symbol.st_name(endian) };
-            let rank = rank(symbol.st_bind(), index);
-            sections.entry(is_relocatable.then_some(section)).or_default().push((function, rank));
-        }
-        let by_section = sections.into_iter().map(|(section, functions)| (section, ranges(functions))).collect();
-        Self { strings, by_section }
-    }
-}
-
-/// The functions that have an address in common.
-#[derive(Debug, Default)]
-pub(crate) struct Sharing<'data> {
-    /// By address, two or more each.
-    pub(crate) groups: HashMap<u64, Vec<Sharer<'data>>>,
-    /// Where functions start, and their sizes.
-    pub(crate) starts: HashMap<u64, u64>,
-    /// The names of all.
-    pub(crate) names: HashSet<&'data [u8]>,
-    /// Whether there are local functions in `.symtab`: they are of all programs with the startup files of a C compiler, unless somebody took
-    /// them out.
-    pub(crate) has_local: bool,
-}
-
-/// One of several functions at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sharer<'data> {
-    pub(crate) name: &'data [u8],
-    pub(crate) size: u64,
-    /// Whether it stands for what the function there returns (`STT_GNU_IFUNC`), and so has its address from its source.
-    pub(crate) is_indirect: bool,
-}
-
-impl<'data> Sharing<'data> {
-    fn of_elf<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'data, Elf>) -> Self {
-        let (endian, mask) = (file.endian(), address_mask(file));
-        let table = file.elf_symbol_table();
-        let strings = strings_of(file, table);
-        let mut all = Vec::new();
-        let mut has_local = false;
+        // The low bit of a function's value says Thumb (AAELF32 5.5.3).
+        let mask = if header.e_machine(endian) == elf::EM_ARM { !1 } else { !0 };
+        let is_dynamic = file.elf_symbol_table().is_empty();
+        let table = if is_dynamic { file.elf_dynamic_symbol_table() } else { file.elf_symbol_table() };
+        let mut symbols = Vec::with_capacity(table.len());
         for (index, symbol) in table.enumerate() {
             let kind = symbol.st_type();
-            let is_function = matches!(kind, elf::STT_FUNC | elf::STT_GNU_IFUNC);
-            if !is_function || !matches!(table.symbol_section(endian, symbol, index), Ok(Some(_))) {
-                continue;
-            }
-            has_local |= symbol.st_bind() == elf::STB_LOCAL;
-            let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
-            all.push((start, index.0, symbol.st_name(endian), symbol.st_size(endian).into(), kind));
-        }
-        all.sort_unstable();
-        let mut groups = HashMap::new();
-        for group in all.chunk_by(|one, other| one.0 == other.0).filter(|group| group.len() > 1) {
-            let sharer = |&(_, _, name, size, kind): &_| Sharer {
-                name: name_at(strings, name),
-                size,
-                is_indirect: kind == elf::STT_GNU_IFUNC,
+            let size: u64 = symbol.st_size(endian).into();
+            let is_kept = match kind {
+                elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_OBJECT => true,
+                elf::STT_NOTYPE => size > 0,
+                _ => false,
             };
-            groups.extend(group.first().map(|first| (first.0, group.iter().map(sharer).collect())));
+            let (true, Ok(index_in_table)) = (is_kept, u32::try_from(index.0)) else { continue };
+            let Ok(Some(section)) = table.symbol_section(endian, symbol, index) else { continue };
+            let section = if is_relocatable { u32::try_from(section.0).unwrap_or(0) } else { 0 };
+            let start = Into::<u64>::into(symbol.st_value(endian)) & mask;
+            let (end, name, bind) = (start.saturating_add(size), symbol.st_name(endian), symbol.st_bind());
+            symbols.push(Symbol { start, end, index: index_in_table, name, section, kind, bind });
         }
-        let names = all.iter().map(|it| name_at(strings, it.2)).collect();
-        Self { groups, starts: all.iter().map(|it| (it.0, it.3)).collect(), names, has_local }
+        symbols.shrink_to_fit();
+        symbols.sort_unstable_by_key(|symbol| (symbol.section, symbol.start, symbol.index));
+        Self::new(strings_of(file, table), symbols, is_dynamic)
+    }
+
+    /// Which of some symbols counts at each address. One without a size (assembly without `.size`, crt's `frame_dummy`) holds its
+    /// first byte only: a function whose symbol was stripped may begin behind it.
+    fn by_address(&self, is_meant: impl Fn(&Symbol) -> bool) -> ByAddress {
+        let mut sections: HashMap<Option<SectionIndex>, Vec<_>> = HashMap::new();
+        for (index, symbol) in (0u32..).zip(&self.symbols).filter(|(_, symbol)| is_meant(symbol)) {
+            let has_size = symbol.size() > 0;
+            let end = if has_size { symbol.end } else { symbol.start.saturating_add(1) };
+            let bind = match symbol.bind {
+                elf::STB_GLOBAL => 2u8,
+                elf::STB_WEAK => 1,
+                _ => 0,
+            };
+            // The greatest counts.
+            let rank = (symbol.start, has_size, bind, Reverse(symbol.index));
+            sections.entry(symbol.section()).or_default().push((symbol.start..end, rank, index));
+        }
+        sections.into_iter().map(|(section, symbols)| (section, RangeMap::new(&symbols))).collect()
     }
 }
 
-/// The bits of a symbol's value that are its address: the low one of a function's says Thumb (AAELF32 5.5.3).
-fn address_mask<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> u64 {
-    if file.elf_header().e_machine(file.endian()) == elf::EM_ARM { !1 } else { !0 }
-}
-
-/// The names of a table's symbols.
-fn strings_of<'data, Elf: FileHeader<Endian = Endianness>>(
-    file: &ElfFile<'data, Elf>,
-    table: &SymbolTable<'data, Elf>,
-) -> &'data [u8] {
-    let section = file.elf_section_table().section(table.string_section());
-    section.and_then(|section| SectionHeader::data(section, file.endian(), file.data())).unwrap_or_default()
-}
-
-fn name_at(strings: &[u8], at: u32) -> &[u8] {
-    let rest = strings.get(at as usize..).unwrap_or_default();
-    let window = rest.get(..WINDOW).unwrap_or(rest);
-    window.split(|&byte| byte == 0).next().unwrap_or_default()
-}
-
-/// Greater is better.
-type Rank = (u8, Reverse<usize>);
-
-fn rank(bind: u8, index: SymbolIndex) -> Rank {
-    let bind = match bind {
-        elf::STB_GLOBAL => 2,
-        elf::STB_WEAK => 1,
-        _ => 0,
+/// Where the names of a table's symbols are in the file.
+fn strings_of<Elf: FileHeader<Endian = Endianness>>(
+    file: &ElfFile<'_, Elf>,
+    table: &ElfSymbolTable<'_, Elf>,
+) -> Range<usize> {
+    let range = || {
+        let section = file.elf_section_table().section(table.string_section()).ok()?;
+        let (start, size) = section.file_range(file.endian())?;
+        Some(usize::try_from(start).ok()?..usize::try_from(start.checked_add(size)?).ok()?)
     };
-    (bind, Reverse(index.0))
-}
-
-/// The map of functions. One without a size (assembly without `.size`, crt's `frame_dummy`) holds its first byte: it may well go
-/// on, but so may a function whose symbol was stripped begin there.
-fn ranges(functions: Vec<(Symbol, Rank)>) -> RangeMap<Symbol> {
-    let range = |(mut function, rank): (Symbol, Rank)| {
-        let sized = function.end > function.start;
-        let end = if sized { function.end } else { function.start.saturating_add(1) };
-        // So that what follows its first byte is not taken for what follows its last.
-        function.end = if sized { end } else { function.start };
-        (function.start..end, (function.start, sized, rank), function)
-    };
-    RangeMap::new(&functions.into_iter().map(range).collect::<Vec<_>>())
+    range().unwrap_or_default()
 }

@@ -9,7 +9,6 @@ use super::{Absence, Marker, Survival};
 use crate::address::Vaddr;
 use crate::dwarf::{LineFate, State};
 use crate::image::Image;
-use crate::image::symbols::Symbols;
 
 /// Finds out about the markers that the compiler or the linker removed. `image` is the one that has the symbols.
 pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Image<'_>) {
@@ -29,7 +28,7 @@ pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Im
         _ => None,
     });
     let dropped: HashSet<&[u8]> = dropped.collect();
-    let kept = if dropped.is_empty() { Default::default() } else { Symbols::functions_named(image, &dropped) };
+    let kept = if dropped.is_empty() { Default::default() } else { image.functions().functions_named(&dropped) };
     for (marker, fate) in gone.iter_mut().zip(&fates) {
         let Some(fate) = fate else { continue };
         let is_discarded = marker.survival == Some(Survival::Discarded);

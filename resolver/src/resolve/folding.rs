@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use super::{FoldingUnknown, FunctionNames};
 use crate::demangle::demangle;
 use crate::dwarf::{DebugInfo, Definition};
-use crate::image::symbols::{Sharer, Sharing, Symbols};
+use crate::image::symbols::{Symbol, Symbols};
 use crate::image::{Image, ImageKind};
 
 /// What is known of the other names of a function.
@@ -34,12 +34,12 @@ pub(super) struct Folding<'f, 'data, 's> {
     may_fold: bool,
     /// Whether the linker leaves out local symbols of folded functions: mold does.
     leaves_out: bool,
-    groups: OnceLock<Groups<'data>>,
+    groups: OnceLock<Groups>,
 }
 
-#[derive(Default)]
-struct Groups<'data> {
-    sharing: Sharing<'data>,
+struct Groups {
+    /// Whether the symbol table has local functions.
+    has_local: bool,
     /// The functions of those names in the debug information.
     definitions: HashMap<Vec<u8>, Vec<Definition>>,
     /// The addresses and sizes of functions without a symbol, if the linker leaves out such
@@ -62,60 +62,70 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
             return None;
         }
         let groups = self.groups.get_or_init(|| self.read());
-        if let Some(group) = groups.sharing.groups.get(&start) {
-            return self.of_group(groups, group, start);
+        let group: Vec<&Symbol> = self.symbols().starting_at(start).collect();
+        if group.len() > 1 {
+            return self.of_group(groups, &group, start);
         }
-        let size = groups.sharing.starts.get(&start).copied();
+        let size = group.first().map(|symbol| symbol.size());
         let is_nameless = |start| groups.nameless.contains(&Definition { start, size });
         match () {
             () if is_nameless(None) || is_nameless(Some(start)) => {
                 Some(Folded::Unknown(FoldingUnknown::SameSizeDropped))
             }
-            () if !groups.sharing.starts.contains_key(&start) => Some(Folded::Unknown(FoldingUnknown::NoSymbol)),
-            () if !groups.sharing.has_local => Some(Folded::Unknown(FoldingUnknown::NoLocalSymbols)),
+            () if group.is_empty() => Some(Folded::Unknown(FoldingUnknown::NoSymbol)),
+            () if !groups.has_local => Some(Folded::Unknown(FoldingUnknown::NoLocalSymbols)),
             () => None,
         }
     }
 
-    fn read(&self) -> Groups<'data> {
-        let sharing = Symbols::sharing(self.image);
-        let names: HashSet<&[u8]> = sharing.groups.values().flatten().map(|sharer| base(sharer.name)).collect();
+    fn symbols(&self) -> Symbols<'f, 'data> {
+        self.image.functions()
+    }
+
+    fn name(&self, symbol: &Symbol) -> &'data [u8] {
+        self.symbols().name(symbol)
+    }
+
+    fn read(&self) -> Groups {
+        let table = self.symbols();
+        let names: HashSet<&[u8]> = table.sharing().map(|symbol| base(self.name(symbol))).collect();
         // If the debug information cannot be read, nothing is known of them.
         let definitions = match (names.is_empty() && !self.leaves_out, self.debug) {
             (false, Some(debug)) => debug.definitions_of((!self.leaves_out).then_some(&names)).unwrap_or_default(),
             _ => HashMap::new(),
         };
         let symbols: HashSet<&[u8]> = match self.leaves_out {
-            true => sharing.names.iter().map(|name| base(name)).collect(),
+            true => table.function_names().map(base).collect(),
             false => HashSet::new(),
         };
         let without = definitions.iter().filter(|(name, _)| self.leaves_out && !symbols.contains(base(name)));
         let nameless = without.flat_map(|(_, all)| all).copied().collect();
-        Groups { sharing, definitions, nameless }
+        Groups { has_local: table.has_local_function(), definitions, nameless }
     }
 
-    fn of_group(&self, groups: &Groups<'data>, group: &[Sharer<'data>], start: u64) -> Option<Folded> {
-        let is = |sharer: &Sharer<'_>, what: &dyn Fn(&Definition) -> bool| {
-            groups.definitions.get(base(sharer.name)).is_some_and(|all| all.iter().any(what))
+    fn of_group(&self, groups: &Groups, group: &[&Symbol], start: u64) -> Option<Folded> {
+        let is = |symbol: &Symbol, what: &dyn Fn(&Definition) -> bool| {
+            groups.definitions.get(base(self.name(symbol))).is_some_and(|all| all.iter().any(what))
         };
-        let is_here = |sharer: &Sharer<'_>| is(sharer, &|it| it.start == Some(start));
-        let is_dropped = |sharer: &Sharer<'_>| is(sharer, &|it| it.start.is_none() && it.size == Some(sharer.size));
+        let is_here = |symbol: &Symbol| is(symbol, &|it| it.start == Some(start));
+        let is_dropped = |symbol: &Symbol| is(symbol, &|it| it.start.is_none() && it.size == Some(symbol.size()));
         // The function that the linker kept, as far as the debug information says.
-        let kept = group.iter().find(|sharer| is_here(sharer));
-        let kept = kept.or(group.iter().find(|sharer| !is_dropped(sharer))).or(group.first())?;
-        let (mut folded, mut perhaps) = (vec![kept.name], vec![kept.name]);
-        for sharer in group.iter().filter(|sharer| !std::ptr::eq(*sharer, kept)) {
-            if sharer.is_indirect || is_variant(sharer.name, kept.name) {
+        let kept = group.iter().find(|symbol| is_here(symbol));
+        let kept = kept.or(group.iter().find(|symbol| !is_dropped(symbol))).or(group.first())?;
+        let (mut folded, mut perhaps) = (vec![self.name(kept)], vec![self.name(kept)]);
+        for symbol in group.iter().filter(|symbol| !std::ptr::eq(*symbol, kept)) {
+            let name = self.name(symbol);
+            if symbol.is_indirect() || is_variant(name, self.name(kept)) {
                 continue;
             }
-            match is_here(sharer) || is_dropped(sharer) {
-                true => folded.push(sharer.name),
-                false => perhaps.push(sharer.name),
+            match is_here(symbol) || is_dropped(symbol) {
+                true => folded.push(name),
+                false => perhaps.push(name),
             }
         }
         match (folded.len(), perhaps.len()) {
             (1, 1) => None,
-            (1, _) if self.is_inside_a_piece(groups, start) => None,
+            (1, _) if self.is_inside_a_piece(start) => None,
             (1, _) => Some(Folded::Perhaps(listed(&perhaps))),
             _ => Some(Folded::Several(listed(&folded))),
         }
@@ -123,9 +133,9 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
 
     /// Whether the function is in the middle of a section whose first function has no other name.
     /// Linkers fold whole sections, so they did not fold this one.
-    fn is_inside_a_piece(&self, groups: &Groups<'_>, start: u64) -> bool {
+    fn is_inside_a_piece(&self, start: u64) -> bool {
         let Some(first) = self.debug.and_then(|debug| debug.one_piece_around(start)) else { return false };
-        first < start && groups.sharing.starts.contains_key(&first) && !groups.sharing.groups.contains_key(&first)
+        first < start && self.symbols().starting_at(first).count() == 1
     }
 }
 

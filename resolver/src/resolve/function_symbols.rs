@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use crate::address::SectionOffset;
 use crate::demangle::demangle;
-use crate::image::symbols::Symbols;
 use crate::image::{Image, Layout};
 
 /// The most cold parts of one function: functions of one name in several files have cold parts of
@@ -40,7 +39,7 @@ pub(super) struct FunctionSymbols<'data> {
 
 impl<'data> FunctionSymbols<'data> {
     pub(super) fn of(image: &Image<'data>, layout: Option<&Layout>) -> Self {
-        let symbols = Symbols::functions(image);
+        let symbols = image.functions();
         let address = |section, offset| match (layout, section) {
             (Some(layout), Some(section)) => Some(layout.address(section, SectionOffset(offset))?.0),
             _ => Some(offset),
@@ -50,7 +49,7 @@ impl<'data> FunctionSymbols<'data> {
             .filter_map(|(section, symbol)| {
                 let (start, name) = (address(section, symbol.start)?, symbols.name(&symbol));
                 let end = start.saturating_add(symbol.end.saturating_sub(symbol.start));
-                let may_be_in_several = symbol.is_weak || name.contains(&b'.');
+                let may_be_in_several = symbol.is_weak() || name.contains(&b'.');
                 Some(FunctionSymbol { start, end, is_cold: whole(name).is_some(), may_be_in_several, name })
             })
             .collect();

@@ -41,8 +41,8 @@ pub(super) fn name<'d, 's: 'd>(
     if places.is_empty() {
         return HashMap::new();
     }
-    let functions = Symbols::functions(image);
-    let mut names = Names { functions: &functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
+    let functions = image.functions();
+    let mut names = Names { functions, texts: &mut joined.texts, by_symbol: HashMap::new() };
     let mut named = HashMap::with_capacity(places.len());
     let mut nameless = Vec::new();
     let mut ambiguous = Vec::new();
@@ -79,15 +79,15 @@ type SymbolName = (Arc<str>, Arc<str>);
 
 /// Names of functions, each demangled once.
 struct Names<'n, 'data, 'a> {
-    functions: &'n Symbols<'data>,
+    functions: Symbols<'n, 'data>,
     texts: &'n mut Interner<'a>,
-    by_symbol: HashMap<usize, Option<SymbolName>>,
+    by_symbol: HashMap<u32, Option<SymbolName>>,
 }
 
 impl Names<'_, '_, '_> {
     /// `None` where the symbol has no name, or there is no room for it.
     fn named(&mut self, pc: Pc, function: &Symbol) -> Option<Named> {
-        let name = self.by_symbol.entry(function.symbol).or_insert_with(|| {
+        let name = self.by_symbol.entry(function.index).or_insert_with(|| {
             let symbol = self.functions.name(function);
             let name = demangle(symbol);
             let paid = self.texts.pay(symbol.len()) && self.texts.pay(name.len());

@@ -1,27 +1,23 @@
 //! Names for addresses in a location's words: the symbol there, and in a relocatable object the section.
 
-use std::sync::OnceLock;
-
 use simple_markers_record::ByteOrder;
 
 use crate::address::Vaddr;
 use crate::demangle::demangle;
-use crate::image::symbols::Symbols;
 use crate::image::{Image, Layout};
 use crate::location::Names;
 use crate::location::Processor;
 
-/// The names of an image's addresses. Symbols are read when the first one is asked for.
+/// The names of an image's addresses.
 pub(super) struct AddressNames<'i, 'data> {
     image: &'i Image<'data>,
     layout: Option<&'i Layout>,
     processor: Processor,
-    symbols: OnceLock<[Symbols<'data>; 2]>,
 }
 
 impl<'i, 'data> AddressNames<'i, 'data> {
     pub(super) fn new(image: &'i Image<'data>, layout: Option<&'i Layout>, processor: Processor) -> Self {
-        Self { image, layout, processor, symbols: OnceLock::new() }
+        Self { image, layout, processor }
     }
 }
 
@@ -46,7 +42,7 @@ impl Names for AddressNames<'_, '_> {
             }
             None => (None, address.0),
         };
-        let tables = self.symbols.get_or_init(|| [Symbols::variables(self.image), Symbols::functions(self.image)]);
+        let tables = [self.image.variables(), self.image.functions()];
         let symbol = tables.iter().find_map(|table| Some((table, table.at(section, offset)?)));
         let (name, into) = match (symbol, section) {
             (Some((table, symbol)), _) => (demangle(table.name(&symbol)), offset.wrapping_sub(symbol.start)),

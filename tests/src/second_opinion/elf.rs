@@ -163,6 +163,14 @@ impl<'a> Elf<'a> {
         }
     }
 
+    /// The names of the functions that start where the symbol of a site does.
+    pub(super) fn aliases(&self, site: &Site) -> Vec<String> {
+        let (Some(address), Some(offset)) = (address(site), site.symbol_offset) else { return Vec::new() };
+        let here = |symbol: &Sym| symbol.is_function() && address.0.checked_sub(offset) == Some(symbol.st_value);
+        let names = self.elf.syms.iter().filter(here).map(|symbol| self.elf.strtab.get_at(symbol.st_name));
+        names.flatten().map(str::to_owned).collect()
+    }
+
     /// Whether a site's symbol has its address.
     pub(super) fn symbol(&self, site: &Site, is_separate: bool) -> Result<Option<Case>, String> {
         let (address, section) = match &site.place {

@@ -63,8 +63,14 @@ impl Frames {
         Ok(found)
     }
 
-    /// Compares a site.
-    pub(super) fn judge(&self, address: Vaddr, marker: &Marker, site: &Site) -> Result<Judgement, String> {
+    /// Compares a site. `aliases` are all names that its function has in the symbol table.
+    pub(super) fn judge(
+        &self,
+        address: Vaddr,
+        marker: &Marker,
+        site: &Site,
+        aliases: &[String],
+    ) -> Result<Judgement, String> {
         let here = self.at(address.0).map_err(|error| error.to_string())?;
         let before = address.0.checked_sub(1).map(|before| self.at(before)).transpose();
         let before = before.map_err(|error| error.to_string())?.unwrap_or_default();
@@ -75,8 +81,8 @@ impl Frames {
                 line: self.line(address, marker, (&here, &before)),
             });
         }
-        let chain = chain(site, &here, &before)?;
-        if chain.is_some() {
+        let chain = chain(site, aliases, &here, &before)?;
+        if chain.is_some_and(|case| case != Case::Folded) {
             self.is_written_in(marker, site, here.iter().chain(&before))?;
         }
         Ok(Judgement { chain, line: self.line(address, marker, (&here, &before)) })
@@ -129,8 +135,8 @@ impl Frames {
 }
 
 /// Compares the inlined functions of a site with those at its address, and before it.
-fn chain(site: &Site, here: &[Frame], before: &[Frame]) -> Result<Option<Case>, String> {
-    let all = Chain { site, skipped: 0 };
+fn chain(site: &Site, aliases: &[String], here: &[Frame], before: &[Frame]) -> Result<Option<Case>, String> {
+    let all = Chain { site, aliases: &[], skipped: 0 };
     if all.is(here) {
         return Ok(None);
     }
@@ -142,10 +148,13 @@ fn chain(site: &Site, here: &[Frame], before: &[Frame]) -> Result<Option<Case>, 
         (false, true) => return Ok(Some(Case::ByLine)),
         _ => {}
     }
-    let enclosing = |skipped| Chain { site, skipped };
+    let enclosing = |skipped| Chain { site, aliases: &[], skipped };
     let is_empty = |skipped| enclosing(skipped).ends(here) || enclosing(skipped).ends(before);
     if site.scope_ended && (1..=site.inlined.len()).any(is_empty) {
         return Ok(Some(Case::EmptyScope));
+    }
+    if (Chain { site, aliases, skipped: 0 }).is(here) {
+        return Ok(Some(Case::Folded));
     }
     Err(format!("in {:?} of {:?}; addr2line: {here:?}, before it {before:?}", site.inlined, site.function))
 }
@@ -153,6 +162,8 @@ fn chain(site: &Site, here: &[Frame], before: &[Frame]) -> Result<Option<Case>, 
 /// The inlined functions of a site, without the first `skipped`.
 struct Chain<'a> {
     site: &'a Site,
+    /// More names of the function that is not inlined.
+    aliases: &'a [String],
     skipped: usize,
 }
 
@@ -164,7 +175,8 @@ impl Chain<'_> {
         // The function that is not inlined is compared where both have a name.
         let is_outer = outer.function.as_deref().is_none_or(|theirs| {
             let ours = [&self.site.function, &self.site.symbol];
-            ours.into_iter().flatten().any(|name| short(name) == short(theirs))
+            let ours = ours.into_iter().flatten().map(|name| &**name).chain(self.aliases.iter().map(String::as_str));
+            ours.clone().any(|name| short(name) == short(theirs))
         });
         let calls = ours.iter().zip(frames.iter().skip(1)).all(|(ours, theirs)| {
             let file = match (&ours.call_file, &theirs.file) {

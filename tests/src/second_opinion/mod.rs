@@ -34,6 +34,9 @@ pub enum Case {
     /// The function of the marker's line has the byte before the address and not the address itself, and its range does not end
     /// there.
     ByLine,
+    /// Several symbols have the address of the function (aliases, or identical code folding), and the two readers name different
+    /// ones.
+    Folded,
     /// A row of the marker's line is at the address, and a later row of the same address replaces it in addr2line.
     RowReplaced,
     /// The row of the marker's line starts before the address: its instructions compute what the marker keeps, and the address
@@ -187,7 +190,7 @@ pub fn second_opinion(path: &Path, bytes: &[u8], ours: &ResolvedImage) -> Compar
         }
         let frames = frames.get_or_insert_with(|| Frames::load(separate.as_deref().unwrap_or(path)));
         let judgement = match frames {
-            Ok(frames) => frames.judge(address, marker, site),
+            Ok(frames) => frames.judge(address, marker, site, &elf.aliases(site)),
             Err(error) => Err(format!("addr2line: {error}")),
         };
         match judgement {
