@@ -172,8 +172,7 @@ impl Chain<'_> {
     fn is(&self, frames: &[Frame]) -> bool {
         let Some((outer, inlined)) = frames.split_last() else { return false };
         let ours = self.site.inlined.get(self.skipped..).unwrap_or_default();
-        // The function that is not inlined is compared where both have a name.
-        let is_outer = outer.function.as_deref().is_none_or(|theirs| {
+        let is_outer = outer.function.as_deref().is_some_and(|theirs| {
             let ours = [&self.site.function, &self.site.symbol];
             let ours = ours.into_iter().flatten().map(|name| &**name).chain(self.aliases.iter().map(String::as_str));
             ours.clone().any(|name| short(name) == short(theirs))
