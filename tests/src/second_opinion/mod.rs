@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::resolve::{Detail, Marker, Resolution, ResolvedImage, Site, SitePlace, resolve_with};
+use simple_markers_resolver::resolve::{
+    DebugSourceKind, Detail, Marker, Resolution, ResolvedImage, Site, SitePlace, resolve_with,
+};
 
 use elf::Elf;
 use frames::{Frames, Judgement};
@@ -166,7 +168,11 @@ pub fn second_opinion(path: &Path, bytes: &[u8], ours: &ResolvedImage) -> Compar
         }
     };
     let mut complaints: Vec<String> = elf.image(ours);
-    let separate = ours.debug.as_ref().filter(|debug| debug.source != "file").map(|debug| PathBuf::from(&debug.path));
+    let separate = ours
+        .debug
+        .as_ref()
+        .filter(|debug| debug.source != DebugSourceKind::Image)
+        .map(|debug| PathBuf::from(&debug.path));
     let mut frames = None;
     for (marker, site) in live(ours) {
         comparison.sites += 1;
