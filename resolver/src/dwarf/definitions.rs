@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use gimli::{AttributeValue, constants as dw};
 
-use super::DebugInfo;
+use super::scopes::Scopes;
 use super::tables;
-use super::units::{Die, PAID_AT_ONCE};
+use super::units::{CHARGE_INTERVAL, Die};
 use crate::Error;
 
 /// A function that a unit defines.
@@ -20,30 +20,30 @@ pub(crate) struct Definition {
     pub(crate) size: Option<u64>,
 }
 
-impl DebugInfo<'_> {
+impl Scopes<'_> {
     /// The functions out of line whose name, as the linker has it, is among `names`, or all; by name. A unit that cannot be read has none.
     ///
     /// # Errors
     ///
     /// It is more work than debug information of this size warrants.
-    pub(crate) fn definitions_of(
+    pub(super) fn definitions_of(
         &self,
         names: Option<&HashSet<&[u8]>>,
     ) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
         let mut found: HashMap<Vec<u8>, Vec<Definition>> = HashMap::new();
-        for index in 0..self.own_count() {
-            let Ok(unit) = self.unit(index) else {
-                self.still_paid()?;
+        for index in 0..self.units.own_count() {
+            let Ok(unit) = self.units.unit(index) else {
+                self.units.check_work_left()?;
                 continue;
             };
             let Ok(mut entries) = unit.entries_raw(None) else { continue };
             // It is asked once, beside all that is asked of sites.
-            self.allow(unit.header.length_including_self() as u64);
-            let mut unpaid = 0;
+            self.units.allow(unit.header.length_including_self() as u64);
+            let mut uncharged = 0;
             while !entries.is_empty() {
-                unpaid += 1;
-                if unpaid >= PAID_AT_ONCE {
-                    self.pay(std::mem::take(&mut unpaid))?;
+                uncharged += 1;
+                if uncharged >= CHARGE_INTERVAL {
+                    self.units.charge(std::mem::take(&mut uncharged))?;
                 }
                 let offset = entries.next_offset();
                 let Ok(abbreviation) = entries.read_abbreviation() else { break };
@@ -59,29 +59,29 @@ impl DebugInfo<'_> {
                     match self.definition(die, names) {
                         Ok(Some((name, definition))) => found.entry(name).or_default().push(definition),
                         Ok(None) => {}
-                        Err(_) => self.still_paid()?,
+                        Err(_) => self.units.check_work_left()?,
                     }
                 }
             }
-            self.pay(unpaid)?;
+            self.units.charge(uncharged)?;
         }
         Ok(found)
     }
 
     fn definition(&self, die: Die, names: Option<&HashSet<&[u8]>>) -> Result<Option<(Vec<u8>, Definition)>, Error> {
-        let name = match self.string(die, dw::DW_AT_linkage_name)? {
+        let name = match self.units.string(die, dw::DW_AT_linkage_name)? {
             Some(name) => Some(name),
-            None => match self.string(die, dw::DW_AT_MIPS_linkage_name)? {
+            None => match self.units.string(die, dw::DW_AT_MIPS_linkage_name)? {
                 Some(name) => Some(name),
-                None => self.name(die)?,
+                None => self.units.name(die)?,
             },
         };
         let Some(name) = name.filter(|name| names.is_none_or(|names| names.contains(&**name))) else { return Ok(None) };
-        let (dwarf, unit) = (self.dwarf_of(die.unit)?, self.unit(die.unit)?);
-        let error = |error| self.error(die, error);
+        let (dwarf, unit) = (self.units.dwarf_of(die.unit)?, self.units.unit(die.unit)?);
+        let error = |error| self.units.error(die, error);
         let entry = unit.entry(gimli::UnitOffset(die.offset)).map_err(error)?;
-        let ranges = self.entry_ranges(dwarf, unit, &entry).map_err(error)?;
-        let [low, high] = self.own_attributes(die, [dw::DW_AT_low_pc, dw::DW_AT_high_pc])?;
+        let ranges = self.units.entry_ranges(dwarf, unit, &entry).map_err(error)?;
+        let [low, high] = self.units.own_attributes(die, [dw::DW_AT_low_pc, dw::DW_AT_high_pc])?;
         let address = |value| tables::attribute_address(dwarf, unit, value).map_err(error);
         let size = match (low, high) {
             (Some(_), Some(AttributeValue::Udata(size))) => Some(size),
@@ -96,9 +96,9 @@ impl DebugInfo<'_> {
     }
 
     /// Where the code of the unit starts that holds an address, where all of it is one piece.
-    pub(crate) fn one_piece_around(&self, address: u64) -> Option<u64> {
-        let unit = self.unit_at(crate::address::Vaddr(address))?;
-        let own = self.own_unit(unit).ok()?;
+    pub(super) fn one_piece_around(&self, address: u64) -> Option<u64> {
+        let unit = self.units.unit_at(crate::address::Vaddr(address))?;
+        let own = self.units.own_unit(unit).ok()?;
         let entry = own.entry(gimli::UnitOffset(own.header.header_size())).ok()?;
         let mut attributes = entry.attrs();
         while let Some(attribute) = attributes.next().ok()? {
@@ -106,7 +106,7 @@ impl DebugInfo<'_> {
                 return None;
             }
         }
-        let ranges = self.unit_ranges(unit).ok()?;
+        let ranges = self.units.unit_ranges(unit).ok()?;
         ranges.first().filter(|range| range.contains(&address)).map(|range| range.start)
     }
 }

@@ -1,4 +1,4 @@
-//! A picture of a type as plain data, [`Type`]: followed behind pointers to some depth, and no further than some
+//! The description of a type as plain data, [`Type`]: followed behind pointers to some depth, and no further than some
 //! hundred types.
 
 use std::collections::HashMap;
@@ -7,8 +7,9 @@ use std::sync::Arc;
 use gimli::{AttributeValue, constants as dw};
 
 use super::members::{Place, RawMember};
-use super::types::{TypeRef, constant, is_aggregate, is_c, is_pointer, wrap};
-use super::units::{DebugInfo, Die};
+use super::types::Types;
+use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
+use super::units::{Die, is_c};
 use super::unsupported::PlaceProblem;
 use crate::Error;
 use crate::english;
@@ -16,7 +17,7 @@ use crate::location::Processor;
 use crate::text;
 use crate::types::{Language, Member, Sequence, Shape, Type, Variant, Variants};
 
-/// The most types of one picture.
+/// The most types of one description.
 const MOST: usize = 512;
 
 /// How deep types are nested, pointers or not.
@@ -25,21 +26,21 @@ const NESTING: u32 = 48;
 /// The most enumerators of one type. The largest enumerations of the kernel have some thousand.
 const ENUMERATORS: usize = 4096;
 
-impl DebugInfo<'_> {
-    /// A picture of a type, with what pointers lead to followed `depth` times; numbers and characters behind a pointer
+impl Types<'_> {
+    /// A description of a type, with what pointers lead to followed `depth` times; numbers and characters behind a pointer
     /// always are.
     ///
     /// # Errors
     ///
     /// The debug information of the type itself cannot be read; what is wrong deeper in it is said there, as
     /// [`Shape::Opaque`].
-    pub fn describe_type(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
+    pub(super) fn describe_type(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         Describer { info: self, known: HashMap::new(), left: MOST, is_brief: false }.describe(of, depth, 0)
     }
 
     /// As [`DebugInfo::describe_type`], but of a structure or union of C behind a pointer nothing but its name and size: those of the kernel
     /// have hundreds of members each, and lead from one to the other.
-    pub(crate) fn describe_type_briefly(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
+    pub(super) fn describe_type_briefly(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         Describer { info: self, known: HashMap::new(), left: MOST, is_brief: true }.describe(of, depth, 0)
     }
 
@@ -48,7 +49,9 @@ impl DebugInfo<'_> {
         let mut of = of;
         for _ in 0..4 {
             let Some(stripped) = self.strip(of)? else { return Ok(false) };
-            if let Some(AttributeValue::Encoding(encoding)) = self.own_attribute(stripped.die, dw::DW_AT_encoding)? {
+            if let Some(AttributeValue::Encoding(encoding)) =
+                self.units.own_attribute(stripped.die, dw::DW_AT_encoding)?
+            {
                 return Ok(matches!(encoding, dw::DW_ATE_signed | dw::DW_ATE_signed_char));
             }
             match self.type_of(stripped.die)? {
@@ -61,7 +64,7 @@ impl DebugInfo<'_> {
 }
 
 struct Describer<'a, 's> {
-    info: &'a DebugInfo<'s>,
+    info: &'a Types<'s>,
     known: HashMap<(TypeRef, u32), Arc<Type>>,
     left: usize,
     is_brief: bool,
@@ -120,7 +123,7 @@ impl Describer<'_, '_> {
     fn base(&self, die: Die, size: Option<u64>) -> Result<Shape, Error> {
         let name = self.info.text_name(die)?;
         let unknown = |what: &str| Ok(Shape::Opaque(what.into()));
-        match self.info.own_attribute(die, dw::DW_AT_endianity)? {
+        match self.info.units.own_attribute(die, dw::DW_AT_endianity)? {
             None | Some(AttributeValue::Endianity(dw::DW_END_default)) => {}
             Some(_) => return unknown("a number of a byte order of its own"),
         }
@@ -128,12 +131,12 @@ impl Describer<'_, '_> {
         if size == 0 {
             return Ok(Shape::Void);
         }
-        match self.info.unsigned(die, dw::DW_AT_bit_size)? {
+        match self.info.units.unsigned(die, dw::DW_AT_bit_size)? {
             Some(bits) if Some(bits) != size.checked_mul(8) => return unknown("a number of some bits"),
             _ if name.contains("_BitInt(") => return unknown("a number of some bits"),
             _ => {}
         }
-        let Some(AttributeValue::Encoding(encoding)) = self.info.own_attribute(die, dw::DW_AT_encoding)? else {
+        let Some(AttributeValue::Encoding(encoding)) = self.info.units.own_attribute(die, dw::DW_AT_encoding)? else {
             return unknown("a number of no known encoding");
         };
         Ok(match encoding {
@@ -153,8 +156,8 @@ impl Describer<'_, '_> {
 
     /// Floats whose bits are those of IEEE 754, and x86's `long double`.
     fn float(&self, name: &str, size: u64) -> Shape {
-        let x86 = matches!(self.info.processor(), Processor::X86_64 | Processor::I386);
-        let arm = self.info.processor() == Processor::Aarch64;
+        let x86 = matches!(self.info.units.processor(), Processor::X86_64 | Processor::I386);
+        let arm = self.info.units.processor() == Processor::Aarch64;
         match (size, name) {
             (2, "_Float16" | "__fp16" | "f16" | "half") | (4 | 8, _) => Shape::Float,
             (12 | 16, "long double") if x86 => Shape::Float,
@@ -164,7 +167,7 @@ impl Describer<'_, '_> {
     }
 
     fn pointer(&mut self, die: Die, depth: u32, nesting: u32) -> Result<Shape, Error> {
-        if self.info.unsigned(die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
+        if self.info.units.unsigned(die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
             return Ok(Shape::Opaque("a pointer into an address space of its own".into()));
         }
         let target = self.info.type_of(die)?;
@@ -215,11 +218,11 @@ impl Describer<'_, '_> {
     fn enumeration(&self, die: Die, size: Option<u64>) -> Result<Shape, Error> {
         let mut raw = Vec::new();
         let mut is_negative = false;
-        for (child, tag) in self.info.children(die)? {
+        for (child, tag) in self.info.units.children(die)? {
             if tag != dw::DW_TAG_enumerator || raw.len() >= ENUMERATORS {
                 continue;
             }
-            let Some(value) = self.info.own_attribute(child, dw::DW_AT_const_value)? else { continue };
+            let Some(value) = self.info.units.own_attribute(child, dw::DW_AT_const_value)? else { continue };
             let Some(value) = constant(&value) else { continue };
             is_negative |= value < 0;
             raw.push((child, value));
@@ -229,7 +232,7 @@ impl Describer<'_, '_> {
         let signed = is_negative || self.info.is_signed(die.into())?;
         let mut enumerators = Vec::with_capacity(raw.len());
         for (child, value) in raw {
-            let name = self.info.name(child)?.map_or_else(String::new, |name| text::from_bytes(&name));
+            let name = self.info.units.name(child)?.map_or_else(String::new, |name| text::from_bytes(&name));
             enumerators.push((Arc::from(name), wrap(value, size.unwrap_or(16), signed)));
         }
         match size {

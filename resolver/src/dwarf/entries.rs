@@ -8,16 +8,16 @@ use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffs
 
 use super::sections::Reader;
 use super::tables;
-use super::units::{DebugInfo, Die, Entry, Unit, Value};
+use super::units::{Die, Entry, Unit, Units, Value};
 use crate::Error;
 
 /// How many links from an entry to the one that it completes are followed. Compilers make three.
 const LINKS: usize = 16;
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Units<'s> {
     /// An entry, and the unit that it is in.
     pub(super) fn entry(&self, die: Die) -> Result<(&Unit<'s>, Entry<'_, '_, 's>), Error> {
-        self.pay(1)?;
+        self.charge(1)?;
         let unit = self.unit(die.unit)?;
         let entry = unit.entry(UnitOffset(die.offset)).map_err(|error| self.error(die, error))?;
         Ok((unit, entry))
@@ -38,7 +38,7 @@ impl<'s> DebugInfo<'s> {
             }
             passed = passed.saturating_add(searched(&attribute));
         }
-        self.pay_for_text(passed)?;
+        self.charge_for_text(passed)?;
         Ok(None)
     }
 
@@ -59,7 +59,7 @@ impl<'s> DebugInfo<'s> {
             }
             passed = passed.saturating_add(searched(&attribute));
         }
-        self.pay_for_text(passed)?;
+        self.charge_for_text(passed)?;
         Ok(values)
     }
 
@@ -120,10 +120,10 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// Pays for bytes that are searched for the end of a text. Few cost nothing, which most are.
-    fn pay_for_text(&self, bytes: usize) -> Result<(), Error> {
+    fn charge_for_text(&self, bytes: usize) -> Result<(), Error> {
         match bytes as u64 / 64 {
             0 => Ok(()),
-            steps => self.pay(steps),
+            steps => self.charge(steps),
         }
     }
 
@@ -132,7 +132,7 @@ impl<'s> DebugInfo<'s> {
         let Some((from, value)) = self.attribute(die, name)? else { return Ok(None) };
         let unit = self.unit(from.unit)?;
         let string = tables::text(self.dwarf_of(from.unit)?, unit, value).map_err(|error| self.error(from, error))?;
-        self.pay_for_text(string.len().saturating_mul(8))?;
+        self.charge_for_text(string.len().saturating_mul(8))?;
         Ok(Some(Cow::Borrowed(string.slice())))
     }
 
@@ -198,7 +198,7 @@ impl<'s> DebugInfo<'s> {
         let address = |index| tables::address(dwarf, unit, index);
         let mut raw = dwarf.raw_ranges(unit, list)?;
         while let Some(range) = raw.next()? {
-            if self.pay(1).is_err() {
+            if self.charge(1).is_err() {
                 return Err(gimli::Error::UnsupportedOffset);
             }
             match range {
@@ -234,7 +234,7 @@ impl<'s> DebugInfo<'s> {
             return Ok(children);
         }
         while let Some(child) = cursor.current() {
-            self.pay(1)?;
+            self.charge(1)?;
             children.push((Die { unit: die.unit, offset: child.offset().0 }, child.tag()));
             let sibling = match child.has_children() {
                 true => child.attr_value(dw::DW_AT_sibling).map_err(error)?,
@@ -254,7 +254,7 @@ impl<'s> DebugInfo<'s> {
                 if depth <= 0 {
                     break;
                 }
-                self.pay(1)?;
+                self.charge(1)?;
             }
             if depth < 0 {
                 break;

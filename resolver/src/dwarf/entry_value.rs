@@ -5,12 +5,12 @@
 
 use gimli::{Encoding, Expression};
 
-use super::expression::{Around, Reading, Refusal};
+use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::sections::Reader;
 use super::unsupported::EntryValue;
 use crate::location::{Expr, Node, ValueType};
 
-impl<'s> Reading<'_, 's> {
+impl<'s> Evaluator<'_, 's> {
     /// The value that an expression had on entry, where it can be read at the place.
     pub(super) fn entry_value(
         &self,
@@ -20,7 +20,7 @@ impl<'s> Reading<'_, 's> {
     ) -> Result<Expr, Refusal> {
         let value = self.value(unit, encoding, expression)?;
         let info = self.info;
-        if let Around::Frame(frame) | Around::Nowhere(frame) = self.around {
+        if let EvaluationContext::Frame(frame) | EvaluationContext::FrameBase(frame) = self.context {
             if frame.at_entry {
                 return Ok(value);
             }

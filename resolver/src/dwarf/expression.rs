@@ -7,9 +7,10 @@
 use gimli::{DieReference, Encoding, Expression, Operation, Reader as _, UnitOffset, constants as dw};
 
 use super::frame::Frame;
+use super::locations::Locations;
 use super::sections::Reader;
 use super::tables;
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use super::unsupported::{BaseTypeProblem, EntryValue, Malformed, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
@@ -63,29 +64,29 @@ impl From<gimli::Error> for Refusal {
 
 /// What surrounds an expression.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Around<'a> {
+pub(super) enum EvaluationContext<'a> {
     /// A place in a function.
     Frame(&'a Frame),
     /// The same, for an expression that cannot count from the frame base, for it makes it.
-    Nowhere(&'a Frame),
+    FrameBase(&'a Frame),
     /// No place: only whether the expression is one that can be read is of interest.
-    Anywhere,
+    Unknown,
 }
 
-impl Around<'_> {
+impl EvaluationContext<'_> {
     pub(super) fn pc(&self) -> Option<Vaddr> {
         match self {
-            Self::Frame(frame) | Self::Nowhere(frame) => Some(frame.pc),
-            Self::Anywhere => None,
+            Self::Frame(frame) | Self::FrameBase(frame) => Some(frame.pc),
+            Self::Unknown => None,
         }
     }
 }
 
 /// How expressions are read.
 #[derive(Clone, Debug)]
-pub(super) struct Reading<'i, 's> {
-    pub(super) info: &'i DebugInfo<'s>,
-    pub(super) around: Around<'i>,
+pub(super) struct Evaluator<'i, 's> {
+    pub(super) info: &'i Locations<'s>,
+    pub(super) context: EvaluationContext<'i>,
     /// How many expressions this one stands in: calls, frame bases, entry values.
     pub(super) depth: u8,
 }
@@ -98,13 +99,13 @@ const NESTED: u8 = 16;
 const STACK: usize = 256;
 const PIECES: usize = 4096;
 
-impl<'s> Reading<'_, 's> {
+impl<'s> Evaluator<'_, 's> {
     /// The location that an expression of `from` describes; `None` where it says that the value is nowhere.
     pub(super) fn location(&self, from: Die, expression: Expression<Reader<'s>>) -> Result<Option<Location>, Refusal> {
-        let encoding = self.info.unit(from.unit)?.encoding();
-        let mut run = self.run()?;
-        run.operations(Some(from.unit), encoding, expression.0, self.depth)?;
-        run.location()
+        let encoding = self.info.units.unit(from.unit)?.encoding();
+        let mut machine = self.machine()?;
+        machine.operations(Some(from.unit), encoding, expression.0, self.depth)?;
+        machine.location()
     }
 
     /// The value that an expression leaves on top of the stack.
@@ -114,30 +115,37 @@ impl<'s> Reading<'_, 's> {
         encoding: Encoding,
         expression: Expression<Reader<'s>>,
     ) -> Result<Expr, Refusal> {
-        let mut run = self.run()?;
-        run.operations(unit, encoding, expression.0, self.depth)?;
-        match run {
-            Run { complete: None | Some(Source::Value(_)), pieces, .. } if !pieces.is_empty() => {
+        let mut machine = self.machine()?;
+        machine.operations(unit, encoding, expression.0, self.depth)?;
+        match machine {
+            StackMachine { complete: None | Some(Source::Value(_)), pieces, .. } if !pieces.is_empty() => {
                 Err(Malformed::PiecesForValue.into())
             }
-            Run { complete: Some(Source::Value(value)), .. } => Ok(value),
-            Run { complete: Some(Source::Register(register)), pieces, .. } if pieces.is_empty() => {
+            StackMachine { complete: Some(Source::Value(value)), .. } => Ok(value),
+            StackMachine { complete: Some(Source::Register(register)), pieces, .. } if pieces.is_empty() => {
                 Expr::new(Node::Register(register, ValueType::Generic)).ok_or_else(Refusal::too_large)
             }
-            Run { complete: None, mut stack, .. } => stack.pop().ok_or_else(|| Malformed::EmptyStack.into()),
+            StackMachine { complete: None, mut stack, .. } => stack.pop().ok_or_else(|| Malformed::EmptyStack.into()),
             _ => Err(Malformed::LocationForValue.into()),
         }
     }
 
-    fn run(&self) -> Result<Run<'_, '_, 's>, Refusal> {
-        let address_size = self.info.sections.address_size();
-        Ok(Run { reading: self, address_size, stack: Vec::new(), pieces: Vec::new(), complete: None, weight: 0 })
+    fn machine(&self) -> Result<StackMachine<'_, '_, 's>, Refusal> {
+        let address_size = self.info.units.sections.address_size();
+        Ok(StackMachine {
+            evaluator: self,
+            address_size,
+            stack: Vec::new(),
+            pieces: Vec::new(),
+            complete: None,
+            weight: 0,
+        })
     }
 }
 
 /// An expression that is being read.
-struct Run<'r, 'i, 's> {
-    reading: &'r Reading<'i, 's>,
+struct StackMachine<'r, 'i, 's> {
+    evaluator: &'r Evaluator<'i, 's>,
     address_size: u8,
     stack: Vec<Expr>,
     pieces: Vec<Piece>,
@@ -153,7 +161,7 @@ enum Read<'s> {
     Other(Operation<Reader<'s>>, gimli::DwOp),
 }
 
-impl<'s> Run<'_, '_, 's> {
+impl<'s> StackMachine<'_, '_, 's> {
     fn operations(
         &mut self,
         unit: Option<usize>,
@@ -165,7 +173,7 @@ impl<'s> Run<'_, '_, 's> {
             return Err(Malformed::Nesting.into());
         }
         while !bytes.is_empty() {
-            self.reading.info.pay(1)?;
+            self.evaluator.info.units.charge(1)?;
             match read(&mut bytes, encoding)? {
                 Read::Other(Operation::Nop, _) => {}
                 Read::Piece { bits, offset } => self.piece(bits, offset)?,
@@ -299,19 +307,21 @@ impl<'s> Run<'_, '_, 's> {
                 self.push_sum(&value, offset)
             }
             Operation::FrameOffset { offset } => {
-                let base = match self.reading.around {
-                    Around::Frame(frame) => self.reading.info.frame_base(frame, depth.saturating_add(1))?,
-                    Around::Nowhere(_) => return Err(Malformed::FrameBaseOfItself.into()),
-                    Around::Anywhere => placeholder(),
+                let base = match self.evaluator.context {
+                    EvaluationContext::Frame(frame) => {
+                        self.evaluator.info.frame_base(frame, depth.saturating_add(1))?
+                    }
+                    EvaluationContext::FrameBase(_) => return Err(Malformed::FrameBaseOfItself.into()),
+                    EvaluationContext::Unknown => placeholder(),
                 };
                 self.push_sum(&base, offset)
             }
             Operation::CallFrameCFA => {
-                let cfa = match self.reading.around {
-                    Around::Frame(frame) | Around::Nowhere(frame) => {
-                        self.reading.info.cfa(frame, depth.saturating_add(1))?
+                let cfa = match self.evaluator.context {
+                    EvaluationContext::Frame(frame) | EvaluationContext::FrameBase(frame) => {
+                        self.evaluator.info.cfa(frame, depth.saturating_add(1))?
                     }
-                    Around::Anywhere => placeholder(),
+                    EvaluationContext::Unknown => placeholder(),
                 };
                 self.stack.push(cfa);
                 Ok(())
@@ -328,8 +338,8 @@ impl<'s> Run<'_, '_, 's> {
             }
             Operation::Call { offset } => self.call(unit, offset, name, depth),
             Operation::EntryValue { expression } => {
-                let reading = Reading { depth: depth.saturating_add(1), ..self.reading.clone() };
-                let value = reading.entry_value(unit, encoding, Expression(expression))?;
+                let evaluator = Evaluator { depth: depth.saturating_add(1), ..self.evaluator.clone() };
+                let value = evaluator.entry_value(unit, encoding, Expression(expression))?;
                 self.stack.push(value);
                 Ok(())
             }
@@ -350,8 +360,9 @@ impl<'s> Run<'_, '_, 's> {
                 Ok(())
             }
             Operation::ImplicitPointer { value, byte_offset } => {
-                let info = self.reading.info;
-                let variable = unit.and_then(|unit| info.die_in(unit, value)).map(|die| info.info_offset(die));
+                let info = self.evaluator.info;
+                let variable =
+                    unit.and_then(|unit| info.units.die_in(unit, value)).map(|die| info.units.info_offset(die));
                 // One that leads nowhere is a value that is not there.
                 let variable = variable.unwrap_or(InfoOffset(u64::MAX));
                 self.complete = Some(Source::ImplicitPointer { variable, offset: byte_offset });
@@ -416,7 +427,7 @@ impl<'s> Run<'_, '_, 's> {
 
     fn register(&self, register: gimli::Register, name: gimli::DwOp) -> Result<Register, Refusal> {
         let register = Register(register.0);
-        let processor = self.reading.info.processor();
+        let processor = self.evaluator.info.units.processor();
         if register.is_x87(processor) {
             return Err(Unsupported::X87Register { operation: name.into(), register, processor }.into());
         }
@@ -425,23 +436,23 @@ impl<'s> Run<'_, '_, 's> {
 
     fn indexed(&self, unit: Option<usize>, index: gimli::DebugAddrIndex) -> Result<u64, Refusal> {
         let unit = unit.ok_or(Malformed::IndexOutsideUnit)?;
-        Ok(tables::address(self.reading.info.dwarf_of(unit)?, self.reading.info.unit(unit)?, index)?)
+        Ok(tables::address(self.evaluator.info.units.dwarf_of(unit)?, self.evaluator.info.units.unit(unit)?, index)?)
     }
 
     /// `DW_OP_call2` and its like: the operations of another entry's location stand in the place of the call.
     fn call(&mut self, unit: Option<usize>, callee: DieReference, name: gimli::DwOp, depth: u8) -> Result<(), Refusal> {
-        let info = self.reading.info;
+        let info = self.evaluator.info;
         let die = match (callee, unit) {
             (DieReference::UnitRef(offset), Some(unit)) => Some(Die { unit, offset: offset.0 }),
-            (DieReference::DebugInfoRef(offset), Some(unit)) => info.die_in(unit, offset),
+            (DieReference::DebugInfoRef(offset), Some(unit)) => info.units.die_in(unit, offset),
             (_, None) => None,
         };
         let die = die.ok_or(Malformed::NoCallee { operation: name.into() })?;
-        match info.attribute(die, dw::DW_AT_location)? {
+        match info.units.attribute(die, dw::DW_AT_location)? {
             // "If there is no such attribute, then there is no effect" (DWARF 5, 2.5.1.5).
             None => Ok(()),
             Some((from, gimli::AttributeValue::Exprloc(expression))) => {
-                let encoding = info.unit(from.unit)?.encoding();
+                let encoding = info.units.unit(from.unit)?.encoding();
                 self.operations(Some(from.unit), encoding, expression.0, depth.saturating_add(1))
             }
             Some(_) => Err(Unsupported::CalledList { operation: name.into() }.into()),
@@ -453,29 +464,29 @@ impl<'s> Run<'_, '_, 's> {
         if offset.0 == 0 {
             return Ok(ValueType::Generic);
         }
-        let info = self.reading.info;
+        let info = self.evaluator.info;
         let unit = unit.ok_or(Malformed::TypeOutsideUnit)?;
         let die = Die { unit, offset: offset.0 };
-        if info.tag(die)? != dw::DW_TAG_base_type {
+        if info.units.tag(die)? != dw::DW_TAG_base_type {
             return Err(Malformed::NoBaseType { operation: name.into() }.into());
         }
-        let encoding = match info.own_attribute(die, dw::DW_AT_encoding)? {
+        let encoding = match info.units.own_attribute(die, dw::DW_AT_encoding)? {
             Some(gimli::AttributeValue::Encoding(encoding)) => encoding,
             _ => gimli::DwAte(0),
         };
-        let size = info.unsigned(die, dw::DW_AT_byte_size)?.unwrap_or(0);
-        let type_name = info.name(die)?.map(|name| crate::text::from_bytes(&name)).unwrap_or_default();
+        let size = info.units.unsigned(die, dw::DW_AT_byte_size)?.unwrap_or(0);
+        let type_name = info.units.name(die)?.map(|name| crate::text::from_bytes(&name)).unwrap_or_default();
         let refuse = |problem| {
             Err(Unsupported::BaseType { operation: name.into(), problem, name: type_name.clone(), size }.into())
         };
         // LLVM's `DW_ATE_unsigned_1` has 1 bit, in 0 bytes or, from LLVM 15 on, in one; its bits are in its name only.
         let bits = type_name.strip_prefix("DW_ATE_").and_then(|name| name.rsplit('_').next()?.parse::<u64>().ok());
-        if info.own_attribute(die, dw::DW_AT_bit_size)?.is_some()
+        if info.units.own_attribute(die, dw::DW_AT_bit_size)?.is_some()
             || bits.is_some_and(|bits| bits != size.wrapping_mul(8))
         {
             return refuse(BaseTypeProblem::Bits);
         }
-        if info.own_attribute(die, dw::DW_AT_endianity)?.is_some() {
+        if info.units.own_attribute(die, dw::DW_AT_endianity)?.is_some() {
             return refuse(BaseTypeProblem::ByteOrder);
         }
         match (encoding, size) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::DebugInfo;
+use super::lines::Lines;
 use super::tables;
 use super::units::{Die, Value, is_partial};
 use crate::Error;
@@ -156,21 +156,16 @@ impl UnitFiles {
     }
 }
 
-impl DebugInfo<'_> {
+impl Lines<'_> {
     /// The files of the table of a unit's line program.
-    pub(super) fn unit_files(&self, index: usize) -> Result<&UnitFiles, Error> {
-        let cached = self.cache(index)?;
-        if let Some(files) = cached.files.get() {
-            return Ok(files);
-        }
-        let files = self.read_files(index)?;
-        Ok(cached.files.get_or_init(|| files))
+    pub(super) fn unit_files(&self, index: usize) -> Result<Arc<UnitFiles>, Error> {
+        self.files.get_or_make(index, || self.read_files(index))
     }
 
     /// The units whose tables name a file that ends in one of `lasts`, in their order, each with those that it names: without putting
     /// names together. Type units share the table of the unit that they come with, of which only the first counts.
     pub(super) fn naming<'n>(&self, lasts: &HashSet<&'n [u8]>) -> Result<Vec<Naming<'n>>, Error> {
-        let named = (0..self.own_count()).into_par_iter().map(|unit| self.named_in(unit, lasts));
+        let named = (0..self.units.own_count()).into_par_iter().map(|unit| self.named_in(unit, lasts));
         let named: Vec<_> = named.collect::<Result<_, _>>()?;
         let mut tables = HashSet::new();
         let units = named.into_iter().enumerate().filter_map(|(unit, found)| Some((unit, found?)));
@@ -180,8 +175,8 @@ impl DebugInfo<'_> {
 
     /// Which of `lasts` the table of a unit names, and where that table is; `None` where it names none.
     fn named_in<'n>(&self, index: usize, lasts: &HashSet<&'n [u8]>) -> Result<Option<Naming<'n>>, Error> {
-        let Ok(unit) = self.unit_alone(index) else {
-            self.still_paid()?;
+        let Ok(unit) = self.units.unit_alone(index) else {
+            self.units.check_work_left()?;
             return Ok(None);
         };
         // Neither those that dwz made of what others had in common.
@@ -190,10 +185,10 @@ impl DebugInfo<'_> {
         }
         let Some(program) = &unit.line_program else { return Ok(None) };
         let files = program.header().file_names();
-        self.pay(1 + files.len() as u64 / 16)?;
+        self.units.charge(1 + files.len() as u64 / 16)?;
         let mut named = Vec::new();
         for file in files {
-            let Ok(name) = tables::text(&self.dwarf, &unit, file.path_name()) else { continue };
+            let Ok(name) = tables::text(&self.units.dwarf, &unit, file.path_name()) else { continue };
             let last = name.slice().rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default();
             named.extend(lasts.get(last));
         }
@@ -203,8 +198,8 @@ impl DebugInfo<'_> {
     }
 
     fn read_files(&self, index: usize) -> Result<UnitFiles, Error> {
-        let (dwarf, unit) = (self.own_dwarf(index)?, self.own_unit(index)?);
-        let Some(program) = self.line_program(index)? else { return Ok(UnitFiles::default()) };
+        let (dwarf, unit) = (self.units.own_dwarf(index)?, self.units.own_unit(index)?);
+        let Some(program) = self.units.line_program(index)? else { return Ok(UnitFiles::default()) };
         let header = program.header();
         let string = |value| tables::text(dwarf, unit, value).ok().map(|string| text::from_bytes(string.slice()));
         let folder = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
@@ -212,7 +207,7 @@ impl DebugInfo<'_> {
         // Numbers start at 1 before DWARF 5; there 0 is the unit's own file, which the header does not name.
         let first = usize::from(header.version() < 5);
         let count = header.file_names().len().min(MOST);
-        self.pay(count as u64)?;
+        self.units.charge(count as u64)?;
         let mut files = vec![None; first];
         for file in header.file_names().iter().take(count) {
             let name = string(file.path_name());
@@ -233,7 +228,7 @@ impl DebugInfo<'_> {
                 }
             });
             // Long directories that many files share make a small table large.
-            self.pay(path.as_ref().map_or(0, |path| path.text.len() as u64 / 4))?;
+            self.units.charge(path.as_ref().map_or(0, |path| path.text.len() as u64 / 4))?;
             files.push(path);
         }
         Ok(UnitFiles { files, compiled_in })
@@ -241,8 +236,12 @@ impl DebugInfo<'_> {
 
     /// The path of a file as the compiler of a unit was given it: without the folder that it ran in.
     pub(super) fn as_written(&self, unit: usize, file: &SourcePath) -> Arc<str> {
-        let folder =
-            self.own_unit(unit).ok().and_then(|unit| unit.comp_dir).map(|folder| text::from_bytes(folder.slice()));
+        let folder = self
+            .units
+            .own_unit(unit)
+            .ok()
+            .and_then(|unit| unit.comp_dir)
+            .map(|folder| text::from_bytes(folder.slice()));
         let inside = folder.and_then(|folder| file.text.strip_prefix(&*folder)?.strip_prefix('/'));
         inside.map_or_else(|| Arc::clone(&file.text), Arc::from)
     }
@@ -259,7 +258,8 @@ impl DebugInfo<'_> {
         file: gimli::DwAt,
         line: gimli::DwAt,
     ) -> Result<Option<(SourcePath, u32)>, Error> {
-        let (Some((from, file)), Some(line)) = (self.attribute(die, file)?, self.unsigned(die, line)?) else {
+        let (Some((from, file)), Some(line)) = (self.units.attribute(die, file)?, self.units.unsigned(die, line)?)
+        else {
             return Ok(None);
         };
         Ok(self.source_place(from.unit, &file, Some(line)))
@@ -271,8 +271,8 @@ impl DebugInfo<'_> {
             gimli::AttributeValue::FileIndex(number) => Some(*number),
             other => other.udata_value(),
         }?;
-        let path = self.unit_files(unit).ok()?.get(number)?;
-        Some((path.clone(), u32::try_from(line?).ok()?))
+        let path = self.unit_files(unit).ok()?.get(number)?.clone();
+        Some((path, u32::try_from(line?).ok()?))
     }
 }
 

@@ -11,10 +11,11 @@ use gimli::{
     CfaRule, CieOrFde, CommonInformationEntry, EndianSlice, RegisterRule, UnwindOffset, UnwindSection, constants as dw,
 };
 
-use super::expression::{Around, Reading, Refusal};
+use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::location_list::Described;
+use super::locations::Locations;
 use super::sections::Reader;
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use super::unsupported::{FrameBaseProblem, Unsupported};
 use crate::address::Vaddr;
 use crate::location::{Expr, Node, Processor, Register, Source, ValueType};
@@ -52,7 +53,7 @@ enum Cfa<'s> {
     Expression(gimli::Expression<Reader<'s>>, gimli::Encoding),
 }
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Locations<'s> {
     /// The canonical frame address (`DW_OP_call_frame_cfa`).
     pub(super) fn cfa(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
         let Some(row) = self.row(frame.pc, None)? else {
@@ -64,8 +65,8 @@ impl<'s> DebugInfo<'s> {
                 register.and_then(|register| register.plus(offset)).ok_or_else(Refusal::too_large)
             }
             Cfa::Expression(expression, encoding) => {
-                let reading = Reading { info: self, around: Around::Nowhere(frame), depth };
-                reading.value(None, encoding, expression)
+                let evaluator = Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth };
+                evaluator.value(None, encoding, expression)
             }
         }
     }
@@ -76,14 +77,14 @@ impl<'s> DebugInfo<'s> {
     /// A register without a rule proves nothing: under `preserve_none` gcc and clang pass arguments in registers that
     /// are otherwise kept.
     pub(super) fn saved(&self, frame: &Frame, register: Register, depth: u8) -> Result<Option<Expr>, Refusal> {
-        if !register.is_callee_saved(self.processor()) {
+        if !register.is_callee_saved(self.units.processor()) {
             return Ok(None);
         }
         let Some(row) = self.row(frame.pc, Some(register))? else { return Ok(None) };
         let expr = match row.rule {
             RegisterRule::SameValue => Expr::new(Node::Register(register, ValueType::Generic)),
             RegisterRule::Offset(offset) => self.cfa(frame, depth)?.plus(offset).and_then(|address| {
-                Expr::new(Node::Memory { address, size: self.sections.address_size(), to: ValueType::Generic })
+                Expr::new(Node::Memory { address, size: self.units.sections.address_size(), to: ValueType::Generic })
             }),
             _ => return Ok(None),
         };
@@ -94,10 +95,10 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn frame_base(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
         let unsupported = |problem| Refusal::Unsupported(Unsupported::FrameBase(problem));
         let function = frame.function.ok_or_else(|| unsupported(FrameBaseProblem::NoFunction))?;
-        let base = self.attribute(function, dw::DW_AT_frame_base)?;
+        let base = self.units.attribute(function, dw::DW_AT_frame_base)?;
         let (from, value) = base.ok_or_else(|| unsupported(FrameBaseProblem::NoAttribute))?;
-        let reading = Reading { info: self, around: Around::Nowhere(frame), depth };
-        match reading.attribute(from, &value)? {
+        let evaluator = Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth };
+        match evaluator.attribute(from, &value)? {
             Described::At { location, .. } => match location.source() {
                 // Clang's `DW_OP_reg6`: what the register holds.
                 Some(Source::Register(register)) => {
@@ -131,7 +132,7 @@ impl<'s> DebugInfo<'s> {
     fn call_frames(&self) -> &Frames {
         self.frames.get_or_init(|| {
             let (debug_frame, eh_frame) = self.frame_sections();
-            let bases = self.sections.bases();
+            let bases = self.units.sections.bases();
             Frames { debug_frame: index(&debug_frame, &bases), eh_frame: index(&eh_frame, &bases) }
         })
     }
@@ -142,15 +143,15 @@ impl<'s> DebugInfo<'s> {
     }
 
     pub(super) fn frame_sections(&self) -> (gimli::DebugFrame<Reader<'s>>, gimli::EhFrame<Reader<'s>>) {
-        let vendor = match self.processor() {
+        let vendor = match self.units.processor() {
             Processor::Aarch64 => gimli::Vendor::AArch64,
             _ => gimli::Vendor::Default,
         };
-        let mut debug_frame = gimli::DebugFrame::from(self.sections.reader(".debug_frame"));
-        debug_frame.set_address_size(self.sections.address_size());
+        let mut debug_frame = gimli::DebugFrame::from(self.units.sections.reader(".debug_frame"));
+        debug_frame.set_address_size(self.units.sections.address_size());
         debug_frame.set_vendor(vendor);
-        let mut eh_frame = gimli::EhFrame::from(self.sections.reader(".eh_frame"));
-        eh_frame.set_address_size(self.sections.address_size());
+        let mut eh_frame = gimli::EhFrame::from(self.units.sections.reader(".eh_frame"));
+        eh_frame.set_address_size(self.units.sections.address_size());
         eh_frame.set_vendor(vendor);
         (debug_frame, eh_frame)
     }
@@ -167,10 +168,10 @@ impl<'s> DebugInfo<'s> {
         S::Offset: UnwindOffset<usize>,
     {
         let bad = |error: gimli::Error| Refusal::Unsupported(Unsupported::CallFrame { pc, parser: error.to_string() });
-        let bases = self.sections.bases();
+        let bases = self.units.sections.bases();
         let fde = section.fde_from_offset(&bases, offset.into(), S::cie_from_offset).map_err(bad)?;
         let instructions = (fde.entry_len() as u64).saturating_add(fde.cie().entry_len() as u64);
-        self.pay((instructions / 8).max(1))?;
+        self.units.charge((instructions / 8).max(1))?;
         let mut context = gimli::UnwindContext::new();
         let row = match fde.unwind_info_for_address(section, &bases, &mut context, pc.0) {
             Ok(row) => row,

@@ -5,15 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use gimli::{DwTag, constants as dw};
 
-use super::DebugInfo;
 use super::entries::behind;
 use super::files::SourcePath;
-use super::types::is_c;
-use super::units::{Die, PAID_AT_ONCE};
+use super::scopes::Scopes;
+use super::units::{CHARGE_INTERVAL, Die, is_c};
 use crate::Error;
 use crate::ranges::RangeMap;
 use crate::text;
@@ -144,7 +143,7 @@ impl Declared {
 struct OfFile {
     /// Their lines and nodes.
     places: Vec<(u32, usize)>,
-    declared: OnceLock<Vec<Declared>>,
+    declared: OnceLock<Arc<[Declared]>>,
 }
 
 /// The index of a unit.
@@ -155,15 +154,15 @@ pub(super) struct Functions {
     /// Offsets of the entries, those of one node next to each other.
     variables: Vec<usize>,
     /// By node, of those that have any.
-    described: HashMap<usize, OnceLock<Box<[Variable]>>>,
+    described: HashMap<usize, OnceLock<Arc<[Variable]>>>,
     /// The blocks without an address, ascending: GCC writes them so for several ranges in strict DWARF 2.
     bare: Vec<usize>,
     spans: Vec<Span>,
     inside: HashMap<usize, OnceLock<Inside>>,
     declared: OnceLock<BTreeMap<SourcePath, OfFile>>,
-    by_origin: OnceLock<HashMap<Die, Vec<usize>>>,
-    /// The instances whose code the linker dropped, by what they complete: `fate` fills it.
-    pub(super) dropped: OnceLock<HashMap<Die, Vec<usize>>>,
+    by_origin: OnceLock<HashMap<Die, Arc<[usize]>>>,
+    /// The instances whose code the linker dropped, by what they complete: `line_absence` fills it.
+    pub(super) dropped: OnceLock<HashMap<Die, Arc<[usize]>>>,
 }
 
 impl Functions {
@@ -224,39 +223,34 @@ impl Functions {
     }
 }
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Scopes<'s> {
     /// The index of a unit.
-    pub(super) fn functions(&self, unit: usize) -> Result<&Functions, Error> {
-        let cached = &self.cache(unit)?.functions;
-        if let Some(functions) = cached.get() {
-            return Ok(functions);
-        }
-        let functions = self.index_unit(unit)?;
-        Ok(cached.get_or_init(|| functions))
+    pub(super) fn functions(&self, unit: usize) -> Result<Arc<Functions>, Error> {
+        self.functions.get_or_make(unit, || self.index_unit(unit))
     }
 
     fn index_unit(&self, index: usize) -> Result<Functions, Error> {
-        let (dwarf, unit) = (self.dwarf_of(index)?, self.unit(index)?);
-        let error = |error: gimli::Error| self.error(Die { unit: index, offset: 0 }, error);
-        let too_many = || self.error(Die { unit: index, offset: 0 }, "more than 2^32 ranges or variables");
+        let (dwarf, unit) = (self.units.dwarf_of(index)?, self.units.unit(index)?);
+        let error = |error: gimli::Error| self.units.error(Die { unit: index, offset: 0 }, error);
+        let too_many = || self.units.error(Die { unit: index, offset: 0 }, "more than 2^32 ranges or variables");
         let (mut nodes, mut ranges): (Vec<Node>, Vec<Range<u64>>) = (Vec::new(), Vec::new());
         // The variables: the scope that each is right in, and its offset.
         let mut found: Vec<(usize, usize)> = Vec::new();
         // The scopes around the current entry, with their depths.
         let mut around: Vec<(isize, usize)> = Vec::new();
         // In C there is no function, and no variable, in a type: most entries of a unit are members.
-        let has_bare_types = self.dwarf_language(self.root(index)?).is_some_and(is_c);
+        let has_bare_types = self.units.unit_language(index).is_some_and(is_c);
         let mut entries = unit.entries_raw(None).map_err(error)?;
         // Where `entries` was started anew behind what was passed over, its depth.
         let mut start_depth = 0isize;
-        let mut unpaid = 0;
+        let mut uncharged = 0;
         while !entries.is_empty() {
             let offset = entries.next_offset();
             let depth = start_depth.saturating_add(entries.next_depth());
             let Some(abbreviation) = entries.read_abbreviation().map_err(error)? else { continue };
-            unpaid += 1;
-            if unpaid >= PAID_AT_ONCE {
-                self.pay(std::mem::take(&mut unpaid))?;
+            uncharged += 1;
+            if uncharged >= CHARGE_INTERVAL {
+                self.units.charge(std::mem::take(&mut uncharged))?;
             }
             while let Some(&(last, node)) = around.last() {
                 if last < depth {
@@ -282,7 +276,7 @@ impl<'s> DebugInfo<'s> {
                 // Without DW_AT_sibling all that is in it has to be read, to get past.
                 let inside = entries.next_depth();
                 while entries.next_depth() >= inside && !entries.is_empty() {
-                    unpaid += 1;
+                    uncharged += 1;
                     if let Some(abbreviation) = entries.read_abbreviation().map_err(error)? {
                         entries.skip_attributes(abbreviation.attributes()).map_err(error)?;
                     }
@@ -300,9 +294,9 @@ impl<'s> DebugInfo<'s> {
             }
             let first = ranges.len();
             if kind.is_instance() || kind == Kind::Block {
-                let error = |error| self.error(Die { unit: index, offset: offset.0 }, error);
+                let error = |error| self.units.error(Die { unit: index, offset: offset.0 }, error);
                 let entry = unit.entry(offset).map_err(error)?;
-                ranges.extend(self.entry_ranges(dwarf, unit, &entry).map_err(error)?);
+                ranges.extend(self.units.entry_ranges(dwarf, unit, &entry).map_err(error)?);
             }
             if abbreviation.has_children() && !is_passed {
                 around.push((depth, nodes.len()));
@@ -315,7 +309,7 @@ impl<'s> DebugInfo<'s> {
             let ranges = narrow(first..ranges.len()).ok_or_else(too_many)?;
             nodes.push(Node { offset: offset.0, kind, parent, instance, end, ranges, variables: 0..0 });
         }
-        self.pay(unpaid)?;
+        self.units.charge(uncharged)?;
         let all = nodes.len();
         for (_, node) in around {
             if let Some(node) = nodes.get_mut(node) {
@@ -364,17 +358,17 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// The addresses of a function out of line, in the order in which its entry lists them.
-    pub(crate) fn code_of(&self, function: Die) -> Result<Vec<Range<u64>>, Error> {
+    pub(super) fn code_of(&self, function: Die) -> Result<Vec<Range<u64>>, Error> {
         let functions = self.functions(function.unit)?;
         let ranges = functions.at_offset(function.offset).map(|node| functions.ranges(node)).unwrap_or_default();
         Ok(ranges.iter().filter(|range| !range.is_empty()).cloned().collect())
     }
 
     /// Where a function is entered, where its entry says that apart from its addresses (`DW_AT_entry_pc`; DWARF 5, 2.18).
-    pub(crate) fn entry_of(&self, function: Die) -> Result<Option<u64>, Error> {
-        let Some(value) = self.own_attribute(function, dw::DW_AT_entry_pc)? else { return Ok(None) };
-        let address = self.dwarf.attr_address(self.unit(function.unit)?, value);
-        address.map_err(|error| self.error(function, error))
+    pub(super) fn entry_of(&self, function: Die) -> Result<Option<u64>, Error> {
+        let Some(value) = self.units.own_attribute(function, dw::DW_AT_entry_pc)? else { return Ok(None) };
+        let address = self.units.dwarf.attr_address(self.units.unit(function.unit)?, value);
+        address.map_err(|error| self.units.error(function, error))
     }
 
     /// The scopes in out-of-line functions of a unit that hold an address or end there: each function with all of them, itself among
@@ -384,9 +378,9 @@ impl<'s> DebugInfo<'s> {
         let mut around: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut known = HashSet::new();
         for function in functions.spans_at(address) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let Some(function) = function.filter(|function| known.insert(*function)) else { continue };
-            let Some(inside) = self.inside_of(functions, function)? else { continue };
+            let Some(inside) = self.inside_of(&functions, function)? else { continue };
             let mut nodes = BTreeSet::from([function]);
             let first = inside.empty.partition_point(|&(at, _)| at < address);
             let empty = inside.empty.iter().skip(first).take_while(|&&(at, _)| at == address).map(|&(_, node)| node);
@@ -394,7 +388,7 @@ impl<'s> DebugInfo<'s> {
             for mut node in empty.chain(inside.deepest.get(address)).chain(ends) {
                 // Up to the function; what is above a node that is known is known too, save for the first.
                 while nodes.insert(node) {
-                    self.pay(1)?;
+                    self.units.charge(1)?;
                     match functions.node(node).and_then(|node| node.parent) {
                         Some(parent) => node = parent,
                         None => break,
@@ -411,9 +405,9 @@ impl<'s> DebugInfo<'s> {
         let functions = self.functions(unit)?;
         let mut at = Some(node);
         while let Some((index, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             if found.kind == Kind::Function {
-                return Ok(self.inside_of(functions, index)?.and_then(|inside| inside.deepest.get(address)));
+                return Ok(self.inside_of(&functions, index)?.and_then(|inside| inside.deepest.get(address)));
             }
             at = found.parent;
         }
@@ -434,7 +428,7 @@ impl<'s> DebugInfo<'s> {
         let below = functions.below(function);
         let mut next = function;
         while next < below.end {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let index = next;
             let Some(node) = functions.node(index) else { break };
             // What is in a function or type in this one is not in this one.
@@ -456,44 +450,44 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// The parameters and variables right in a scope, in the order of their entries; those without a name left out.
-    pub(super) fn variables(&self, unit: usize, node: usize) -> Result<&[Variable], Error> {
+    pub(super) fn variables(&self, unit: usize, node: usize) -> Result<Arc<[Variable]>, Error> {
         let functions = self.functions(unit)?;
         let (Some(cell), Some(range)) =
             (functions.described.get(&node), functions.node(node).map(|node| node.variables.clone()))
         else {
-            return Ok(&[]);
+            return Ok(Arc::from([]));
         };
         if let Some(variables) = cell.get() {
-            return Ok(variables);
+            return Ok(Arc::clone(variables));
         }
         let mut variables = Vec::new();
         for &offset in slice(&functions.variables, &range).unwrap_or_default() {
             let die = Die { unit, offset };
-            let Some(name) = self.name(die)? else { continue };
-            let (origin, declared) = (self.root_origin(die)?, self.declared(die)?);
+            let Some(name) = self.units.name(die)? else { continue };
+            let (origin, declared) = (self.units.root_origin(die)?, self.lines.declared(die)?);
             variables.push(Variable { die, origin, name: (*name).into(), declared });
         }
-        Ok(cell.get_or_init(|| variables.into()))
+        Ok(Arc::clone(cell.get_or_init(|| variables.into())))
     }
 
     /// The functions that a unit declares in a file, by line.
-    pub(super) fn declared_in(&self, unit: usize, file: &SourcePath) -> Result<&[Declared], Error> {
+    pub(super) fn declared_in(&self, unit: usize, file: &SourcePath) -> Result<Arc<[Declared]>, Error> {
         let functions = self.functions(unit)?;
         let by_file = match functions.declared.get() {
             Some(by_file) => by_file,
             None => {
-                let by_file = self.declared_by_file(unit, functions)?;
+                let by_file = self.declared_by_file(unit, &functions)?;
                 functions.declared.get_or_init(|| by_file)
             }
         };
-        let Some(OfFile { places, declared: cached }) = by_file.get(file) else { return Ok(&[]) };
+        let Some(OfFile { places, declared: cached }) = by_file.get(file) else { return Ok(Arc::from([])) };
         if let Some(declared) = cached.get() {
-            return Ok(declared);
+            return Ok(Arc::clone(declared));
         }
-        let place = |&(line, node): &(u32, usize)| self.declaration(unit, functions, node, line);
+        let place = |&(line, node): &(u32, usize)| self.declaration(unit, &functions, node, line);
         let mut declared: Vec<Declared> = places.iter().map(place).collect::<Result<_, _>>()?;
         declared.sort_by_key(|declared| declared.line);
-        Ok(cached.get_or_init(|| declared))
+        Ok(Arc::clone(cached.get_or_init(|| declared.into())))
     }
 
     fn declared_by_file(&self, unit: usize, functions: &Functions) -> Result<BTreeMap<SourcePath, OfFile>, Error> {
@@ -501,18 +495,18 @@ impl<'s> DebugInfo<'s> {
         for (index, node) in functions.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
             let die = Die { unit, offset: node.offset };
             let names = [dw::DW_AT_abstract_origin, dw::DW_AT_decl_file, dw::DW_AT_decl_line];
-            let [origin, file, line] = self.own_attributes(die, names)?;
+            let [origin, file, line] = self.units.own_attributes(die, names)?;
             // One that completes an abstract instance adds nothing to it.
             let is_part = match origin {
-                Some(value) => self.reference(die, &value)?.unit == unit,
+                Some(value) => self.units.reference(die, &value)?.unit == unit,
                 None => false,
             };
             if is_part {
                 continue;
             }
             let declared = match (file, line) {
-                (Some(file), Some(line)) => self.source_place(unit, &file, line.udata_value()),
-                _ => self.declared(die)?,
+                (Some(file), Some(line)) => self.lines.source_place(unit, &file, line.udata_value()),
+                _ => self.lines.declared(die)?,
             };
             let Some((file, line)) = declared else { continue };
             by_file.entry(file).or_default().places.push((line, index));
@@ -521,7 +515,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// The instances of a function in a unit, those that have code.
-    pub(super) fn instances_of(&self, unit: usize, origin: Die) -> Result<&[usize], Error> {
+    pub(super) fn instances_of(&self, unit: usize, origin: Die) -> Result<Arc<[usize]>, Error> {
         let functions = self.functions(unit)?;
         let by_origin = match functions.by_origin.get() {
             Some(by_origin) => by_origin,
@@ -529,29 +523,33 @@ impl<'s> DebugInfo<'s> {
                 let mut by_origin: HashMap<Die, Vec<usize>> = HashMap::new();
                 for (index, node) in functions.nodes.iter().enumerate().filter(|(_, node)| node.kind.is_instance()) {
                     if !node.ranges.is_empty() {
-                        by_origin.entry(self.root_origin(Die { unit, offset: node.offset })?).or_default().push(index);
+                        by_origin
+                            .entry(self.units.root_origin(Die { unit, offset: node.offset })?)
+                            .or_default()
+                            .push(index);
                     }
                 }
+                let by_origin = by_origin.into_iter().map(|(origin, nodes)| (origin, nodes.into())).collect();
                 functions.by_origin.get_or_init(|| by_origin)
             }
         };
-        Ok(by_origin.get(&origin).map_or(&[], Vec::as_slice))
+        Ok(by_origin.get(&origin).map_or_else(|| Arc::from([]), Arc::clone))
     }
 
     fn declaration(&self, unit: usize, functions: &Functions, index: usize, line: u32) -> Result<Declared, Error> {
         let die = Die { unit, offset: functions.node(index).map_or(0, |node| node.offset) };
-        let name = self.name(die)?.map(|name| without_arguments(&name).into()).unwrap_or_default();
+        let name = self.units.name(die)?.map(|name| without_arguments(&name).into()).unwrap_or_default();
         let (mut within, mut is_nested) = (Vec::new(), false);
-        let root = self.root_origin(die)?;
+        let root = self.units.root_origin(die)?;
         let of_root = self.functions(root.unit)?;
         let root_node = of_root.at_offset(root.offset);
-        for (unit, functions, index) in [(unit, functions, Some(index)), (root.unit, of_root, root_node)] {
+        for (unit, functions, index) in [(unit, functions, Some(index)), (root.unit, &*of_root, root_node)] {
             let is_root = index == root_node && unit == root.unit;
             let mut at = index.and_then(|index| functions.node(index)?.parent);
             while let Some(node) = at.and_then(|at| functions.node(at)) {
-                self.pay(1)?;
+                self.units.charge(1)?;
                 let name = match node.kind {
-                    Kind::Namespace if is_root => self.name(Die { unit, offset: node.offset })?,
+                    Kind::Namespace if is_root => self.units.name(Die { unit, offset: node.offset })?,
                     Kind::Function => {
                         is_nested = true;
                         None
@@ -571,17 +569,17 @@ impl<'s> DebugInfo<'s> {
 
     /// The name of a function as its source has it, with the namespaces and types that it is in; `None` where it has none.
     pub(super) fn qualified_name(&self, die: Die) -> Result<Option<String>, Error> {
-        let Some(name) = self.name(die)? else { return Ok(None) };
-        let root = self.root_origin(die)?;
+        let Some(name) = self.units.name(die)? else { return Ok(None) };
+        let root = self.units.root_origin(die)?;
         let functions = self.functions(root.unit)?;
         let mut parts = vec![text::from_bytes(&name)];
         let mut at = functions.at_offset(root.offset).and_then(|at| functions.node(at)?.parent);
         while let Some(node) = at.and_then(|at| functions.node(at)) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             if !matches!(node.kind, Kind::Namespace | Kind::Type | Kind::Function) || parts.len() > 64 {
                 break;
             }
-            if let Some(name) = self.name(Die { unit: root.unit, offset: node.offset })? {
+            if let Some(name) = self.units.name(Die { unit: root.unit, offset: node.offset })? {
                 parts.push(text::from_bytes(&name));
             }
             at = node.parent;

@@ -4,7 +4,7 @@
 use gimli::constants as dw;
 use gimli::{EndianSlice, Pointer, Reader as _, RunTimeEndian, UnwindSection as _};
 
-use super::units::DebugInfo;
+use super::locations::Locations;
 use super::unsupported::ExceptionTableProblem;
 use crate::address::Vaddr;
 
@@ -17,22 +17,22 @@ pub(crate) struct LandingPad {
     pub(crate) from: Vaddr,
 }
 
-impl DebugInfo<'_> {
+impl Locations<'_> {
     /// The landing pads for the code of a range; empty where it has none. `memory` gives what is loaded from an address on.
     ///
     /// Fails with a reason where there are some that cannot be read.
-    pub(crate) fn landing_pads<'m>(
+    pub(super) fn landing_pads<'m>(
         &self,
         range: &std::ops::Range<u64>,
         memory: &dyn Fn(Vaddr) -> Option<&'m [u8]>,
     ) -> Result<Vec<LandingPad>, ExceptionTableProblem> {
         let bad = |error: gimli::Error| ExceptionTableProblem::CallFrame { parser: error.to_string() };
-        let bases = self.sections.bases();
+        let bases = self.units.sections.bases();
         let section = self.frame_sections().1;
         let mut pads = Vec::new();
         let mut at = range.start;
         while at < range.end {
-            self.pay(1).map_err(|_| ExceptionTableProblem::WorkLimit)?;
+            self.units.charge(1).map_err(|_| ExceptionTableProblem::WorkLimit)?;
             // A function has one entry, one for each of its parts where the compiler split it.
             let Some(offset) = self.eh_frame_at(at) else { break };
             let fde = section.fde_from_offset(&bases, offset.into(), gimli::EhFrame::cie_from_offset).map_err(bad)?;
@@ -46,8 +46,8 @@ impl DebugInfo<'_> {
                 let table = Table {
                     start: table,
                     size: bytes.len(),
-                    rest: EndianSlice::new(bytes, self.sections.endian()),
-                    address_size: self.sections.address_size(),
+                    rest: EndianSlice::new(bytes, self.units.sections.endian()),
+                    address_size: self.units.sections.address_size(),
                 };
                 self.read(table, fde.initial_address(), &mut pads)?;
             }
@@ -80,7 +80,7 @@ impl DebugInfo<'_> {
         let size = table.rest.read_uleb128().map_err(bad)?;
         let end = table.at().checked_add(size).ok_or_else(unknown)?;
         while table.at() < end {
-            self.pay(1).map_err(|_| ExceptionTableProblem::WorkLimit)?;
+            self.units.charge(1).map_err(|_| ExceptionTableProblem::WorkLimit)?;
             let mut field = || table.value(encoding).map_err(bad)?.ok_or_else(unknown);
             let (from, _length, pad) = (field()?, field()?, field()?);
             table.rest.read_uleb128().map_err(bad)?;
@@ -135,12 +135,12 @@ mod tests {
     use simple_markers_record::ByteOrder;
 
     use super::*;
-    use crate::dwarf::Sections;
+    use crate::dwarf::{DebugInfo, Sections};
     use crate::location::Processor;
 
     fn read(bytes: &[u8]) -> Result<Vec<(u64, u64)>, ExceptionTableProblem> {
         let sections = Sections::from_parts([], ByteOrder::Little, Processor::X86_64, 8);
-        let info = DebugInfo::new(&sections);
+        let info = DebugInfo::new(&sections).locations;
         let rest = EndianSlice::new(bytes, RunTimeEndian::Little);
         let mut pads = Vec::new();
         info.read(Table { start: 0x2000, size: bytes.len(), rest, address_size: 8 }, 0x1000, &mut pads)?;

@@ -5,10 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::DebugInfo;
-use super::files::{Agreement, SourcePath, best};
+use super::files::{Agreement, SourcePath, UnitFiles, best};
+use super::per_unit::PerUnit;
+use super::units::Units;
 use crate::Error;
 use crate::address::Vaddr;
 
@@ -94,20 +95,41 @@ pub(crate) enum Matched {
     Several(Vec<SourcePath>),
 }
 
-impl DebugInfo<'_> {
+/// The line programs of the units, and their tables of files.
+#[derive(Debug)]
+pub(super) struct Lines<'s> {
+    pub(super) units: Arc<Units<'s>>,
+    rows: PerUnit<Rows>,
+    pub(super) files: PerUnit<UnitFiles>,
+    matched: Mutex<HashMap<SourcePath, Arc<Matched>>>,
+}
+
+impl<'s> Lines<'s> {
+    pub(super) fn new(units: &Arc<Units<'s>>) -> Self {
+        let (units, count) = (Arc::clone(units), units.unit_count());
+        Self { units, rows: PerUnit::new(count), files: PerUnit::new(count), matched: Mutex::default() }
+    }
+
+    /// Of how many units the rows are known.
+    pub(super) fn known_units(&self) -> usize {
+        self.rows.count()
+    }
+
+    /// Drops the rows of units. The tables of files stay: they are small, and are read for all units at once.
+    pub(super) fn clear(&self) {
+        self.rows.clear();
+    }
+}
+
+impl Lines<'_> {
     /// The rows of a unit.
-    pub(crate) fn rows(&self, index: usize) -> Result<&Rows, Error> {
-        let cached = &self.cache(index)?.rows;
-        if let Some(rows) = cached.get() {
-            return Ok(rows);
-        }
-        let rows = self.run(index)?;
-        Ok(cached.get_or_init(|| rows))
+    pub(super) fn rows(&self, index: usize) -> Result<Arc<Rows>, Error> {
+        self.rows.get_or_make(index, || self.run(index))
     }
 
     fn run(&self, index: usize) -> Result<Rows, Error> {
-        let unit = self.own_unit(index)?;
-        let Some(program) = self.line_program(index)? else { return Ok(Rows::default()) };
+        let unit = self.units.own_unit(index)?;
+        let Some(program) = self.units.line_program(index)? else { return Ok(Rows::default()) };
         let size = unit.encoding().address_size;
         let last = u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63);
         let mut all: Vec<Row> = Vec::new();
@@ -115,7 +137,7 @@ impl DebugInfo<'_> {
         let mut state = program.rows();
         let error = |error: gimli::Error| Error::dwarf(None, &format!("line program of unit {index}: {error}"));
         while let Some((_, row)) = state.next_row().map_err(error)? {
-            self.pay(1)?;
+            self.units.charge(1)?;
             all.push(Row {
                 address: row.address(),
                 file: row.file_index(),
@@ -138,16 +160,18 @@ impl DebugInfo<'_> {
     }
 
     /// The file and line of the instruction at an address; `None` where the line table does not say.
-    pub(crate) fn line_at(&self, address: Vaddr) -> Option<(Arc<str>, u32)> {
-        let unit = self.unit_at(address)?;
-        let rows = &self.rows(unit).ok()?.rows;
+    pub(super) fn line_at(&self, address: Vaddr) -> Option<(Arc<str>, u32)> {
+        let unit = self.units.unit_at(address)?;
+        let rows = self.rows(unit).ok()?;
+        let rows = &rows.rows;
         let row = rows.get(rows.partition_point(|row| row.address <= address.0).checked_sub(1)?)?;
-        let file = self.unit_files(unit).ok()?.get(row.file)?;
+        let files = self.unit_files(unit).ok()?;
+        let file = files.get(row.file)?;
         (!row.ends && row.line != 0).then(|| (Arc::clone(file.as_str()), row.line))
     }
 
     /// The file that a name means, and the units that have lines of it. Only tables are read, no program is run.
-    pub(crate) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
+    pub(super) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
         let known = || self.matched.lock().unwrap_or_else(PoisonError::into_inner).get(name).map(Arc::clone);
         if let Some(matched) = known() {
             return Ok(matched);
@@ -157,12 +181,12 @@ impl DebugInfo<'_> {
     }
 
     /// Finds the files that names mean, for [`DebugInfo::match_file`]: all in one pass over the tables.
-    pub(crate) fn match_files(&self, names: &[SourcePath]) -> Result<(), Error> {
+    pub(super) fn match_files(&self, names: &[SourcePath]) -> Result<(), Error> {
         let lasts: HashSet<&[u8]> = names.iter().map(|name| name.last().as_bytes()).collect();
         let mut by_last: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (unit, named) in self.naming(&lasts)? {
             // A unit that cannot be read has no lines to offer.
-            if self.own_unit(unit).is_ok() {
+            if self.units.own_unit(unit).is_ok() {
                 named.into_iter().for_each(|last| by_last.entry(last).or_default().push(unit));
             }
         }
@@ -176,10 +200,10 @@ impl DebugInfo<'_> {
 
     fn search_file(&self, name: &SourcePath, units: &[usize]) -> Result<Matched, Error> {
         let mut candidates = Vec::new();
-        self.still_paid()?;
+        self.units.check_work_left()?;
         for &unit in units {
             let files = self.unit_files(unit)?;
-            self.pay(1 + files.count() as u64 / 16)?;
+            self.units.charge(1 + files.count() as u64 / 16)?;
             for (agreement, number) in files.matching(name) {
                 if let (Some(path), true) = (files.get(number), agreement >= Agreement::Tail(2)) {
                     candidates.push((agreement, (path.clone(), unit, number)));

@@ -8,11 +8,12 @@ use std::ops::Range;
 
 use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Reader as _, constants as dw};
 
-use super::expression::{Reading, Refusal};
+use super::expression::{Evaluator, Refusal};
+use super::locations::Locations;
 use super::sections::Reader;
 use super::split::Contribution;
 use super::tables;
-use super::units::{DebugInfo, Die, Unit, Value};
+use super::units::{Die, Unit, Value};
 use super::unsupported::{EntryValue, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
@@ -65,10 +66,10 @@ pub(super) enum Listed<'s> {
     List(Vec<Entry<'s>>),
 }
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Locations<'s> {
     /// The expressions of a location attribute of `from`.
     pub(super) fn location_attribute(&self, from: Die, value: &Value<'s>) -> Result<Listed<'s>, Refusal> {
-        let unit = self.unit(from.unit)?;
+        let unit = self.units.unit(from.unit)?;
         match value {
             AttributeValue::Exprloc(expression) => Ok(Listed::Single(*expression)),
             AttributeValue::Block(block) => Ok(Listed::Single(Expression(*block))),
@@ -79,10 +80,10 @@ impl<'s> DebugInfo<'s> {
                         tables::list_offset(lists, unit, unit.loclists_base.0, index.0)
                             .map(|offset| Some(LocationListsOffset(offset)))
                     }
-                    value => self.dwarf_of(from.unit)?.attr_locations_offset(unit, *value),
+                    value => self.units.dwarf_of(from.unit)?.attr_locations_offset(unit, *value),
                 };
-                let offset = offset.map_err(|error| self.error(from, error))?;
-                let offset = offset.ok_or_else(|| self.error(from, "a location list that is nowhere"))?;
+                let offset = offset.map_err(|error| self.units.error(from, error))?;
+                let offset = offset.ok_or_else(|| self.units.error(from, "a location list that is nowhere"))?;
                 self.list(from, unit, offset).map(Listed::List)
             }
             _ => Err(Unsupported::LocationForm.into()),
@@ -94,15 +95,17 @@ impl<'s> DebugInfo<'s> {
         let is_v5 = unit.encoding().version >= 5;
         let name = if is_v5 { ".debug_loclists" } else { ".debug_loc" };
         let bad = |error: gimli::Error| {
-            Refusal::Broken(self.error(from, format_args!("the location list at {:#x} of {name}: {error}", offset.0)))
+            Refusal::Broken(
+                self.units.error(from, format_args!("the location list at {:#x} of {name}: {error}", offset.0)),
+            )
         };
-        let split = self.contribution(from.unit);
+        let split = self.units.contribution(from.unit);
         let reader = self.locations(from.unit, is_v5);
-        let dwarf = self.dwarf_of(from.unit)?;
+        let dwarf = self.units.dwarf_of(from.unit)?;
         let mut list = List { reader, base: unit.low_pc, entries: Vec::new() };
         list.reader.skip(offset.0).map_err(bad)?;
         loop {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let goes_on = match (is_v5, split) {
                 (true, _) => list.next_v5(dwarf, unit),
                 (false, Some(_)) => list.next_early(dwarf, unit),
@@ -120,14 +123,14 @@ impl<'s> DebugInfo<'s> {
     }
 }
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Locations<'s> {
     /// The section of location lists of the file that a unit is in: `.debug_loclists`, or `.debug_loc` before DWARF 5.
     fn locations(&self, unit: usize, is_v5: bool) -> Reader<'s> {
-        match (self.contribution(unit), is_v5) {
+        match (self.units.contribution(unit), is_v5) {
             (Some(Contribution { locations: [_, lists], .. }), true) => *lists,
             (Some(Contribution { locations: [lists, _], .. }), false) => *lists,
-            (None, true) => self.sections.reader(".debug_loclists"),
-            (None, false) => self.sections.reader(".debug_loc"),
+            (None, true) => self.units.sections.reader(".debug_loclists"),
+            (None, false) => self.units.sections.reader(".debug_loc"),
         }
     }
 }
@@ -279,14 +282,14 @@ fn is_tombstone(address: u64, size: u8) -> bool {
     address >= highest(size) - 1
 }
 
-impl<'s> Reading<'_, 's> {
+impl<'s> Evaluator<'_, 's> {
     /// What a location attribute of `from` says at the place; for a list that says nothing there, [`Described::Lost`]
     /// without ranges.
     ///
     /// Where entries overlap the value may be in any of them (DWARF 5, 2.6.2): the first that can be read counts.
     pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
         let lost = || Described::Lost { ranges: Vec::new() };
-        let (entries, pc) = match (self.info.location_attribute(from, value)?, self.around.pc()) {
+        let (entries, pc) = match (self.info.location_attribute(from, value)?, self.context.pc()) {
             (Listed::Single(expression), _) => {
                 return Ok(self.described(from, expression, None)?.unwrap_or_else(lost));
             }
@@ -331,7 +334,7 @@ impl<'s> Reading<'_, 's> {
     /// Whether the variable is at the address that linkers write for what they dropped: 0 or 1, or the highest ones (lld). In a
     /// relocatable object nothing is at 0 (`image/layout.rs`), but symbols of other objects.
     fn is_dropped(&self, location: &Location) -> bool {
-        let size = self.info.sections.address_size();
+        let size = self.info.units.sections.address_size();
         match location.source() {
             Some(Source::Memory(address)) => match address.node() {
                 Node::Address(address) => address.0 <= 1 || is_tombstone(address.0, size),
@@ -344,13 +347,14 @@ impl<'s> Reading<'_, 's> {
     /// Whether a location in memory may be a value: LLVM writes a computed value as `DW_OP_stack_value`, and leaves that out before
     /// DWARF 4, which introduced it. Then `DW_OP_breg5 1` is the value of `rdi + 1`, or what is in memory there.
     fn is_ambiguous(&self, from: Die, location: &Location) -> Result<bool, Error> {
-        if self.info.unit(from.unit)?.encoding().version >= 4 {
+        if self.info.units.unit(from.unit)?.encoding().version >= 4 {
             return Ok(false);
         }
         if !location.pieces.iter().any(|piece| matches!(piece.source, Source::Memory(_))) {
             return Ok(false);
         }
-        let producer = self.info.string(self.info.root(from.unit)?, gimli::DW_AT_producer)?.unwrap_or_default();
+        let producer =
+            self.info.units.string(self.info.units.root(from.unit)?, gimli::DW_AT_producer)?.unwrap_or_default();
         let has = |word: &[u8]| producer.windows(word.len()).any(|window| window == word);
         Ok(has(b"clang") || has(b"LLVM"))
     }

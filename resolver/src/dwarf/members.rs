@@ -3,8 +3,9 @@
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
+use super::types::Types;
 use super::types::{TypeRef, constant};
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use super::unsupported::{PlaceProblem, Unsupported};
 use crate::Error;
 
@@ -47,26 +48,26 @@ pub(super) enum Found {
     No,
 }
 
-impl DebugInfo<'_> {
+impl Types<'_> {
     /// The members of a structure that have a place in it, in the order of their declaration.
     pub(super) fn members(&self, aggregate: Die) -> Result<Vec<RawMember>, Error> {
         let mut members = Vec::new();
-        for (child, tag) in self.children(aggregate)? {
+        for (child, tag) in self.units.children(aggregate)? {
             if members.len() >= MOST {
                 break;
             }
             match tag {
                 dw::DW_TAG_member => {
                     // A static member of C++.
-                    if self.flag(child, dw::DW_AT_external)? || self.flag(child, dw::DW_AT_declaration)? {
+                    if self.units.flag(child, dw::DW_AT_external)? || self.units.flag(child, dw::DW_AT_declaration)? {
                         continue;
                     }
                     members.push(self.member_at(child)?);
                 }
                 dw::DW_TAG_inheritance => {
-                    let is_virtual = self.unsigned(child, dw::DW_AT_virtuality)?.unwrap_or(0) != 0
+                    let is_virtual = self.units.unsigned(child, dw::DW_AT_virtuality)?.unwrap_or(0) != 0
                         || matches!(
-                            self.own_attribute(child, dw::DW_AT_virtuality)?,
+                            self.units.own_attribute(child, dw::DW_AT_virtuality)?,
                             Some(AttributeValue::Virtuality(virtuality)) if virtuality != dw::DW_VIRTUALITY_none
                         );
                     let member = self.member_at(child)?;
@@ -98,8 +99,8 @@ impl DebugInfo<'_> {
 
     /// Where a member is, or why that is not known.
     fn place(&self, member: Die, of: Option<TypeRef>) -> Result<Result<Place, PlaceProblem>, Error> {
-        let bit_size = self.unsigned(member, dw::DW_AT_bit_size)?;
-        if let Some(value) = self.own_attribute(member, dw::DW_AT_data_bit_offset)? {
+        let bit_size = self.units.unsigned(member, dw::DW_AT_bit_size)?;
+        if let Some(value) = self.units.own_attribute(member, dw::DW_AT_data_bit_offset)? {
             let place = value.udata_value().map(|bit_offset| Place { bit_offset, bit_size });
             return Ok(place.ok_or(PlaceProblem::BitOffset));
         }
@@ -108,11 +109,11 @@ impl DebugInfo<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let Some(start) = bytes.checked_mul(8) else { return Ok(Err(PlaceProblem::Offset)) };
-        let from_top = match self.own_attribute(member, dw::DW_AT_bit_offset)? {
+        let from_top = match self.units.own_attribute(member, dw::DW_AT_bit_offset)? {
             Some(value) => constant(&value),
             None => return Ok(Ok(Place { bit_offset: start, bit_size })),
         };
-        let storage = match (self.unsigned(member, dw::DW_AT_byte_size)?, of) {
+        let storage = match (self.units.unsigned(member, dw::DW_AT_byte_size)?, of) {
             (Some(bytes), _) => Some(bytes),
             (None, Some(of)) => self.type_size(of)?,
             (None, None) => None,
@@ -133,7 +134,7 @@ impl DebugInfo<'_> {
 
     /// `DW_AT_data_member_location`, in bytes.
     fn byte_offset(&self, member: Die) -> Result<Result<u64, PlaceProblem>, Error> {
-        let expression = match self.own_attribute(member, dw::DW_AT_data_member_location)? {
+        let expression = match self.units.own_attribute(member, dw::DW_AT_data_member_location)? {
             None => return Ok(Ok(0)),
             Some(AttributeValue::Exprloc(expression)) => expression,
             // DWARF 2 and 3 have no form of its own for an expression.
@@ -146,10 +147,10 @@ impl DebugInfo<'_> {
                 None => return Ok(Err(PlaceProblem::NotConstant)),
             },
         };
-        let unit = self.unit(member.unit)?;
+        let unit = self.units.unit(member.unit)?;
         let mut operations = expression.operations(unit.encoding());
-        let first = operations.next().map_err(|error| self.error(member, error))?;
-        let second = operations.next().map_err(|error| self.error(member, error))?;
+        let first = operations.next().map_err(|error| self.units.error(member, error))?;
+        let second = operations.next().map_err(|error| self.units.error(member, error))?;
         match (first, second) {
             (Some(Operation::PlusConstant { value }), None) => Ok(Ok(value)),
             // With the address of the structure already there, what gcc 2 wrote.
@@ -166,7 +167,7 @@ impl DebugInfo<'_> {
 
     fn find_at(&self, aggregate: Die, name: &str, nesting: u32) -> Result<Found, Error> {
         if nesting > NESTING {
-            return Err(self.error(aggregate, "a structure that is nested too deep"));
+            return Err(self.units.error(aggregate, "a structure that is nested too deep"));
         }
         let members = self.members(aggregate)?;
         let is_it = |member: &&RawMember| !member.name.is_empty() && is_called(&member.name, name);

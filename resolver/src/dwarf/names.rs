@@ -4,16 +4,16 @@
 //! a variable is, is left to `location`.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
 
 use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::DebugInfo;
 use super::entries::behind;
 use super::files::SourcePath;
 use super::functions::{Kind, Variable};
-use super::scopes::{Position, Scope, is_file};
-use super::units::{Die, PAID_AT_ONCE};
+use super::scopes::{Position, Scope, Scopes, is_file};
+use super::units::{CHARGE_INTERVAL, Die, Units};
 use crate::Error;
 use crate::text;
 
@@ -66,7 +66,7 @@ type Global = (Box<[u8]>, Static);
 
 /// Where a function is.
 #[derive(Debug)]
-struct Around {
+struct FunctionPath {
     /// The names around it, outermost first, and its own.
     names: Vec<Box<[u8]>>,
     /// How many of them are the module's.
@@ -75,28 +75,61 @@ struct Around {
 
 /// The statics of all units, by name.
 #[derive(Debug, Default)]
-pub(super) struct Globals {
+struct Globals {
     statics: HashMap<Box<[u8]>, Vec<Static>>,
 }
 
 /// Above so many bytes of debug information, units that hold no marker are searched only for what the marker's own unit declares.
 const SMALL: u64 = 64 << 20;
 
+/// The variables right in a scope of an instance.
+pub(super) struct Declarations {
+    own: Arc<[Variable]>,
+    /// Those of the abstract instance.
+    of_abstract: Arc<[Variable]>,
+}
+
+impl Declarations {
+    /// Each variable, and whether the instance itself has it. Of the abstract instance, only those that the instance does not repeat.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Variable, bool)> {
+        let known: BTreeSet<Die> = match self.of_abstract.is_empty() {
+            true => BTreeSet::new(),
+            false => self.own.iter().map(|variable| variable.origin).collect(),
+        };
+        let rest = self.of_abstract.iter().filter(move |variable| !known.contains(&variable.origin));
+        self.own.iter().map(|variable| (variable, true)).chain(rest.map(|variable| (variable, false)))
+    }
+}
+
 /// What one scope says of a name.
-enum Local<'v> {
-    Found { variable: &'v Variable, is_placed: bool },
+enum Local {
+    Found { variable: Die, is_placed: bool },
     Several(Vec<Die>),
     Later(u32),
     None,
 }
 
-impl DebugInfo<'_> {
+/// What names mean.
+#[derive(Debug)]
+pub(super) struct Names<'s> {
+    units: Arc<Units<'s>>,
+    scopes: Arc<Scopes<'s>>,
+    globals: OnceLock<Globals>,
+}
+
+impl<'s> Names<'s> {
+    pub(super) fn new(scopes: &Arc<Scopes<'s>>) -> Self {
+        Self { units: Arc::clone(&scopes.units), scopes: Arc::clone(scopes), globals: OnceLock::new() }
+    }
+}
+
+impl Names<'_> {
     /// What a path of names means in a scope, for a marker of `file` and `line`: `["cmd"]`, `["crate", "queue", "DEPTH"]`.
     ///
     /// # Errors
     ///
     /// The debug information of a unit that was searched is malformed.
-    pub fn lookup(&self, scope: &Scope, name: &[&str], file: &str, line: u32) -> Result<Lookup, Error> {
+    pub(super) fn lookup(&self, scope: &Scope, name: &[&str], file: &str, line: u32) -> Result<Lookup, Error> {
         let file = SourcePath::new(file);
         let Some(last) = name.last() else { return Ok(Lookup::Absent { similar: Vec::new() }) };
         let mut later = None;
@@ -108,15 +141,15 @@ impl DebugInfo<'_> {
             for &position in &scope.positions {
                 match self.local(position, last.as_bytes(), &file, line)? {
                     Local::Found { variable, is_placed } => {
-                        if !found.iter().any(|(die, _)| *die == variable.die) {
-                            found.push((variable.die, is_placed));
+                        if !found.iter().any(|(die, _)| *die == variable) {
+                            found.push((variable, is_placed));
                         }
                     }
                     Local::Several(several) => return Ok(Lookup::Several(several)),
                     Local::Later(line) => later = later.or(Some(line)),
                     Local::None => {}
                 }
-                self.pay(found.len() as u64)?;
+                self.units.charge(found.len() as u64)?;
             }
             match found.as_slice() {
                 [] => {}
@@ -143,7 +176,7 @@ impl DebugInfo<'_> {
 
     /// A local that was found; for one that is only declared (`extern` in a block) its definition.
     fn found(&self, scope: &Scope, variable: Die, is_placed: bool, name: &[&str]) -> Result<Lookup, Error> {
-        if self.flag(variable, dw::DW_AT_declaration)? {
+        if self.units.flag(variable, dw::DW_AT_declaration)? {
             let defined = self.in_statics(scope, name)?;
             return Ok(defined.unwrap_or(Lookup::Found { variable, is_static: true, is_placed: false }));
         }
@@ -151,21 +184,17 @@ impl DebugInfo<'_> {
     }
 
     /// The declarations right in a scope of an instance, and those that only its abstract instance repeats.
-    fn declarations(&self, unit: usize, node: usize) -> Result<Vec<(&Variable, bool)>, Error> {
-        let mut all: Vec<(&Variable, bool)> =
-            self.variables(unit, node)?.iter().map(|variable| (variable, true)).collect();
-        let Some(die) = self.functions(unit)?.node(node).map(|found| Die { unit, offset: found.offset }) else {
+    fn declarations(&self, unit: usize, node: usize) -> Result<Declarations, Error> {
+        let mut all = Declarations { own: self.scopes.variables(unit, node)?, of_abstract: Arc::from([]) };
+        let Some(die) = self.scopes.functions(unit)?.node(node).map(|found| Die { unit, offset: found.offset }) else {
             return Ok(all);
         };
-        let Some(value) = self.own_attribute(die, dw::DW_AT_abstract_origin)? else {
+        let Some(value) = self.units.own_attribute(die, dw::DW_AT_abstract_origin)? else {
             return Ok(all);
         };
-        let origin = self.reference(die, &value)?;
-        let Some(abstract_node) = self.functions(origin.unit)?.at_offset(origin.offset) else { return Ok(all) };
-        let known: BTreeSet<Die> = all.iter().map(|(variable, _)| variable.origin).collect();
-        let rest =
-            self.variables(origin.unit, abstract_node)?.iter().filter(|variable| !known.contains(&variable.origin));
-        all.extend(rest.map(|variable| (variable, false)));
+        let origin = self.units.reference(die, &value)?;
+        let Some(abstract_node) = self.scopes.functions(origin.unit)?.at_offset(origin.offset) else { return Ok(all) };
+        all.of_abstract = self.scopes.variables(origin.unit, abstract_node)?;
         Ok(all)
     }
 
@@ -173,13 +202,13 @@ impl DebugInfo<'_> {
     pub(super) fn outward(
         &self,
         position: Position,
-        mut each: impl FnMut(Vec<(&Variable, bool)>) -> Result<bool, Error>,
+        mut each: impl FnMut(&Declarations) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let functions = self.functions(position.unit)?;
+        let functions = self.scopes.functions(position.unit)?;
         let mut at = Some(position.node);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.pay(1)?;
-            if !each(self.declarations(position.unit, node)?)? || found.kind.is_instance() {
+            self.units.charge(1)?;
+            if !each(&self.declarations(position.unit, node)?)? || found.kind.is_instance() {
                 break;
             }
             at = found.parent;
@@ -187,13 +216,14 @@ impl DebugInfo<'_> {
         Ok(())
     }
 
-    fn local(&self, position: Position, name: &[u8], file: &SourcePath, line: u32) -> Result<Local<'_>, Error> {
-        let functions = self.functions(position.unit)?;
+    fn local(&self, position: Position, name: &[u8], file: &SourcePath, line: u32) -> Result<Local, Error> {
+        let functions = self.scopes.functions(position.unit)?;
         let (mut at, mut later) = (Some(position.node), None);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let mut last: Vec<(u32, &Variable, bool)> = Vec::new();
-            for (variable, is_placed) in self.declarations(position.unit, node)? {
+            let declarations = self.declarations(position.unit, node)?;
+            for (variable, is_placed) in declarations.iter() {
                 if *variable.name != *name {
                     continue;
                 }
@@ -212,7 +242,9 @@ impl DebugInfo<'_> {
             }
             match last.as_slice() {
                 [] => {}
-                [(_, variable, is_placed)] => return Ok(Local::Found { variable, is_placed: *is_placed }),
+                [(_, variable, is_placed)] => {
+                    return Ok(Local::Found { variable: variable.die, is_placed: *is_placed });
+                }
                 several => return Ok(Local::Several(several.iter().map(|(_, variable, _)| variable.die).collect())),
             }
             if found.kind.is_instance() {
@@ -232,25 +264,26 @@ impl DebugInfo<'_> {
         file: &SourcePath,
         line: u32,
     ) -> Result<Option<Die>, Error> {
-        let Some(instance) = self.functions(position.unit)?.instance(position.node) else { return Ok(None) };
-        let offset = self.functions(position.unit)?.node(instance).map_or(0, |found| found.offset);
+        let Some(instance) = self.scopes.functions(position.unit)?.instance(position.node) else { return Ok(None) };
+        let offset = self.scopes.functions(position.unit)?.node(instance).map_or(0, |found| found.offset);
         let die = Die { unit: position.unit, offset };
-        let origin = match self.own_attribute(die, dw::DW_AT_abstract_origin)? {
-            Some(value) => self.reference(die, &value)?,
+        let origin = match self.units.own_attribute(die, dw::DW_AT_abstract_origin)? {
+            Some(value) => self.units.reference(die, &value)?,
             None => die,
         };
-        let functions = self.functions(origin.unit)?;
+        let functions = self.scopes.functions(origin.unit)?;
         let Some(start) = functions.at_offset(origin.offset) else { return Ok(None) };
         let (end, mut node) = (functions.below(start).end, start);
         let mut last: Option<(u32, Die)> = None;
         while node < end {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let Some(found) = functions.node(node) else { break };
             if node != start && found.kind != Kind::Block {
                 node = found.end;
                 continue;
             }
-            for variable in self.variables(origin.unit, node)?.iter().filter(|variable| *variable.name == *name) {
+            for variable in self.scopes.variables(origin.unit, node)?.iter().filter(|variable| *variable.name == *name)
+            {
                 let declared =
                     variable.declared.as_ref().filter(|(known, _)| is_file(known, file)).map_or(0, |(_, line)| *line);
                 if declared <= line && last.is_none_or(|(known, _)| declared >= known) {
@@ -265,14 +298,14 @@ impl DebugInfo<'_> {
     /// A variable of a function that the marker's is nested in.
     fn in_outer_function(&self, scope: &Scope, name: &[u8]) -> Result<Option<Die>, Error> {
         let Some(frame) = scope.frames.first() else { return Ok(None) };
-        let origin = self.root_origin(frame.instance)?;
-        let functions = self.functions(origin.unit)?;
+        let origin = self.units.root_origin(frame.instance)?;
+        let functions = self.scopes.functions(origin.unit)?;
         let mut at = functions.at_offset(origin.offset).and_then(|at| functions.node(at)?.parent);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             if matches!(found.kind, Kind::Function | Kind::Block) {
                 if let Some(variable) =
-                    self.variables(origin.unit, node)?.iter().find(|variable| *variable.name == *name)
+                    self.scopes.variables(origin.unit, node)?.iter().find(|variable| *variable.name == *name)
                 {
                     return Ok(Some(variable.die));
                 }
@@ -299,7 +332,7 @@ impl DebugInfo<'_> {
             [one] => return Ok(Some(found(one))),
             several => return Ok(Some(Lookup::Several(several.iter().map(|known| known.die).collect()))),
         }
-        let size = self.sections.get(".debug_info").len() as u64;
+        let size = self.units.sections.get(".debug_info").len() as u64;
         if is_declared || size <= SMALL {
             let empty = Vec::new();
             let elsewhere = self.globals()?.statics.get(last.as_bytes()).unwrap_or(&empty);
@@ -319,13 +352,13 @@ impl DebugInfo<'_> {
     }
 
     /// The names around a function, outermost first, and its own.
-    fn around(&self, instance: Die) -> Result<Around, Error> {
-        let root = self.root_origin(instance)?;
-        let functions = self.functions(root.unit)?;
+    fn around(&self, instance: Die) -> Result<FunctionPath, Error> {
+        let root = self.units.root_origin(instance)?;
+        let functions = self.scopes.functions(root.unit)?;
         let (mut names, mut module) = (Vec::new(), 0);
         let mut at = functions.at_offset(root.offset);
         while let Some(found) = at.and_then(|at| functions.node(at)) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             if let Some(name) = self.path_part(root.unit, found.kind, found.offset)? {
                 // rustc: what is in a method is below `{impl#0}`, the method itself below its type.
                 if !name.starts_with(b"{impl") {
@@ -344,19 +377,19 @@ impl DebugInfo<'_> {
             module = names.len().saturating_sub(closure).saturating_sub(2);
         }
         names.reverse();
-        Ok(Around { names, module })
+        Ok(FunctionPath { names, module })
     }
 
     /// The namespaces, types and functions that an entry is in, outermost first.
     fn path(&self, die: Die) -> Result<Vec<Box<[u8]>>, Error> {
-        let functions = self.functions(die.unit)?;
+        let functions = self.scopes.functions(die.unit)?;
         let mut at = match functions.at_offset(die.offset) {
             Some(node) => functions.node(node).and_then(|node| node.parent),
             None => None,
         };
         let mut path = Vec::new();
         while let Some(found) = at.and_then(|at| functions.node(at)) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             path.extend(self.path_part(die.unit, found.kind, found.offset)?);
             at = found.parent;
         }
@@ -367,7 +400,7 @@ impl DebugInfo<'_> {
     fn path_part(&self, unit: usize, kind: Kind, offset: usize) -> Result<Option<Box<[u8]>>, Error> {
         match kind {
             Kind::Namespace | Kind::Type | Kind::Function => {
-                Ok(self.name(Die { unit, offset })?.map(|name| plain(&name)))
+                Ok(self.units.name(Die { unit, offset })?.map(|name| plain(&name)))
             }
             _ => Ok(None),
         }
@@ -375,11 +408,11 @@ impl DebugInfo<'_> {
 
     /// The statics of a name in a unit.
     fn unit_statics(&self, unit: usize, name: &[u8]) -> Result<Vec<Static>, Error> {
-        let functions = self.functions(unit)?;
+        let functions = self.scopes.functions(unit)?;
         let mut statics = Vec::new();
         let (mut node, mut path_of) = (0, None);
         while let Some(found) = functions.node(node) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let (index, kind) = (node, found.kind);
             // Functions have their own; `local` finds those.
             node = if matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
@@ -390,7 +423,7 @@ impl DebugInfo<'_> {
             if !matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
                 continue;
             }
-            for variable in self.variables(unit, index)?.iter().filter(|variable| *variable.name == *name) {
+            for variable in self.scopes.variables(unit, index)?.iter().filter(|variable| *variable.name == *name) {
                 // C++ defines members and what is in namespaces outside of them.
                 let within = if variable.origin == variable.die {
                     match &path_of {
@@ -411,19 +444,19 @@ impl DebugInfo<'_> {
         // A declaration that a definition completes says nothing of its own.
         let mut completed = BTreeSet::new();
         for known in statics.iter().filter(|known: &&Static| !known.is_declaration) {
-            completed.insert(self.root_origin(known.die)?);
+            completed.insert(self.units.root_origin(known.die)?);
         }
         statics.retain(|known| !known.is_declaration || !completed.contains(&known.die));
         Ok(statics)
     }
 
     fn path_of_variable(&self, variable: Die) -> Result<Vec<Box<[u8]>>, Error> {
-        let functions = self.functions(variable.unit)?;
+        let functions = self.scopes.functions(variable.unit)?;
         // The last scope that starts before it and has not ended: entries are in order.
         let mut at = functions.before(variable.offset);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.pay(1)?;
-            if self.variables(variable.unit, node)?.iter().any(|known| known.die == variable) {
+            self.units.charge(1)?;
+            if self.scopes.variables(variable.unit, node)?.iter().any(|known| known.die == variable) {
                 let mut path = self.path(Die { unit: variable.unit, offset: found.offset })?;
                 path.extend(self.path_part(variable.unit, found.kind, found.offset)?);
                 return Ok(path);
@@ -435,8 +468,8 @@ impl DebugInfo<'_> {
 
     fn as_static(&self, die: Die, within: Vec<Box<[u8]>>) -> Result<Static, Error> {
         let is_declaration =
-            matches!(self.own_attribute(die, dw::DW_AT_declaration)?, Some(gimli::AttributeValue::Flag(true)));
-        Ok(Static { die, within, is_declaration, is_external: self.flag(die, dw::DW_AT_external)? })
+            matches!(self.units.own_attribute(die, dw::DW_AT_declaration)?, Some(gimli::AttributeValue::Flag(true)));
+        Ok(Static { die, within, is_declaration, is_external: self.units.flag(die, dw::DW_AT_external)? })
     }
 
     /// The definitions of all units, without a look into their functions.
@@ -444,7 +477,7 @@ impl DebugInfo<'_> {
         if let Some(globals) = self.globals.get() {
             return Ok(globals);
         }
-        let by_unit = (0..self.unit_count()).into_par_iter().map(|unit| self.unit_globals(unit));
+        let by_unit = (0..self.units.unit_count()).into_par_iter().map(|unit| self.unit_globals(unit));
         let mut globals = Globals::default();
         for (name, known) in by_unit.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
             globals.statics.entry(name).or_default().push(known);
@@ -456,9 +489,9 @@ impl DebugInfo<'_> {
     fn unit_globals(&self, index: usize) -> Result<Vec<Global>, Error> {
         let mut globals = Vec::new();
         // A unit that cannot be read defines nothing that could be; of one that cannot be read to its end, what is before that.
-        let Ok(unit) = self.unit(index) else {
+        let Ok(unit) = self.units.unit(index) else {
             // Unless there is no work left: half of the statics would be a wrong answer.
-            self.still_paid()?;
+            self.units.check_work_left()?;
             return Ok(globals);
         };
         let Ok(mut entries) = unit.entries_raw(None) else { return Ok(globals) };
@@ -467,11 +500,11 @@ impl DebugInfo<'_> {
         // The namespaces around the current entry. What is right in them is one deeper than they are, the unit's first entry is at 0.
         let mut within: Vec<Box<[u8]>> = Vec::new();
         let mut spaces: Vec<usize> = Vec::new();
-        let mut unpaid = 0;
+        let mut uncharged = 0;
         while !entries.is_empty() {
-            unpaid += 1;
-            if unpaid >= PAID_AT_ONCE {
-                self.pay(std::mem::take(&mut unpaid))?;
+            uncharged += 1;
+            if uncharged >= CHARGE_INTERVAL {
+                self.units.charge(std::mem::take(&mut uncharged))?;
             }
             let offset = entries.next_offset();
             let depth = start_depth.saturating_add(entries.next_depth());
@@ -489,9 +522,9 @@ impl DebugInfo<'_> {
             let die = Die { unit: index, offset: offset.0 };
             match abbreviation.tag() {
                 dw::DW_TAG_variable => {
-                    let Some(name) = self.name(die)? else { continue };
+                    let Some(name) = self.units.name(die)? else { continue };
                     // The names are copied.
-                    unpaid += 4 * within.len() as u64;
+                    uncharged += 4 * within.len() as u64;
                     let known = self.as_static(die, within.clone())?;
                     if !known.is_declaration {
                         globals.push(((*name).into(), known));
@@ -499,8 +532,8 @@ impl DebugInfo<'_> {
                 }
                 dw::DW_TAG_namespace | dw::DW_TAG_module if abbreviation.has_children() => {
                     spaces.push(within.len());
-                    self.pay(1 + within.len() as u64)?;
-                    within.extend(self.name(die)?.map(|name| plain(&name)));
+                    self.units.charge(1 + within.len() as u64)?;
+                    within.extend(self.units.name(die)?.map(|name| plain(&name)));
                 }
                 // What is in anything else is not looked at.
                 _ => {
@@ -510,7 +543,7 @@ impl DebugInfo<'_> {
                 }
             }
         }
-        self.pay(unpaid)?;
+        self.units.charge(uncharged)?;
         Ok(globals)
     }
 
@@ -519,7 +552,7 @@ impl DebugInfo<'_> {
         let mut names = BTreeSet::new();
         let Some(&position) = scope.positions.first() else { return Ok(Vec::new()) };
         self.outward(position, |declarations| {
-            for (variable, _) in declarations {
+            for (variable, _) in declarations.iter() {
                 let is_later = variable.declared.as_ref().is_some_and(|(known, at)| is_file(known, file) && *at > line);
                 if !is_later && names.len() < 1 << 12 {
                     names.insert(text::from_bytes(&variable.name));
@@ -551,7 +584,7 @@ fn written(path: &[Box<[u8]>]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Those of some statics that a path means, seen from a function: all of the innermost place that has one.
-fn nearest<'a>(statics: &'a [Static], around: &Around, path: &[&str]) -> Vec<&'a Static> {
+fn nearest<'a>(statics: &'a [Static], around: &FunctionPath, path: &[&str]) -> Vec<&'a Static> {
     let (mut bases, mut path): (Vec<usize>, &[&str]) = ((0..=around.names.len()).rev().collect(), path);
     match path.first() {
         Some(&"crate") => (bases, path) = (vec![around.module.min(1)], path.get(1..).unwrap_or_default()),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::DebugInfo;
 use super::files::SourcePath;
 use super::functions::Kind;
+use super::scopes::Scopes;
 use super::units::Die;
 use crate::Error;
 
@@ -31,10 +31,10 @@ pub(crate) enum NoLine {
     BlockEnds,
 }
 
-impl DebugInfo<'_> {
+impl Scopes<'_> {
     /// For each instance of the function that holds a line, in some units, the rows of the next line that has one, no further than the
     /// block around it: the instance, the unit and the rows' indices. Else why there is none.
-    pub(crate) fn next_line(
+    pub(super) fn next_line(
         &self,
         units: &[usize],
         file: &SourcePath,
@@ -65,7 +65,7 @@ impl DebugInfo<'_> {
             let mut is_past = here.is_empty();
             if let Some((_, outer)) = holders.peek() {
                 for (&unit, &origin) in units.iter().flat_map(|unit| outer.iter().map(move |origin| (unit, origin))) {
-                    for &node in self.instances_of(unit, origin)? {
+                    for &node in self.instances_of(unit, origin)?.iter() {
                         is_past |=
                             self.own_lines(unit, node, None, file)?.all().any(|outer| last < outer && outer <= line);
                     }
@@ -96,7 +96,7 @@ impl DebugInfo<'_> {
         let mut around = node;
         let mut next = node + 1;
         while next < functions.below(around).end {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let Some(found) = functions.node(next) else { break };
             let block = next;
             next = found.end;
@@ -116,12 +116,13 @@ impl DebugInfo<'_> {
             }
         }
         let numbers: BTreeSet<u64> =
-            self.unit_files(unit)?.iter().filter(|(_, known)| *known == file).map(|(number, _)| number).collect();
+            self.lines.unit_files(unit)?.iter().filter(|(_, known)| *known == file).map(|(number, _)| number).collect();
+        let rows = self.lines.rows(unit)?;
         let mut best: Option<(u32, Vec<usize>)> = None;
         let instance = functions.instance(node);
         for range in functions.ranges(around) {
-            for (index, row) in self.rows(unit)?.within(range) {
-                self.pay(1)?;
+            for (index, row) in rows.within(range) {
+                self.units.charge(1)?;
                 let is_better = best.as_ref().is_none_or(|(known, _)| row.line <= *known);
                 if row.line <= line || !numbers.contains(&row.file) || !is_better {
                     continue;

@@ -4,8 +4,9 @@
 use gimli::constants as dw;
 
 use super::members::{Found, Place};
+use super::types::Types;
 use super::types::{TypeRef, is_pointer};
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use super::unsupported::Unsupported;
 use crate::Error;
 use crate::types::SequenceKind;
@@ -37,7 +38,7 @@ pub(super) enum Target {
 /// How deep wrappers around a pointer are followed: `Vec`, `RawVec`, `RawVecInner`, `Unique`, `NonNull`.
 const NESTING: u32 = 8;
 
-impl DebugInfo<'_> {
+impl Types<'_> {
     /// A member by its name, with where its first bit is; `None` where there is none, or no such place.
     fn part(&self, of: TypeRef, name: &str) -> Result<Option<(u64, TypeRef)>, Error> {
         let Some(of) = self.aggregate(of)? else { return Ok(None) };
@@ -79,7 +80,7 @@ impl DebugInfo<'_> {
 
     /// The first type parameter of a generic type.
     fn type_parameter(&self, die: Die) -> Result<Option<TypeRef>, Error> {
-        for (child, tag) in self.children(die)? {
+        for (child, tag) in self.units.children(die)? {
             if tag == dw::DW_TAG_template_type_parameter {
                 return self.type_of(child);
             }

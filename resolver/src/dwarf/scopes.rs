@@ -13,14 +13,15 @@
 //! What cannot be told apart stays in the answer as several positions, and `names` answers only what is the same from all of them.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gimli::constants as dw;
 
-use super::DebugInfo;
 use super::files::{SourcePath, best};
 use super::functions::{Declared, Functions, Kind};
-use super::units::Die;
+use super::lines::Lines;
+use super::per_unit::PerUnit;
+use super::units::{Die, Units};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::text;
@@ -105,26 +106,53 @@ struct Candidate {
     lies: Lies,
 }
 
-impl DebugInfo<'_> {
+/// The functions of the units, the scopes in them, and the lines of those.
+#[derive(Debug)]
+pub(super) struct Scopes<'s> {
+    pub(super) units: Arc<Units<'s>>,
+    pub(super) lines: Arc<Lines<'s>>,
+    pub(super) functions: PerUnit<Functions>,
+    own_lines: PerUnit<KnownLines>,
+}
+
+impl<'s> Scopes<'s> {
+    pub(super) fn new(lines: &Arc<Lines<'s>>) -> Self {
+        let (units, count) = (Arc::clone(&lines.units), lines.units.unit_count());
+        Self { units, lines: Arc::clone(lines), functions: PerUnit::new(count), own_lines: PerUnit::new(count) }
+    }
+
+    /// Of how many units the functions are known.
+    pub(super) fn known_units(&self) -> usize {
+        self.functions.count()
+    }
+
+    /// Drops what was made of units.
+    pub(super) fn clear(&self) {
+        self.functions.clear();
+        self.own_lines.clear();
+    }
+}
+
+impl Scopes<'_> {
     /// The scope that a marker of `file` and `line` is in, whose site is at `pc`; `None` where no function is there (`docs/design.md`, "The scope of a site").
     ///
     /// # Errors
     ///
     /// The debug information of a unit at the address is malformed.
-    pub fn scope_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Scope>, Error> {
+    pub(super) fn scope_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Scope>, Error> {
         let candidates = self.candidates(pc)?;
         let name = SourcePath::new(file);
         let keys = self.holders(&candidates, &name, line)?;
         let is_holder = |candidate: &&Candidate, key: &(SourcePath, u32)| candidate.declared.as_ref() == Some(key);
         let mut chosen: Vec<&Candidate> = Vec::new();
         for (index, key) in keys.iter().enumerate() {
-            self.pay(candidates.len() as u64)?;
+            self.units.charge(candidates.len() as u64)?;
             let here: Vec<&Candidate> = candidates.iter().filter(|candidate| is_holder(candidate, key)).collect();
             if here.is_empty() {
                 continue;
             }
             let outer_keys = keys.get(index + 1..).unwrap_or_default();
-            self.pay((outer_keys.len() as u64).saturating_mul(candidates.len() as u64))?;
+            self.units.charge((outer_keys.len() as u64).saturating_mul(candidates.len() as u64))?;
             let outer: Vec<&Candidate> =
                 candidates.iter().filter(|candidate| outer_keys.iter().any(|key| is_holder(candidate, key))).collect();
             if outer.is_empty() {
@@ -163,7 +191,7 @@ impl DebugInfo<'_> {
         let mut positions: Vec<Position> = Vec::new();
         for candidate in &chosen {
             for node in self.descend(candidate, pc, &name, line)? {
-                self.pay(positions.len() as u64)?;
+                self.units.charge(positions.len() as u64)?;
                 let position = Position { unit: candidate.unit, node };
                 if !positions.contains(&position) {
                     positions.push(position);
@@ -191,7 +219,7 @@ impl DebugInfo<'_> {
         };
         let functions = self.functions(shown.unit)?;
         let instance = functions.instance(shown.node).unwrap_or(shown.node);
-        let ended = matches!(lies(functions, instance, pc.0), Lies::Before | Lies::Empty);
+        let ended = matches!(lies(&functions, instance, pc.0), Lies::Before | Lies::Empty);
         Ok(Some(Scope { frames: self.frames(shown)?, ended, doubt, positions }))
     }
 
@@ -199,7 +227,7 @@ impl DebugInfo<'_> {
     fn candidates(&self, pc: Vaddr) -> Result<Vec<Candidate>, Error> {
         let mut units: Vec<usize> = Vec::new();
         for address in [Some(pc.0), pc.0.checked_sub(1)].into_iter().flatten() {
-            units.extend(self.unit_at(Vaddr(address)).filter(|unit| !units.contains(unit)));
+            units.extend(self.units.unit_at(Vaddr(address)).filter(|unit| !units.contains(unit)));
         }
         let mut candidates = Vec::new();
         for unit in units {
@@ -209,8 +237,8 @@ impl DebugInfo<'_> {
                 for &node in around.iter() {
                     let Some(found) = functions.node(node).filter(|found| found.kind.is_instance()) else { continue };
                     let die = Die { unit, offset: found.offset };
-                    let (origin, declared) = (self.root_origin(die)?, self.declared(die)?);
-                    let lies = lies(functions, node, pc.0);
+                    let (origin, declared) = (self.units.root_origin(die)?, self.lines.declared(die)?);
+                    let lies = lies(&functions, node, pc.0);
                     candidates.push(Candidate { unit, node, around: Arc::clone(&around), origin, declared, lies });
                 }
             }
@@ -224,7 +252,7 @@ impl DebugInfo<'_> {
         units.extend(candidates.iter().map(|candidate| candidate.origin.unit));
         let mut files = Vec::new();
         for &unit in &units {
-            let unit_files = self.unit_files(unit)?;
+            let unit_files = self.lines.unit_files(unit)?;
             let matching = unit_files.matching(name).into_iter();
             files.extend(matching.filter_map(|(agreement, number)| Some((agreement, unit_files.get(number)?.clone()))));
         }
@@ -246,18 +274,18 @@ impl DebugInfo<'_> {
     ) -> Result<Vec<(u32, Vec<Die>)>, Error> {
         let mut holders = Vec::new();
         let mut declared = Vec::new();
-        for &unit in units {
-            let all = self.declared_in(unit, file)?;
+        let by_unit = units.iter().map(|&unit| self.declared_in(unit, file)).collect::<Result<Vec<_>, _>>()?;
+        for all in &by_unit {
             let end = all.partition_point(|known| known.line <= line);
             declared.extend(all.get(..end).unwrap_or_default());
         }
         declared.sort_by_key(|known| std::cmp::Reverse(known.line));
         let mut innermost: &[&Declared] = &[];
         for group in declared.chunk_by(|one, two| one.line == two.line) {
-            self.pay(group.len() as u64)?;
+            self.units.charge(group.len() as u64)?;
             let Some(first) = group.first() else { continue };
             let is_around = |outer: &&Declared| {
-                self.pay(1).is_ok() && innermost.iter().any(|inner| inner.is_nested || outer.is_around(inner))
+                self.units.charge(1).is_ok() && innermost.iter().any(|inner| inner.is_nested || outer.is_around(inner))
             };
             if !innermost.is_empty() && !group.iter().any(is_around) {
                 continue;
@@ -277,7 +305,7 @@ impl DebugInfo<'_> {
     }
 
     /// The name of the function of an instance, as in [`ScopeFrame::function`].
-    pub(crate) fn function_name(&self, instance: Die) -> Result<Option<Arc<str>>, Error> {
+    pub(super) fn function_name(&self, instance: Die) -> Result<Option<Arc<str>>, Error> {
         Ok(self.qualified_name(instance)?.map(Into::into))
     }
 
@@ -285,13 +313,13 @@ impl DebugInfo<'_> {
     fn descend(&self, candidate: &Candidate, pc: Vaddr, name: &SourcePath, line: u32) -> Result<Vec<usize>, Error> {
         let (unit, functions) = (candidate.unit, self.functions(candidate.unit)?);
         // Where DW_AT_ranges may not be written, a block's addresses are those of its first range (GCC, strict DWARF 2), or none.
-        let is_partial = self.unit(unit)?.header.version() == 2;
+        let is_partial = self.units.unit(unit)?.header.version() == 2;
         let all = if is_partial { functions.below(candidate.node) } else { 0..0 };
         let bare = functions.bare_below(candidate.node);
         // What stands before the candidate is not below it.
         let first = candidate.around.partition_point(|&node| node <= candidate.node);
         let around = candidate.around.get(first..).unwrap_or_default();
-        self.pay((bare.len() as u64).saturating_add(all.len() as u64).saturating_add(around.len() as u64))?;
+        self.units.charge((bare.len() as u64).saturating_add(all.len() as u64).saturating_add(around.len() as u64))?;
         let elsewhere = bare.iter().copied().chain(all).filter(|node| around.binary_search(node).is_err());
         let there = around.iter().map(|&node| (node, true));
         let mut blocks: Vec<(usize, bool, usize)> = there
@@ -308,11 +336,11 @@ impl DebugInfo<'_> {
         // Parents stand before their children, so that one pass finds all.
         let mut possible: Vec<usize> = Vec::new();
         for &(node, is_there, parent) in blocks.get(start..).unwrap_or_default() {
-            self.pay(1 + possible.len() as u64 / 16)?;
+            self.units.charge(1 + possible.len() as u64 / 16)?;
             if parent != certain && !possible.contains(&parent) {
                 continue;
             }
-            if parent == certain && is_there && lies(functions, node, pc.0) == Lies::Around {
+            if parent == certain && is_there && lies(&functions, node, pc.0) == Lies::Around {
                 (certain, possible) = (node, Vec::new());
                 continue;
             }
@@ -335,7 +363,7 @@ impl DebugInfo<'_> {
             }
         }
         possible.reverse();
-        possible.sort_by_key(|&node| match lies(functions, node, pc.0) {
+        possible.sort_by_key(|&node| match lies(&functions, node, pc.0) {
             Lies::Empty => 0,
             Lies::Around | Lies::Behind if around.binary_search(&node).is_ok() => 1,
             _ => 2,
@@ -353,9 +381,10 @@ impl DebugInfo<'_> {
         except: Option<usize>,
         name: &SourcePath,
     ) -> Result<Arc<OwnLines>, Error> {
-        self.pay(1)?;
-        let known = || self.own_lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (unit, node, except, name.clone());
+        self.units.charge(1)?;
+        let of_unit = self.own_lines.get_or_make(unit, || Ok::<_, Error>(KnownLines::default()))?;
+        let known = || of_unit.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (node, except, name.clone());
         if let Some(lines) = known().get(&key) {
             return Ok(Arc::clone(lines));
         }
@@ -375,14 +404,14 @@ impl DebugInfo<'_> {
         let mut lines = OwnLines::default();
         let (below, mut next) = (functions.below(node), node);
         while next < below.end {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let index = next;
             let Some(found) = functions.node(index) else { break };
             next = index + 1;
             if Some(index) == except {
                 next = found.end;
             } else if index == node || found.kind == Kind::Block {
-                for variable in self.variables(unit, index)? {
+                for variable in self.variables(unit, index)?.iter() {
                     lines.variables.extend(
                         variable.declared.as_ref().filter(|(file, _)| is_file(file, name)).map(|(_, line)| *line),
                     );
@@ -390,19 +419,27 @@ impl DebugInfo<'_> {
             } else {
                 next = found.end;
                 if found.kind == Kind::Inlined {
-                    let call =
-                        self.position(Die { unit, offset: found.offset }, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
+                    let call = self.lines.position(
+                        Die { unit, offset: found.offset },
+                        dw::DW_AT_call_file,
+                        dw::DW_AT_call_line,
+                    )?;
                     lines.code.extend(call.filter(|(file, _)| is_file(file, name)).map(|(_, line)| line));
                 }
             }
         }
         let Some(instance) = functions.instance(node) else { return Ok(lines) };
-        let files: BTreeSet<u64> =
-            self.unit_files(unit)?.iter().filter(|(_, file)| is_file(file, name)).map(|(number, _)| number).collect();
-        let rows = self.rows(unit)?;
+        let files: BTreeSet<u64> = self
+            .lines
+            .unit_files(unit)?
+            .iter()
+            .filter(|(_, file)| is_file(file, name))
+            .map(|(number, _)| number)
+            .collect();
+        let rows = self.lines.rows(unit)?;
         for range in functions.ranges(node) {
             for (_, row) in rows.within(range).filter(|(_, row)| files.contains(&row.file)) {
-                self.pay(1)?;
+                self.units.charge(1)?;
                 let Some(deepest) = self.deepest(unit, node, row.address.max(range.start))? else { continue };
                 let is_below = deepest == node || below.contains(&deepest);
                 let is_excepted =
@@ -438,20 +475,20 @@ impl DebugInfo<'_> {
     }
 
     fn frame(&self, instance: Die, blocks: Vec<Die>) -> Result<ScopeFrame, Error> {
-        let linkage_name = match self.string(instance, dw::DW_AT_linkage_name)? {
+        let linkage_name = match self.units.string(instance, dw::DW_AT_linkage_name)? {
             Some(name) => Some(name),
-            None => self.string(instance, dw::DW_AT_MIPS_linkage_name)?,
+            None => self.units.string(instance, dw::DW_AT_MIPS_linkage_name)?,
         };
-        let declared = self.declared(instance)?;
-        let call = self.position(instance, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
-        let column = self.unsigned(instance, dw::DW_AT_call_column)?.filter(|column| *column != 0);
+        let declared = self.lines.declared(instance)?;
+        let call = self.lines.position(instance, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
+        let column = self.units.unsigned(instance, dw::DW_AT_call_column)?.filter(|column| *column != 0);
         Ok(ScopeFrame {
             function: self.qualified_name(instance)?.map(Into::into),
             linkage_name: linkage_name.map(|name| text::from_bytes(&name).into()),
             instance,
             decl_file: declared.as_ref().map(|(file, _)| Arc::clone(file.as_str())),
             decl_line: declared.map(|(_, line)| line),
-            call_file: call.as_ref().map(|(file, _)| self.as_written(instance.unit, file)),
+            call_file: call.as_ref().map(|(file, _)| self.lines.as_written(instance.unit, file)),
             call_line: call.map(|(_, line)| line),
             call_column: column.and_then(|column| u32::try_from(column).ok()),
             blocks,
@@ -459,8 +496,8 @@ impl DebugInfo<'_> {
     }
 }
 
-/// The lines of scopes that were asked for: by unit, scope, the scope below it that is left out, and file.
-pub(super) type KnownLines = HashMap<(usize, usize, Option<usize>, SourcePath), Arc<OwnLines>>;
+/// The lines of scopes of a unit that were asked for: by scope, the scope below it that is left out, and file.
+type KnownLines = Mutex<HashMap<(usize, Option<usize>, SourcePath), Arc<OwnLines>>>;
 
 /// The lines of a scope, in the marker's file.
 #[derive(Debug, Default)]

@@ -163,7 +163,7 @@ impl<'data> Sections<'data> {
     }
 
     /// How many steps of work so much debug information warrants.
-    pub(super) fn warranted(&self) -> u64 {
+    pub(super) fn allowed_work(&self) -> u64 {
         let size = |names: &[&str]| names.iter().map(|name| self.get(name).len() as u64).sum::<u64>();
         let entries = size(&[".debug_info", ".debug_types"]).saturating_mul(8);
         let others = size(&[".debug_line", ".debug_loc", ".debug_loclists", ".debug_ranges", ".debug_rnglists"]);

@@ -33,7 +33,7 @@ impl DebugInfo<'_> {
         let &[position] = scope.positions.as_slice() else { return Ok(None) };
         let Some(place) = self.whole(variable, last)?.filter(|place| !place.is_constant()) else { return Ok(None) };
         let mut others: Vec<(Die, String)> = Vec::new();
-        self.outward(position, |declarations| {
+        self.names.outward(position, |declarations| {
             let placed = declarations.iter().filter(|(other, is_placed)| *is_placed && other.die != variable);
             others.extend(placed.map(|(other, _)| (other.die, text::from_bytes(&other.name))));
             Ok(others.len() < MOST)
@@ -45,7 +45,7 @@ impl DebugInfo<'_> {
                 continue;
             }
             // That the marker would see this one, and no other of the name.
-            let seen = self.lookup(scope, &[&name], file, line)?;
+            let seen = self.names.lookup(scope, &[&name], file, line)?;
             if matches!(seen, Lookup::Found { variable, is_placed: true, .. } if variable == die) {
                 return Ok(Some(name));
             }
@@ -54,8 +54,8 @@ impl DebugInfo<'_> {
     }
 
     fn size_of(&self, variable: Die) -> Result<Option<u64>, Error> {
-        match self.type_of(variable)? {
-            Some(of) => self.type_size(of),
+        match self.types.type_of(variable)? {
+            Some(of) => self.types.type_size(of),
             None => Ok(None),
         }
     }
@@ -63,7 +63,7 @@ impl DebugInfo<'_> {
     /// Where all of a variable is; `None` where some of it is gone, or it has no size.
     fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<Location>, Error> {
         let Some(size) = self.size_of(variable)? else { return Ok(None) };
-        match self.variable(variable, frame)? {
+        match self.locations.variable(variable, frame)? {
             Described::At { location, .. } if location.optimized_out(size).is_empty() => Ok(Some(location)),
             _ => Ok(None),
         }

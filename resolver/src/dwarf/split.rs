@@ -11,7 +11,7 @@ use gimli::{DwarfFileType, IndexSectionId, Reader as _, UnitOffset, UnitType};
 
 use super::sections::{Reader, Sections};
 use super::tables;
-use super::units::{DebugInfo, Die, Home, Slot, Unit, by_signature};
+use super::units::{Die, Home, Slot, Unit, Units, by_signature};
 use super::unsupported::Unsupported;
 use crate::address::Vaddr;
 use crate::text;
@@ -106,11 +106,11 @@ impl<'s> Contribution<'s> {
     }
 
     /// The unit with an identity, and the types beside it.
-    fn unit(self, info: &DebugInfo<'s>, id: u64) -> Option<Split<'s>> {
+    fn unit(self, info: &Units<'s>, id: u64) -> Option<Split<'s>> {
         let (mut found, mut types) = (None, Vec::new());
         let mut headers = self.dwarf.units();
         while let Ok(Some(header)) = headers.next() {
-            info.pay(1).ok()?;
+            info.charge(1).ok()?;
             match header.type_() {
                 UnitType::SplitType { .. } | UnitType::Type { .. } => types.push(header),
                 _ if found.is_none() => {
@@ -121,7 +121,7 @@ impl<'s> Contribution<'s> {
         }
         let mut headers = self.dwarf.type_units();
         while let Ok(Some(header)) = headers.next() {
-            info.pay(1).ok()?;
+            info.charge(1).ok()?;
             types.push(header);
         }
         let of = Arc::new(self);
@@ -144,7 +144,7 @@ impl<'s> Sections<'s> {
     #[must_use]
     pub fn split_unit(&self, id: u64) -> (bool, Vec<u64>) {
         // For its budget, and what it looks at before gimli does.
-        let info = DebugInfo::new(self);
+        let info = Units::new(self, None, None);
         let mut dwarf = self.dwarf();
         dwarf.file_type = DwarfFileType::Dwo;
         let mut ids = Vec::new();
@@ -156,11 +156,11 @@ impl<'s> Sections<'s> {
     }
 }
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Units<'s> {
     /// The entries of a unit, where they are in another file; `None` where they are not, or it was not found.
     pub(super) fn split(&self, index: usize) -> Option<&Split<'s>> {
         self.files?;
-        // None of these is in the file of dwz, which has no code to speak of.
+        // None of these is in the supplementary file, which has no code to speak of.
         let slot = self.units.get(index).filter(|slot| matches!(slot.home, Home::Image))?;
         slot.split.get_or_init(|| self.open(index)).as_ref()
     }
@@ -175,13 +175,13 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// Why the entries at an address cannot be read; `None` where they can, or there are none.
-    pub(crate) fn missing_at(&self, address: Vaddr) -> Option<Unsupported> {
+    pub(super) fn missing_at(&self, address: Vaddr) -> Option<Unsupported> {
         let unit = self.unit_at(address)?;
         let skeleton = self.skeleton(unit)?;
         match self.split(unit) {
             Some(_) => None,
             // Not looked for: what is asked next says so.
-            None if self.still_paid().is_err() => None,
+            None if self.check_work_left().is_err() => None,
             None => Some(Unsupported::SplitUnit { file: text::from_bytes(&skeleton.name) }),
         }
     }
@@ -191,7 +191,7 @@ impl<'s> DebugInfo<'s> {
         let wanted = self.skeleton(index)?;
         let mut split = self.open_in_package(wanted.id).or_else(|| {
             let (number, sections, path) = self.files?.object(&wanted)?;
-            self.earn((false, number), sections.warranted());
+            self.credit((false, number), sections.allowed_work());
             Contribution::object(sections, path, &self.dwarf).unit(self, wanted.id)
         })?;
         let own = self.own_unit(index).ok()?;
@@ -203,7 +203,7 @@ impl<'s> DebugInfo<'s> {
         let package = self.package()?;
         let row = package.index.cu_index.find(id)?;
         let split = Contribution::row(package, false, row, &self.dwarf).ok()?.unit(self, id)?;
-        self.earn((true, id), (split.unit.header.length_including_self() as u64).saturating_mul(16));
+        self.credit((true, id), (split.unit.header.length_including_self() as u64).saturating_mul(16));
         Some(split)
     }
 
@@ -218,9 +218,9 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// More debug information warrants more work; each file and each part of a package counts once.
-    fn earn(&self, what: (bool, u64), steps: u64) {
-        let mut paid = self.paid.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if paid.insert(what) {
+    fn credit(&self, what: (bool, u64), steps: u64) {
+        let mut credited = self.credited.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if credited.insert(what) {
             self.allow(steps.min(1 << 48));
         }
     }
@@ -234,7 +234,7 @@ impl<'s> DebugInfo<'s> {
         Some(self.package_types.get_or_init(|| {
             let mut types = Vec::new();
             for row in 1..=package.index.tu_index.unit_count() {
-                if self.pay(1).is_err() {
+                if self.charge(1).is_err() {
                     break;
                 }
                 let Ok(of) = Contribution::row(package, true, row, &self.dwarf) else { continue };
@@ -255,7 +255,7 @@ impl<'s> DebugInfo<'s> {
         }
         let mut headers = of.dwarf.units();
         while let Ok(Some(header)) = headers.next() {
-            self.pay(1).ok()?;
+            self.charge(1).ok()?;
             let Some(offset) = offset(&header) else { continue };
             let id = self.parse(&of.dwarf, header).ok()?.dwo_id?.0;
             return Some(Die { unit: *self.skeletons().get(&id)?, offset });

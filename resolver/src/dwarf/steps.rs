@@ -7,8 +7,9 @@ use gimli::constants as dw;
 
 use super::members::Found;
 use super::rust_types::Target;
+use super::types::Types;
 use super::types::{TypeRef, is_aggregate, is_pointer};
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use super::unsupported::{ArrayProblem, NoSuchPart, Unsupported};
 use crate::Error;
 use crate::types::Language;
@@ -60,13 +61,13 @@ pub enum Projection {
 /// How many members a refusal lists.
 const LISTED: usize = 12;
 
-impl DebugInfo<'_> {
+impl Types<'_> {
     /// Where a step leads from an object of a type.
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn step(&self, of: TypeRef, step: &Step) -> Result<Projection, Error> {
+    pub(super) fn step(&self, of: TypeRef, step: &Step) -> Result<Projection, Error> {
         let Some(stripped) = self.strip(of)? else { return Ok(Projection::Absent(NoSuchPart::Void)) };
         let tag = self.type_tag(stripped)?;
         // A reference of C++ stands for what it refers to.
@@ -97,7 +98,7 @@ impl DebugInfo<'_> {
 
     /// Through a pointer.
     fn follow(&self, pointer: TypeRef, again: bool) -> Result<Projection, Error> {
-        if self.unsigned(pointer.die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
+        if self.units.unsigned(pointer.die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
             return Ok(refused(Unsupported::PointerAddressSpace));
         }
         let target = self.type_of(pointer.die)?;

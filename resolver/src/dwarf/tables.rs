@@ -7,13 +7,13 @@ use std::sync::{Arc, PoisonError};
 use gimli::{AttributeValue, Dwarf, Reader as _, Section as _, UnitOffset, constants as dw};
 
 use super::sections::Reader;
-use super::units::{DebugInfo, Unit, Value};
+use super::units::{Unit, Units, Value};
 use crate::Error;
 
 /// The most attributes of an abbreviation. Compilers make some twenty; one that takes no bytes costs nothing to write, and time to read.
 const ATTRIBUTES: usize = 256;
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Units<'s> {
     /// A unit, without its line program, which [`DebugInfo::line_program`] reads: its tables are large, and needed no more than twice.
     pub(super) fn parse(
         &self,
@@ -49,7 +49,7 @@ impl<'s> DebugInfo<'s> {
         abbreviations: Arc<gimli::Abbreviations>,
     ) -> Result<Unit<'s>, String> {
         // Once all is spent, nothing more is read.
-        self.pay(1).map_err(|error| error.to_string())?;
+        self.charge(1).map_err(|error| error.to_string())?;
         // gimli looks up what the first entry says of the unit.
         let mut entries = header.entries(&abbreviations);
         if let Ok(Some((_, root))) = entries.next_dfs() {
@@ -63,7 +63,7 @@ impl<'s> DebugInfo<'s> {
         if let Some(program) = &unit.line_program {
             let header = program.header();
             let names = header.file_names().len().saturating_add(header.include_directories().len());
-            self.pay(names as u64).map_err(|error| error.to_string())?;
+            self.charge(names as u64).map_err(|error| error.to_string())?;
         }
         Ok(unit)
     }
@@ -81,7 +81,7 @@ impl<'s> DebugInfo<'s> {
         }
         // Not while the others wait: most units have a table of their own, and are read at the same time.
         while let Some(Declaration { length, .. }) = next_declaration(&mut reader, offset)? {
-            self.pay(length as u64).map_err(|error| error.to_string())?;
+            self.charge(length as u64).map_err(|error| error.to_string())?;
         }
         let abbreviations = dwarf.debug_abbrev.abbreviations(gimli::DebugAbbrevOffset(offset)).map_err(bad)?;
         Ok(Arc::clone(known().entry(key).or_insert_with(|| Arc::new(abbreviations))))
@@ -111,7 +111,7 @@ impl<'s> DebugInfo<'s> {
                 return section.abbreviations(gimli::DebugAbbrevOffset(0)).map_err(bad);
             }
             // Mostly it is the first.
-            self.pay(length as u64).map_err(|error| error.to_string())?;
+            self.charge(length as u64).map_err(|error| error.to_string())?;
         }
     }
 }

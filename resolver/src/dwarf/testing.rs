@@ -3,9 +3,10 @@
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 
+use super::debug_info::DebugInfo;
 use super::frame::Frame;
 use super::sections::Sections;
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use crate::address::{RuntimeAddress, Vaddr};
 use crate::image::Image;
 use crate::location::Processor;

@@ -3,8 +3,9 @@
 
 use gimli::{AttributeValue, DwTag, constants as dw};
 
+use super::types::Types;
 use super::types::{TypeRef, is_pointer};
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use crate::Error;
 use crate::types::Language;
 
@@ -17,14 +18,14 @@ const PARAMETERS: usize = 16;
 /// The longest name, in bytes; what is longer is cut.
 const LONGEST: usize = 2048;
 
-impl DebugInfo<'_> {
+impl Types<'_> {
     /// The name of a type, `void` for `None`: `struct foo *`, `unsigned int[4]`, `int (*)(int)`; Rust's as debug
     /// information has it (`&str`).
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn type_name(&self, of: Option<TypeRef>) -> Result<String, Error> {
+    pub(super) fn type_name(&self, of: Option<TypeRef>) -> Result<String, Error> {
         self.declare(of, String::new(), 0).map(cut)
     }
 
@@ -35,10 +36,10 @@ impl DebugInfo<'_> {
             return Ok(joined("..", &declarator));
         }
         let TypeRef { die, dimension } = of;
-        let tag = self.tag(die)?;
+        let tag = self.units.tag(die)?;
         let mut name = cut(self.text_name(die)?);
-        if let (true, Some(value)) = (name.is_empty(), self.own_attribute(die, dw::DW_AT_signature)?) {
-            return self.declare(Some(self.reference(die, &value)?.into()), declarator, nesting + 1);
+        if let (true, Some(value)) = (name.is_empty(), self.units.own_attribute(die, dw::DW_AT_signature)?) {
+            return self.declare(Some(self.units.reference(die, &value)?.into()), declarator, nesting + 1);
         }
         let rust = self.language(die) == Language::Rust;
         if tag == dw::DW_TAG_base_type && !rust {
@@ -89,7 +90,7 @@ impl DebugInfo<'_> {
                 self.declare(inner()?, format!("{declarator}({parameters})"), next)
             }
             dw::DW_TAG_ptr_to_member_type => {
-                let class = self.referred(die, dw::DW_AT_containing_type)?.map(TypeRef::from);
+                let class = self.units.referred(die, dw::DW_AT_containing_type)?.map(TypeRef::from);
                 let class = self.declare(class, String::new(), next)?;
                 self.declare(inner()?, format!("{class}::*{declarator}"), next)
             }
@@ -103,13 +104,13 @@ impl DebugInfo<'_> {
         let (mut inner, mut words) = (Some(of), [None; 4]);
         for _ in 0..NESTING {
             let Some(of) = inner else { break };
-            let (place, word) = match self.tag(of.die)? {
+            let (place, word) = match self.units.tag(of.die)? {
                 dw::DW_TAG_const_type => (0, "const"),
                 dw::DW_TAG_volatile_type => (1, "volatile"),
                 dw::DW_TAG_restrict_type => (2, "restrict"),
                 dw::DW_TAG_atomic_type => (3, "_Atomic"),
                 // What C qualifies of an array is its elements, and gcc says it of both.
-                dw::DW_TAG_array_type if self.name(of.die)?.is_none() && self.is_qualified(of)? => {
+                dw::DW_TAG_array_type if self.units.name(of.die)?.is_none() && self.is_qualified(of)? => {
                     return self.declare(inner, declarator, nesting);
                 }
                 _ => break,
@@ -122,7 +123,7 @@ impl DebugInfo<'_> {
         let words: Vec<&str> = words.into_iter().flatten().collect();
         let words = words.join(" ");
         let is_pointer = match inner {
-            Some(of) => self.name(of.die)?.is_none() && is_pointer(self.tag(of.die)?),
+            Some(of) => self.units.name(of.die)?.is_none() && is_pointer(self.units.tag(of.die)?),
             None => false,
         };
         match is_pointer {
@@ -137,7 +138,7 @@ impl DebugInfo<'_> {
     /// Whether the elements of an array have a qualifier.
     fn is_qualified(&self, array: TypeRef) -> Result<bool, Error> {
         Ok(match self.type_of(array.die)? {
-            Some(element) => is_c_qualifier(self.tag(element.die)?),
+            Some(element) => is_c_qualifier(self.units.tag(element.die)?),
             None => false,
         })
     }
@@ -146,8 +147,8 @@ impl DebugInfo<'_> {
     fn binds_closer(&self, of: TypeRef) -> Result<bool, Error> {
         let mut of = of;
         for _ in 0..NESTING {
-            match self.tag(of.die)? {
-                dw::DW_TAG_array_type | dw::DW_TAG_subroutine_type => return Ok(self.name(of.die)?.is_none()),
+            match self.units.tag(of.die)? {
+                dw::DW_TAG_array_type | dw::DW_TAG_subroutine_type => return Ok(self.units.name(of.die)?.is_none()),
                 dw::DW_TAG_const_type | dw::DW_TAG_volatile_type => match self.type_of(of.die)? {
                     Some(inner) => of = inner,
                     None => break,
@@ -160,7 +161,7 @@ impl DebugInfo<'_> {
 
     fn parameters(&self, function: Die, nesting: u32) -> Result<String, Error> {
         let mut parameters = Vec::new();
-        for (child, tag) in self.children(function)? {
+        for (child, tag) in self.units.children(function)? {
             match tag {
                 dw::DW_TAG_formal_parameter if parameters.len() < PARAMETERS => {
                     parameters.push(self.declare(self.type_of(child)?, String::new(), nesting)?);
@@ -170,7 +171,7 @@ impl DebugInfo<'_> {
             }
         }
         let is_prototype =
-            matches!(self.own_attribute(function, dw::DW_AT_prototyped)?, Some(AttributeValue::Flag(true)));
+            matches!(self.units.own_attribute(function, dw::DW_AT_prototyped)?, Some(AttributeValue::Flag(true)));
         Ok(match parameters.is_empty() && is_prototype {
             true => "void".to_owned(),
             false => cut(parameters.join(", ")),

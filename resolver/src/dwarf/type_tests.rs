@@ -66,8 +66,8 @@ impl Maker {
         let image = Image::parse(&bytes).unwrap();
         let sections = Sections::load(&image, |error| panic!("{error}")).unwrap();
         let info = DebugInfo::new(&sections);
-        let root = info.root(0).unwrap();
-        let children = info.children(root).unwrap();
+        let root = info.units.root(0).unwrap();
+        let children = info.units.children(root).unwrap();
         let (variable, _) = children.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_variable).unwrap();
         check(&info, info.type_of(variable).unwrap().unwrap());
     }

@@ -1,15 +1,17 @@
 //! Types as debug information has them: what a type is called, is made of and how large it is, one step at a time
 //! (DWARF 5, chapter 5).
 //!
-//! Nothing here makes a picture of a whole type (`describe.rs`) or knows what Rust's library means by its types
+//! Nothing here describes a whole type (`describe.rs`) or knows what Rust's library means by its types
 //! (`rust_types.rs`).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gimli::{AttributeValue, DwTag, constants as dw};
 
-use super::units::{DebugInfo, Die, Value};
+use super::per_unit::PerUnit;
+use super::units::{Die, Units, Value};
 use super::unsupported::ArrayProblem;
 use crate::Error;
 use crate::text;
@@ -31,7 +33,7 @@ impl From<Die> for TypeRef {
 
 /// The types at the top level of a unit, in one pass however many are asked for.
 #[derive(Debug, Default)]
-pub(super) struct Definitions<'s> {
+struct Definitions<'s> {
     /// Those that are defined, by name, with their offsets; `None` where there are several of one name.
     defined: HashMap<(DwTag, Cow<'s, [u8]>), Option<usize>>,
     /// The offsets of those that are only declared, ascending.
@@ -53,14 +55,30 @@ pub(super) struct Dimension {
     pub(super) from_zero: bool,
 }
 
-impl<'s> DebugInfo<'s> {
+/// The types of the units.
+#[derive(Debug)]
+pub(super) struct Types<'s> {
+    pub(super) units: Arc<Units<'s>>,
+    definitions: PerUnit<Definitions<'s>>,
+}
+
+impl<'s> Types<'s> {
+    pub(super) fn new(units: &Arc<Units<'s>>) -> Self {
+        Self { units: Arc::clone(units), definitions: PerUnit::new(units.unit_count()) }
+    }
+
+    /// Drops what was made of units.
+    pub(super) fn clear(&self) {
+        self.definitions.clear();
+    }
+
     /// The type of a variable, a member, a function's result, of what a pointer points at; `None` for `void`.
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn type_of(&self, die: Die) -> Result<Option<TypeRef>, Error> {
-        Ok(self.referred(die, dw::DW_AT_type)?.map(TypeRef::from))
+    pub(super) fn type_of(&self, die: Die) -> Result<Option<TypeRef>, Error> {
+        Ok(self.units.referred(die, dw::DW_AT_type)?.map(TypeRef::from))
     }
 
     /// The type without the names and qualifiers around it (`typedef`, `const`, `volatile`, `restrict`, `_Atomic`;
@@ -69,13 +87,13 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there, or goes in a circle.
-    pub fn strip(&self, of: TypeRef) -> Result<Option<TypeRef>, Error> {
+    pub(super) fn strip(&self, of: TypeRef) -> Result<Option<TypeRef>, Error> {
         let mut of = of;
         for _ in 0..LINKS {
             if of.dimension > 0 {
                 return Ok(Some(of));
             }
-            let tag = self.tag(of.die)?;
+            let tag = self.units.tag(of.die)?;
             if !is_qualifier(tag) {
                 return self.complete(of.die, tag).map(|die| Some(die.into()));
             }
@@ -84,7 +102,7 @@ impl<'s> DebugInfo<'s> {
                 None => return Ok(None),
             }
         }
-        Err(self.error(of.die, "a type that is defined by itself"))
+        Err(self.units.error(of.die, "a type that is defined by itself"))
     }
 
     /// The definition of a type that may be a declaration only: by its signature, or by name at the top level of the
@@ -93,13 +111,13 @@ impl<'s> DebugInfo<'s> {
     /// Definitions of the same name in other units are not looked for: C does not ask that they agree.
     fn complete(&self, die: Die, tag: DwTag) -> Result<Die, Error> {
         // gcc leaves the declaration out of an enumeration that stands in a type unit.
-        if let Some(value) = self.own_attribute(die, dw::DW_AT_signature)? {
-            return self.reference(die, &value);
+        if let Some(value) = self.units.own_attribute(die, dw::DW_AT_signature)? {
+            return self.units.reference(die, &value);
         }
         if !self.is_declaration(die)? {
             return Ok(die);
         }
-        let Some(name) = self.name(die)? else { return Ok(die) };
+        let Some(name) = self.units.name(die)? else { return Ok(die) };
         let definitions = self.definitions(die.unit)?;
         if definitions.declared.binary_search(&die.offset).is_err() {
             return Ok(die);
@@ -108,35 +126,35 @@ impl<'s> DebugInfo<'s> {
         Ok(defined.copied().flatten().map_or(die, |offset| Die { unit: die.unit, offset }))
     }
 
-    fn definitions(&self, unit: usize) -> Result<&Definitions<'s>, Error> {
-        let cached = &self.cache(unit)?.definitions;
-        if let Some(definitions) = cached.get() {
-            return Ok(definitions);
-        }
+    fn definitions(&self, unit: usize) -> Result<Arc<Definitions<'s>>, Error> {
+        self.definitions.get_or_make(unit, || self.find_definitions(unit))
+    }
+
+    fn find_definitions(&self, unit: usize) -> Result<Definitions<'s>, Error> {
         let mut definitions = Definitions::default();
-        for (child, tag) in self.children(self.root(unit)?)? {
+        for (child, tag) in self.units.children(self.units.root(unit)?)? {
             // Most of what is there beside types.
             if matches!(tag, dw::DW_TAG_subprogram | dw::DW_TAG_variable) {
                 continue;
             }
             if self.is_declaration(child)? {
                 definitions.declared.push(child.offset);
-            } else if let Some(name) = self.name(child)? {
+            } else if let Some(name) = self.units.name(child)? {
                 let several = |known: &mut Option<usize>| *known = None;
                 definitions.defined.entry((tag, name)).and_modify(several).or_insert(Some(child.offset));
             }
         }
-        Ok(cached.get_or_init(|| definitions))
+        Ok(definitions)
     }
 
     /// Whether the type is declared, and not defined where it is.
     pub(super) fn is_declaration(&self, die: Die) -> Result<bool, Error> {
-        Ok(matches!(self.own_attribute(die, dw::DW_AT_declaration)?, Some(AttributeValue::Flag(true))))
+        Ok(matches!(self.units.own_attribute(die, dw::DW_AT_declaration)?, Some(AttributeValue::Flag(true))))
     }
 
     /// The tag of a type; an array that is partly indexed is an array.
     pub(super) fn type_tag(&self, of: TypeRef) -> Result<DwTag, Error> {
-        self.tag(of.die)
+        self.units.tag(of.die)
     }
 
     /// Bytes of a type; `None` where the debug information does not say, or only the running program knows.
@@ -144,21 +162,21 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there, or goes in a circle.
-    pub fn type_size(&self, of: TypeRef) -> Result<Option<u64>, Error> {
+    pub(super) fn type_size(&self, of: TypeRef) -> Result<Option<u64>, Error> {
         self.size_at(of, 0)
     }
 
     fn size_at(&self, of: TypeRef, nesting: u32) -> Result<Option<u64>, Error> {
         if nesting > NESTING {
-            return Err(self.error(of.die, "a type that is nested too deep"));
+            return Err(self.units.error(of.die, "a type that is nested too deep"));
         }
         let Some(of) = self.strip(of)? else { return Ok(None) };
         let tag = self.type_tag(of)?;
         if of.dimension == 0 {
-            if let Some(size) = self.unsigned(of.die, dw::DW_AT_byte_size)? {
+            if let Some(size) = self.units.unsigned(of.die, dw::DW_AT_byte_size)? {
                 return Ok(Some(size));
             }
-            if let Some(bits) = self.unsigned(of.die, dw::DW_AT_bit_size)? {
+            if let Some(bits) = self.units.unsigned(of.die, dw::DW_AT_bit_size)? {
                 return Ok(Some(bits.div_ceil(8)));
             }
         }
@@ -188,18 +206,17 @@ impl<'s> DebugInfo<'s> {
 
     /// Bytes of an address, in the unit of an entry.
     pub(super) fn address_size(&self, die: Die) -> Result<u64, Error> {
-        Ok(u64::from(self.unit(die.unit)?.encoding().address_size))
+        Ok(u64::from(self.units.unit(die.unit)?.encoding().address_size))
     }
 
     /// Whether the first byte of a number is its most significant one.
     pub(super) fn is_big_endian(&self) -> bool {
         use gimli::{Endianity as _, Reader as _};
-        self.sections.reader(".debug_info").endian().is_big_endian()
+        self.units.sections.reader(".debug_info").endian().is_big_endian()
     }
 
     /// The language of the unit that an entry is in (`DW_AT_language`; DWARF 5, 3.1.1).
-    #[must_use]
-    pub fn language(&self, die: Die) -> Language {
+    pub(super) fn language(&self, die: Die) -> Language {
         match self.dwarf_language(die) {
             Some(dw::DW_LANG_Rust) => Language::Rust,
             _ => Language::C,
@@ -207,7 +224,7 @@ impl<'s> DebugInfo<'s> {
     }
 
     pub(super) fn dwarf_language(&self, die: Die) -> Option<gimli::DwLang> {
-        self.unit_language(die.unit)
+        self.units.unit_language(die.unit)
     }
 
     /// The dimensions of an array that are not indexed (DWARF 5, 5.5 and 5.13).
@@ -231,7 +248,7 @@ impl<'s> DebugInfo<'s> {
             _ => 0,
         };
         let mut dimensions = Vec::new();
-        for (child, tag) in self.children(array)? {
+        for (child, tag) in self.units.children(array)? {
             match tag {
                 dw::DW_TAG_subrange_type => dimensions.push(self.dimension(child, first)?),
                 dw::DW_TAG_enumeration_type => dimensions.push(Dimension { count: None, from_zero: false }),
@@ -245,13 +262,13 @@ impl<'s> DebugInfo<'s> {
     }
 
     fn dimension(&self, subrange: Die, first: i128) -> Result<Dimension, Error> {
-        let lower = match self.own_attribute(subrange, dw::DW_AT_lower_bound)? {
+        let lower = match self.units.own_attribute(subrange, dw::DW_AT_lower_bound)? {
             None => Some(first),
             Some(value) => constant(&value),
         };
-        let count = match self.own_attribute(subrange, dw::DW_AT_count)? {
+        let count = match self.units.own_attribute(subrange, dw::DW_AT_count)? {
             Some(value) => constant(&value).and_then(|count| u64::try_from(count).ok()),
-            None => match self.own_attribute(subrange, dw::DW_AT_upper_bound)? {
+            None => match self.units.own_attribute(subrange, dw::DW_AT_upper_bound)? {
                 Some(value) => match (constant(&value), lower) {
                     // gcc writes -1 in all the bits of the form for `int a[0]`.
                     (Some(upper), Some(0)) if upper == i128::from(u64::MAX) => Some(0),
@@ -283,7 +300,7 @@ impl<'s> DebugInfo<'s> {
             (dw::DW_AT_bit_stride, ArrayProblem::Stride),
             (dw::DW_AT_data_location, ArrayProblem::Elsewhere),
         ] {
-            if self.own_attribute(array, name)?.is_some() {
+            if self.units.own_attribute(array, name)?.is_some() {
                 return Ok(Some(what));
             }
         }
@@ -292,13 +309,8 @@ impl<'s> DebugInfo<'s> {
 
     /// The name of an entry as text, or the empty string.
     pub(super) fn text_name(&self, die: Die) -> Result<String, Error> {
-        Ok(self.name(die)?.map_or_else(String::new, |name| text::from_bytes(&name)))
+        Ok(self.units.name(die)?.map_or_else(String::new, |name| text::from_bytes(&name)))
     }
-}
-
-/// Whether a language is C, of any year.
-pub(super) fn is_c(language: gimli::DwLang) -> bool {
-    matches!(language, dw::DW_LANG_C89 | dw::DW_LANG_C | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17)
 }
 
 /// Whether entries of the tag only name or qualify another type.

@@ -28,13 +28,13 @@ pub struct Die {
     pub(super) offset: usize,
 }
 
-/// The debug information of an image.
+/// The units of an image and of its supplementary file, with their entries, and the work that may be spent on them.
 #[derive(Debug)]
-pub struct DebugInfo<'s> {
+pub(super) struct Units<'s> {
     pub(super) sections: &'s Sections<'s>,
     /// That of the image itself; its `sup` is what dwz moved to a file of its own.
     pub(super) dwarf: gimli::Dwarf<Reader<'s>>,
-    /// Those of the image, then those of the file of dwz. In the place of a unit that has its entries in a file of its own stands the
+    /// Those of the image, then those of the supplementary file. In the place of a unit that has its entries in a file of its own stands the
     /// one of that file, when it is first asked for.
     pub(super) units: Vec<Slot<'s>>,
     /// How many of them are the image's.
@@ -42,7 +42,7 @@ pub struct DebugInfo<'s> {
     /// The files with entries of units that have but a skeleton in the image.
     pub(super) files: Option<&'s dyn SplitFiles>,
     /// Which of those files were paid for.
-    pub(super) paid: Mutex<HashSet<(bool, u64)>>,
+    pub(super) credited: Mutex<HashSet<(bool, u64)>>,
     /// The units of types of a package of such files (`.dwp`).
     pub(super) package_types: OnceLock<super::split::Types<'s>>,
     pub(super) package: OnceLock<Option<super::split::Package<'s>>>,
@@ -50,28 +50,14 @@ pub struct DebugInfo<'s> {
     /// Of the units without a language, which dwz made, the one of the units that import them.
     languages: OnceLock<HashMap<usize, usize>>,
     by_address: OnceLock<Addresses>,
-    /// Call frame information by address.
-    pub(super) frames: OnceLock<super::frame::Frames>,
     /// Steps that are left; negative once they are spent.
     budget: AtomicI64,
     /// The tables of abbreviations, by where they stand in memory; units share them.
     pub(super) abbreviations: Mutex<HashMap<(usize, usize), Arc<gimli::Abbreviations>>>,
-    /// The units of types of the image and of the file of dwz, by signature; of equal ones the first.
+    /// The units of types of the image and of the supplementary file, by signature; of equal ones the first.
     types: OnceLock<HashMap<u64, (usize, usize)>>,
-    pub(super) own_lines: Mutex<super::scopes::KnownLines>,
-    pub(super) globals: OnceLock<super::names::Globals>,
-    pub(super) matched: Mutex<HashMap<super::files::SourcePath, Arc<super::lines::Matched>>>,
     /// What is wrong with the chain of unit headers, after which nothing more is found.
     damage: Option<String>,
-}
-
-/// What was made of a unit, each when it was first asked for.
-#[derive(Debug, Default)]
-pub(super) struct UnitCache<'s> {
-    pub(super) definitions: OnceLock<super::types::Definitions<'s>>,
-    pub(super) functions: OnceLock<super::functions::Functions>,
-    pub(super) files: OnceLock<super::files::UnitFiles>,
-    pub(super) rows: OnceLock<super::lines::Rows>,
 }
 
 /// A unit of a table.
@@ -82,12 +68,11 @@ pub(super) struct Slot<'s> {
     unit: OnceLock<Result<Unit<'s>, String>>,
     /// Its entries, where they are in another file; `None` where they are not, or that file was not found.
     pub(super) split: OnceLock<Option<Split<'s>>>,
-    cache: UnitCache<'s>,
 }
 
 impl<'s> Slot<'s> {
     pub(super) fn new(header: gimli::UnitHeader<Reader<'s>>, home: Home<'s>) -> Self {
-        Self { header, home, unit: OnceLock::new(), split: OnceLock::new(), cache: UnitCache::default() }
+        Self { header, home, unit: OnceLock::new(), split: OnceLock::new() }
     }
 }
 
@@ -96,8 +81,8 @@ impl<'s> Slot<'s> {
 pub(super) enum Home<'s> {
     /// The image's.
     Image,
-    /// Those of the file of dwz.
-    Alternate,
+    /// Those of the supplementary file.
+    Supplementary,
     /// Those of a file of split units: of types.
     Split(Arc<super::split::Contribution<'s>>),
 }
@@ -113,10 +98,10 @@ struct Addresses {
 }
 
 /// Where a whole unit is read, its entries are paid for so many at a time.
-pub(super) const PAID_AT_ONCE: u64 = 1024;
+pub(super) const CHARGE_INTERVAL: u64 = 1024;
 
 /// The most that is taken off at once: so that many who take too much at the same time do not come round to having some left.
-const MOST_AT_ONCE: i64 = i64::MAX / 4096;
+const MAX_CHARGE: i64 = i64::MAX / 4096;
 
 /// What the units themselves say.
 #[derive(Debug)]
@@ -126,31 +111,24 @@ struct Scanned {
     damage: Option<String>,
 }
 
-impl<'s> DebugInfo<'s> {
-    /// Reads the unit headers.
-    #[must_use]
-    pub fn new(sections: &'s Sections<'s>) -> Self {
-        Self::with(sections, None, None)
-    }
-
+impl<'s> Units<'s> {
     /// Reads the unit headers of an image, and of the file that dwz moved to what several images have in common. Entries that are in
     /// files of their own are read when they are asked for.
-    #[must_use]
-    pub fn with(
+    pub(super) fn new(
         sections: &'s Sections<'s>,
-        alternate: Option<&'s Sections<'s>>,
+        supplementary: Option<&'s Sections<'s>>,
         files: Option<&'s dyn SplitFiles>,
     ) -> Self {
         let mut dwarf = sections.dwarf();
         let (mut units, mut damage) = (Vec::new(), None);
         headers(&dwarf, || Home::Image, &mut units, &mut damage);
         let own = units.len();
-        if let Some(alternate) = alternate {
-            let alternate = alternate.dwarf();
-            headers(&alternate, || Home::Alternate, &mut units, &mut damage);
-            dwarf.set_sup(alternate);
+        if let Some(supplementary) = supplementary {
+            let supplementary = supplementary.dwarf();
+            headers(&supplementary, || Home::Supplementary, &mut units, &mut damage);
+            dwarf.set_sup(supplementary);
         }
-        let work = [Some(sections), alternate].into_iter().flatten().map(Sections::warranted);
+        let work = [Some(sections), supplementary].into_iter().flatten().map(Sections::allowed_work);
         let budget = work.fold(1 << 20, u64::saturating_add);
         Self {
             sections,
@@ -158,40 +136,34 @@ impl<'s> DebugInfo<'s> {
             units,
             own,
             files,
-            paid: Mutex::default(),
+            credited: Mutex::default(),
             package_types: OnceLock::new(),
             package: OnceLock::new(),
             skeletons: OnceLock::new(),
             languages: OnceLock::new(),
             by_address: OnceLock::new(),
-            frames: OnceLock::new(),
             budget: AtomicI64::new(i64::try_from(budget).unwrap_or(i64::MAX)),
             abbreviations: Mutex::default(),
             types: OnceLock::new(),
-            own_lines: Mutex::default(),
-            globals: OnceLock::new(),
-            matched: Mutex::default(),
             damage,
         }
     }
 
     /// What is wrong with the debug information as a whole; `None` where all units were found, and those that were asked for their
     /// addresses told them.
-    #[must_use]
-    pub fn damage(&self) -> Option<&str> {
+    pub(super) fn damage(&self) -> Option<&str> {
         let scanned = || self.by_address.get()?.scanned.get()?.damage.as_deref();
         self.damage.as_deref().or_else(scanned)
     }
 
     /// The processor.
-    #[must_use]
-    pub fn processor(&self) -> Processor {
+    pub(super) fn processor(&self) -> Processor {
         self.sections.processor()
     }
 
     /// Allows so many more steps of work: what is asked grows with the places that are asked for, not only with the debug information.
     /// Nothing where all were spent: who waits for an answer may have been refused a part of it.
-    pub fn allow(&self, steps: u64) {
+    pub(super) fn allow(&self, steps: u64) {
         let steps = i64::try_from(steps).unwrap_or(i64::MAX);
         let allow = |left: i64| (left >= 0).then(|| left.saturating_add(steps));
         let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, allow);
@@ -199,9 +171,9 @@ impl<'s> DebugInfo<'s> {
 
     /// Pays for so many steps of work: entries, rows, operations. Where they are not left, nothing is: what follows fails too, and no
     /// answer comes of half of what it should be found in.
-    pub(super) fn pay(&self, steps: u64) -> Result<(), Error> {
+    pub(super) fn charge(&self, steps: u64) -> Result<(), Error> {
         // One subtraction, whoever else pays at the same time: it is made millions of times. Once spent, nothing is left of it.
-        let cost = i64::try_from(steps).unwrap_or(i64::MAX).min(MOST_AT_ONCE);
+        let cost = i64::try_from(steps).unwrap_or(i64::MAX).min(MAX_CHARGE);
         if self.budget.load(Ordering::Relaxed) < 0 || self.budget.fetch_sub(cost, Ordering::Relaxed) < cost {
             return Err(Error::dwarf(None, "more work than debug information of this size warrants"));
         }
@@ -209,8 +181,8 @@ impl<'s> DebugInfo<'s> {
     }
 
     /// Fails where all work is spent: for who passes over what cannot be read, which must not be for that.
-    pub(super) fn still_paid(&self) -> Result<(), Error> {
-        self.pay(0)
+    pub(super) fn check_work_left(&self) -> Result<(), Error> {
+        self.charge(0)
     }
 
     /// How many units there are.
@@ -223,18 +195,13 @@ impl<'s> DebugInfo<'s> {
         self.own
     }
 
-    /// The units that have lines and addresses: neither those of the file of dwz, nor those that it made of what others had in common.
+    /// The units that have lines and addresses: neither those of the supplementary file, nor those that it made of what others had in common.
     pub(super) fn compiled_units(&self) -> impl Iterator<Item = usize> {
         (0..self.own).filter(|&unit| !self.is_partial(unit))
     }
 
     fn is_partial(&self, unit: usize) -> bool {
         self.own_unit(unit).is_ok_and(is_partial)
-    }
-
-    /// What was made of a unit so far.
-    pub(super) fn cache(&self, index: usize) -> Result<&UnitCache<'s>, Error> {
-        Ok(&self.slot(index)?.cache)
     }
 
     /// How a unit in a file of split units is numbered: the number of its skeleton, and a multiple of this. 0 times are the entries of
@@ -286,7 +253,7 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn home<'a>(&'a self, slot: &'a Slot<'s>) -> &'a gimli::Dwarf<Reader<'s>> {
         match &slot.home {
             Home::Image => &self.dwarf,
-            Home::Alternate => self.dwarf.sup().unwrap_or(&self.dwarf),
+            Home::Supplementary => self.dwarf.sup().unwrap_or(&self.dwarf),
             Home::Split(of) => &of.dwarf,
         }
     }
@@ -358,11 +325,11 @@ impl<'s> DebugInfo<'s> {
         self.units.get(..self.own)?.binary_search_by_key(&offset, |slot| slot.header.offset()).ok()
     }
 
-    /// The entry at an offset in `.debug_info` of the image, or of the file of dwz; `None` where that is in no unit.
-    pub(super) fn find_die(&self, in_alternate: bool, offset: usize) -> Option<Die> {
+    /// The entry at an offset in `.debug_info` of the image, or of the supplementary file; `None` where that is in no unit.
+    pub(super) fn find_die(&self, in_supplementary: bool, offset: usize) -> Option<Die> {
         let wanted = UnitSectionOffset::DebugInfoOffset(gimli::DebugInfoOffset(offset));
-        let first = if in_alternate { self.own } else { 0 };
-        let units = if in_alternate { self.units.get(self.own..)? } else { self.units.get(..self.own)? };
+        let first = if in_supplementary { self.own } else { 0 };
+        let units = if in_supplementary { self.units.get(self.own..)? } else { self.units.get(..self.own)? };
         let unit = units.partition_point(|slot| slot.header.offset() <= wanted).checked_sub(1)?;
         let offset = wanted.as_debug_info_offset()?.to_unit_offset(&units.get(unit)?.header)?;
         Some(Die { unit: first.checked_add(unit)?, offset: offset.0 })
@@ -372,13 +339,12 @@ impl<'s> DebugInfo<'s> {
     pub(super) fn die_in(&self, unit: usize, offset: gimli::DebugInfoOffset) -> Option<Die> {
         match (self.contribution(unit), &self.slot(unit).ok()?.home) {
             (Some(of), _) => self.split_die(unit, of, offset),
-            (None, home) => self.find_die(matches!(home, Home::Alternate), offset.0),
+            (None, home) => self.find_die(matches!(home, Home::Supplementary), offset.0),
         }
     }
 
     /// The entry of an [`Self::info_offset`]; `None` where that is in no unit. That an entry starts there is not looked at.
-    #[must_use]
-    pub fn die_at(&self, offset: InfoOffset) -> Option<Die> {
+    pub(super) fn die_at(&self, offset: InfoOffset) -> Option<Die> {
         match (offset.0 >> OFFSET).checked_sub(1) {
             None => self.find_die(false, usize::try_from(offset.0).ok()?),
             Some(unit) => {
@@ -392,8 +358,7 @@ impl<'s> DebugInfo<'s> {
 
     /// An entry as a number, its identity in a [`crate::location::Location`]: where it is in `.debug_info` or `.debug_types` of the
     /// image; of one in another file the unit stands above bit 40.
-    #[must_use]
-    pub fn info_offset(&self, die: Die) -> InfoOffset {
+    pub(super) fn info_offset(&self, die: Die) -> InfoOffset {
         let offset = self.section_offset(die);
         let is_here = die.unit < self.own && self.split(die.unit).is_none();
         let unit = if is_here { 0 } else { die.unit as u64 + 1 };
@@ -414,7 +379,7 @@ impl<'s> DebugInfo<'s> {
         let offset = self.section_offset(die);
         match self.contribution(die.unit) {
             Some(of) => Error::dwarf(None, &format!("{} at {offset:#x}: {what}", of.path)),
-            None if die.unit >= self.own => Error::dwarf(None, &format!("file of dwz at {offset:#x}: {what}")),
+            None if die.unit >= self.own => Error::dwarf(None, &format!("supplementary file at {offset:#x}: {what}")),
             None => Error::dwarf(Some(offset), &what.to_string()),
         }
     }
@@ -478,7 +443,7 @@ impl<'s> DebugInfo<'s> {
         entries.next_entry().map_err(error)?;
         let mut leading = Vec::new();
         while entries.next_entry().map_err(error)?.is_some() {
-            self.pay(1)?;
+            self.charge(1)?;
             let Some(entry) = entries.current().filter(|entry| entry.tag() == tag) else { break };
             leading.push(Die { unit: index, offset: entry.offset().0 });
         }
@@ -490,6 +455,11 @@ impl<'s> DebugInfo<'s> {
         let header = self.header(unit).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
         Ok(Die { unit, offset: header.header_size() })
     }
+}
+
+/// Whether a language is C, of any year.
+pub(super) fn is_c(language: gimli::DwLang) -> bool {
+    matches!(language, dw::DW_LANG_C89 | dw::DW_LANG_C | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17)
 }
 
 /// Whether a unit is one that others import (DWARF 5, 3.1.1).

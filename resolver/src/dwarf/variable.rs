@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use gimli::{AttributeValue, constants as dw};
 
-use super::expression::{Around, Reading, Refusal};
+use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::frame::Frame;
 use super::location_list::Described;
+use super::locations::Locations;
 use super::tables;
-use super::units::{DebugInfo, Die, Value};
+use super::units::{Die, Value};
 use super::unsupported::{ConstantProblem, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
@@ -25,16 +26,16 @@ enum Said<'s> {
     Nothing,
 }
 
-impl<'s> DebugInfo<'s> {
+impl<'s> Locations<'s> {
     /// Where a variable, parameter or DWARF procedure is at a place.
     ///
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn variable(&self, variable: Die, frame: &Frame) -> Result<Described, Error> {
-        let reading = Reading { info: self, around: Around::Frame(frame), depth: 0 };
+    pub(super) fn variable(&self, variable: Die, frame: &Frame) -> Result<Described, Error> {
+        let evaluator = Evaluator { info: self, context: EvaluationContext::Frame(frame), depth: 0 };
         let described = match self.said(variable)? {
-            Said::Location(from, value) => reading.attribute(from, &value),
+            Said::Location(from, value) => evaluator.attribute(from, &value),
             Said::Constant(from, value) => self.constant(variable, from, &value),
             Said::Nothing => return Ok(Described::Never),
         };
@@ -53,10 +54,10 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn variable_ranges(&self, variable: Die) -> Result<Vec<Range<Vaddr>>, Error> {
-        let reading = Reading { info: self, around: Around::Anywhere, depth: 0 };
+    pub(super) fn variable_ranges(&self, variable: Die) -> Result<Vec<Range<Vaddr>>, Error> {
+        let evaluator = Evaluator { info: self, context: EvaluationContext::Unknown, depth: 0 };
         let ranges = match self.said(variable)? {
-            Said::Location(from, value) => reading.attribute_ranges(from, &value),
+            Said::Location(from, value) => evaluator.attribute_ranges(from, &value),
             Said::Constant(from, value) => {
                 self.constant(variable, from, &value).map(|_| vec![Vaddr(0)..Vaddr(u64::MAX)])
             }
@@ -74,8 +75,8 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there.
-    pub fn pointee(&self, variable: InfoOffset, frame: &Frame) -> Result<Described, Error> {
-        match self.die_at(variable) {
+    pub(super) fn pointee(&self, variable: InfoOffset, frame: &Frame) -> Result<Described, Error> {
+        match self.units.die_at(variable) {
             Some(die) => self.variable(die, frame),
             None => Ok(Described::Never),
         }
@@ -86,18 +87,18 @@ impl<'s> DebugInfo<'s> {
     fn said(&self, variable: Die) -> Result<Said<'s>, Error> {
         let mut die = variable;
         for _ in 0..LINKS {
-            if let Some(value) = self.own_attribute(die, dw::DW_AT_location)? {
+            if let Some(value) = self.units.own_attribute(die, dw::DW_AT_location)? {
                 return Ok(Said::Location(die, value));
             }
-            if let Some(value) = self.own_attribute(die, dw::DW_AT_const_value)? {
+            if let Some(value) = self.units.own_attribute(die, dw::DW_AT_const_value)? {
                 return Ok(Said::Constant(die, value));
             }
-            match self.origin(die)? {
+            match self.units.origin(die)? {
                 Some(origin) => die = origin,
                 None => return Ok(Said::Nothing),
             }
         }
-        Err(self.error(variable, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
+        Err(self.units.error(variable, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
     }
 
     /// `DW_AT_const_value`, in the bytes that the variable would have.
@@ -105,12 +106,12 @@ impl<'s> DebugInfo<'s> {
     /// `DW_FORM_data1` and its like are filled up with zeros whatever the type's sign is: gcc and clang write negative
     /// numbers as `DW_FORM_sdata`, and gdb reads them so.
     fn constant(&self, variable: Die, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
-        let size = match self.type_of(variable)? {
-            Some(of) => self.type_size(of)?,
+        let size = match self.types.type_of(variable)? {
+            Some(of) => self.types.type_size(of)?,
             None => None,
         };
         let unsupported = |problem| Err(Refusal::Unsupported(Unsupported::Constant(problem)));
-        let is_big = self.sections.is_big_endian();
+        let is_big = self.units.sections.is_big_endian();
         let number = |number: u64, fill: u8, present: u64| {
             // A floating-point or other value of a fixed form may do without a size.
             let size = size.or((present != 0).then_some(present));
@@ -165,8 +166,8 @@ impl<'s> DebugInfo<'s> {
             | AttributeValue::DebugStrRef(_)
             | AttributeValue::DebugLineStrRef(_)
             | AttributeValue::DebugStrOffsetsIndex(_) => {
-                let text = tables::text(self.dwarf_of(from.unit)?, self.unit(from.unit)?, *value);
-                string(text.map_err(|error| self.error(from, error))?.slice())
+                let text = tables::text(self.units.dwarf_of(from.unit)?, self.units.unit(from.unit)?, *value);
+                string(text.map_err(|error| self.units.error(from, error))?.slice())
             }
             _ => unsupported(ConstantProblem::Form),
         };

@@ -3,8 +3,9 @@
 use gimli::{AttributeValue, Reader as _, constants as dw};
 
 use super::members::RawMember;
+use super::types::Types;
 use super::types::{constant, wrap};
-use super::units::{DebugInfo, Die};
+use super::units::Die;
 use crate::Error;
 
 /// The variants of a type.
@@ -38,13 +39,13 @@ impl RawVariant {
 /// The most variants of one type.
 const MOST: usize = 4096;
 
-impl DebugInfo<'_> {
+impl Types<'_> {
     /// The variants of a structure; `None` where it is no type of several.
     pub(super) fn variants(&self, aggregate: Die) -> Result<Option<RawVariants>, Error> {
-        let part = self.children(aggregate)?.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_variant_part);
+        let part = self.units.children(aggregate)?.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_variant_part);
         let Some((part, _)) = part else { return Ok(None) };
-        let discriminant = match self.own_attribute(part, dw::DW_AT_discr)? {
-            Some(value) => Some(self.member_at(self.reference(part, &value)?)?),
+        let discriminant = match self.units.own_attribute(part, dw::DW_AT_discr)? {
+            Some(value) => Some(self.member_at(self.units.reference(part, &value)?)?),
             None => None,
         };
         let (size, signed) = match discriminant.as_ref().and_then(|member| member.of) {
@@ -52,7 +53,7 @@ impl DebugInfo<'_> {
             None => (16, false),
         };
         let mut variants = Vec::new();
-        for (child, tag) in self.children(part)? {
+        for (child, tag) in self.units.children(part)? {
             if tag == dw::DW_TAG_variant && variants.len() < MOST {
                 let values = self.variant_values(child, size, signed)?;
                 variants.push(RawVariant { values, members: self.members(child)? });
@@ -62,20 +63,21 @@ impl DebugInfo<'_> {
     }
 
     fn variant_values(&self, variant: Die, size: u64, signed: bool) -> Result<Option<Vec<(i128, i128)>>, Error> {
-        if let Some(value) = self.own_attribute(variant, dw::DW_AT_discr_value)? {
-            let value = constant(&value).ok_or_else(|| self.error(variant, "a discriminant that is not a constant"))?;
+        if let Some(value) = self.units.own_attribute(variant, dw::DW_AT_discr_value)? {
+            let value =
+                constant(&value).ok_or_else(|| self.units.error(variant, "a discriminant that is not a constant"))?;
             let value = wrap(value, size, signed);
             return Ok(Some(vec![(value, value)]));
         }
-        let Some(value) = self.own_attribute(variant, dw::DW_AT_discr_list)? else { return Ok(None) };
+        let Some(value) = self.units.own_attribute(variant, dw::DW_AT_discr_list)? else { return Ok(None) };
         let AttributeValue::Block(mut block) = value else {
-            return Err(self.error(variant, "a list of discriminants of an unknown form"));
+            return Err(self.units.error(variant, "a list of discriminants of an unknown form"));
         };
         // DWARF 5, 7.5.6 and Figure 7.19: a label, then one value or two, in LEB128 of the sign of the discriminant.
         let mut values = Vec::new();
-        let error = |error: gimli::Error| self.error(variant, error);
+        let error = |error: gimli::Error| self.units.error(variant, error);
         while !block.is_empty() {
-            self.pay(1)?;
+            self.units.charge(1)?;
             let label = block.read_u8().map_err(error)?;
             let mut value = || match signed {
                 true => block.read_sleb128().map(i128::from),

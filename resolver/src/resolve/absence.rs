@@ -7,7 +7,7 @@ use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use super::site_debug::SiteDebug;
 use super::{Absence, Marker, Survival};
 use crate::address::Vaddr;
-use crate::dwarf::{LineFate, State};
+use crate::dwarf::{CodeState, LineAbsence};
 use crate::image::Image;
 
 /// Finds out about the markers that the compiler or the linker removed. `image` is the one that has the symbols.
@@ -22,9 +22,9 @@ pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Im
     }
     // What the debug information does not say is not known; that it is malformed is said elsewhere.
     let fate = |marker: &mut &mut Marker| debug.fate(&marker.file, marker.line).ok().flatten();
-    let fates: Vec<Option<LineFate>> = gone.par_iter_mut().map(fate).collect();
+    let fates: Vec<Option<LineAbsence>> = gone.par_iter_mut().map(fate).collect();
     let dropped = fates.iter().flatten().filter_map(|fate| match fate {
-        LineFate::Function { symbol, state: State::Dropped(_), .. } => Some(symbol.as_bytes()),
+        LineAbsence::Function { symbol, state: CodeState::Dropped(_), .. } => Some(symbol.as_bytes()),
         _ => None,
     });
     let dropped: HashSet<&[u8]> = dropped.collect();
@@ -34,16 +34,16 @@ pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Im
         let is_discarded = marker.survival == Some(Survival::Discarded);
         marker.absence = match fate {
             // A marker that the linker dropped was in a function that is described.
-            LineFate::NoFunction => (!is_discarded).then_some(Absence::NotCompiled),
-            LineFate::Function { name, symbol, state } => {
+            LineAbsence::NoFunction => (!is_discarded).then_some(Absence::NotCompiled),
+            LineAbsence::Function { name, symbol, state } => {
                 let function = name.clone();
                 match (state, is_discarded) {
-                    (State::Around(before, behind), false) => {
+                    (CodeState::Around(before, behind), false) => {
                         Some(Absence::DeadBranch { function, before: *before, behind: *behind })
                     }
-                    (State::Before(last), false) => Some(Absence::BehindCode { function, last: *last }),
-                    (State::Absent | State::Dropped(_), false) => Some(Absence::NoCode { function }),
-                    (State::Dropped(into), true) => {
+                    (CodeState::Before(last), false) => Some(Absence::BehindCode { function, last: *last }),
+                    (CodeState::Absent | CodeState::Dropped(_), false) => Some(Absence::NoCode { function }),
+                    (CodeState::Dropped(into), true) => {
                         let folded = kept.get(symbol.as_bytes()).map(|&address| Vaddr(address));
                         match folded.filter(|_| !image.is_relocatable()) {
                             Some(address) => match debug.function_starting_at(address) {

@@ -10,6 +10,7 @@ use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
 use super::diagnostics::Diagnostics;
 use super::interner::{Interner, TextId};
+use super::markers::Found;
 use super::{LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
@@ -55,6 +56,8 @@ pub(super) struct RawMarker {
     pub(super) sites: Vec<RawSite>,
     /// Why the line table has no site for it, where it was asked.
     pub(super) problem: Option<LineProblem>,
+    /// What was found at each site, where the line table was asked for them; empty where nothing was looked up so far.
+    pub(super) found: Vec<Found>,
 }
 
 /// The marker sections of an image, loaded.
@@ -180,7 +183,8 @@ impl<'a> Join<'a> {
         let (name, file) = (intern(declaration.name)?, intern(declaration.file)?);
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
         let (line, sites) = (declaration.line, Vec::new());
-        let marker = RawMarker { name, file, line, format, args, declared: true, sites, problem: None };
+        let marker =
+            RawMarker { name, file, line, format, args, declared: true, sites, problem: None, found: Vec::new() };
         self.marker(marker);
         Ok(())
     }
@@ -221,7 +225,8 @@ impl<'a> Join<'a> {
             origin: Origin::Record,
         };
         let (line, sites) = (site.line, Vec::new());
-        let marker = RawMarker { name, file, line, format, args, declared: false, sites, problem: None };
+        let marker =
+            RawMarker { name, file, line, format, args, declared: false, sites, problem: None, found: Vec::new() };
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);
         }

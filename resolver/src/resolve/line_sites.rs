@@ -4,6 +4,7 @@
 //! of how rows are written down, that is `dwarf::lines`.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use crate::Error;
@@ -90,19 +91,50 @@ impl DebugInfo<'_> {
     /// # Errors
     ///
     /// A line program of a unit that names the file, or its debug information, is malformed.
-    pub fn sites_of_line(&self, file: &str, line: u32) -> Result<LineSites, Error> {
-        let problem = |problem| Ok(LineSites { sites: Vec::new(), problem: Some(problem) });
-        let matched = self.match_file(&SourcePath::new(file))?;
-        let (path, units) = match &*matched {
-            Matched::File { path, units } => (path, units),
-            Matched::None => return problem(LineProblem::NoSuchFile),
-            Matched::Several(paths) => {
-                return problem(LineProblem::SeveralFiles(
-                    paths.iter().map(|path| Arc::clone(path.as_str())).collect(),
-                ));
-            }
+    #[cfg(test)]
+    pub(crate) fn sites_of_line(&self, file: &str, line: u32) -> Result<LineSites, Error> {
+        let mut search = match self.search_line(file, line)? {
+            Ok(search) => search,
+            Err(problem) => return Ok(LineSites { sites: Vec::new(), problem: Some(problem) }),
         };
-        let mut copies = Copies::default();
+        self.search_units(&mut search, 0..usize::MAX)?;
+        match search.copies.sites.is_empty() {
+            true => self.nearest_sites(&search),
+            false => Ok(LineSites { sites: search.copies.sites.into_values().collect(), problem: None }),
+        }
+    }
+
+    /// Starts the search for the sites of a line: finds the file. Else why there are no sites.
+    ///
+    /// # Errors
+    ///
+    /// There is more to read than debug information of this size warrants.
+    pub(crate) fn search_line(&self, file: &str, line: u32) -> Result<Result<LineSearch, LineProblem>, Error> {
+        let matched = self.match_file(&SourcePath::new(file))?;
+        Ok(match &*matched {
+            Matched::File { .. } => Ok(LineSearch { matched, line, copies: Copies::default() }),
+            Matched::None => Err(LineProblem::NoSuchFile),
+            Matched::Several(paths) => {
+                Err(LineProblem::SeveralFiles(paths.iter().map(|path| Arc::clone(path.as_str())).collect()))
+            }
+        })
+    }
+
+    /// The sites of the very line in some units that no earlier search of the same line found.
+    ///
+    /// # Errors
+    ///
+    /// A line program of a unit that names the file, or its debug information, is malformed.
+    pub(crate) fn search_units(
+        &self,
+        search: &mut LineSearch,
+        wanted: std::ops::Range<usize>,
+    ) -> Result<Vec<LineSite>, Error> {
+        let LineSearch { matched, line, copies } = search;
+        let (Matched::File { path, units }, line) = (&**matched, *line) else { return Ok(Vec::new()) };
+        let first = units.partition_point(|(unit, _)| *unit < wanted.start);
+        let units = units.get(first..).unwrap_or_default().iter().take_while(|(unit, _)| *unit < wanted.end);
+        let mut found = Vec::new();
         for (unit, numbers) in units {
             let rows = self.rows(*unit)?;
             let mut of_line: Vec<usize> = numbers.iter().flat_map(|number| rows.of_line(*number, line)).collect();
@@ -117,24 +149,59 @@ impl DebugInfo<'_> {
             for of_instance in row_of.chunk_by(|one, two| one.0 == two.0) {
                 let Some(&(instance, _)) = of_instance.first() else { continue };
                 let indices: Vec<usize> = of_instance.iter().map(|&(_, index)| index).collect();
-                copies.add(self, rows, &indices, instance, line, true)?;
+                found.extend(copies.add(self, &rows, &indices, instance, line, true)?);
             }
         }
-        if copies.sites.is_empty() {
-            let units: Vec<usize> = units.iter().map(|(unit, _)| *unit).collect();
-            match self.next_line(&units, path, line)? {
-                Ok(found) => {
-                    for next in found {
-                        copies.add(self, self.rows(next.unit)?, &next.rows, Some(next.instance), next.line, false)?;
-                    }
+        Ok(found)
+    }
+
+    /// The sites of the next line of the function that has code, for a line that has none itself.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit that names the file is malformed.
+    pub(crate) fn nearest_sites(&self, search: &LineSearch) -> Result<LineSites, Error> {
+        let problem = |problem| Ok(LineSites { sites: Vec::new(), problem: Some(problem) });
+        let Matched::File { path, units } = &*search.matched else { return Ok(LineSites::default()) };
+        let units: Vec<usize> = units.iter().map(|(unit, _)| *unit).collect();
+        let mut copies = Copies::default();
+        match self.next_line(&units, path, search.line)? {
+            Ok(found) => {
+                for next in found {
+                    copies.add(self, &*self.rows(next.unit)?, &next.rows, Some(next.instance), next.line, false)?;
                 }
-                Err(NoLine::NoFunction) => return problem(LineProblem::NoFunction),
-                Err(NoLine::SeveralFunctions) => return problem(LineProblem::SeveralFunctions),
-                Err(NoLine::NothingBelow) => return problem(LineProblem::NothingBelow),
-                Err(NoLine::BlockEnds) => return problem(LineProblem::BlockEnds),
             }
+            Err(NoLine::NoFunction) => return problem(LineProblem::NoFunction),
+            Err(NoLine::SeveralFunctions) => return problem(LineProblem::SeveralFunctions),
+            Err(NoLine::NothingBelow) => return problem(LineProblem::NothingBelow),
+            Err(NoLine::BlockEnds) => return problem(LineProblem::BlockEnds),
         }
         Ok(LineSites { sites: copies.sites.into_values().collect(), problem: None })
+    }
+}
+
+/// A line whose sites are searched for, unit by unit.
+#[derive(Debug)]
+pub(crate) struct LineSearch {
+    /// The file, and the units that name it.
+    matched: Arc<Matched>,
+    line: u32,
+    copies: Copies,
+}
+
+impl LineSearch {
+    /// Whether no site was found so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.copies.sites.is_empty()
+    }
+
+    /// The units that name the file, ascending.
+    pub(crate) fn units(&self) -> impl Iterator<Item = usize> {
+        let units = match &*self.matched {
+            Matched::File { units, .. } => units.as_slice(),
+            _ => &[],
+        };
+        units.iter().map(|(unit, _)| *unit)
     }
 }
 
@@ -145,7 +212,8 @@ struct Copies {
 }
 
 impl Copies {
-    /// Adds the first address of each run of rows of one instance. Where some rows are statements, only those count.
+    /// Adds the first address of each run of rows of one instance; returns those that were not known. Where some rows are
+    /// statements, only those count.
     fn add(
         &mut self,
         info: &DebugInfo<'_>,
@@ -154,7 +222,7 @@ impl Copies {
         instance: Option<Die>,
         line: u32,
         is_exact: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<LineSite>, Error> {
         let runs = || indices.chunk_by(|one, two| is_one_run(rows, *one, *two));
         let is_statement = |index: &usize| rows.get(*index).is_some_and(|row| row.is_statement);
         let has_statement = indices.iter().any(is_statement);
@@ -162,13 +230,16 @@ impl Copies {
             Some(instance) => info.function_name(instance)?,
             None => None,
         };
+        let mut added = Vec::new();
         for run in runs() {
             let first = run.iter().find(|index| !has_statement || is_statement(index));
             let Some(row) = first.and_then(|index| rows.get(*index)) else { continue };
             let site = LineSite { address: Vaddr(row.address), line, is_exact, function: function.clone(), instance };
-            self.sites.entry(row.address).or_insert(site);
+            if let Entry::Vacant(entry) = self.sites.entry(row.address) {
+                added.push(entry.insert(site).clone());
+            }
         }
-        Ok(())
+        Ok(added)
     }
 }
 

@@ -1,48 +1,154 @@
 //! The sites of markers that recorded none: C compiled with the macro of 2008. The line table says where their lines are.
+//!
+//! All markers are searched in some units at a time, and what is at their sites is looked up at once: so the units are read once, and
+//! what was made of them is dropped before the next ones are read.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
+use simple_markers_record::DECLARATIONS;
 
 use super::diagnostics::Diagnostics;
 use super::interner::TextId;
-use super::join::{Joined, RawSite};
-use super::site_debug::SiteDebug;
-use super::{DiagnosticKind, Origin};
-use simple_markers_record::DECLARATIONS;
+use super::join::{Joined, Pc, RawMarker, RawSite};
+use super::line_sites::{LineProblem, LineSearch};
+use super::markers::{Descriptions, Found, Lookup, Wanted};
+use super::site_debug::{OfLine, SiteDebug};
+use super::{Argument, Described, DiagnosticKind, Origin};
+use crate::Error;
+
+/// So many units are read before they are dropped.
+const UNITS: usize = 128;
+
+/// So many markers look for the nearest line before the units of their files are dropped.
+const MARKERS: usize = 128;
+
+/// A marker whose sites are searched for.
+struct Search<'m> {
+    /// Its place among the markers.
+    index: usize,
+    marker: &'m mut RawMarker,
+    file: Arc<str>,
+    described: Described,
+    /// `None` where the search is over.
+    line: Option<LineSearch>,
+    sites: Vec<(RawSite, Found)>,
+    problem: Option<LineProblem>,
+    error: Option<Error>,
+}
 
 /// Looks up the line of each marker that has no site, and adds the sites. What stays without is noted.
-pub(super) fn find(debug: &SiteDebug<'_, '_>, joined: &mut Joined<'_>, diagnostics: &mut Diagnostics) {
+pub(super) fn find(
+    debug: &SiteDebug<'_, '_>,
+    lookup: Lookup<'_, '_, '_>,
+    joined: &mut Joined<'_>,
+    descriptions: &mut Descriptions,
+    diagnostics: &mut Diagnostics,
+) {
     let Joined { texts, markers } = joined;
-    let mut unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty()).collect();
+    let unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty()).collect();
     let files: BTreeSet<TextId> = unrecorded.iter().map(|marker| marker.file).collect();
     let files: Vec<_> = files.into_iter().map(|file| texts.text(file)).collect();
     if let Err(error) = debug.find_files(&files) {
         return diagnostics.error(&error);
     }
-    let found: Vec<_> = unrecorded.par_iter().map(|marker| debug.line(&texts.text(marker.file), marker.line)).collect();
-    for (marker, found) in unrecorded.iter_mut().zip(found) {
-        match found {
-            Ok(found) => {
-                if let Some(problem) = found.problem {
-                    let (name, file) = (texts.text(marker.name), texts.text(marker.file));
-                    let (line, of) = (marker.line, problem.clone());
-                    diagnostics.note(DECLARATIONS, DiagnosticKind::NoSite { name, file, line, problem: of });
-                    marker.problem = Some(problem);
-                }
-                marker.sites.extend(found.sites.into_iter().map(|(pc, nearest)| RawSite {
-                    offset: 0,
-                    pc: Some(pc),
-                    column: 0,
-                    anchored: false,
-                    operands: None,
-                    run: 0,
-                    copies: 1,
-                    records: 1,
-                    origin: nearest.map_or(Origin::Line, |line| Origin::Nearest { line }),
-                }));
+    let mut searches: Vec<Search<'_>> = Vec::with_capacity(unrecorded.len());
+    for (index, marker) in unrecorded.into_iter().enumerate() {
+        let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker));
+        searches.push(Search::start(index, marker, file, described, debug));
+    }
+    // Those of one unit next to each other, for what one thread made of it another need not make.
+    searches.sort_by_key(|search| search.line.as_ref().and_then(|line| line.units().next()));
+    let units: BTreeSet<usize> =
+        searches.iter().flat_map(|search| search.line.iter().flat_map(LineSearch::units)).collect();
+    let units: Vec<usize> = units.into_iter().collect();
+    for units in units.chunks(UNITS) {
+        let (Some(&first), Some(&last)) = (units.first(), units.last()) else { continue };
+        searches.par_iter_mut().for_each(|search| search.in_units(first..last.saturating_add(1), debug, lookup));
+        debug.release();
+    }
+    for searches in searches.chunks_mut(MARKERS) {
+        searches.par_iter_mut().for_each(|search| search.nearest(debug, lookup));
+        debug.release();
+    }
+    searches.sort_by_key(|search| search.index);
+    for search in searches {
+        if let Some(error) = search.error {
+            diagnostics.error(&error);
+            continue;
+        }
+        let (marker, mut sites) = (search.marker, search.sites);
+        if let Some(problem) = search.problem {
+            let (name, file, line) = (texts.text(marker.name), search.file, marker.line);
+            diagnostics.note(DECLARATIONS, DiagnosticKind::NoSite { name, file, line, problem: problem.clone() });
+            marker.problem = Some(problem);
+        }
+        sites.sort_by_key(|(site, _)| site.pc);
+        (marker.sites, marker.found) = sites.into_iter().unzip();
+    }
+}
+
+impl<'m> Search<'m> {
+    fn start(
+        index: usize,
+        marker: &'m mut RawMarker,
+        file: Arc<str>,
+        described: Described,
+        debug: &SiteDebug<'_, '_>,
+    ) -> Self {
+        let (line, problem, error) = match debug.search_line(&file, marker.line) {
+            Ok(Ok(line)) => (Some(line), None, None),
+            Ok(Err(problem)) => (None, Some(problem), None),
+            Err(error) => (None, None, Some(error)),
+        };
+        Self { index, marker, file, described, line, sites: Vec::new(), problem, error }
+    }
+
+    /// Searches the very line in some units.
+    fn in_units(&mut self, units: Range<usize>, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
+        let Some(line) = &mut self.line else { return };
+        match debug.search_units(line, units) {
+            Ok(found) => self.add(found.into_iter().map(|pc| (pc, Origin::Line)), lookup),
+            Err(error) => (self.line, self.error) = (None, Some(error)),
+        }
+    }
+
+    /// Searches the next line that has code, where the very line has none.
+    fn nearest(&mut self, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
+        let Some(line) = self.line.take().filter(LineSearch::is_empty) else { return };
+        match debug.nearest_sites(&line) {
+            Ok(OfLine { sites, problem }) => {
+                let origin = |line: Option<u32>| line.map_or(Origin::Line, |line| Origin::Nearest { line });
+                self.add(sites.into_iter().map(|(pc, line)| (pc, origin(line))), lookup);
+                self.problem = problem;
             }
-            Err(error) => diagnostics.error(&error),
+            Err(error) => self.error = Some(error),
+        }
+    }
+
+    /// Adds sites, with what is there.
+    fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: Lookup<'_, '_, '_>) {
+        let wanted = Wanted { file: &self.file, line: self.marker.line, args: &self.described.args };
+        // There is no record that could say anything of the arguments.
+        let mut args = Vec::new();
+        for (pc, origin) in sites {
+            if args.is_empty() {
+                args.extend(wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)));
+            }
+            let site = RawSite {
+                offset: 0,
+                pc: Some(pc),
+                column: 0,
+                anchored: false,
+                operands: None,
+                run: 0,
+                copies: 1,
+                records: 1,
+                origin,
+            };
+            self.sites.push((site, lookup.site(&wanted, &site, &args, false)));
         }
     }
 }

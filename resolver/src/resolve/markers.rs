@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use object::SectionIndex;
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
+};
 use simple_markers_record::SITES;
 
 use super::diagnostics::Diagnostics;
 use super::functions::Named;
 use super::instructions::{Asked, Instructions, Probed};
-use super::interner::TextId;
+use super::interner::{Interner, TextId};
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::site_debug::{SiteDebug, Surroundings};
 use super::{
@@ -29,37 +31,75 @@ pub(super) fn markers(
     image: &Image<'_>,
     mut joined: Joined<'_>,
     named: HashMap<Pc, Named>,
-    debug: Option<&SiteDebug<'_, '_>>,
-    instructions: Option<&Instructions<'_, '_, '_, '_>>,
+    lookup: Lookup<'_, '_, '_>,
+    descriptions: Descriptions,
     sites_are_known: bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Marker> {
-    let mut markers = std::mem::take(&mut joined.markers).into_iter();
-    let (described, section_names) = (HashMap::new(), HashMap::new());
-    let holders = HashMap::new();
-    let mut finish = Finish { image, joined, named, described, section_names, holders, diagnostics };
+    let mut markers: Vec<(usize, RawMarker)> = std::mem::take(&mut joined.markers).into_iter().enumerate().collect();
+    // Many markers are looked up by address, so that those of one unit are together and what was made of it can be dropped then.
+    let is_sorted = markers.len() > TOGETHER;
+    if is_sorted {
+        let first = |marker: &RawMarker| marker.sites.iter().filter_map(|site| site.pc).min();
+        markers.sort_by_cached_key(|(_, marker)| first(marker));
+    }
+    let (section_names, holders) = (HashMap::new(), HashMap::new());
+    let mut finish = Finish { image, joined, named, descriptions, section_names, holders, diagnostics };
     let mut finished = Vec::with_capacity(markers.len());
+    let mut markers = markers.into_iter();
     loop {
-        let begun: Vec<Begun> = markers.by_ref().take(TOGETHER).map(|raw| finish.begin(raw)).collect();
+        let batch = markers.by_ref().take(TOGETHER);
+        let mut begun: Vec<(usize, Begun)> = batch.map(|(index, raw)| (index, finish.begin(raw))).collect();
         if begun.is_empty() {
-            finish.fold(&mut finished);
-            return finished;
+            break;
         }
-        let around: Vec<Vec<Found>> = match (debug, instructions) {
-            (None, None) => Vec::new(),
-            _ => begun.par_iter().map(|marker| marker.surroundings(debug, instructions)).collect(),
-        };
-        let mut around = around.into_iter();
-        for begun in begun {
-            let around = around.next().unwrap_or_default();
-            let marker = finish.marker(begun, finished.len(), around, sites_are_known);
-            finished.push(marker);
+        begun.par_iter_mut().for_each(|(_, marker)| marker.look_up(lookup));
+        for (index, begun) in begun {
+            finished.push((index, finish.marker(begun, index, sites_are_known)));
+        }
+        if let Some(debug) = lookup.debug {
+            debug.release();
         }
     }
+    if is_sorted {
+        finished.sort_unstable_by_key(|(index, _)| *index);
+    }
+    let mut finished = finished.into_iter().map(|(_, marker)| marker).collect::<Vec<_>>();
+    finish.fold(&mut finished);
+    finished
 }
 
 /// What the debug information says of a site, and what its instructions say.
-type Found = (Result<Surroundings, Error>, Probed);
+pub(super) type Found = (Result<Surroundings, Error>, Probed);
+
+/// What sites are looked up in.
+#[derive(Clone, Copy)]
+pub(super) struct Lookup<'l, 'd, 's> {
+    pub(super) debug: Option<&'l SiteDebug<'d, 's>>,
+    pub(super) instructions: Option<&'l Instructions<'l, 'l, 'l, 'l>>,
+}
+
+/// Formats of markers with their arguments, each put together once.
+#[derive(Default)]
+pub(super) struct Descriptions {
+    known: HashMap<(TextId, TextId), Described>,
+}
+
+impl Descriptions {
+    /// The description of a marker.
+    pub(super) fn of(&mut self, texts: &mut Interner<'_>, raw: &RawMarker) -> Described {
+        let described = self.known.entry((raw.format, raw.args)).or_insert_with(|| {
+            let (format, args) = (texts.bytes(raw.format), texts.bytes(raw.args));
+            // A bound for what comes out: each `%d` takes one argument.
+            if texts.pay(format.len().saturating_add(args.len().saturating_mul(16))) {
+                describe(format, args)
+            } else {
+                Described { description: texts.text(raw.format), args: Arc::from([]) }
+            }
+        });
+        described.clone()
+    }
+}
 
 /// What is said of a marker that the line table has no place for.
 fn unplaced(problem: LineProblem) -> Absence {
@@ -110,36 +150,50 @@ struct Begun {
 }
 
 impl Begun {
-    fn surroundings(
-        &self,
-        debug: Option<&SiteDebug<'_, '_>>,
-        instructions: Option<&Instructions<'_, '_, '_, '_>>,
-    ) -> Vec<Found> {
+    /// Finds what there is at each site, where that is not known yet.
+    fn look_up(&mut self, lookup: Lookup<'_, '_, '_>) {
+        if !self.raw.found.is_empty() || (lookup.debug.is_none() && lookup.instructions.is_none()) {
+            return;
+        }
         let has_dead = self.raw.sites.iter().any(|site| site.pc.is_none());
-        let site = |(site, (args, _)): (&RawSite, &(Vec<Argument>, Vec<Error>))| {
-            let Some(pc) = site.pc else { return (Ok(Surroundings::default()), Probed::default()) };
-            let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
-            let around = match debug {
-                Some(debug) => debug.site(pc, &self.file, self.raw.line, &self.described.args, instructions, is_kept),
-                None => Ok(Surroundings::default()),
-            };
-            let Some(instructions) = instructions else { return (around, Probed::default()) };
-            let found = around.as_ref().ok();
-            let resolved = found.into_iter().flat_map(|around| &around.args).filter(|arg| !arg.is_kept);
-            let locations = args.iter().chain(resolved).filter_map(|arg| arg.location.as_ref());
-            let registers: Vec<_> = locations.flat_map(Location::registers).collect();
-            let probed = instructions.site(&Asked {
-                pc,
-                anchored: site.anchored,
-                copies: site.copies,
-                may_be_elsewhere: has_dead || site.records > 1 || site.origin != Origin::Record,
-                function: found.and_then(|around| around.instance),
-                is_not_there: found.is_some_and(|around| around.is_not_there),
-                registers: &registers,
-            });
-            (around, probed)
+        let wanted = Wanted { file: &self.file, line: self.raw.line, args: &self.described.args };
+        let sites = self.raw.sites.par_iter().zip(&self.kept);
+        self.raw.found = sites.map(|(site, (args, _))| lookup.site(&wanted, site, args, has_dead)).collect();
+    }
+}
+
+/// A marker, as its sites are asked for it.
+pub(super) struct Wanted<'w> {
+    pub(super) file: &'w str,
+    pub(super) line: u32,
+    pub(super) args: &'w [DeclaredArgument],
+}
+
+impl Lookup<'_, '_, '_> {
+    /// What there is at a site. `args` are the arguments as far as the site's record says, `has_dead`: a site of the marker was
+    /// dropped.
+    pub(super) fn site(self, wanted: &Wanted<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> Found {
+        let Some(pc) = site.pc else { return (Ok(Surroundings::default()), Probed::default()) };
+        let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
+        let around = match self.debug {
+            Some(debug) => debug.site(pc, wanted.file, wanted.line, wanted.args, self.instructions, is_kept),
+            None => Ok(Surroundings::default()),
         };
-        self.raw.sites.par_iter().zip(&self.kept).map(site).collect()
+        let Some(instructions) = self.instructions else { return (around, Probed::default()) };
+        let found = around.as_ref().ok();
+        let resolved = found.into_iter().flat_map(|around| &around.args).filter(|arg| !arg.is_kept);
+        let locations = args.iter().chain(resolved).filter_map(|arg| arg.location.as_ref());
+        let registers: Vec<_> = locations.flat_map(Location::registers).collect();
+        let probed = instructions.site(&Asked {
+            pc,
+            anchored: site.anchored,
+            copies: site.copies,
+            may_be_elsewhere: has_dead || site.records > 1 || site.origin != Origin::Record,
+            function: found.and_then(|around| around.instance),
+            is_not_there: found.is_some_and(|around| around.is_not_there),
+            registers: &registers,
+        });
+        (around, probed)
     }
 }
 
@@ -148,7 +202,7 @@ struct Finish<'i, 'data, 'a> {
     image: &'i Image<'data>,
     joined: Joined<'a>,
     named: HashMap<Pc, Named>,
-    described: HashMap<(TextId, TextId), Described>,
+    descriptions: Descriptions,
     section_names: HashMap<usize, Arc<str>>,
     /// The functions that the debug information has for the markers at a place, and the sites there, by their indices.
     holders: HashMap<Pc, Vec<(Option<Die>, usize, usize)>>,
@@ -161,7 +215,7 @@ impl Finish<'_, '_, '_> {
         // Live ones first, by address; two records of one place that keep the same are one site.
         raw.sites.sort_by_key(|site| (site.pc.is_none(), site.pc, site.column, site.operands, site.offset));
         raw.sites.dedup_by_key(|site| (site.pc, site.column, site.operands, site.pc.is_none().then_some(site.offset)));
-        let described = self.describe(&raw);
+        let described = self.descriptions.of(&mut self.joined.texts, &raw);
         let size = described.args.len().saturating_mul(size_of::<Argument>());
         let kept = raw.sites.iter().map(|site| match self.joined.texts.pay(size) {
             true => self.arguments(site, &described.args),
@@ -171,7 +225,7 @@ impl Finish<'_, '_, '_> {
         Begun { file: self.joined.texts.text(raw.file), raw, described, kept }
     }
 
-    fn marker(&mut self, begun: Begun, index: usize, around: Vec<Found>, sites_are_known: bool) -> Marker {
+    fn marker(&mut self, begun: Begun, index: usize, sites_are_known: bool) -> Marker {
         let Begun { raw, file, described, kept } = begun;
         let survival = match (raw.sites.first(), sites_are_known) {
             (Some(RawSite { pc: Some(_), .. }), _) => Some(Survival::Live),
@@ -179,7 +233,7 @@ impl Finish<'_, '_, '_> {
             (None, true) => Some(Survival::Eliminated),
             (None, false) => None,
         };
-        let mut around = around.into_iter();
+        let mut around = raw.found.into_iter();
         let mut sites = Vec::with_capacity(raw.sites.len());
         for (site, (args, errors)) in raw.sites.iter().zip(kept) {
             errors.iter().for_each(|error| self.diagnostics.error(error));
@@ -209,20 +263,6 @@ impl Finish<'_, '_, '_> {
             sites,
             absence: raw.problem.map(unplaced),
         }
-    }
-
-    fn describe(&mut self, raw: &RawMarker) -> Described {
-        let texts = &mut self.joined.texts;
-        let described = self.described.entry((raw.format, raw.args)).or_insert_with(|| {
-            let (format, args) = (texts.bytes(raw.format), texts.bytes(raw.args));
-            // A bound for what comes out: each `%d` takes one argument.
-            if texts.pay(format.len().saturating_add(args.len().saturating_mul(16))) {
-                describe(format, args)
-            } else {
-                Described { description: texts.text(raw.format), args: Arc::from([]) }
-            }
-        });
-        described.clone()
     }
 
     fn site(&mut self, raw: &RawSite, mut args: Vec<Argument>, around: Surroundings, probed: Probed) -> Site {

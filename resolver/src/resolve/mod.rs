@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 use simple_markers_record::SITES;
 
+use self::markers::{Descriptions, Lookup};
 use crate::Error;
 pub use crate::debug_files::DebugSourceKind;
 use crate::debug_files::{DebugFiles, NoDebugFiles, Store};
@@ -203,9 +204,6 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, debug_
         Some(site_debug.get_or_init(|| SiteDebug::new(image, info, layout.as_ref(), names, detail)))
     };
     let in_full = if detail != Detail::Names && !joined.markers.is_empty() { debug() } else { None };
-    if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
-        line_table_sites::find(debug, &mut joined, &mut diagnostics);
-    }
     let code = CodeBytes::new(image, layout.as_ref());
     let instructions = match detail != Detail::Names && !joined.markers.is_empty() {
         true => {
@@ -214,10 +212,16 @@ fn resolve_part(path: &str, module: Arc<str>, image: &Image<'_>, (detail, debug_
         }
         false => None,
     };
+    let mut descriptions = Descriptions::default();
+    if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
+        let lookup = Lookup { debug: Some(debug), instructions: instructions.as_ref() };
+        line_table_sites::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
+    }
     let named = functions::name(files.named(), &mut joined, debug, &mut diagnostics);
     let why_unknown = why_unknown(image, &sections, &joined, &diagnostics);
+    let lookup = Lookup { debug: in_full, instructions: instructions.as_ref() };
     let mut markers =
-        markers::markers(image, joined, named, in_full, instructions.as_ref(), why_unknown.is_none(), &mut diagnostics);
+        markers::markers(image, joined, named, lookup, descriptions, why_unknown.is_none(), &mut diagnostics);
     if let Some(debug) = in_full {
         absence::find(&mut markers, debug, files.named());
     }

@@ -1,5 +1,6 @@
 //! What the debug information adds to the sites of an image: inlined functions, arguments, and the sites of markers that recorded none.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use simple_markers_record::ByteOrder;
@@ -7,12 +8,12 @@ use simple_markers_record::ByteOrder;
 use super::arguments::{Arguments, Stop, TypeDetail};
 use super::instructions::Instructions;
 use super::join::Pc;
-use super::line_sites::{LineProblem, LineSites};
+use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
 use super::{Argument, DeclaredArgument, Ended, Inlined, Reason, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
-use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineFate, Lookup, Scope};
+use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Scope};
 use crate::image::{Image, Layout};
 use object::SectionIndex;
 
@@ -28,7 +29,7 @@ pub(super) struct SiteDebug<'d, 's> {
 const STEPS: u64 = 500;
 
 /// What the debug information says of a site.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Surroundings {
     /// The function out of line that holds it.
     pub(super) function: Option<Arc<str>>,
@@ -41,7 +42,7 @@ pub(super) struct Surroundings {
     pub(super) args: Vec<Argument>,
 }
 
-/// The sites of a marker's line.
+/// The sites of a line near a marker's.
 pub(super) struct OfLine {
     /// Where, and the line that was taken where the marker's own has no code.
     pub(super) sites: Vec<(Pc, Option<u32>)>,
@@ -150,9 +151,9 @@ impl<'d, 's> SiteDebug<'d, 's> {
     }
 
     /// What became of the function that a line is in; `None` where the debug information does not say.
-    pub(super) fn fate(&self, file: &str, line: u32) -> Result<Option<LineFate>, Error> {
+    pub(super) fn fate(&self, file: &str, line: u32) -> Result<Option<LineAbsence>, Error> {
         self.debug.allow(STEPS);
-        self.debug.fate_of_line(file, line)
+        self.debug.absence_of_line(file, line)
     }
 
     /// The name of the function that starts at an address; `None` where none does.
@@ -174,12 +175,28 @@ impl<'d, 's> SiteDebug<'d, 's> {
         self.debug.find_files(files)
     }
 
-    /// The sites of a line, and why there are none.
-    pub(super) fn line(&self, file: &str, line: u32) -> Result<OfLine, Error> {
+    /// Starts the search for the sites of a line; else why there are none.
+    pub(super) fn search_line(&self, file: &str, line: u32) -> Result<Result<LineSearch, LineProblem>, Error> {
         self.debug.allow(STEPS);
-        let LineSites { sites, problem } = self.debug.sites_of_line(file, line)?;
+        self.debug.search_line(file, line)
+    }
+
+    /// The places of the very line in some units that no earlier search of the same line found.
+    pub(super) fn search_units(&self, search: &mut LineSearch, units: Range<usize>) -> Result<Vec<Pc>, Error> {
+        let sites = self.debug.search_units(search, units)?;
+        Ok(sites.iter().filter_map(|site| self.pc(site.address)).collect())
+    }
+
+    /// The places of the next line that has code, and why there are none.
+    pub(super) fn nearest_sites(&self, search: &LineSearch) -> Result<OfLine, Error> {
+        let LineSites { sites, problem } = self.debug.nearest_sites(search)?;
         let site = |site: &super::LineSite| Some((self.pc(site.address)?, (!site.is_exact).then_some(site.line)));
         Ok(OfLine { sites: sites.iter().filter_map(site).collect(), problem })
+    }
+
+    /// Drops what was made of units of which nothing more is asked.
+    pub(super) fn release(&self) {
+        self.debug.release();
     }
 
     fn address(&self, pc: Pc) -> Option<Vaddr> {

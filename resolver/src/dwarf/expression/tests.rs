@@ -309,7 +309,7 @@ fn agreements(architecture: Architecture, seeds: std::ops::Range<u64>) -> [u32; 
         let expressions: Vec<_> = (0..200).map(|_| expression(&mut chance, &types, address_size)).collect();
         let variables: Vec<_> = expressions.iter().map(|(bytes, _)| build.variable(bytes)).collect();
         build.with(|info| {
-            let encoding = info.unit(0).expect("a unit").encoding();
+            let encoding = info.units.unit(0).expect("a unit").encoding();
             for ((bytes, leaves), variable) in expressions.iter().zip(variables) {
                 let described = info.variable(die(variable), &frame(function, 0x20)).expect("readable");
                 let theirs = theirs(&fake, bytes, encoding, &types);

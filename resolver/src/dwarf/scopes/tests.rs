@@ -21,7 +21,7 @@ fn line_of(sections: &Sections<'_>, pc: u64, line: u32, name: &str) -> Result<u3
     let scope = info.scope_at(Vaddr(pc), "a.c", line).unwrap().unwrap();
     match info.lookup(&scope, &[name], "a.c", line).unwrap() {
         Lookup::Found { is_placed: false, .. } => Ok(0),
-        Lookup::Found { variable, .. } => Ok(info.declared(variable).unwrap().unwrap().1),
+        Lookup::Found { variable, .. } => Ok(info.lines.declared(variable).unwrap().unwrap().1),
         other => Err(other),
     }
 }

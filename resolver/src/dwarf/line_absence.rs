@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use gimli::constants as dw;
 
-use super::DebugInfo;
 use super::files::SourcePath;
 use super::functions::{Functions, Kind};
 use super::lines::Matched;
+use super::scopes::Scopes;
 use super::units::Die;
 use crate::Error;
 use crate::address::Vaddr;
@@ -20,7 +20,7 @@ use crate::text;
 
 /// The function that a line is, or may be, in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LineFate {
+pub(crate) enum LineAbsence {
     /// No function is described that is declared in the file before the line.
     NoFunction,
     /// The function declared last before it.
@@ -30,13 +30,13 @@ pub(crate) enum LineFate {
         /// What its symbol is called.
         symbol: Arc<str>,
         /// What is known of its code.
-        state: State,
+        state: CodeState,
     },
 }
 
 /// What is known of the code of the function that is declared last before a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CodeState {
     /// It has code on these lines, the nearest before and behind: the line is in it.
     Around(u32, u32),
     /// It has code, the last of it on this line, which is before: the line is in it or in a function that is not described.
@@ -47,14 +47,14 @@ pub(crate) enum State {
     Absent,
 }
 
-impl DebugInfo<'_> {
+impl Scopes<'_> {
     /// What became of the function that a line is in; `None` where the debug information does not say.
     ///
     /// # Errors
     ///
     /// The debug information of a unit that names the file is malformed.
-    pub(crate) fn fate_of_line(&self, file: &str, line: u32) -> Result<Option<LineFate>, Error> {
-        let matched = self.match_file(&SourcePath::new(file))?;
+    pub(super) fn absence_of_line(&self, file: &str, line: u32) -> Result<Option<LineAbsence>, Error> {
+        let matched = self.lines.match_file(&SourcePath::new(file))?;
         let (path, units) = match &*matched {
             Matched::File { path, units } => (path, units),
             // What was compiled without debug information is nowhere described.
@@ -63,7 +63,7 @@ impl DebugInfo<'_> {
         let units: BTreeSet<usize> = units.iter().map(|(unit, _)| *unit).collect();
         let mut has_variables = false;
         for &unit in &units {
-            if (self.skeleton(unit).is_some() && self.split(unit).is_none()) || self.imports(unit)? {
+            if (self.units.skeleton(unit).is_some() && self.units.split(unit).is_none()) || self.units.imports(unit)? {
                 return Ok(None);
             }
             has_variables |= self.functions(unit)?.has_variables();
@@ -73,7 +73,7 @@ impl DebugInfo<'_> {
         }
         let holders = self.holders_in(&units, path, line)?;
         if holders.is_empty() {
-            return Ok(Some(LineFate::NoFunction));
+            return Ok(Some(LineAbsence::NoFunction));
         }
         let mut inner_last = None;
         for (declared, origins) in &holders {
@@ -82,23 +82,23 @@ impl DebugInfo<'_> {
             let before = lines.range(..=line).next_back().copied().unwrap_or(*declared);
             let is_past_inner = inner_last.is_none_or(|inner| before > inner);
             if let (Some(&behind), true) = (lines.range(line.saturating_add(1)..).next(), is_past_inner) {
-                return self.function_fate(origins, State::Around(before, behind));
+                return self.function_absence(origins, CodeState::Around(before, behind));
             }
             inner_last = inner_last.max(Some(last));
         }
         // What is in a closure is in the function around it as well. A function that has code elsewhere was not dropped.
         for (_, origins) in holders.iter().rev().filter(|_| inner_last.is_none()) {
             if let Some(into) = self.dropped(&units, origins)? {
-                return self.function_fate(origins, State::Dropped(into));
+                return self.function_absence(origins, CodeState::Dropped(into));
             }
         }
         let Some((_, origins)) = holders.first() else { return Ok(None) };
-        self.function_fate(origins, inner_last.map_or(State::Absent, State::Before))
+        self.function_absence(origins, inner_last.map_or(CodeState::Absent, CodeState::Before))
     }
 
     /// The function out of line that starts at an address; `None` where none does.
-    pub(crate) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
-        let Some(unit) = self.unit_at(address) else { return Ok(None) };
+    pub(super) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
+        let Some(unit) = self.units.unit_at(address) else { return Ok(None) };
         let functions = self.functions(unit)?;
         for (node, _) in self.scopes_around(unit, address.0)? {
             if functions.ranges(node).iter().any(|range| range.start == address.0) {
@@ -109,14 +109,14 @@ impl DebugInfo<'_> {
         Ok(None)
     }
 
-    fn function_fate(&self, origins: &[Die], state: State) -> Result<Option<LineFate>, Error> {
+    fn function_absence(&self, origins: &[Die], state: CodeState) -> Result<Option<LineAbsence>, Error> {
         let Some(&origin) = origins.first() else { return Ok(None) };
         let Some(name) = self.function_name(origin)? else { return Ok(None) };
-        let symbol = match self.string(origin, dw::DW_AT_linkage_name)? {
+        let symbol = match self.units.string(origin, dw::DW_AT_linkage_name)? {
             Some(symbol) => text::from_bytes(&symbol).into(),
             None => Arc::clone(&name),
         };
-        Ok(Some(LineFate::Function { name, symbol, state }))
+        Ok(Some(LineAbsence::Function { name, symbol, state }))
     }
 
     /// The lines on which functions have code.
@@ -124,7 +124,7 @@ impl DebugInfo<'_> {
         let mut lines = BTreeSet::new();
         for &unit in units {
             for &origin in origins {
-                for &node in self.instances_of(unit, origin)? {
+                for &node in self.instances_of(unit, origin)?.iter() {
                     lines.extend(&self.own_lines(unit, node, None, path)?.code);
                 }
             }
@@ -138,9 +138,9 @@ impl DebugInfo<'_> {
         for &unit in units {
             let functions = self.functions(unit)?;
             for origin in origins {
-                for &node in self.dropped_in(unit)?.get(origin).into_iter().flatten() {
+                for &node in self.dropped_in(unit, &functions, *origin)?.iter() {
                     any = true;
-                    if let Some(function) = self.out_of_line(functions, node)?.filter(|function| *function != node) {
+                    if let Some(function) = self.out_of_line(&functions, node)?.filter(|function| *function != node) {
                         let offset = functions.node(function).map_or(0, |node| node.offset);
                         into.extend(self.function_name(Die { unit, offset })?);
                     }
@@ -154,7 +154,7 @@ impl DebugInfo<'_> {
     fn out_of_line(&self, functions: &Functions, instance: usize) -> Result<Option<usize>, Error> {
         let mut at = Some(instance);
         while let Some((index, node)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.pay(1)?;
+            self.units.charge(1)?;
             if node.kind == Kind::Function {
                 return Ok(Some(index));
             }
@@ -163,11 +163,12 @@ impl DebugInfo<'_> {
         Ok(None)
     }
 
-    /// The instances of a unit that had code which is not in the image, by what they complete.
-    fn dropped_in(&self, unit: usize) -> Result<&HashMap<Die, Vec<usize>>, Error> {
-        let functions = self.functions(unit)?;
+    /// The instances of a function in a unit that had code which is not in the image.
+    fn dropped_in(&self, unit: usize, functions: &Functions, origin: Die) -> Result<Arc<[usize]>, Error> {
+        let of_origin =
+            |dropped: &HashMap<Die, Arc<[usize]>>| dropped.get(&origin).map_or_else(|| Arc::from([]), Arc::clone);
         if let Some(dropped) = functions.dropped.get() {
-            return Ok(dropped);
+            return Ok(of_origin(dropped));
         }
         let mut dropped: HashMap<Die, Vec<usize>> = HashMap::new();
         // Whether each function out of line was dropped. What is in one is what it is: addresses in lists are not always marked.
@@ -179,16 +180,17 @@ impl DebugInfo<'_> {
                 None => {
                     let offset = functions.node(function).map_or(0, |node| node.offset);
                     let names = [dw::DW_AT_low_pc, dw::DW_AT_ranges];
-                    let had_code = self.own_attributes(Die { unit, offset }, names)?.iter().any(Option::is_some);
+                    let had_code = self.units.own_attributes(Die { unit, offset }, names)?.iter().any(Option::is_some);
                     let known = had_code && functions.ranges(function).is_empty();
                     is_dropped.insert(function, known);
                     known
                 }
             };
             if known {
-                dropped.entry(self.root_origin(Die { unit, offset: node.offset })?).or_default().push(index);
+                dropped.entry(self.units.root_origin(Die { unit, offset: node.offset })?).or_default().push(index);
             }
         }
-        Ok(functions.dropped.get_or_init(|| dropped))
+        let dropped = dropped.into_iter().map(|(origin, nodes)| (origin, nodes.into())).collect();
+        Ok(of_origin(functions.dropped.get_or_init(|| dropped)))
     }
 }

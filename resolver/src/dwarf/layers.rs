@@ -1,0 +1,66 @@
+//! Test: no file of a layer uses a layer to its right.
+
+/// The layers, from left to right, each with its files. What no layer uses, the facade and the tests, is not listed.
+const LAYERS: [&[(&str, &str)]; 6] = [
+    &[
+        ("aranges", include_str!("aranges.rs")),
+        ("entries", include_str!("entries.rs")),
+        ("per_unit", include_str!("per_unit.rs")),
+        ("sections", include_str!("sections.rs")),
+        ("split", include_str!("split.rs")),
+        ("tables", include_str!("tables.rs")),
+        ("units", include_str!("units.rs")),
+        ("unsupported", include_str!("unsupported.rs")),
+    ],
+    &[("files", include_str!("files.rs")), ("lines", include_str!("lines.rs"))],
+    &[
+        ("definitions", include_str!("definitions.rs")),
+        ("functions", include_str!("functions.rs")),
+        ("line_absence", include_str!("line_absence.rs")),
+        ("next_line", include_str!("next_line.rs")),
+        ("scopes", include_str!("scopes.rs")),
+    ],
+    &[("names", include_str!("names.rs"))],
+    &[
+        ("describe", include_str!("describe.rs")),
+        ("members", include_str!("members.rs")),
+        ("rust_types", include_str!("rust_types.rs")),
+        ("steps", include_str!("steps.rs")),
+        ("type_names", include_str!("type_names.rs")),
+        ("types", include_str!("types.rs")),
+        ("variants", include_str!("variants.rs")),
+    ],
+    &[
+        ("entry_value", include_str!("entry_value.rs")),
+        ("expression", include_str!("expression.rs")),
+        ("frame", include_str!("frame.rs")),
+        ("landing_pads", include_str!("landing_pads.rs")),
+        ("location_list", include_str!("location_list.rs")),
+        ("locations", include_str!("locations.rs")),
+        ("variable", include_str!("variable.rs")),
+    ],
+];
+
+#[test]
+fn no_layer_uses_one_to_its_right() {
+    for (level, files) in LAYERS.iter().enumerate() {
+        for (file, text) in *files {
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            for (right, modules) in LAYERS.iter().enumerate().skip(level + 1) {
+                for (module, _) in *modules {
+                    assert!(
+                        !code.contains(&format!("super::{module}::")),
+                        "{file} (layer {level}) uses {module} ({right})"
+                    );
+                }
+            }
+            assert!(!code.contains("super::debug_info") && !code.contains("DebugInfo<"), "{file} uses the facade");
+            // Types do not look at functions, nor names at types.
+            if (4..).contains(&level) {
+                for (module, _) in LAYERS[1..4].iter().copied().flatten() {
+                    assert!(!code.contains(&format!("super::{module}::")), "{file} (layer {level}) uses {module}");
+                }
+            }
+        }
+    }
+}
