@@ -38,7 +38,7 @@ pub struct DebugInfo<'s> {
 }
 
 /// Of up to this many units everything is kept that was made of them. A unit of the kernel takes a quarter of a megabyte.
-const KEPT_UNITS: usize = 160;
+const KEPT_UNITS: usize = 64;
 
 impl<'s> DebugInfo<'s> {
     /// Reads the unit headers.

@@ -20,7 +20,7 @@ use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;
 
 /// So many units are read before they are dropped.
-const UNITS: usize = 128;
+const UNITS: usize = 64;
 
 /// So many markers look for the nearest line before the units of their files are dropped.
 const MARKERS: usize = 128;
