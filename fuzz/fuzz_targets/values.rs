@@ -2,7 +2,7 @@
 //! bits missing.
 #![no_main]
 
-use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
@@ -110,8 +110,8 @@ fuzz_target!(|input: &[u8]| {
     let how = byte(&mut input);
     let (bytes, format, making) = (part(&mut input), part(&mut input), part(&mut input));
     let of = Maker { input: making, left: 40 }.of();
-    let gone: [Range<u64>; 1] = [u64::from(how >> 4)..u64::from(how >> 4) * 3];
-    let object = Object { bytes, optimized_out: if how & 4 == 0 { &[] } else { &gone } };
+    let gone = u64::from(how >> 4)..u64::from(how >> 4) * 3;
+    let object = Object { bytes, optimized_out: if how & 4 == 0 { &[] } else { slice::from_ref(&gone) } };
     let memory = |address: u64, into: &mut [u8]| Fake.read(RuntimeAddress(address), into);
     let reading = ReadContext {
         byte_order: if how & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big },
