@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use simple_markers_fuzz::{byte, sections};
-use simple_markers_resolver::dwarf::DebugInfo;
+use simple_markers_resolver::fuzzing::DebugInfo;
 
 fuzz_target!(|input: &[u8]| {
     let mut input = input;

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_fuzz::{BASE, byte, part, sections, use_variable};
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::dwarf::{DebugInfo, Frame};
+use simple_markers_resolver::fuzzing::{DebugInfo, Frame};
 use simple_markers_resolver::location::InfoOffset;
 
 /// The offset of the entries after the header and the root of a unit. DWARF 5 has one more byte of

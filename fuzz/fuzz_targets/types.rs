@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_fuzz::{BASE, sections, use_entries, use_type, use_variable};
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::dwarf::{DebugInfo, Frame};
+use simple_markers_resolver::fuzzing::{DebugInfo, Frame};
 
 fuzz_target!(|input: &[u8]| {
     let mut input = input.get(..2048).unwrap_or(input);

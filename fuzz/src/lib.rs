@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
-use simple_markers_resolver::dwarf::{DebugInfo, Described, Die, Frame, Lookup, Sections, Step, TypeRef};
+use simple_markers_resolver::fuzzing::{DebugInfo, Described, Die, Frame, Lookup, Sections, Step, TypeRef};
 use simple_markers_resolver::location::{InfoOffset, Location, Machine, Names, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};

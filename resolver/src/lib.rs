@@ -72,3 +72,10 @@ pub mod verdicts;
 
 pub use error::Error;
 pub use simple_markers_record as record;
+
+/// What the fuzz targets call directly.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::dwarf::{DebugInfo, Described, Die, Frame, Lookup, Scope, Sections, Step, TypeRef};
+}
