@@ -65,6 +65,7 @@ fn a_site_and_its_arguments_have_all_fields() {
             ],
             "origin": "record", "anchored": false, "exactness": null, "ways_in": [], "instruction": null, "probe": null,
             "line": 12, "section": null, "scope_ended": true, "exactness_code": null, "exactness_why": null,
+            "exactness_reason": null,
         })
     );
     assert_eq!(
@@ -72,6 +73,7 @@ fn a_site_and_its_arguments_have_all_fields() {
         json!({
             "text": "self.queue.depth", "name": "self", "type": "usize", "size": 8, "verdict": "live",
             "location": "*(%rdi+0x18)", "code": "SM030", "why": null, "ranges": [], "format_mismatch": null,
+            "reason": null,
         })
     );
     let verdicts: Vec<_> = site["args"].as_array().unwrap().iter().map(|arg| (&arg["verdict"], &arg["code"])).collect();
@@ -88,6 +90,9 @@ fn a_site_and_its_arguments_have_all_fields() {
     ];
     assert_eq!(verdicts, expected.iter().map(|pair| (&pair[0], &pair[1])).collect::<Vec<_>>());
     assert_eq!(site["args"][5]["ranges"], json!([["0x1000", "0x100c"], ["0x1020", "0x1030"]]));
+    let reasons: Vec<_> = site["args"].as_array().unwrap().iter().map(|arg| arg["reason"].as_str()).collect();
+    let named = [Some("missing_bytes"), None, Some("not_described_here"), None, Some("unsupported"), None];
+    assert_eq!(reasons[3..], named);
     assert_eq!(site["args"][2]["format_mismatch"], "`%s` given `int` (4 bytes, signed): use `%d`");
     // Nearest: the line is the one that was taken; in an object the address is an offset in a section.
     let nearest = &image["markers"][0]["sites"][1];
@@ -183,7 +188,7 @@ fn what_is_not_resolved_yet_has_its_place_in_the_schema() {
     site["exactness"] = json!("shared");
     site["ways_in"] = json!([{ "address": "0x1008", "file": "queue.c", "line": 9, "kind": "conditional" }]);
     site["instruction"] = json!("mov %rdi,%rbx");
-    site["probe"] = json!({ "accepted": true, "cost": "emulated", "best_address": null, "why": null });
+    site["probe"] = json!({ "accepted": true, "cost": "emulated", "best_address": null, "why": null, "reason": null });
     site["exactness_code"] = json!("SM021");
     assert_eq!(errors(&validator, &document), [""; 0]);
 }

@@ -7,4 +7,5 @@ mod hostile_dwarf;
 mod json;
 mod list;
 mod resolve;
+mod sentences;
 mod show;

@@ -104,6 +104,7 @@ fn json_has_all_fields() {
             {
                 "id": 4, "name": "scsi:gone", "file": "scsi.c", "line": 30, "column": null, "format": "100%% of %d",
                 "description": "100% of $n", "args": ["n"], "declared": true, "survival": "eliminated", "sites": [],
+                "absence": null,
             },
             {
                 "id": 5, "name": "scsi:alone", "file": "scsi.c", "line": 40, "column": 5, "format": "alone",
@@ -113,10 +114,12 @@ fn json_has_all_fields() {
                     "inlined": [], "origin": "record", "anchored": false, "exactness": "exact",
                     "ways_in": [{ "address": "0x1017", "file": null, "line": null, "kind": "fall_through" }],
                     "instruction": "nop", "args": [], "line": 40, "section": null, "scope_ended": false,
-                    "probe": { "accepted": true, "cost": "emulated", "best_address": null, "why": null },
+                    "probe": { "accepted": true, "cost": "emulated", "best_address": null, "why": null, "reason": null },
                     "exactness_code": "SM020",
                     "exactness_why": "the instruction before it goes on there, and nothing else leads there",
+                    "exactness_reason": "fall_through",
                 }],
+                "absence": null,
             },
         ])
     );

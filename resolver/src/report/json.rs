@@ -10,8 +10,8 @@ use std::ops::Range;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use crate::resolve::{
-    Argument, DebugSource, Diagnostic, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict,
-    Resolution, ResolvedImage, Site, SitePlace, Survival, Verdict,
+    Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, Inlined, Marker, Origin, Predecessor,
+    ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival, Verdict,
 };
 
 /// Version of the fields. Fields may be added in one version, not changed.
@@ -119,7 +119,7 @@ impl Serialize for Markers<'_> {
 impl Serialize for View<'_, Marker> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let args = Texts(self.0);
-        let mut marker = serializer.serialize_struct("Marker", 11)?;
+        let mut marker = serializer.serialize_struct("Marker", 12)?;
         marker.serialize_field("id", &self.0.id)?;
         marker.serialize_field("name", &*self.0.name)?;
         marker.serialize_field("file", &*self.0.file)?;
@@ -131,7 +131,17 @@ impl Serialize for View<'_, Marker> {
         marker.serialize_field("declared", &self.0.declared)?;
         marker.serialize_field("survival", &self.0.survival.map(Survival::as_str))?;
         marker.serialize_field("sites", &Sites(self.0))?;
+        marker.serialize_field("absence", &self.0.absence.as_ref().map(View))?;
         marker.end()
+    }
+}
+
+impl Serialize for View<'_, Absence> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut absence = serializer.serialize_struct("Absence", 2)?;
+        absence.serialize_field("reason", self.0.name())?;
+        absence.serialize_field("function", &self.0.function())?;
+        absence.end()
     }
 }
 
@@ -170,7 +180,7 @@ impl Serialize for MarkerSite<'_> {
             Origin::Record | Origin::Line => marker.line,
             Origin::Nearest { line } => line,
         };
-        let mut site = serializer.serialize_struct("Site", 18)?;
+        let mut site = serializer.serialize_struct("Site", 19)?;
         site.serialize_field("address", &address)?;
         site.serialize_field("file_offset", &of.file_offset.map(|offset| hex(offset.0)))?;
         site.serialize_field("symbol", &of.symbol.as_deref())?;
@@ -189,6 +199,7 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("scope_ended", &of.scope_ended)?;
         site.serialize_field("exactness_code", &of.exactness.map(|exactness| exactness.code().as_str()))?;
         site.serialize_field("exactness_why", &of.exactness_reason.as_ref().map(ToString::to_string))?;
+        site.serialize_field("exactness_reason", &of.exactness_reason.as_ref().map(ExactnessReason::as_str))?;
         site.end()
     }
 }
@@ -206,11 +217,12 @@ impl Serialize for View<'_, Predecessor> {
 
 impl Serialize for View<'_, ProbeVerdict> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut probe = serializer.serialize_struct("Probe", 4)?;
+        let mut probe = serializer.serialize_struct("Probe", 5)?;
         probe.serialize_field("accepted", &self.0.accepted)?;
         probe.serialize_field("cost", &self.0.cost.map(ProbeCost::as_str))?;
         probe.serialize_field("best_address", &self.0.best_address.map(hex))?;
         probe.serialize_field("why", &self.0.reason.map(|reason| reason.to_string()))?;
+        probe.serialize_field("reason", &self.0.reason.map(ProbeReason::as_str))?;
         probe.end()
     }
 }
@@ -227,7 +239,7 @@ impl Serialize for View<'_, Inlined> {
 
 impl Serialize for View<'_, Argument> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut argument = serializer.serialize_struct("Argument", 10)?;
+        let mut argument = serializer.serialize_struct("Argument", 11)?;
         argument.serialize_field("text", &*self.0.text)?;
         argument.serialize_field("name", &*self.0.name)?;
         argument.serialize_field("type", &self.0.type_name.as_deref())?;
@@ -238,6 +250,7 @@ impl Serialize for View<'_, Argument> {
         argument.serialize_field("why", &self.0.reason.as_ref().map(ToString::to_string))?;
         argument.serialize_field("ranges", &Ranges(&self.0.ranges))?;
         argument.serialize_field("format_mismatch", &self.0.mismatch.as_ref().map(ToString::to_string))?;
+        argument.serialize_field("reason", &self.0.reason.as_ref().map(Reason::name))?;
         argument.end()
     }
 }

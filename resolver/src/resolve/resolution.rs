@@ -218,6 +218,19 @@ impl Absence {
             Self::Ambiguous { .. } => "several_files",
         }
     }
+
+    /// The function that the marker is in, or that is declared last before it; `None` where none is known.
+    #[must_use]
+    pub fn function(&self) -> Option<&str> {
+        match self {
+            Self::DeadBranch { function, .. }
+            | Self::BehindCode { function, .. }
+            | Self::NoCode { function }
+            | Self::Dropped { function, .. }
+            | Self::Folded { function, .. } => Some(function),
+            Self::NotCompiled | Self::Unresolved { .. } | Self::Ambiguous { .. } => None,
+        }
+    }
 }
 
 /// An argument as a marker declares it.

@@ -1,0 +1,113 @@
+//! No sentence is parsed, compared or kept as a reason outside of `english/`: evidence travels as enums.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What names of values that hold a reason, or a sentence about one, contain.
+const NOUNS: [&str; 6] = ["why", "reason", "cause", "message", "sentence", "mismatch"];
+
+/// What looks into a text.
+const METHODS: [&str; 8] =
+    ["contains", "starts_with", "ends_with", "strip_prefix", "strip_suffix", "split", "split_once", "find"];
+
+/// Types of a text.
+const TEXTS: [&str; 3] = ["&'static str", "Arc<str>", "String"];
+
+/// Lines that are meant: the end of the file's path, a part of the line, and why it may be there.
+const ALLOWED: [(&str, &str, &str); 8] = [
+    ("src/codes.rs", "\"SM0", "the one table of codes"),
+    ("check/findings.rs", "message: String", "a finding of the check is written by english/findings.rs"),
+    ("check/mod.rs", "pub message: String", "a finding of the check is written by english/findings.rs"),
+    ("check/mod.rs", "pub reason: String", "what a user wrote into the lock file"),
+    ("check/lock.rs", "pub reason: String", "what a user wrote into the lock file"),
+    ("resolve/reason.rs", "message: Arc<str>", "what the crate's `Error` says, which is an enum"),
+    ("resolve/exactness.rs", "Arc<str>", "what the crate's `Error` or a parser says"),
+    ("src/files.rs", "pub(crate) why: String", "what the operating system says"),
+];
+
+/// The sources of the library and of the command, without what is English.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("english") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The expression that ends where `text` does: names, members and calls.
+fn receiver(text: &str) -> &str {
+    let start = text.rfind(|c: char| !(c.is_alphanumeric() || "_.()?".contains(c))).map_or(0, |at| at + 1);
+    text.get(start..).unwrap_or_default()
+}
+
+fn names_a_reason(text: &str) -> bool {
+    NOUNS.iter().any(|noun| text.contains(noun))
+}
+
+/// What is wrong with a line of code.
+fn fault(line: &str) -> Option<&'static str> {
+    if line.contains("\"SM0") {
+        return Some("a code as text");
+    }
+    let looks_into = |method: &&str| {
+        let call = format!(".{method}(\"");
+        line.match_indices(&call).any(|(at, _)| names_a_reason(receiver(&line[..at])))
+    };
+    if line.contains(".split(\"; ") || METHODS.iter().any(|method| looks_into(&method)) {
+        return Some("a sentence that is parsed");
+    }
+    let is_compared =
+        |operator: &&str| line.match_indices(*operator).any(|(at, _)| names_a_reason(receiver(&line[..at])));
+    if [" == \"", " != \""].iter().any(|operator| is_compared(&operator)) {
+        return Some("a sentence that is compared");
+    }
+    let is_kept = NOUNS.iter().any(|noun| {
+        TEXTS.iter().any(|text| {
+            [format!("{noun}: {text}"), format!("{noun}: Option<{text}"), format!("_{noun}: Option<{text}")]
+                .iter()
+                .any(|field| line.contains(field.as_str()))
+        })
+    });
+    is_kept.then_some("a reason that is text")
+}
+
+#[test]
+fn reasons_are_enums_outside_of_english() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    sources(&root.join("src"), &mut files);
+    sources(&root.join("../smark/src"), &mut files);
+    assert!(files.len() > 100, "{}", files.len());
+    let mut faults = Vec::new();
+    let mut used = [false; ALLOWED.len()];
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        // Tests compare what users see.
+        let code = text.split("#[cfg(test)]\nmod").next().unwrap();
+        for (index, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let Some(fault) = fault(line) else { continue };
+            let allowed = ALLOWED.iter().position(|(path, part, _)| file.ends_with(path) && line.contains(part));
+            match allowed {
+                Some(entry) => used[entry] = true,
+                None => faults.push(format!("{}:{}: {fault}: {}", file.display(), index + 1, line.trim())),
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let unused: Vec<_> = ALLOWED.iter().zip(used).filter(|(_, used)| !used).map(|(entry, _)| entry.2).collect();
+    assert!(unused.is_empty(), "allowed, and not there: {unused:?}");
+}
+
+#[test]
+fn faults_are_found() {
+    assert_eq!(fault("let why = argument.why.split(\"; the \").next();"), Some("a sentence that is parsed"));
+    assert_eq!(fault("if first.message().contains(\"gone\") {"), Some("a sentence that is parsed"));
+    assert_eq!(fault("if reason == \"optimised out\" {"), Some("a sentence that is compared"));
+    assert_eq!(fault("    pub exactness_why: Option<Arc<str>>,"), Some("a reason that is text"));
+    assert_eq!(fault("    Refused { why: &'static str },"), Some("a reason that is text"));
+    assert_eq!(fault("    \"SM034\" => 1,"), Some("a code as text"));
+    assert_eq!(fault("if path.contains(\"why\") {"), None);
+}
