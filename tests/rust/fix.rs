@@ -343,9 +343,9 @@ fn what_is_not_committed_is_not_mixed_with_changes() {
     }
     let (project, _) = one(MARKER);
     project.file("notes", "text\n");
-    refused(&project, &[], 2, "\n  * notes (dirty)");
+    refused(&project, &[], 2, "notes (dirty)");
     project.git(&["add", "notes"]);
-    refused(&project, &[], 2, "\n  * notes (staged)");
+    refused(&project, &[], 2, "notes (staged)");
     assert_eq!(project.check(&["--fix", "--allow-staged", "./program"]).status, 1);
     assert_eq!(project.changed().len(), 2);
     project.git(&["checkout", "--quiet", "lost.c"]);

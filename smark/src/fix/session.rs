@@ -385,7 +385,10 @@ impl Session {
                 writeln!(out, "fixed {head}: {}", shown(&done.join("; ")))?;
             }
             for (edit, reason) in &work.failed {
-                let edit = edit.map(|edit| self.name(work, edit));
+                let edit = edit.map(|edit| match edit {
+                    Edit::Keep(_) => format!("`keep` of {}", self.name(work, edit)),
+                    Edit::Anchor => self.name(work, edit),
+                });
                 writeln!(out, "not fixed {head}: {}", shown(&why(edit.as_deref(), reason)))?;
             }
         }
@@ -425,6 +428,6 @@ fn why(edit: Option<&str>, reason: &Reason) -> String {
         Reason::Source(refusal) => refusal.to_string(),
         Reason::File(refusal) => refusal.as_str().to_owned(),
         Reason::DidNotHelp => format!("{edit} did not help and was taken back"),
-        Reason::DoesNotBuild => format!("the program does not compile with {edit} kept or added; it was taken back"),
+        Reason::DoesNotBuild => format!("the program does not compile with {edit}; it was taken back"),
     }
 }

@@ -60,18 +60,18 @@ pub(crate) fn check(root: &Path, allowed: Allowed) -> anyhow::Result<()> {
         let is_staged = *work_tree == b' ';
         if !(is_staged && allowed.staged) {
             let state = if is_staged { "staged" } else { "dirty" };
-            files.push(format!("\n  * {} ({state})", String::from_utf8_lossy(path)));
+            files.push(format!("{} ({state})", String::from_utf8_lossy(path)));
         }
     }
     if files.is_empty() {
         return Ok(());
     }
-    let more = files.len().checked_sub(MOST).filter(|more| *more > 0).map(|more| format!("\n  * and {more} more"));
+    let more = files.len().checked_sub(MOST).filter(|more| *more > 0).map(|more| format!(" and {more} more"));
     files.truncate(MOST);
     anyhow::bail!(
         "the repository has changes that are not committed: commit them first, or allow it with --allow-dirty (or \
-         --allow-staged, where all are staged){}{}",
-        files.concat(),
+         --allow-staged, where all are staged): {}{}",
+        files.join(", "),
         more.unwrap_or_default()
     );
 }
