@@ -7,7 +7,7 @@ const LONGEST: usize = 16 << 10;
 
 /// The demangled name of a function. A name that does not demangle, or to more than 16 KiB, is given as it is.
 #[must_use]
-pub fn demangle(symbol: &[u8]) -> String {
+pub(crate) fn demangle(symbol: &[u8]) -> String {
     let name = crate::text::from_bytes(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(&name) {
         let mut out = Bounded(String::new());

@@ -55,12 +55,14 @@ pub mod check;
 mod code;
 mod codes;
 pub mod debug_files;
-pub mod demangle;
-pub mod dwarf;
+mod demangle;
+// The fuzz targets call items that nothing else outside of the folder needs.
+#[cfg_attr(not(feature = "fuzzing"), allow(unreachable_pub))]
+mod dwarf;
 pub(crate) mod english;
 mod error;
 pub mod export;
-pub mod image;
+mod image;
 pub mod location;
 mod ranges;
 pub mod report;
@@ -73,7 +75,7 @@ pub mod verdicts;
 pub use error::Error;
 pub use simple_markers_record as record;
 
-/// What the fuzz targets call directly.
+/// What the fuzz targets call directly. It is not part of the interface.
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {

@@ -43,6 +43,7 @@ const KEPT_UNITS: usize = 64;
 impl<'s> DebugInfo<'s> {
     /// Reads the unit headers.
     #[must_use]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn new(sections: &'s Sections<'s>) -> Self {
         Self::with(sections, None, None)
     }
@@ -246,6 +247,7 @@ impl<'s> DebugInfo<'s> {
 
     /// The entry of an [`Self::info_offset`]; `None` where that is in no unit. That an entry starts there is not looked at.
     #[must_use]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn die_at(&self, offset: InfoOffset) -> Option<Die> {
         self.units.die_at(offset)
     }
@@ -253,6 +255,7 @@ impl<'s> DebugInfo<'s> {
     /// An entry as a number, its identity in a [`crate::location::Location`]: where it is in `.debug_info` or `.debug_types` of the
     /// image; of one in another file the unit stands above bit 40.
     #[must_use]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn info_offset(&self, die: Die) -> InfoOffset {
         self.units.info_offset(die)
     }
@@ -263,6 +266,7 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there, or goes in a circle.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn strip(&self, of: TypeRef) -> Result<Option<TypeRef>, Error> {
         self.types.strip(of)
     }
@@ -273,6 +277,7 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn type_name(&self, of: Option<TypeRef>) -> Result<String, Error> {
         self.types.type_name(of)
     }
@@ -283,6 +288,7 @@ impl<'s> DebugInfo<'s> {
     /// # Errors
     ///
     /// The debug information cannot be read there.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn variable_ranges(&self, variable: Die) -> Result<Vec<Range<Vaddr>>, Error> {
         self.locations.variable_ranges(variable)
     }

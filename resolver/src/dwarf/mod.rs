@@ -54,7 +54,7 @@ pub(crate) use line_absence::{CodeState, LineAbsence};
 pub use location_list::Described;
 pub use names::Lookup;
 pub(crate) use next_line::NoLine;
-pub use scopes::{Doubt, Scope, ScopeFrame};
+pub use scopes::{Doubt, Scope};
 pub use sections::Sections;
 pub use split::{SplitFiles, SplitUnit};
 pub use steps::{Projection, Step};

@@ -143,6 +143,7 @@ impl<'data> Sections<'data> {
 
     /// Sections from their bytes, by name (`.debug_info`), as they are in a linked image; those that are not given are empty.
     #[must_use]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn from_parts(
         parts: impl IntoIterator<Item = (&'static str, Cow<'data, [u8]>)>,
         order: ByteOrder,
@@ -168,12 +169,6 @@ impl<'data> Sections<'data> {
         let entries = size(&[".debug_info", ".debug_types"]).saturating_mul(8);
         let others = size(&[".debug_line", ".debug_loc", ".debug_loclists", ".debug_ranges", ".debug_rnglists"]);
         entries.saturating_add(others.saturating_mul(2))
-    }
-
-    /// Whether this is a package of split units.
-    #[must_use]
-    pub fn is_package(&self) -> bool {
-        !self.get(SectionId::DebugCuIndex.name()).is_empty()
     }
 
     /// The bytes of a section; empty where there is none.

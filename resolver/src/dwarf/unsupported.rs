@@ -489,21 +489,6 @@ impl EntryValue {
     }
 }
 
-impl ExceptionTableProblem {
-    /// The stable name of the reason, for programs.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::CallFrame { .. } => "malformed_call_frame",
-            Self::Indirect => "indirect_exception_table",
-            Self::NotLoaded { .. } => "exception_table_not_loaded",
-            Self::Malformed { .. } => "malformed_exception_table",
-            Self::Encoding { .. } => "exception_table_encoding",
-            Self::WorkLimit => "work_limit",
-        }
-    }
-}
-
 impl From<Malformed> for Unsupported {
     fn from(malformed: Malformed) -> Self {
         Self::Malformed(malformed)

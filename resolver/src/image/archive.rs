@@ -7,7 +7,7 @@ use crate::error::parser_says;
 
 /// A member of an archive.
 #[derive(Clone, Copy, Debug)]
-pub struct Member<'data> {
+pub(crate) struct Member<'data> {
     /// Its name, as the archive has it.
     pub name: &'data [u8],
     /// Its bytes.
@@ -16,7 +16,7 @@ pub struct Member<'data> {
 
 /// Whether `data` is an archive, thin ones included.
 #[must_use]
-pub fn is_archive(data: &[u8]) -> bool {
+pub(crate) fn is_archive(data: &[u8]) -> bool {
     data.starts_with(b"!<arch>\n") || data.starts_with(b"!<thin>\n")
 }
 
@@ -25,7 +25,7 @@ pub fn is_archive(data: &[u8]) -> bool {
 /// # Errors
 ///
 /// The archive is thin or malformed. A malformed member ends the iteration after its error.
-pub fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<'_>, Error>>, Error> {
+pub(crate) fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<'_>, Error>>, Error> {
     let malformed = |error| Error::Archive { what: parser_says(error) };
     let archive = ArchiveFile::parse(data).map_err(malformed)?;
     if archive.is_thin() {

@@ -22,7 +22,7 @@ impl<'data> Image<'data> {
 
     /// The bytes that the file has from a link-time address to the end of its segment; `None` where no segment loads it from the file.
     #[must_use]
-    pub fn bytes_from(&self, address: Vaddr) -> Option<&'data [u8]> {
+    pub(crate) fn bytes_from(&self, address: Vaddr) -> Option<&'data [u8]> {
         let start = usize::try_from(self.file_offset(address)?.0).ok()?;
         let end = usize::try_from(self.segments.get(address.0)?.file_end).ok()?;
         self.data.get(start..end.min(self.data.len()))
@@ -30,7 +30,7 @@ impl<'data> Image<'data> {
 
     /// `size` bytes at a link-time address, as they stand in the file; `None` where they are not all in it.
     #[must_use]
-    pub fn bytes(&self, address: Vaddr, size: usize) -> Option<&'data [u8]> {
+    pub(crate) fn bytes(&self, address: Vaddr, size: usize) -> Option<&'data [u8]> {
         self.bytes_from(address)?.get(..size)
     }
 

@@ -11,7 +11,7 @@ use crate::error::parser_says;
 
 /// The contents of one section.
 #[derive(Debug)]
-pub struct Contents<'data> {
+pub(crate) struct Contents<'data> {
     /// The section's index in the section header table.
     pub section: SectionIndex,
     /// Its bytes, decompressed; relocations are not applied.
@@ -28,7 +28,7 @@ const LARGEST: u64 = 4 << 30;
 impl<'data> Image<'data> {
     /// The contents of each section of that name, in the order of the section headers; there is more than one in objects with
     /// section groups.
-    pub fn contents(&self, name: &str) -> impl Iterator<Item = Result<Contents<'data>, Error>> {
+    pub(crate) fn contents(&self, name: &str) -> impl Iterator<Item = Result<Contents<'data>, Error>> {
         self.sections(name).map(move |section| {
             let error = |error| Error::Section {
                 section: crate::text::from_bytes(self.names.name(section)),

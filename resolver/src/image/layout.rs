@@ -17,7 +17,7 @@ const FIRST: u64 = 0x1000;
 
 /// The addresses of the loaded sections of a relocatable object.
 #[derive(Debug)]
-pub struct Layout {
+pub(crate) struct Layout {
     starts: HashMap<SectionIndex, Vaddr>,
     sections: RangeMap<(SectionIndex, u64)>,
 }
@@ -25,7 +25,7 @@ pub struct Layout {
 impl Image<'_> {
     /// The layout of a relocatable object; `None` for a linked image, which has its addresses.
     #[must_use]
-    pub fn layout(&self) -> Option<Layout> {
+    pub(crate) fn layout(&self) -> Option<Layout> {
         if !self.is_relocatable() {
             return None;
         }
@@ -51,7 +51,7 @@ impl Image<'_> {
 impl Image<'_> {
     /// Whether the loaded sections of another image are the same as those of this one, in the same order: then one layout is the other.
     #[must_use]
-    pub fn is_laid_out_as(&self, other: &Image<'_>) -> bool {
+    pub(crate) fn is_laid_out_as(&self, other: &Image<'_>) -> bool {
         let loaded = |image: &Image<'_>| {
             let sections = image.elf.sections().filter(|section| is_loaded(section.flags()));
             sections
@@ -69,13 +69,13 @@ fn is_loaded(flags: SectionFlags) -> bool {
 impl Layout {
     /// The address of a place in a section; `None` where the section is not loaded.
     #[must_use]
-    pub fn address(&self, section: SectionIndex, offset: SectionOffset) -> Option<Vaddr> {
+    pub(crate) fn address(&self, section: SectionIndex, offset: SectionOffset) -> Option<Vaddr> {
         Some(Vaddr(self.starts.get(&section)?.0.wrapping_add(offset.0)))
     }
 
     /// The place in a section that has an address; the end of a section belongs to it.
     #[must_use]
-    pub fn section_offset(&self, address: Vaddr) -> Option<(SectionIndex, SectionOffset)> {
+    pub(crate) fn section_offset(&self, address: Vaddr) -> Option<(SectionIndex, SectionOffset)> {
         let (section, start) = self.sections.get(address.0)?;
         Some((section, SectionOffset(address.0.wrapping_sub(start))))
     }

@@ -3,7 +3,7 @@
 //! Owns everything that is ELF (gABI) or `ar`; knows nothing of markers but the names of their sections. Nothing is copied but what
 //! is compressed or relocated, and nothing is read before it is asked for.
 
-pub mod archive;
+pub(crate) mod archive;
 mod branches;
 mod bytes;
 mod contents;
@@ -12,7 +12,7 @@ mod kind;
 mod layout;
 mod relocation;
 mod section_names;
-pub mod symbols;
+pub(crate) mod symbols;
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -29,16 +29,16 @@ use crate::error::parser_says;
 use crate::location::Processor;
 use crate::ranges::RangeMap;
 pub(crate) use bytes::Constants;
-pub use contents::Contents;
+pub(crate) use contents::Contents;
 pub use kind::ImageKind;
-pub use layout::Layout;
-pub use relocation::{Relocated, RelocationTarget};
+pub(crate) use layout::Layout;
+pub(crate) use relocation::{Relocated, RelocationTarget};
 use section_names::SectionNames;
 use symbols::SymbolTable;
 
 /// One ELF file.
 #[derive(Debug)]
-pub struct Image<'data> {
+pub(crate) struct Image<'data> {
     data: &'data [u8],
     /// Bytes of the file.
     size: u64,
@@ -76,7 +76,7 @@ impl<'data> Image<'data> {
     /// # Errors
     ///
     /// `data` is not ELF, or its headers are malformed.
-    pub fn parse(data: &'data [u8]) -> Result<Self, Error> {
+    pub(crate) fn parse(data: &'data [u8]) -> Result<Self, Error> {
         if !data.starts_with(&object::elf::ELFMAG) {
             return Err(Error::NotElf { hint: archive::what_else(data) });
         }
@@ -90,19 +90,19 @@ impl<'data> Image<'data> {
 
     /// What the file is.
     #[must_use]
-    pub fn kind(&self) -> ImageKind {
+    pub(crate) fn kind(&self) -> ImageKind {
         self.kind
     }
 
     /// The byte order of the image (`EI_DATA`).
     #[must_use]
-    pub fn byte_order(&self) -> ByteOrder {
+    pub(crate) fn byte_order(&self) -> ByteOrder {
         if self.elf.is_little_endian() { ByteOrder::Little } else { ByteOrder::Big }
     }
 
     /// Whether addresses are offsets in sections, and relocations are still to be applied (`ET_REL`).
     #[must_use]
-    pub fn is_relocatable(&self) -> bool {
+    pub(crate) fn is_relocatable(&self) -> bool {
         self.elf.kind() == object::ObjectKind::Relocatable
     }
 
@@ -117,7 +117,7 @@ impl<'data> Image<'data> {
 
     /// The architecture as `uname -m` names it; `unknown` where `e_machine` is none that we know.
     #[must_use]
-    pub fn architecture(&self) -> &'static str {
+    pub(crate) fn architecture(&self) -> &'static str {
         match self.elf.architecture() {
             Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => "aarch64",
             Architecture::Arm => "arm",
@@ -143,7 +143,7 @@ impl<'data> Image<'data> {
 
     /// The processor, as far as registers and operands are concerned.
     #[must_use]
-    pub fn processor(&self) -> Processor {
+    pub(crate) fn processor(&self) -> Processor {
         match self.elf.architecture() {
             Architecture::X86_64 | Architecture::X86_64_X32 => Processor::X86_64,
             Architecture::I386 => Processor::I386,
@@ -154,27 +154,27 @@ impl<'data> Image<'data> {
 
     /// The build id (`NT_GNU_BUILD_ID`) in hexadecimal; `None` where there is none.
     #[must_use]
-    pub fn build_id(&self) -> Option<String> {
+    pub(crate) fn build_id(&self) -> Option<String> {
         let id = self.elf.build_id().ok()??;
         Some(hexadecimal(id))
     }
 
     /// The file that the debug information was put in, and its CRC-32 (`.gnu_debuglink`); `None` where there is none.
     #[must_use]
-    pub fn debug_link(&self) -> Option<(&'data [u8], u32)> {
+    pub(crate) fn debug_link(&self) -> Option<(&'data [u8], u32)> {
         self.elf.gnu_debuglink().ok()?
     }
 
     /// The file that dwz moved debug information to, and its build id in hexadecimal (`.gnu_debugaltlink`); `None` where there is none.
     #[must_use]
-    pub fn alternate_link(&self) -> Option<(&'data [u8], String)> {
+    pub(crate) fn alternate_link(&self) -> Option<(&'data [u8], String)> {
         let (name, id) = self.elf.gnu_debugaltlink().ok()??;
         Some((name, hexadecimal(id)))
     }
 
     /// Whether the image has a section of that name, one of those in [`crate::record`] or a DWARF section.
     #[must_use]
-    pub fn has_section(&self, name: &str) -> bool {
+    pub(crate) fn has_section(&self, name: &str) -> bool {
         self.sections(name).next().is_some()
     }
 
@@ -187,19 +187,19 @@ impl<'data> Image<'data> {
 
     /// The name of a section, for reading; at most 255 bytes, empty where it has none.
     #[must_use]
-    pub fn section_name(&self, section: SectionIndex) -> String {
+    pub(crate) fn section_name(&self, section: SectionIndex) -> String {
         crate::text::from_bytes(self.names.name(section))
     }
 
     /// Bytes of an address (`EI_CLASS`).
     #[must_use]
-    pub fn address_size(&self) -> u8 {
+    pub(crate) fn address_size(&self) -> u8 {
         if self.elf.is_64() { 8 } else { 4 }
     }
 
     /// Where the first section of that name is loaded, of a relocatable object in its `layout`; `None` where there is none.
     #[must_use]
-    pub fn section_address(&self, name: &str, layout: Option<&Layout>) -> Option<Vaddr> {
+    pub(crate) fn section_address(&self, name: &str, layout: Option<&Layout>) -> Option<Vaddr> {
         let section = self.sections(name).next()?;
         match layout {
             Some(layout) => layout.address(section, SectionOffset(0)),
@@ -209,7 +209,7 @@ impl<'data> Image<'data> {
 
     /// Where in the file the byte is that is loaded at `address`; `None` where no segment loads it from the file.
     #[must_use]
-    pub fn file_offset(&self, address: Vaddr) -> Option<FileOffset> {
+    pub(crate) fn file_offset(&self, address: Vaddr) -> Option<FileOffset> {
         // A debug companion has the segments of its program, but not their bytes: its sections say so (SHT_NOBITS).
         if self.names.is_absent(address) {
             return None;
@@ -220,7 +220,7 @@ impl<'data> Image<'data> {
 
     /// Where in the file the byte at `offset` of a section is; `None` where the section has no such byte.
     #[must_use]
-    pub fn section_file_offset(&self, section: SectionIndex, offset: SectionOffset) -> Option<FileOffset> {
+    pub(crate) fn section_file_offset(&self, section: SectionIndex, offset: SectionOffset) -> Option<FileOffset> {
         let (start, size) = self.elf.section_by_index(section).ok()?.file_range()?;
         offset.to_file_offset(&file_range(start, size)?)
     }

@@ -17,7 +17,7 @@ use crate::address::SectionOffset;
 
 /// Where a relocated field points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RelocationTarget {
+pub(crate) enum RelocationTarget {
     /// The offset in a section.
     Section(SectionIndex, u64),
     /// Nowhere: the relocation is against no symbol, or one that no section defines. `ld -r` leaves such for what it discarded.
@@ -26,14 +26,14 @@ pub enum RelocationTarget {
 
 /// What the relocations of a section say, by offset of the field that they change.
 #[derive(Debug, Default)]
-pub struct Relocated {
+pub(crate) struct Relocated {
     targets: HashMap<u64, RelocationTarget>,
 }
 
 impl Relocated {
     /// Where the field at `offset` points; `None` where no relocation changes it.
     #[must_use]
-    pub fn target(&self, offset: u64) -> Option<RelocationTarget> {
+    pub(crate) fn target(&self, offset: u64) -> Option<RelocationTarget> {
         self.targets.get(&offset).copied()
     }
 }
@@ -42,7 +42,7 @@ impl Image<'_> {
     /// The targets of the relocations of a section called `name`. A relocation that cannot be applied goes to `error` and is left out.
     ///
     /// Empty for a linked image.
-    pub fn relocated(&self, name: &'static str, contents: &Contents<'_>, mut error: impl FnMut(Error)) -> Relocated {
+    pub(crate) fn relocated(&self, name: &'static str, contents: &Contents<'_>, mut error: impl FnMut(Error)) -> Relocated {
         let mut relocated = Relocated::default();
         if !self.is_relocatable() {
             return relocated;

@@ -20,7 +20,7 @@ const WINDOW: usize = 16 << 10;
 
 /// A function or variable as a symbol has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Symbol {
+pub(crate) struct Symbol {
     /// Where it starts: a link-time address, or in a relocatable object an offset in its section.
     pub start: u64,
     /// The address after its last byte; `start` where the symbol has no size.
@@ -40,7 +40,7 @@ pub struct Symbol {
 impl Symbol {
     /// Whether it is weak. Weak functions are those of which several files have a copy and the linker keeps one.
     #[must_use]
-    pub fn is_weak(&self) -> bool {
+    pub(crate) fn is_weak(&self) -> bool {
         self.bind == elf::STB_WEAK
     }
 
@@ -93,7 +93,7 @@ type ByAddress = HashMap<Option<SectionIndex>, RangeMap<u32>>;
 
 /// The functions of an image, or its variables.
 #[derive(Clone, Copy, Debug)]
-pub struct Symbols<'t, 'data> {
+pub(crate) struct Symbols<'t, 'data> {
     strings: &'data [u8],
     table: &'t SymbolTable,
     by_address: &'t ByAddress,
@@ -102,14 +102,14 @@ pub struct Symbols<'t, 'data> {
 impl<'data> Image<'data> {
     /// The functions of `.symtab`, or of `.dynsym` where the image was stripped.
     #[must_use]
-    pub fn functions(&self) -> Symbols<'_, 'data> {
+    pub(crate) fn functions(&self) -> Symbols<'_, 'data> {
         let table = self.symbol_table();
         self.named(table, table.functions.get_or_init(|| table.by_address(Symbol::is_code)))
     }
 
     /// The variables of `.symtab`, or of `.dynsym` where the image was stripped.
     #[must_use]
-    pub fn variables(&self) -> Symbols<'_, 'data> {
+    pub(crate) fn variables(&self) -> Symbols<'_, 'data> {
         let table = self.symbol_table();
         self.named(table, table.variables.get_or_init(|| table.by_address(Symbol::is_variable)))
     }
@@ -130,20 +130,20 @@ impl<'data> Image<'data> {
 impl<'t, 'data> Symbols<'t, 'data> {
     /// The one that holds `address`. `section` counts in relocatable objects only.
     #[must_use]
-    pub fn at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
+    pub(crate) fn at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
         let index = self.by_address.get(&section)?.get(address)?;
         self.table.symbols.get(index as usize).copied()
     }
 
     /// The one that ends at `address`, where a marker behind a call that does not return is.
     #[must_use]
-    pub fn ending_at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
+    pub(crate) fn ending_at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
         self.at(section, address.checked_sub(1)?).filter(|before| before.end == address)
     }
 
     /// The name as the symbol has it, mangled.
     #[must_use]
-    pub fn name(&self, symbol: &Symbol) -> &'data [u8] {
+    pub(crate) fn name(&self, symbol: &Symbol) -> &'data [u8] {
         let rest = self.strings.get(symbol.name as usize..).unwrap_or_default();
         let window = rest.get(..WINDOW).unwrap_or(rest);
         window.split(|&byte| byte == 0).next().unwrap_or_default()

@@ -31,7 +31,7 @@ pub struct LineSite {
     pub line: u32,
     /// Whether that is the very line; else the next one of the function that has code.
     pub is_exact: bool,
-    /// The function, as in [`crate::dwarf::ScopeFrame::function`].
+    /// The name of the function, with its namespaces.
     pub function: Option<Arc<str>>,
     /// The instance of it; `None` where the address is in no function.
     pub instance: Option<Die>,
@@ -81,7 +81,7 @@ impl DebugInfo<'_> {
     /// # Errors
     ///
     /// There is more to read than debug information of this size warrants.
-    pub fn find_files<'f>(&self, files: impl IntoIterator<Item = &'f Arc<str>>) -> Result<(), Error> {
+    pub(crate) fn find_files<'f>(&self, files: impl IntoIterator<Item = &'f Arc<str>>) -> Result<(), Error> {
         let names: Vec<SourcePath> = files.into_iter().map(|file| SourcePath::new(file)).collect();
         self.match_files(&names)
     }
