@@ -247,7 +247,7 @@ impl<'s> DebugInfo<'s> {
 
     /// The entry of an [`Self::info_offset`]; `None` where that is in no unit. That an entry starts there is not looked at.
     #[must_use]
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(feature = "fuzzing")]
     pub fn die_at(&self, offset: InfoOffset) -> Option<Die> {
         self.units.die_at(offset)
     }

@@ -42,7 +42,12 @@ impl Image<'_> {
     /// The targets of the relocations of a section called `name`. A relocation that cannot be applied goes to `error` and is left out.
     ///
     /// Empty for a linked image.
-    pub(crate) fn relocated(&self, name: &'static str, contents: &Contents<'_>, mut error: impl FnMut(Error)) -> Relocated {
+    pub(crate) fn relocated(
+        &self,
+        name: &'static str,
+        contents: &Contents<'_>,
+        mut error: impl FnMut(Error),
+    ) -> Relocated {
         let mut relocated = Relocated::default();
         if !self.is_relocatable() {
             return relocated;

@@ -92,7 +92,7 @@ impl DebugInfo<'_> {
     ///
     /// A line program of a unit that names the file, or its debug information, is malformed.
     #[cfg(any(test, feature = "fuzzing"))]
-    pub fn sites_of_line(&self, file: &str, line: u32) -> Result<LineSites, Error> {
+    pub(crate) fn sites_of_line(&self, file: &str, line: u32) -> Result<LineSites, Error> {
         let mut search = match self.search_line(file, line)? {
             Ok(search) => search,
             Err(problem) => return Ok(LineSites { sites: Vec::new(), problem: Some(problem) }),

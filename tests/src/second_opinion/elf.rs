@@ -6,7 +6,7 @@ use goblin::elf::program_header::PT_LOAD;
 use goblin::elf::section_header::{SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS, SHT_PROGBITS, SectionHeader};
 use goblin::elf::sym::{STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, Sym};
 use goblin::elf::{header, note};
-use simple_markers_resolver::image::ImageKind;
+use simple_markers_resolver::resolve::ImageKind;
 use simple_markers_resolver::resolve::{Origin, ResolvedImage, Site, SitePlace};
 
 use super::{Case, address, live};
