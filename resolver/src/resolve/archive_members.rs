@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Marker, Part};
+use super::Marker;
+use super::part::Part;
 
 type Identity = (Arc<str>, Arc<str>, u32);
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use simple_markers_record::printf;
 
+use super::names::AddressNames;
 use super::place::{Place, PlaceError};
 use super::{Argument, DataModel, DeclaredArgument, Encoding, Mismatch, Nearest, Reason, Verdict, conversions};
 use crate::Error;
@@ -36,7 +37,7 @@ pub(super) enum TypeDetail {
 /// What arguments of an image are looked up in.
 pub(super) struct Arguments<'d, 's> {
     debug: &'d DebugInfo<'s>,
-    names: &'d (dyn Names + Sync),
+    names: AddressNames<'d, 'd>,
     is_big_endian: bool,
     detail: TypeDetail,
     types: Mutex<HashMap<Option<TypeRef>, Arc<Type>>>,
@@ -100,7 +101,7 @@ impl From<PartError> for Refusal {
 impl<'d, 's> Arguments<'d, 's> {
     pub(super) fn new(
         debug: &'d DebugInfo<'s>,
-        names: &'d (dyn Names + Sync),
+        names: AddressNames<'d, 'd>,
         is_big_endian: bool,
         detail: TypeDetail,
     ) -> Self {
@@ -140,7 +141,7 @@ impl<'d, 's> Arguments<'d, 's> {
             Ok((verdict, reason, location)) => {
                 argument.verdict = Some(verdict);
                 argument.reason = reason;
-                argument.location_text = Some(location.text(self.names).into());
+                argument.location_text = Some(location.text(&self.names).into());
                 argument.location = Some(location);
                 argument
             }
@@ -192,7 +193,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let of = self.debug.type_of(variable)?;
         // An entry of the abstract instance only: nothing of it is left in this one.
         let described = if is_placed { self.debug.variable(variable, &stop.frame)? } else { Described::Never };
-        let (location, described) = located(described, self.names);
+        let (location, described) = located(described, &self.names);
         *ranges = described;
         Ok(Object { location, of })
     }
@@ -263,7 +264,7 @@ impl<'d, 's> Arguments<'d, 's> {
                     Ok(Location::whole(Source::Memory(address)))
                 }
                 Err(PartError::ImplicitPointer(variable, inner)) => {
-                    let (location, _) = located(self.debug.pointee(variable, &stop.frame)?, self.names);
+                    let (location, _) = located(self.debug.pointee(variable, &stop.frame)?, &self.names);
                     let inner = u64::try_from(inner)
                         .ok()
                         .and_then(|inner| inner.checked_add(offset))

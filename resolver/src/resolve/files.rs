@@ -30,6 +30,7 @@ pub(super) struct Files<'i, 'b> {
     image: &'i Image<'b>,
     folders: DebugFolders<'b>,
     separate: OnceCell<Option<SeparateFile<'b>>>,
+    loaded: OnceCell<Loaded<'b>>,
 }
 
 /// The file with the debug information of an image that has none.
@@ -65,7 +66,7 @@ impl<'i, 'b> Files<'i, 'b> {
     ) -> Self {
         let state = State { of: path.to_owned(), ..State::default() };
         let folders = DebugFolders { debug_files, opened, sections: Store::default(), state: Mutex::new(state) };
-        Self { path, image, folders, separate: OnceCell::new() }
+        Self { path, image, folders, separate: OnceCell::new(), loaded: OnceCell::new() }
     }
 
     /// The separate debug file of the image, looked for when it is first asked for; `None` where none was found.
@@ -145,8 +146,17 @@ impl<'i, 'b> Files<'i, 'b> {
         Ok(())
     }
 
-    /// The debug information of the image, or of its separate debug file.
-    pub(super) fn load(&self) -> Loaded<'b> {
+    /// The debug information of the image, or of its separate debug file, loaded on the first call.
+    pub(super) fn loaded(&self) -> &Loaded<'b> {
+        self.loaded.get_or_init(|| self.load())
+    }
+
+    /// The debug information, if it was loaded already.
+    pub(super) fn known_loaded(&self) -> Option<&Loaded<'b>> {
+        self.loaded.get()
+    }
+
+    fn load(&self) -> Loaded<'b> {
         let separate = if self.image.has_section(INFO) { None } else { self.separate() };
         let (of, path) = separate.map_or((self.image, self.path), |separate| (&separate.image, separate.path));
         path.clone_into(&mut self.folders.state().of);

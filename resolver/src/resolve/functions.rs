@@ -90,8 +90,8 @@ impl Names<'_, '_, '_> {
         let name = self.by_symbol.entry(function.index).or_insert_with(|| {
             let symbol = self.functions.name(function);
             let name = demangle(symbol);
-            let paid = self.texts.pay(symbol.len()) && self.texts.pay(name.len());
-            (paid && !symbol.is_empty()).then(|| (text::from_bytes(symbol).into(), name.into()))
+            let has_room = self.texts.charge(symbol.len()) && self.texts.charge(name.len());
+            (has_room && !symbol.is_empty()).then(|| (text::from_bytes(symbol).into(), name.into()))
         });
         let (symbol, name) = name.as_ref()?;
         let offset = pc.address.saturating_sub(function.start);

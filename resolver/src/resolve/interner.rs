@@ -34,7 +34,7 @@ impl<'a> Interner<'a> {
 
     /// Pays for `bytes` of text; `false` where the budget is spent.
     #[must_use]
-    pub(super) fn pay(&mut self, bytes: usize) -> bool {
+    pub(super) fn charge(&mut self, bytes: usize) -> bool {
         let left = self.left.checked_sub(bytes as u64);
         self.left = left.unwrap_or(0);
         left.is_some()
@@ -42,7 +42,7 @@ impl<'a> Interner<'a> {
 
     /// The number of `bytes`; `None` where the budget is spent.
     pub(super) fn intern(&mut self, bytes: &'a [u8]) -> Option<TextId> {
-        if !self.pay(bytes.len()) {
+        if !self.charge(bytes.len()) {
             return None;
         }
         Some(*self.ids.entry(bytes).or_insert_with(|| {

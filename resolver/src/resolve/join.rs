@@ -10,7 +10,7 @@ use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 
 use super::diagnostics::Diagnostics;
 use super::interner::{Interner, TextId};
-use super::markers::Found;
+use super::lookup::Found;
 use super::{LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use simple_markers_record::DECLARATIONS;
 
+use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
 use super::interner::TextId;
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::line_sites::{LineProblem, LineSearch};
-use super::markers::{Descriptions, Found, Lookup, Wanted};
+use super::lookup::{Found, Lookup, Wanted};
 use super::site_debug::{OfLine, SiteDebug};
 use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;

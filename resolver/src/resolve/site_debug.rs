@@ -55,7 +55,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         image: &Image<'_>,
         debug: &'d DebugInfo<'s>,
         layout: Option<&'d Layout>,
-        names: &'d AddressNames<'_, '_>,
+        names: AddressNames<'d, 'd>,
         detail: TypeDetail,
     ) -> Self {
         let arguments = Arguments::new(debug, names, image.byte_order() == ByteOrder::Big, detail);

@@ -1,0 +1,58 @@
+//! What there is at a site: asked of the debug information, then of the instructions.
+
+use super::instructions::{Asked, Instructions, Probed};
+use super::join::RawSite;
+use super::site_debug::{SiteDebug, Surroundings};
+use super::{Argument, DeclaredArgument, Origin};
+use crate::Error;
+use crate::location::Location;
+
+/// What the debug information says about a site, and what its instructions say.
+pub(super) type Found = (Result<Surroundings, Error>, Probed);
+
+/// What sites are looked up in.
+#[derive(Clone, Copy)]
+pub(super) struct Lookup<'l, 'd, 's> {
+    pub(super) debug: Option<&'l SiteDebug<'d, 's>>,
+    pub(super) instructions: Option<&'l Instructions<'l, 'l, 'l, 'l>>,
+}
+
+/// The marker whose sites are looked up.
+pub(super) struct Wanted<'w> {
+    pub(super) file: &'w str,
+    pub(super) line: u32,
+    pub(super) args: &'w [DeclaredArgument],
+}
+
+impl Lookup<'_, '_, '_> {
+    /// Whether there is nothing to look up sites in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.debug.is_none() && self.instructions.is_none()
+    }
+
+    /// What there is at a site. `args` are the arguments as far as the site's record describes
+    /// them. `has_dead` says whether the linker dropped a site of the marker.
+    pub(super) fn site(self, wanted: &Wanted<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> Found {
+        let Some(pc) = site.pc else { return (Ok(Surroundings::default()), Probed::default()) };
+        let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
+        let surroundings = match self.debug {
+            Some(debug) => debug.site(pc, wanted.file, wanted.line, wanted.args, self.instructions, is_kept),
+            None => Ok(Surroundings::default()),
+        };
+        let Some(instructions) = self.instructions else { return (surroundings, Probed::default()) };
+        let known = surroundings.as_ref().ok();
+        let resolved = known.into_iter().flat_map(|known| &known.args).filter(|arg| !arg.is_kept);
+        let locations = args.iter().chain(resolved).filter_map(|arg| arg.location.as_ref());
+        let registers: Vec<_> = locations.flat_map(Location::registers).collect();
+        let probed = instructions.site(&Asked {
+            pc,
+            anchored: site.anchored,
+            copies: site.copies,
+            may_be_elsewhere: has_dead || site.records > 1 || site.origin != Origin::Record,
+            function: known.and_then(|known| known.instance),
+            is_not_there: known.is_some_and(|known| known.is_not_there),
+            registers: &registers,
+        });
+        (surroundings, probed)
+    }
+}

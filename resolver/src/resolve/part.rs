@@ -1,0 +1,140 @@
+//! One image, from its bytes to a [`ResolvedImage`]. The image may be a member of an archive.
+
+use std::sync::Arc;
+
+use simple_markers_record::SITES;
+
+use super::code_bytes::CodeBytes;
+use super::descriptions::Descriptions;
+use super::diagnostics::Diagnostics;
+use super::files::Files;
+use super::folding::Folding;
+use super::instructions::Instructions;
+use super::join::{self, RawMarker, Sections};
+use super::lazy_debug::{LazyDebug, LazySiteDebug};
+use super::lookup::Lookup;
+use super::markers::MarkerBuilder;
+use super::{Detail, Diagnostic, DiagnosticKind, ResolvedImage, Severity, SurvivalUnknown};
+use super::{absence, functions, line_table_sites};
+use crate::debug_files::{DebugFiles, Store};
+use crate::image::{Image, ImageKind};
+
+/// How much is to be found out, and what opens files.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'c> {
+    pub(super) detail: Detail,
+    pub(super) debug_files: &'c dyn DebugFiles,
+}
+
+/// A resolved image. If it is a member of an archive, other members may settle what it leaves open.
+pub(super) struct Part {
+    pub(super) image: ResolvedImage,
+    /// Why the survival of markers without a site is unknown; `None` if it is known.
+    pub(super) why_unknown: Option<SurvivalUnknown>,
+}
+
+impl Part {
+    /// The markers of one image. `path` names it in the answer.
+    pub(super) fn resolve(path: &str, module: Arc<str>, image: &Image<'_>, request: Request<'_>) -> Self {
+        let Request { detail, debug_files } = request;
+        let mut diagnostics = Diagnostics::default();
+        let opened = Store::default();
+        let files = Files::new(path, image, debug_files, &opened);
+        let sections = load_sections(image, &files, &mut diagnostics);
+        let mut joined = join::join(image, files.known_separate(), &sections, &mut diagnostics);
+
+        let layout = image.layout();
+        let debug = LazyDebug::new(&files);
+        let site_debug = LazySiteDebug::new(image, layout.as_ref(), detail, &debug);
+        let code = CodeBytes::new(image, layout.as_ref());
+        let looks_up = detail != Detail::Names && !joined.markers.is_empty();
+        let in_full = if looks_up { site_debug.get() } else { None };
+        let instructions = if looks_up { instructions(image, &files, &debug, &code) } else { None };
+        let lookup = Lookup { debug: in_full, instructions: instructions.as_ref() };
+
+        let mut descriptions = Descriptions::default();
+        if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
+            let lookup = Lookup { debug: Some(debug), ..lookup };
+            line_table_sites::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
+        }
+        let named = functions::name(files.named(), &mut joined, || site_debug.get(), &mut diagnostics);
+        let why_unknown = why_unknown(image, &sections, &joined.markers, &diagnostics);
+        let builder = MarkerBuilder::new(image, joined.texts, named, descriptions, &mut diagnostics);
+        let mut markers = builder.build(joined.markers, lookup, why_unknown.is_none());
+        if let Some(debug) = in_full {
+            absence::find(&mut markers, debug, files.named());
+        }
+
+        debug.report(&mut diagnostics);
+        // An image without markers needs no debug information.
+        if !markers.is_empty() {
+            for (section, problem) in files.notes() {
+                diagnostics.note(section, DiagnosticKind::DebugFile(problem));
+            }
+        }
+        let image = ResolvedImage {
+            path: path.to_owned(),
+            module,
+            build_id: image.build_id(),
+            arch: image.architecture(),
+            kind: image.kind(),
+            debug: files.known_loaded().filter(|loaded| loaded.is_described()).map(|_| files.source()),
+            markers,
+            diagnostics: diagnostics.finish(),
+        };
+        Self { image, why_unknown }
+    }
+
+    /// The image, with a note if the survival of a marker is still unknown.
+    pub(super) fn finish(self) -> ResolvedImage {
+        let Self { mut image, why_unknown } = self;
+        let is_unknown = image.markers.iter().any(|marker| marker.survival.is_none());
+        if let (Some(why), true) = (why_unknown, is_unknown) {
+            let (severity, section) = (Severity::Note, Some(SITES.to_owned()));
+            let kind = DiagnosticKind::SurvivalUnknown(why);
+            image.diagnostics.push(Diagnostic { severity, section, offset: None, kind });
+        }
+        image
+    }
+}
+
+/// The marker sections of an image, with those that were moved to its separate debug file.
+fn load_sections<'b>(image: &Image<'b>, files: &Files<'_, 'b>, diagnostics: &mut Diagnostics) -> Sections<'b> {
+    let sections = Sections::load(image, diagnostics);
+    // `strip` moves the sites with the debug information. `eu-strip` moves the declarations too:
+    // then only a debug link shows that there may have been any.
+    let is_stripped = sections.sites.is_empty() && !image.has_section(".debug_info");
+    let may_be_moved = is_stripped && (!sections.declarations.is_empty() || image.debug_link().is_some());
+    match if may_be_moved { files.separate() } else { None } {
+        Some(separate) => sections.with_those_of(&separate.image, diagnostics),
+        None => sections,
+    }
+}
+
+/// The instructions of an image; `None` if its instruction set is not supported.
+fn instructions<'c, 'f, 'b>(
+    image: &Image<'_>,
+    files: &'c Files<'_, 'b>,
+    debug: &'c LazyDebug<'f, '_, '_>,
+    code: &'c CodeBytes<'c, 'b>,
+) -> Option<Instructions<'c, 'c, 'b, 'f>> {
+    let info = debug.info();
+    Instructions::new(code, info, Folding::new(image, files.named(), info))
+}
+
+/// Why a marker without a site may be in the program all the same; `None` if it is not.
+fn why_unknown(
+    image: &Image<'_>,
+    sections: &Sections<'_>,
+    markers: &[RawMarker],
+    diagnostics: &Diagnostics,
+) -> Option<SurvivalUnknown> {
+    match () {
+        () if markers.is_empty() => None,
+        () if diagnostics.errors() > 0 => Some(SurvivalUnknown::UnreadRecords),
+        () if sections.sites.is_empty() => Some(SurvivalUnknown::NoSites),
+        // rustc may put the declaration in one object of a crate and the code in another.
+        () if image.kind() == ImageKind::Relocatable => Some(SurvivalUnknown::OtherObjects),
+        () => None,
+    }
+}
