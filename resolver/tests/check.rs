@@ -351,7 +351,7 @@ fn a_malformed_lock_file_is_refused_with_its_place() {
     assert_eq!(error("version = 2"), "1:11: version: this smark reads 1");
     assert!(error("version = 1\n[[profile]\n").starts_with("2:"), "{}", error("version = 1\n[[profile]\n"));
     let of = |from: &str, to: &str| error(&LOCK.replacen(from, to, 1));
-    assert!(of("\"live\"", "\"alive\"").starts_with("14:12: `tag` is to be live, "));
+    assert!(of("\"live\"", "\"alive\"").starts_with("14:12: `tag` must be live, "));
     assert!(of("sites = 1", "sites = -1").starts_with("13:9: `sites` is to be"));
     assert!(of("sites", "site").starts_with("13:1: there is no key `site` here"));
     let exception = "args.tag = \"live\"\n[[profile.marker.exception]]\ncode = \"SM034\"\n";

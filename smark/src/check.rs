@@ -1,4 +1,4 @@
-//! `smark check`: the check for CI, with its exit status.
+//! `smark check`: checks markers for CI, and sets the exit status.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -17,12 +17,14 @@ use crate::{Console, Status};
 
 /// Check that markers are there, exact and readable, also against a lock file: for CI
 ///
-/// A FILE is what `smark list` takes, a PATTERN a glob for marker names. Findings have codes (`smark explain CODE`) and a severity each:
-/// markers that are gone or cannot be found, lost arguments, wrong formats and names that stand for several markers are errors, the rest
-/// warns. --deny, --warn and --allow change that, for codes or for the groups survival, place, exactness, arguments, format, names,
-/// baseline and all; of several the last one counts.
+/// A FILE is what `smark list` takes, a PATTERN is a glob for marker names. Each finding has a code
+/// (`smark explain CODE`) and a severity. Markers that are gone or cannot be found, lost arguments,
+/// wrong formats and duplicate names are errors, all other findings are warnings. --deny, --warn
+/// and --allow change that, for codes or for the groups survival, place, exactness, arguments,
+/// format, names, baseline and all; the last option wins.
 ///
-/// A lock file has the least that is accepted of each marker, and exceptions with their reasons; docs/check.md describes it.
+/// A lock file has the least that is accepted of each marker, and exceptions with their reasons;
+/// docs/check.md describes it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT}"))]
 pub(crate) struct Check {
@@ -33,19 +35,21 @@ pub(crate) struct Check {
     /// Compare with a lock file
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
-    /// Write what is found to the lock file, which is made where there is none; comments and exceptions stay
+    /// Write the results to the lock file, and create it if there is none; comments and exceptions
+    /// stay
     #[arg(long, requires = "lock")]
     update: bool,
-    /// Which profile of the lock file is meant
+    /// Which profile of the lock file to use
     #[arg(long, value_name = "NAME", default_value = "default", requires = "lock")]
     profile: String,
-    /// Which target of the lock file is meant [default: the architecture of each file, such as x86_64]
+    /// Which target of the lock file to use [default: the architecture of each file, such as
+    /// x86_64]
     #[arg(long, value_name = "TARGET", requires = "lock")]
     target: Option<String>,
     /// How to print the findings
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
-    /// Write the findings to a file as well; may be given several times
+    /// Also write the findings to a file; may be given several times
     #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse)]
     output: Vec<Output>,
     #[command(flatten)]
@@ -64,7 +68,7 @@ EXAMPLES
       smark check --format github --output sarif=smark.sarif --output junit=smark.xml target/release/server
   Probes must be exact, and that arguments are lost does not matter:
       smark check --deny exactness --allow lost target/release/server
-  Change the sources until it holds (of a Cargo project: cargo smark fix):
+  Change the sources until it holds (in a Cargo project: cargo smark fix):
       smark check --fix --build 'make -C src server' --deny exactness src/server
   What would be changed first:
       smark check --fix --dry-run src/server";
@@ -81,15 +85,15 @@ enum Format {
     Human,
     /// JSON, in the form of docs/check-schema.json
     Json,
-    /// Annotations of GitHub
+    /// GitHub annotations
     Github,
     /// SARIF 2.1.0
     Sarif,
-    /// The XML of JUnit
+    /// JUnit XML
     Junit,
 }
 
-/// A file to write, and how.
+/// An output file and its format.
 #[derive(Clone, Debug)]
 struct Output {
     format: Format,
@@ -98,7 +102,7 @@ struct Output {
 
 impl Output {
     fn parse(text: &str) -> Result<Self, String> {
-        let (format, path) = text.split_once('=').ok_or("is to be FORMAT=FILE, such as sarif=smark.sarif")?;
+        let (format, path) = text.split_once('=').ok_or("must be FORMAT=FILE, such as sarif=smark.sarif")?;
         let format = Format::from_str(format, false)
             .map_err(|_| format!("there is no format `{format}`: those are human, json, github, sarif, junit"))?;
         if path.is_empty() {
@@ -113,8 +117,8 @@ impl Output {
 struct Levels(Vec<(Severity, Codes)>);
 
 const LEVELS: [(&str, Severity, &str); 3] = [
-    ("deny", Severity::Deny, "Take findings of these codes or groups for errors"),
-    ("warn", Severity::Warn, "Warn of findings of these codes or groups"),
+    ("deny", Severity::Deny, "Report findings of these codes or groups as errors"),
+    ("warn", Severity::Warn, "Report findings of these codes or groups as warnings"),
     ("allow", Severity::Allow, "Do not report findings of these codes or groups"),
 ];
 
@@ -150,11 +154,11 @@ impl FromArgMatches for Levels {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 pub(crate) struct Looked {
     pub(crate) selected: Selected,
     pub(crate) report: Report,
-    /// How the command ends.
+    /// The exit status.
     pub(crate) status: Status,
 }
 
@@ -168,17 +172,17 @@ impl Check {
         Ok(looked.status)
     }
 
-    /// Checks the files, and prints what is wrong with them. With `--update` writes the lock file.
+    /// Checks the files, and writes the lock file with `--update`.
     pub(crate) fn look(&self, console: &Console) -> anyhow::Result<Looked> {
         let text = self.lock.as_deref().map(|path| self.read(path)).transpose()?.flatten();
-        // Before anything else: a lock file that is wrong is told at once.
+        // Reported before the files are read.
         let mut lock = match (&self.lock, &text) {
             (Some(path), Some(text)) => Some(parse(path, text)?),
             _ => None,
         };
         let selected = self.inputs.select(console, Detail::Places)?;
         if self.update && !selected.is_all() {
-            anyhow::bail!("--update takes all markers of the files, and there are patterns");
+            anyhow::bail!("--update writes all markers of the files, so it takes no patterns");
         }
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
@@ -199,7 +203,7 @@ impl Check {
         };
         let status = selected.report(console, &rows, &chosen).max(unchecked(console, resolution));
         if let (Some(path), true) = (&self.lock, self.update) {
-            // What could not be read would be taken for gone.
+            // A marker that could not be read would be recorded as gone.
             if status == Status::Unreadable {
                 console.error(&format!("{}: not written, because not everything could be read", path.display()));
             } else {
@@ -238,7 +242,8 @@ impl Check {
         Ok(Looked { report, status, selected })
     }
 
-    /// Prints the report, and writes it to the files of `--output`. `first` is text for people that comes before it.
+    /// Prints the report, and writes the files of `--output`. `first` is printed before the human
+    /// report.
     pub(crate) fn print(&self, looked: &Looked, first: &[u8], console: &Console) -> anyhow::Result<()> {
         let Looked { selected, report, .. } = looked;
         if self.format == Format::Human {
@@ -259,7 +264,7 @@ impl Check {
         Ok(())
     }
 
-    /// The lock file; `None` if there is none yet and `--update` writes it.
+    /// Reads the lock file; `None` if there is none yet and `--update` creates it.
     fn read(&self, path: &Path) -> anyhow::Result<Option<String>> {
         match fs::read_to_string(path) {
             Ok(text) => Ok(Some(text)),
@@ -300,7 +305,7 @@ fn parse(path: &Path, text: &str) -> anyhow::Result<Lock> {
     Lock::parse(text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))
 }
 
-/// Says of a check that has nothing to check that it could not be made.
+/// Reports that there was nothing to check.
 fn unchecked(console: &Console, resolution: &Resolution) -> Status {
     if resolution.images.iter().any(|image| !image.markers.is_empty()) {
         return Status::Done;

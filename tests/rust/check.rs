@@ -547,7 +547,7 @@ fn what_cannot_be_checked() {
     assert!(stderr.contains("no such file; --update makes it"), "{stderr}");
     fs::write(lock, "version = 1\n[[profile]]\nname = 3\n").expect("written");
     let (code, stderr) = status(&["--lock", lock, program]);
-    assert_eq!((code, stderr), (Some(2), format!("smark: {lock}:3:8: `name` is to be a string\n")));
+    assert_eq!((code, stderr), (Some(2), format!("smark: {lock}:3:8: `name` must be a string\n")));
     fs::write(lock, "version = 1\n").expect("written");
     let (code, stderr) = status(&["--lock", lock, program]);
     assert_eq!(code, Some(2));

@@ -1,9 +1,9 @@
-//! A program against a lock file: markers that are gone, new or renamed, arguments that got worse or better,
-//! missing copies; and what the lock file accepts and excepts.
+//! Compares a program with a lock file: markers that are gone, new or renamed, arguments that got
+//! worse or better, and missing copies. Applies what the lock file accepts and excepts.
 //!
-//! The lock file has no lines, so it does not change when code moves. A marker counts as renamed if one marker
-//! is gone and one is new in the same file, both have the same format and arguments, and no third one is like
-//! them.
+//! The lock file has no line numbers, so it does not change when code moves. A marker counts as
+//! renamed if one marker is gone and one is new in the same file, both have the same format and
+//! arguments, and no third marker does.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -15,26 +15,27 @@ use crate::english::{causes, help};
 use crate::resolve::Marker;
 use crate::verdicts::Code;
 
-/// A marker as it was found, in all images of a target that have it.
+/// A marker, combined over all images of a target that have it.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) name: Arc<str>,
     pub(super) file: Arc<str>,
     pub(super) format: Arc<str>,
-    /// The least number of live sites in an image.
+    /// The lowest number of live sites in one image.
     pub(super) sites: u64,
-    /// The worst verdict on each argument, and the marker that has it; of a marker without a live site the arguments alone.
+    /// The worst verdict on each argument, with the marker that has it. A marker without a live
+    /// site has only the texts of its arguments.
     pub(super) args: Vec<ObservedArgument>,
-    /// The image and marker that has the fewest sites.
+    /// The image and marker with the fewest sites.
     index: (usize, usize),
 }
 
-/// The text of an argument, the worst verdict on it, and the image and marker that has it.
+/// The text of an argument, the worst verdict on it, and the image and marker with that verdict.
 pub(super) type ObservedArgument = (Arc<str>, Option<Least>, (usize, usize));
-/// What was found, by name and file.
+/// The observed markers by name and file.
 type ByName = BTreeMap<(Arc<str>, Arc<str>), Observed>;
 
-/// What was found in the images of each target.
+/// The observed markers of each target.
 pub(super) fn observe(check: &Check<'_>, profile: &Profile) -> BTreeMap<String, Vec<Observed>> {
     let mut by_target: BTreeMap<String, ByName> = BTreeMap::new();
     for (of, image) in check.resolution.images.iter().enumerate().filter(|(_, image)| !image.markers.is_empty()) {
@@ -69,7 +70,7 @@ fn observe_marker(marker: &Marker, index: (usize, usize), root: Option<&str>) ->
     }
 }
 
-/// Adds a verdict on an argument. Of two on one argument the worse counts.
+/// Adds a verdict on an argument. The worse of two verdicts on one argument wins.
 fn add_argument(args: &mut Vec<ObservedArgument>, new: ObservedArgument) {
     let rank = |least: Option<Least>| least.map(Least::rank);
     match args.iter_mut().find(|(text, _, _)| *text == new.0) {
@@ -98,7 +99,8 @@ impl Observed {
     }
 }
 
-/// Which marker of a lock file is which of the program: for each observed one the index of the locked one, and whether it was renamed.
+/// Pairs observed markers with those of a lock file. Returns for each observed marker the index of
+/// its locked one, and whether it was renamed.
 pub(super) fn pair(observed: &[Observed], locked: &[Locked]) -> Vec<Option<(usize, bool)>> {
     let mut pairs: Vec<Option<(usize, bool)>> = vec![None; observed.len()];
     let mut taken: HashSet<usize> = HashSet::new();
@@ -106,7 +108,7 @@ pub(super) fn pair(observed: &[Observed], locked: &[Locked]) -> Vec<Option<(usiz
     for (index, locked) in locked.iter().enumerate() {
         by_name.entry(&locked.name).or_default().push(index);
     }
-    // By name and file, then by name where the file was moved.
+    // First by name and file, then by name alone, because the file may have moved.
     for needs_file in [true, false] {
         for (observed, pair) in observed.iter().zip(&mut pairs).filter(|(_, pair)| pair.is_none()) {
             let candidates = by_name.get(&*observed.name).map_or(&[][..], Vec::as_slice);
@@ -149,7 +151,7 @@ pub(super) fn pair(observed: &[Observed], locked: &[Locked]) -> Vec<Option<(usiz
     pairs
 }
 
-/// Adds what differs from a lock file, and marks what it accepts and excepts.
+/// Adds the differences from a lock file, and marks findings that it accepts or excepts.
 pub(super) fn compare(check: &Check<'_>, lock: &Lock, profile: &Profile, report: &mut Report) {
     for (target, observed) in observe(check, profile) {
         let Some(section) = lock.section(&profile.name, &target) else { continue };
@@ -169,7 +171,7 @@ struct Compared<'a> {
 
 impl Compared<'_> {
     fn checked<'r>(&self, report: &'r Report, index: (usize, usize)) -> Option<(&'r Checked, Option<u32>)> {
-        // The markers stand in the order of their indices.
+        // The markers are sorted by index.
         let at = report.markers.binary_search_by_key(&index, |checked| checked.index).ok()?;
         let column = self.check.resolution.images.get(index.0)?.markers.get(index.1)?.column;
         Some((report.markers.get(at)?, column))
@@ -188,7 +190,7 @@ impl Compared<'_> {
                     findings.push(Finding {
                         message: format!("{name} is new: the lock file does not have it"),
                         expected: "the markers of the lock file".to_owned(),
-                        found: "a marker that it does not have".to_owned(),
+                        found: "a marker that is not in it".to_owned(),
                         ..of(Code::New)
                     });
                     continue;
@@ -233,7 +235,7 @@ impl Compared<'_> {
                 functions: Vec::new(),
                 message: format!("{} is gone: the program does not declare it any more", locked.name),
                 expected: format!("a marker `{}`", locked.name),
-                found: "none of this name, and no other one that is new with its file, format and arguments".to_owned(),
+                found: "no marker with this name, and no new marker with its file, format and arguments".to_owned(),
                 causes: causes::gone(locked.file.as_deref().unwrap_or_default()),
                 help: help::help(Code::Gone, "", None),
                 exception: None,
@@ -252,7 +254,7 @@ impl Compared<'_> {
                 (None, _) => findings.push(Finding {
                     message: format!("`{text}` is a new argument of {name}"),
                     expected: "the arguments of the lock file".to_owned(),
-                    found: "one that it does not have".to_owned(),
+                    found: "one that is not in it".to_owned(),
                     ..of(Code::New)
                 }),
                 (Some(accepted), Some(least)) if least.rank() > accepted.rank() => findings.push(Finding {
@@ -284,15 +286,15 @@ impl Compared<'_> {
         {
             findings.push(Finding {
                 argument: Some(text.as_str().into()),
-                message: format!("`{text}` is no argument of {name} any more"),
+                message: format!("`{text}` is no longer an argument of {name}"),
                 expected: format!("an argument `{text}`"),
-                found: "none of this name".to_owned(),
+                found: "no argument with this name".to_owned(),
                 ..finding(checked, column, Code::Gone)
             });
         }
     }
 
-    /// Where the sites of a marker are.
+    /// The functions that contain the sites of a marker.
     fn functions(&self, index: (usize, usize)) -> Vec<String> {
         let marker = self.check.resolution.images.get(index.0).and_then(|image| image.markers.get(index.1));
         let mut by_function: BTreeMap<&str, usize> = BTreeMap::new();
@@ -306,7 +308,7 @@ impl Compared<'_> {
             .collect()
     }
 
-    /// Marks what the section accepts and excepts, and tells of exceptions that do not apply.
+    /// Marks what the section accepts and excepts, and notes exceptions that no longer apply.
     fn except(&self, observed: &[Observed], pairs: &[Option<(usize, bool)>], report: &mut Report) {
         let mut by_name: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for (observed, pair) in observed.iter().zip(pairs) {
@@ -353,7 +355,7 @@ impl Compared<'_> {
     }
 }
 
-/// The rank of the verdict that has the code.
+/// The rank of the verdict with this code.
 fn rank(code: Code) -> Option<u8> {
     use crate::resolve::Verdict::{Absent, Entry, Lost, Partial, Unsupported};
     let all = [Some(Partial), Some(Entry), Some(Lost), Some(Absent), Some(Unsupported), None];

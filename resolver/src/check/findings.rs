@@ -1,4 +1,4 @@
-//! What is wrong in an image by itself: survival, place, exactness, arguments, formats, names.
+//! Checks one image by itself: survival, place, exactness, arguments, formats, names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::resolve::{
 };
 use crate::verdicts::Code;
 
-/// Adds what is found of all markers of a report.
+/// Adds the findings about all markers of a report.
 pub(super) fn find(check: &Check<'_>, report: &mut Report) {
     let mut findings = Vec::new();
     let mut by_name: HashMap<usize, HashMap<&str, Vec<&Marker>>> = HashMap::new();
@@ -34,7 +34,7 @@ pub(super) fn find(check: &Check<'_>, report: &mut Report) {
     report.findings.append(&mut findings);
 }
 
-/// A finding about a marker, without its sentences.
+/// A finding about a marker, with its sentences still empty.
 pub(super) fn finding(checked: &Checked, column: Option<u32>, code: Code) -> Finding {
     Finding {
         code,
@@ -57,7 +57,7 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, code: Code) -> Fin
     }
 }
 
-/// The verdict on an argument as a code, also where there is none.
+/// The code of the verdict on an argument, or of a missing verdict.
 pub(super) fn code_of(verdict: Option<Verdict>) -> Code {
     verdict.map_or(Code::Undescribed, Verdict::code)
 }
@@ -168,9 +168,9 @@ impl Of<'_> {
                 Exactness::Shared => {
                     format!("a probe at {name} may fire where the marker is not passed{copies}")
                 }
-                Exactness::Folded => format!("a probe at {name} fires for markers of other functions too{copies}"),
+                Exactness::Folded => format!("a probe at {name} also fires for markers of other functions{copies}"),
                 Exactness::Outside => format!("{name} is in no code of its function{copies}"),
-                Exactness::Unproven => format!("whether a probe at {name} stands for the marker is not known{copies}"),
+                Exactness::Unproven => format!("whether a probe at {name} is exact is unknown{copies}"),
             };
             let mut causes = causes::exactness(first);
             if first.exactness.is_none() {
@@ -212,7 +212,7 @@ impl Of<'_> {
                     Code::Entry => format!("`{text}` of {name} is only known as an entry value{copies}"),
                     Code::Lost => format!("`{text}` of {name} is lost{copies}"),
                     Code::Absent => format!("`{text}` of {name} names nothing that is in scope{copies}"),
-                    Code::Unsupported => format!("`{text}` of {name} cannot be stood for{copies}"),
+                    Code::Unsupported => format!("`{text}` of {name} has an unsupported location{copies}"),
                     _ => format!("whether `{text}` of {name} can be read is not known{copies}"),
                 };
                 findings.push(Finding {
@@ -243,7 +243,7 @@ impl Of<'_> {
         }
     }
 
-    /// That a marker has the name of another one that is declared before it.
+    /// Reports a marker whose name is already declared before it.
     fn names(&self, same: &[&Marker], root: Option<&str>, findings: &mut Vec<Finding>) {
         let mut places: Vec<(&str, u32)> = same.iter().map(|marker| (&*marker.file, marker.line)).collect();
         places.sort_unstable();
@@ -267,10 +267,10 @@ impl Of<'_> {
     }
 }
 
-/// So many causes are told.
+/// The highest number of causes in a finding.
 const MOST_CAUSES: usize = 6;
 
-/// In how many copies, where not in all.
+/// The number of affected copies, unless all are affected.
 fn in_copies(finding: &Finding) -> String {
     match finding.sites {
         Some((affected, total)) if total > 1 && affected < total => format!(" in {affected} of {total} copies"),

@@ -1,10 +1,11 @@
-//! Findings as annotations of GitHub: workflow commands on standard output, which GitHub shows at the lines of a change.
+//! Writes findings as GitHub annotations: workflow commands on standard output, which GitHub shows
+//! at the lines of a change.
 
 use std::io::{self, Write};
 
 use super::{Finding, Report, Severity};
 
-/// Writes a line for each finding that counts.
+/// Writes a line for each finding that is not excepted.
 ///
 /// # Errors
 ///
@@ -39,12 +40,12 @@ fn text(finding: &Finding) -> String {
     text
 }
 
-/// What ends the command, or begins an escape, escaped (`actions/toolkit`, `escapeData`).
+/// Escapes the characters that end a command or begin an escape (`actions/toolkit`, `escapeData`).
 fn message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// That, and what ends a property (`escapeProperty`).
+/// Also escapes the characters that end a property (`escapeProperty`).
 fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,5 @@
-//! A report for people: a block for each marker with its source line, what is wrong and why, and the corrected source; a summary.
+//! Writes a report for people: for each marker a block with its source line, what is wrong and why,
+//! and the corrected source; then a summary.
 
 use std::io::{self, Write};
 
@@ -12,19 +13,20 @@ use crate::resolve::Resolution;
 use crate::text::{self, shown};
 use crate::verdicts::Code;
 
-/// So many lines a marker is looked for in, where its arguments stand below it.
+/// The number of lines searched for the arguments of a marker.
 const LINES: u32 = 8;
-/// The longest source line that is shown, in bytes.
+/// The longest source line shown, in bytes.
 const LONGEST: usize = 4096;
-/// Columns that a tab stands for in a source line.
+/// The width of a tab in a source line, in columns.
 const TAB: usize = 4;
-/// The least columns that a text is wrapped to.
+/// The smallest width that text is wrapped to, in columns.
 const LEAST: usize = 40;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Writes the findings that count, and a summary. The indexes of the findings are those of `resolution`.
+/// Writes the findings that are not excepted, and a summary. The indexes of the findings refer to
+/// `resolution`.
 ///
 /// # Errors
 ///
@@ -56,7 +58,7 @@ struct Page<'o> {
     out: &'o mut dyn Write,
     layout: Layout,
     resolution: &'o Resolution,
-    /// Whether markers of several images are reported.
+    /// Whether the report has markers of several images.
     has_images: bool,
 }
 
@@ -65,7 +67,7 @@ impl Page<'_> {
         style::cell(self.out, self.layout.colour, style, cell, 0)
     }
 
-    /// All findings about one marker.
+    /// Writes all findings about one marker.
     fn block(&mut self, findings: &[&Finding], sources: &mut FindSource<'_>) -> io::Result<()> {
         let Some(first) = findings.first() else { return Ok(()) };
         let (style, word) = match findings.iter().map(|finding| finding.severity).max() {
@@ -121,7 +123,7 @@ impl Page<'_> {
         writeln!(self.out, "{place}")
     }
 
-    /// What to do: the corrected source once, and what helps against the rest.
+    /// Writes what to do: the corrected source once, and the help for the remaining findings.
     fn help(&mut self, findings: &[&Finding], source: Option<&Source>, gutter: usize) -> io::Result<()> {
         let mut lines = Vec::new();
         let wanted = fix::wanted(self.resolution, findings.iter().copied());
@@ -135,7 +137,7 @@ impl Page<'_> {
             |finding: &Finding| !lines.is_empty() && matches!(fix::edits_for(self.resolution, finding), Some(Ok(_)));
         let mut rest: Vec<&str> = Vec::new();
         for finding in findings.iter().filter(|finding| !is_corrected(finding)) {
-            // The same is said of the finding that it got worse than.
+            // The finding about the verdict itself gives the same help.
             let is_said = finding.code == Code::Worse && findings.len() > 1;
             if !is_said && !rest.contains(&&*finding.help) {
                 rest.push(&finding.help);
@@ -193,7 +195,7 @@ impl Page<'_> {
         let (style, verdict) = match (report.holds(), report.failures.is_empty()) {
             (true, _) => (style::READABLE, "holds"),
             (false, true) => (ERROR, "does not hold"),
-            (false, false) => (ERROR, "could not be made whole"),
+            (false, false) => (ERROR, "could not be completed"),
         };
         write!(self.out, "check ")?;
         self.cell(style, verdict)?;
@@ -210,7 +212,7 @@ fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The codes of findings, the denied ones first.
+/// The codes of the findings, denied ones first.
 fn codes(findings: &[&Finding]) -> String {
     let mut codes: Vec<(std::cmp::Reverse<Severity>, Code)> =
         findings.iter().map(|finding| (std::cmp::Reverse(finding.severity), finding.code)).collect();
@@ -224,15 +226,15 @@ fn codes(findings: &[&Finding]) -> String {
     names.join(", ")
 }
 
-/// A source line, and what is pointed at in it.
+/// A source line and the parts of it to underline.
 struct CaretLine {
     number: u32,
     text: String,
-    /// Columns before each part, and how many it takes; ascending.
+    /// The column where each part starts, and its width; ascending.
     marked: Vec<(usize, usize)>,
 }
 
-/// The lines that the findings are about: those where the arguments stand, else the marker's own.
+/// The lines to show: those with the arguments, or the marker's own line.
 fn carets(findings: &[&Finding], source: &Source) -> Vec<CaretLine> {
     let Some((declared, column)) = findings.first().and_then(|it| Some((it.line?, it.column))) else {
         return Vec::new();
@@ -290,7 +292,7 @@ fn carets(findings: &[&Finding], source: &Source) -> Vec<CaretLine> {
     lines
 }
 
-/// Where an argument stands in a line, as a word, behind the format.
+/// Finds an argument as a whole word after the format string.
 fn find(line: &str, argument: &str) -> Option<(usize, usize)> {
     let start = line.rfind('"').map_or(0, |quote| quote + 1);
     let code = line.get(start..)?;

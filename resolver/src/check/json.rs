@@ -1,4 +1,5 @@
-//! A report as JSON, schema 1 (`docs/check-schema.json`, `docs/check.md`): absent values are null, not missing.
+//! Writes a report as JSON, schema 1 (`docs/check-schema.json`, `docs/check.md`). Absent values are
+//! null, not missing.
 
 use std::io::{self, Write};
 
@@ -6,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Finding, Report, Severity};
 
-/// Version of the fields. Fields may be added in one version, not changed.
+/// The version of the fields. A version may gain fields, but not change them.
 const SCHEMA: u32 = 1;
 
-/// Writes the report, indented, and a newline.
+/// Writes the report, indented, with a final newline.
 ///
 /// # Errors
 ///

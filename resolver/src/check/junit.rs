@@ -1,4 +1,5 @@
-//! A report as JUnit has it: a suite for each image, a test case for each marker, which fails where something is denied.
+//! Writes a report as JUnit XML: a suite for each image and a test case for each marker, which
+//! fails if a finding is denied.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -9,13 +10,13 @@ use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, 
 use super::{Finding, Report};
 use crate::text::shown;
 
-/// The suite of the markers that are in a lock file and in no image.
+/// The suite of the markers that are in a lock file but in no image.
 const LOCK: &str = "lock file";
 
-/// The suite of what could not be checked.
+/// The suite of the files that could not be checked.
 const FILES: &str = "files";
 
-/// Writes the report.
+/// Writes the report as JUnit XML.
 ///
 /// # Errors
 ///

@@ -1,8 +1,10 @@
-//! The lock file, read: what was found and accepted of each marker, for profiles and targets (`docs/check.md`, "The lock file").
+//! Reads the lock file: what was found and accepted for each marker, by profile and target
+//! (`docs/check.md`, "The lock file").
 //!
-//! TOML with `version = 1` and a `[[profile]]` for each profile and target, in which a `[[profile.marker]]` stands for each marker. It has no
-//! addresses and no lines, so that it changes only where markers do. Reading is strict, with line and column: a misspelt `reason` is an
-//! exception without one. `update` writes it.
+//! The file is TOML with `version = 1`, a `[[profile]]` for each profile and target, and in it a
+//! `[[profile.marker]]` for each marker. It has no addresses and no line numbers, so it changes
+//! only if markers change. The reader rejects unknown keys and reports line and column: an
+//! exception with a misspelt `reason` would otherwise have none. `update` writes the file.
 
 use toml_edit::{Document, Item, Table, Value};
 
@@ -11,80 +13,82 @@ use super::findings::code_of;
 use crate::resolve::Verdict;
 use crate::verdicts::Code;
 
-/// The version that is read and written.
+/// The version of the format.
 pub(super) const VERSION: i64 = 1;
 
 /// A lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lock {
-    /// Its sections, in their order.
+    /// The sections, in file order.
     pub sections: Vec<Section>,
 }
 
-/// What was found for a profile and a target.
+/// The accepted markers of one profile and target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The name of the profile.
     pub profile: String,
-    /// The architecture (`x86_64`), or a target that begins with it (`x86_64-unknown-linux-gnu`).
+    /// The architecture (`x86_64`), or a target triple that begins with it
+    /// (`x86_64-unknown-linux-gnu`).
     pub target: String,
     /// The markers.
     pub markers: Vec<Locked>,
 }
 
-/// What is accepted of a marker.
+/// What is accepted for a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locked {
     /// Its name.
     pub name: String,
-    /// Its source file; `None` where any will do.
+    /// Its source file; `None` if any file is accepted.
     pub file: Option<String>,
-    /// Its format; `None` where it is not compared.
+    /// Its format; `None` if it is not compared.
     pub format: Option<String>,
-    /// The least number of sites; `None` where any will do.
+    /// The lowest number of sites; `None` if any number is accepted.
     pub sites: Option<u64>,
-    /// The least verdict of each argument; `None` where they are not compared.
+    /// The worst accepted verdict on each argument; `None` if they are not compared.
     pub args: Option<Vec<(String, Least)>>,
-    /// Whether it was gone when the file was last updated, and is there for its exceptions and comments only.
+    /// Whether the marker was gone at the last update, and its entry remains only for its
+    /// exceptions and comments.
     pub gone: bool,
-    /// What is not reported.
+    /// The findings that are not reported.
     pub exceptions: Vec<Excepted>,
-    /// The line of the file, from 1.
+    /// The line in the file, from 1.
     pub line: usize,
 }
 
-/// A finding about a marker that does not count.
+/// A finding that the lock file excepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excepted {
     /// The codes.
     pub codes: Codes,
     /// The code, word or group, as written.
     pub code: String,
-    /// The argument that it is for; `None` for the marker and all of them.
+    /// The argument that it applies to; `None` for the marker and all its arguments.
     pub argument: Option<String>,
-    /// Why.
+    /// The reason given.
     pub reason: String,
-    /// The line of the file, from 1.
+    /// The line in the file, from 1.
     pub line: usize,
 }
 
-/// A verdict on an argument, or that there is none, by which is better.
+/// A verdict on an argument, or its absence. It has a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Least(Option<Verdict>);
 
 impl Least {
-    /// The verdict as it was found.
+    /// The recorded form of an observed verdict.
     #[must_use]
     pub fn new(verdict: Option<Verdict>) -> Self {
         Self(verdict)
     }
 
-    /// The verdict of a word; `None` where it is none.
+    /// Parses the word of a verdict; `None` for any other word.
     fn parse(word: &str) -> Option<Self> {
         Verdict::ALL.into_iter().map(Some).chain([None]).map(Self).find(|least| least.as_str() == word)
     }
 
-    /// The word for it.
+    /// The word in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self.0 {
@@ -99,7 +103,7 @@ impl Least {
         code_of(self.0)
     }
 
-    /// 0 for the best. What can be read is as good as what is known without reading.
+    /// The rank, 0 for the best. Live and constant rank the same.
     #[must_use]
     pub fn rank(self) -> u8 {
         match self.0 {
@@ -114,7 +118,7 @@ impl Least {
     }
 }
 
-/// What is wrong with a lock file, and where.
+/// An error in a lock file, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {what}")]
 pub struct LockError {
@@ -122,7 +126,7 @@ pub struct LockError {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What.
+    /// The error itself.
     pub what: String,
 }
 
@@ -131,7 +135,8 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// It is not TOML, of another version, or has a key, a code or a verdict that there is not, or an exception without a reason.
+    /// The text is not TOML, has another version or an unknown key, code or verdict, or has an
+    /// exception without a reason.
     pub fn parse(text: &str) -> Result<Self, LockError> {
         let reader = Reader { text };
         let document = reader.document()?;
@@ -160,7 +165,8 @@ impl Lock {
         Ok(Self { sections })
     }
 
-    /// The section of a profile for a target: that of its very name, else the one of its architecture.
+    /// The section of a profile for a target: the one for exactly this target, or else the one for
+    /// its architecture.
     #[must_use]
     pub fn section(&self, profile: &str, target: &str) -> Option<&Section> {
         let of_profile = || self.sections.iter().filter(|section| section.profile == profile);
@@ -170,7 +176,7 @@ impl Lock {
     }
 }
 
-/// Whether the target of a section is of the architecture `target`.
+/// Whether the target of a section belongs to the architecture `target`.
 pub(super) fn is_of(section: &str, target: &str) -> bool {
     section.split_once('-').is_some_and(|(arch, _)| arch == target)
 }
@@ -198,7 +204,7 @@ impl<'t> Reader<'t> {
         LockError { line, column, what }
     }
 
-    /// That a table has no other keys.
+    /// Fails if a table has other keys.
     fn known(&self, table: &Table, keys: &[&str]) -> Result<(), LockError> {
         match table.iter().find(|(key, _)| !keys.contains(key)) {
             Some((key, item)) => {
@@ -222,7 +228,7 @@ impl<'t> Reader<'t> {
             None => Ok(None),
             Some(item) => match item.as_str() {
                 Some(text) => Ok(Some(text.to_owned())),
-                None => Err(self.error(item.span(), format!("`{key}` is to be a string"))),
+                None => Err(self.error(item.span(), format!("`{key}` must be a string"))),
             },
         }
     }
@@ -243,13 +249,13 @@ impl<'t> Reader<'t> {
             None => None,
             Some(item) => match item.as_integer().map(u64::try_from) {
                 Some(Ok(sites)) => Some(sites),
-                _ => return Err(self.error(item.span(), "`sites` is to be a number, not below 0".to_owned())),
+                _ => return Err(self.error(item.span(), "`sites` must be a number, not below 0".to_owned())),
             },
         };
         let gone = match table.get("gone") {
             None => false,
             Some(item) => {
-                item.as_bool().ok_or_else(|| self.error(item.span(), "`gone` is to be true or false".to_owned()))?
+                item.as_bool().ok_or_else(|| self.error(item.span(), "`gone` must be true or false".to_owned()))?
             }
         };
         let exceptions = self.tables(table, "exception")?;
@@ -268,12 +274,12 @@ impl<'t> Reader<'t> {
     fn args(&self, table: &Table) -> Result<Option<Vec<(String, Least)>>, LockError> {
         let Some(item) = table.get("args") else { return Ok(None) };
         let Some(args) = item.as_table_like() else {
-            return Err(self.error(item.span(), "`args` is to be a table: `args.tag = \"live\"`".to_owned()));
+            return Err(self.error(item.span(), "`args` must be a table: `args.tag = \"live\"`".to_owned()));
         };
         let least = |(key, item): (&str, &Item)| match item.as_value().and_then(Value::as_str).and_then(Least::parse) {
             Some(least) => Ok((key.to_owned(), least)),
             None => {
-                let what = "is to be live, constant, partial, entry, lost, absent, unsupported or undescribed";
+                let what = "must be live, constant, partial, entry, lost, absent, unsupported or undescribed";
                 Err(self.error(item.span(), format!("`{key}` {what}")))
             }
         };

@@ -1,10 +1,11 @@
-//! `check`: what is wrong with the markers of a [`Resolution`]: what was expected, what was found, why, and
-//! what helps.
+//! `check`: what is wrong with the markers of a [`Resolution`]: what was expected, what was found,
+//! why, and how to fix it.
 //!
-//! `findings` checks each image, `baseline` compares with a lock file (`lock`, which `update` writes),
-//! `policy` says how severe each code is, `fix` corrects the source. A [`Report`] is a plain value; `human`,
-//! `json`, `github`, `sarif` and `junit` write it. `english/causes.rs` has the sentences of the causes.
-//! Specification: `docs/check.md`. No file is opened here.
+//! `findings` checks each image. `baseline` compares with a lock file, which `lock` reads and
+//! `update` writes. `policy` sets the severity of each code. `fix` corrects the source. A
+//! [`Report`] is a plain value; `human`, `json`, `github`, `sarif` and `junit` write it.
+//! `english/causes.rs` has the sentences of the causes. This module opens no file. Specification:
+//! `docs/check.md`.
 
 mod baseline;
 mod findings;
@@ -24,54 +25,56 @@ use crate::resolve::{self, Marker, Resolution, ResolvedImage};
 pub use lock::{Lock, LockError, Section};
 pub use policy::{Codes, Policy, Severity, groups};
 
-/// Something that is wrong with a marker.
+/// A problem with a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The code (`docs/verdicts.md`).
     pub code: crate::verdicts::Code,
-    /// How bad it is. Never [`Severity::Allow`].
+    /// The severity. Never [`Severity::Allow`].
     pub severity: Severity,
     /// The name of the marker.
     pub marker: Arc<str>,
-    /// The source file as people name it: without the folder that the check runs in. Of a marker that is gone as the lock file has it.
+    /// The source file, relative to the folder that the check runs in. For a marker that is gone,
+    /// the file in the lock file.
     pub file: Arc<str>,
-    /// The source line, from 1; `None` of a marker that is gone.
+    /// The source line, from 1; `None` for a marker that is gone.
     pub line: Option<u32>,
-    /// The source column, from 1; `None` where no site says.
+    /// The source column, from 1; `None` if no site gives it.
     pub column: Option<u32>,
-    /// The image, as it was named; `None` of a marker that is gone.
+    /// The image, as it was named; `None` for a marker that is gone.
     pub image: Option<Arc<str>>,
-    /// Which one that is in [`Resolution::images`], and its marker.
+    /// The index of the image in [`Resolution::images`], and of the marker in it.
     pub index: Option<(usize, usize)>,
-    /// The argument that it is about, as written; `None` where it is about the marker.
+    /// The argument as written; `None` if the finding is about the marker itself.
     pub argument: Option<Arc<str>>,
-    /// How many live sites it is about, and of how many; `None` where it is about none.
+    /// The number of affected live sites and of all live sites; `None` if the finding is not about
+    /// sites.
     pub sites: Option<(usize, usize)>,
     /// The functions of these sites.
     pub functions: Vec<Arc<str>>,
-    /// What is wrong, in a sentence without its place.
+    /// What is wrong, in a sentence without the place.
     pub message: String,
     /// What was expected.
     pub expected: String,
     /// What was found.
     pub found: String,
-    /// Why, as far as it is known.
+    /// The known causes.
     pub causes: Vec<String>,
-    /// What to do about it.
+    /// How to fix it.
     pub help: String,
-    /// Why it does not count; `None` where it does.
+    /// Why the finding is excepted; `None` if it is not.
     pub exception: Option<Exception>,
 }
 
-/// Why a finding does not count.
+/// Why a finding is excepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exception {
-    /// The reason that the lock file gives; where it accepts the verdict itself, that.
+    /// The reason in the lock file, or that the lock file accepts the verdict.
     pub reason: String,
 }
 
 impl Finding {
-    /// Whether the check does not hold because of it.
+    /// Whether the finding makes the check fail.
     #[must_use]
     pub fn is_denied(&self) -> bool {
         self.severity == Severity::Deny && self.exception.is_none()
@@ -90,23 +93,23 @@ impl Finding {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// By file and line; those of markers that are gone last.
+    /// Sorted by file and line; markers that are gone come last.
     pub findings: Vec<Finding>,
-    /// What is worth knowing and no finding: exceptions that apply to nothing.
+    /// Remarks that are not findings: exceptions that no longer apply.
     pub notes: Vec<String>,
-    /// What could not be checked: files that could not be read, malformed records.
+    /// Files that could not be read, and malformed records.
     pub failures: Vec<String>,
-    /// The markers that were looked at: image, name, file, line, and the index in [`Resolution::images`] and of the marker there.
+    /// The markers that were checked.
     pub markers: Vec<Checked>,
 }
 
-/// A marker that was looked at.
+/// A marker that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Which image, and which of its markers.
+    /// The index of the image in [`Resolution::images`], and of the marker in it.
     pub index: (usize, usize),
     /// The image, as it was named.
     pub image: Arc<str>,
@@ -120,27 +123,27 @@ pub struct Checked {
     pub line: u32,
 }
 
-/// How many there are of what.
+/// The totals of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Markers that were looked at.
+    /// Markers that were checked.
     pub markers: usize,
     /// Findings that are denied.
     pub errors: usize,
     /// Findings that warn.
     pub warnings: usize,
-    /// Findings that do not count.
+    /// Findings that are excepted.
     pub excepted: usize,
 }
 
 impl Report {
-    /// Whether everything could be checked and nothing is denied.
+    /// Whether everything could be checked and no finding is denied.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && !self.findings.iter().any(Finding::is_denied)
     }
 
-    /// How many findings of each kind.
+    /// Counts the markers and the findings of each severity.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let mut summary = Summary { markers: self.markers.len(), ..Summary::default() };
@@ -155,23 +158,24 @@ impl Report {
     }
 }
 
-/// What is checked, and against what.
+/// What to check, and what to compare it with.
 pub struct Check<'a> {
-    /// What was resolved, in [`crate::resolve::Detail::Places`] at least.
+    /// The resolved images, with [`crate::resolve::Detail::Places`] or more.
     pub resolution: &'a Resolution,
-    /// Which markers are meant.
+    /// Selects the markers to check.
     pub keep: &'a dyn Fn(&Marker) -> bool,
-    /// Which names are meant, of markers that are not there any more.
+    /// Selects, by name, the markers to report as gone.
     pub keep_name: &'a dyn Fn(&str) -> bool,
-    /// The folder that names of files are told from, absolute: the one that the check runs in. `None`: names as recorded.
+    /// The absolute path of the folder that the check runs in. File names are relative to it.
+    /// `None` leaves them as recorded.
     pub root: Option<&'a str>,
-    /// How bad each code is.
+    /// The severity of each code.
     pub policy: &'a Policy,
-    /// What to compare with: of each image the section for its target.
+    /// The lock file to compare with, and how to choose its sections.
     pub lock: Option<(&'a Lock, &'a Profile)>,
 }
 
-/// Which sections of a lock file are meant.
+/// Which sections of a lock file to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// The name of the profile.
@@ -181,14 +185,14 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The target of an image: the one that was named, else its architecture.
+    /// The target of an image: the one given, or else its architecture.
     #[must_use]
     pub fn target<'p>(&'p self, image: &'p ResolvedImage) -> &'p str {
         self.target.as_deref().unwrap_or(image.arch)
     }
 }
 
-/// Checks.
+/// Checks the markers, and compares them with the lock file if there is one.
 #[must_use]
 pub fn check(check: &Check<'_>) -> Report {
     let mut report = Report::default();
@@ -231,7 +235,7 @@ pub fn check(check: &Check<'_>) -> Report {
     report
 }
 
-/// A source file as people name it: without the folder `root`, and without `./`.
+/// A source file name without the folder `root` and without `./`.
 fn relative(file: &Arc<str>, root: Option<&str>) -> Arc<str> {
     let root = root.map(|root| root.trim_end_matches('/')).filter(|root| !root.is_empty());
     let inside = root.and_then(|root| file.strip_prefix(root)?.strip_prefix('/'));

@@ -1,17 +1,17 @@
-//! How severe each code is: denied, a warning, or not reported.
+//! The severity of each code: denied, a warning, or not reported.
 
 use std::collections::BTreeMap;
 
 use crate::verdicts::{self, Code, EXPLANATIONS, Group};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It is not reported.
+    /// Not reported.
     Allow,
-    /// It is reported, and the check holds.
+    /// Reported, and the check still passes.
     Warn,
-    /// It is reported, and the check does not hold.
+    /// Reported, and the check fails.
     Deny,
 }
 
@@ -30,8 +30,8 @@ impl Severity {
 /// The codes that are never reported.
 const FINE: [Code; 3] = [Code::Exact, Code::Live, Code::Constant];
 
-/// The codes that are denied by default: markers that are not there or cannot be found, lost arguments, wrong
-/// formats, names of several markers. The others warn.
+/// The codes that are denied by default: markers that are missing or cannot be found, lost
+/// arguments, wrong formats, and duplicate names. All other codes warn.
 const DENIED: [Code; 8] = [
     Code::Eliminated,
     Code::Discarded,
@@ -57,13 +57,13 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The severity of a code; of an unknown one a warning.
+    /// The severity of a code; a warning if the code is unknown.
     #[must_use]
     pub fn severity(&self, code: Code) -> Severity {
         self.levels.get(&code).copied().unwrap_or(Severity::Warn)
     }
 
-    /// Sets the severity of codes. What is set last counts.
+    /// Sets the severity of codes. The last setting wins.
     pub fn set(&mut self, severity: Severity, codes: &Codes) {
         for code in &codes.0 {
             self.levels.insert(*code, severity);
@@ -71,16 +71,16 @@ impl Policy {
     }
 }
 
-/// The codes that a word means.
+/// The codes that a word selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Codes(Vec<Code>);
 
 impl Codes {
-    /// The codes of a code, the word for one, a group, or `all`.
+    /// Parses a code, the word for one, a group, or `all`.
     ///
     /// # Errors
     ///
-    /// There is no such code or group, or it is one that is never found; the message names the groups.
+    /// There is no such code or group, or the code is never reported. The message names the groups.
     pub fn parse(word: &str) -> Result<Self, String> {
         if word.eq_ignore_ascii_case("all") {
             return Ok(Self(codes().collect()));
@@ -100,7 +100,7 @@ impl Codes {
         }
     }
 
-    /// Whether a code is among them.
+    /// Whether a code is selected.
     #[must_use]
     pub fn contains(&self, code: Code) -> bool {
         self.0.contains(&code)
@@ -113,7 +113,7 @@ pub fn groups() -> Vec<&'static str> {
     Group::ALL.map(Group::as_str).into()
 }
 
-/// All codes that a finding may have.
+/// All codes that a finding can have.
 pub(super) fn codes() -> impl Iterator<Item = Code> {
     EXPLANATIONS.iter().map(|explanation| explanation.code).filter(|code| !FINE.contains(code))
 }

@@ -1,7 +1,7 @@
 //! A report as SARIF 2.1.0 (OASIS), for GitHub's code scanning and for editors.
 //!
-//! A finding that does not count is a result with a suppression. The fingerprint of a finding is made of what does not change where lines
-//! move: code, marker, file and argument.
+//! A finding that is excepted is a result with a suppression. The fingerprint of a finding uses
+//! only what stays the same if lines move: code, marker, file and argument.
 
 use std::io::{self, Write};
 
@@ -12,15 +12,15 @@ use super::{Finding, Report, Severity, policy};
 use crate::resolve::Resolution;
 use crate::verdicts;
 
-/// What the fingerprints are made of; a new number where that changes.
+/// The version of the fingerprints. It changes if their ingredients change.
 const FINGERPRINT: &str = "smark/v1";
-/// What relative names of files are relative to.
+/// The base of relative file names.
 const ROOT: &str = "SRCROOT";
 /// Where the codes are explained.
 const HELP: &str = "`smark explain` says more";
 
-/// Writes the report, indented, and a newline. The indexes of the findings are those of `resolution`. A finding that an edit of the marker
-/// helps against has it as a fix, where the source is at hand.
+/// Writes the report, indented, with a final newline. The indexes of the findings refer to
+/// `resolution`. A finding has a fix if an edit of the marker helps and the source is available.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ fn result(resolution: &Resolution, finding: &Finding, sources: &mut FindSource<'
     Value::Object(result)
 }
 
-/// The change of the source that helps against a finding (SARIF 2.1.0, 3.55).
+/// The change to the source that fixes a finding (SARIF 2.1.0, 3.55).
 fn fix(resolution: &Resolution, finding: &Finding, sources: &mut FindSource<'_>) -> Option<Value> {
     let (image, marker) = finding.index?;
     let edits = fix::edits_for(resolution, finding)?.ok()?;
@@ -117,7 +117,7 @@ fn fix(resolution: &Resolution, finding: &Finding, sources: &mut FindSource<'_>)
         let before = source.file.bytes().get(..at).unwrap_or_default();
         let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let lines = before.iter().filter(|byte| **byte == b'\n').count();
-        // A byte order mark is not counted.
+        // SARIF does not count a byte order mark.
         let column = String::from_utf8_lossy(line).trim_start_matches('\u{feff}').chars().count();
         (lines.saturating_add(1), column.saturating_add(1))
     };
@@ -179,7 +179,7 @@ fn capitalised(word: &str) -> String {
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// A name of a file as the path of a URI (RFC 3986, 3.3); a backslash is a slash.
+/// A file name as the path of a URI (RFC 3986, 3.3). Backslashes become slashes.
 fn uri(file: &str) -> String {
     let mut uri = String::with_capacity(file.len());
     for byte in file.bytes() {
@@ -194,7 +194,7 @@ fn uri(file: &str) -> String {
     uri
 }
 
-/// The 64-bit FNV-1a hash, in hexadecimal: the same on every machine and in every version.
+/// The 64-bit FNV-1a hash in hexadecimal, which is the same on every machine and in every version.
 fn digest(text: &str) -> String {
     let hash = text
         .bytes()

@@ -1,7 +1,8 @@
-//! The lock file, written: what was found takes the place of what stood there, comments and exceptions stay.
+//! Writes the lock file: new results replace old ones, and comments and exceptions stay.
 //!
-//! Nothing that a person wrote is lost: a renamed marker takes its exceptions and comments along, one that is gone and has any stays, with
-//! `gone = true`, and the comment on an argument that is gone goes to its marker.
+//! Nothing that a person wrote is lost. A renamed marker keeps its exceptions and comments. A
+//! marker that is gone stays with `gone = true` if it has any. The comment on an argument that is
+//! gone moves to its marker.
 
 use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value, value};
 
@@ -16,19 +17,19 @@ const HEAD: &str = "\
 ";
 
 impl Lock {
-    /// The lock file `text` (`None`: a new one) with the sections of a profile as they are found, and what was kept for its comments or
-    /// exceptions although its marker is gone.
+    /// Updates the lock file `text` with the current results for a profile; `None` starts a new
+    /// file. Also returns the markers that are gone but were kept for their comments or exceptions.
     ///
     /// # Errors
     ///
-    /// `text` is no lock file.
+    /// `text` is not a lock file.
     pub fn updated(
         text: Option<&str>,
         check: &Check<'_>,
         profile: &Profile,
     ) -> Result<(String, Vec<String>), LockError> {
         let before = text.map(Self::parse).transpose()?.unwrap_or_default();
-        // It was parsed before.
+        // `Lock::parse` has accepted the text before.
         let mut document: DocumentMut = text.unwrap_or_default().parse().unwrap_or_default();
         if text.is_none() {
             document.insert("version", value(VERSION));
@@ -88,7 +89,7 @@ fn update(section: &mut Table, observed: &[Observed], locked: &[Locked], kept: &
     section.insert("marker", Item::ArrayOfTables(markers.into_iter().collect()));
 }
 
-/// Writes what was found of a marker.
+/// Writes the results for a marker.
 fn write(table: &mut Table, observed: &Observed, locked: Option<&Locked>) {
     if table.decor().prefix().is_none() {
         table.decor_mut().set_prefix("\n");
@@ -127,12 +128,12 @@ fn write(table: &mut Table, observed: &Observed, locked: Option<&Locked>) {
             let accepted = locked.and_then(|locked| {
                 locked.args.iter().flatten().find(|(known, _)| **known == **text).map(|(_, least)| *least)
             });
-            // `live` and `constant` are as good: what a compiler chooses of them is no change.
+            // `live` and `constant` rank the same, so a compiler that swaps them changes nothing.
             let is_as_good = least.is_none_or(|least| accepted.is_some_and(|accepted| accepted.rank() == least.rank()));
             match (accepted, least) {
                 (Some(_), _) if is_as_good => {}
                 (_, Some(least)) => set(args, text, least.as_str().into()),
-                // Of a marker without a site nothing is known.
+                // Nothing is known about a marker without a site.
                 (_, None) => {}
             }
         }
@@ -144,14 +145,14 @@ fn write(table: &mut Table, observed: &Observed, locked: Option<&Locked>) {
     order(table);
 }
 
-/// Puts the keys of a marker in the order in which they are read best.
+/// Puts the keys of a marker in the order that reads best.
 fn order(table: &mut Table) {
     const ORDER: [&str; 7] = ["name", "file", "format", "sites", "args", "gone", "exception"];
     let place = |key: &Key| ORDER.iter().position(|known| *known == key.get()).unwrap_or(ORDER.len());
     table.sort_values_by(|one, _, other, _| place(one).cmp(&place(other)));
 }
 
-/// Sets a value, with the comments that stand around it.
+/// Sets a value, and keeps the comments around the old one.
 fn set(table: &mut dyn TableLike, key: &str, new: Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(known) => {
@@ -173,7 +174,7 @@ fn set(table: &mut dyn TableLike, key: &str, new: Value) {
     }
 }
 
-/// The tables of an array of tables, taken out.
+/// Takes the tables out of an array of tables.
 fn taken(table: &mut Table, key: &str) -> Vec<Table> {
     match table.remove(key) {
         Some(Item::ArrayOfTables(tables)) => tables.into_iter().collect(),
@@ -185,7 +186,7 @@ fn string(table: &Table, key: &str) -> String {
     table.get(key).and_then(Item::as_str).unwrap_or_default().to_owned()
 }
 
-/// Forgets where tables stood, so that they are written in the order in which they are.
+/// Clears the recorded positions of tables, so that they are written in their current order.
 fn unplace(table: &mut Table) {
     table.set_position(None);
     for (_, item) in table.iter_mut() {

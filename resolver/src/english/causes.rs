@@ -1,28 +1,28 @@
-//! The causes of findings: the evidence of a [`Resolution`](crate::resolve::Resolution) in sentences. What is
-//! unknown is not mentioned.
+//! The causes of findings: the evidence of a [`Resolution`](crate::resolve::Resolution) in
+//! sentences. Unknown facts are not mentioned.
 
 use std::path::Path;
 
 use crate::english::sites;
 use crate::resolve::{Absence, Argument, Exactness, Marker, Reason, Site, SitePlace, Survival, Verdict};
 
-/// Why a marker is not in the image, or not known to be.
+/// Why a marker is not in the image, or why that is unknown.
 pub(crate) fn survival(marker: &Marker, file: &str) -> Vec<String> {
-    let Some(fate) = &marker.absence else {
+    let Some(absence) = &marker.absence else {
         return match marker.survival {
             Some(Survival::Discarded) => vec!["the linker dropped every function that holds it".to_owned()],
             _ => Vec::new(),
         };
     };
-    let none = "a generic one that nothing instantiates, one that nothing uses, or one that came to nothing where it was \
-                inlined";
-    vec![match fate {
+    let none = "a generic one that nothing instantiates, one that nothing uses, or one whose code vanished where it \
+                was inlined";
+    vec![match absence {
         Absence::DeadBranch { function, before, behind } => {
             let mut cause = format!(
                 "dead branch: `{function}` is in the image with code on lines {before} and {behind} of {file}, and the \
-                 compiler removed what is between them and holds the marker"
+                 compiler removed the lines between them, with the marker"
             );
-            // In C a function cannot be in another one.
+            // C has no nested functions.
             if !file.ends_with(".c") {
                 cause.push_str(" (or that is a closure or a function in it, which has no code)");
             }
@@ -33,8 +33,8 @@ pub(crate) fn survival(marker: &Marker, file: &str) -> Vec<String> {
              end of that function, or the marker is in a function that has no code: {none}"
         ),
         Absence::NoCode { function } => format!(
-            "`{function}`, which is declared last before it, has no code in the image: nothing uses it, or it came to \
-             nothing where it was inlined"
+            "`{function}`, which is declared last before it, has no code in the image: nothing uses it, or its code \
+             vanished where it was inlined"
         ),
         Absence::NotCompiled => {
             format!("no function that is declared before it in {file} is described: its own has no code, {none}")
@@ -60,7 +60,7 @@ pub(crate) fn survival(marker: &Marker, file: &str) -> Vec<String> {
     }]
 }
 
-/// Why nothing is left of a marker that the lock file has, if its language tells.
+/// Why a marker of the lock file is gone, if its language explains it.
 pub(crate) fn gone(file: &str) -> Vec<String> {
     let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
     match extension {
@@ -81,7 +81,9 @@ pub(crate) fn exactness(site: &Site) -> Vec<String> {
         causes.extend(more(site.predecessors.len(), "ways in"));
     }
     if site.scope_ended {
-        causes.push("the marker is the last thing in its function, the instruction there is of another one".to_owned());
+        causes.push(
+            "the marker is the last thing in its function, so the instruction there belongs to another one".to_owned(),
+        );
     }
     causes
 }
@@ -90,7 +92,7 @@ pub(crate) fn exactness(site: &Site) -> Vec<String> {
 pub(crate) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
     let mut causes = Vec::new();
     match &argument.reason {
-        // How far the nearest range is follows, with what ends it.
+        // The sentence about what ended the nearest range follows, and gives the distance.
         Some(Reason::NotDescribedHere { .. }) if argument.ended.is_some() => {
             causes.push(Reason::NotDescribedHere { nearest: None }.to_string());
         }
@@ -128,14 +130,15 @@ pub(crate) fn argument(site: &Site, argument: &Argument) -> Vec<String> {
     causes
 }
 
-/// How the copies of a marker came to be, if only some of them have the finding.
+/// Why the marker has several copies. The chains of inlined calls are given only if some copies do
+/// not have the finding.
 pub(crate) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
     let live: Vec<&Site> = marker.sites.iter().filter(|site| site.place.is_some()).collect();
     if live.len() < 2 {
         return Vec::new();
     }
     let mut causes = Vec::new();
-    // What all copies share does not depend on the copy.
+    // A fact about all copies does not depend on how one of them was inlined.
     let some = if affected.len() < live.len() { affected } else { &[] };
     for site in some.iter().take(MOST) {
         let inlined = sites::inlined(site);
@@ -151,13 +154,13 @@ pub(crate) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
     let twins = |site: &&Site| live.iter().filter(|other| is_same(site, other)).count();
     if let Some((count, site)) = affected.iter().map(|site| (twins(site), site)).find(|(count, _)| *count > 1) {
         let of = site.function.as_deref().map(|function| format!(" in `{function}`")).unwrap_or_default();
-        // Calls are told apart by their lines.
+        // Different calls have different lines.
         causes.push(match site.inlined.is_empty() {
             true => format!(
                 "the compiler made {count} copies of the code around it{of}: a loop unrolled, or a block doubled"
             ),
             false => format!(
-                "{count} copies{of} come by the same lines: a loop unrolled, a block doubled, or several calls on one line"
+                "{count} copies{of} were inlined through the same lines: a loop unrolled, a block doubled, or several calls on one line"
             ),
         });
     }
@@ -165,7 +168,8 @@ pub(crate) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<String> {
     causes
 }
 
-/// Where the function of a site starts, by its symbol: several files may have functions of one name, such as those of a header.
+/// Where the function of a site starts, by its symbol. Several files may have functions of the same
+/// name, such as those from a header.
 fn start(site: &Site) -> Option<(Option<&str>, u64)> {
     match site.place.as_ref()? {
         SitePlace::Address(address) => Some((None, address.0.checked_sub(site.symbol_offset?)?)),
@@ -173,14 +177,14 @@ fn start(site: &Site) -> Option<(Option<&str>, u64)> {
     }
 }
 
-/// So many of a kind are told.
+/// The highest number of items listed.
 const MOST: usize = 4;
 
 fn more(count: usize, what: &str) -> Option<String> {
     (count > MOST).then(|| format!("{} more {what}", count - MOST))
 }
 
-/// Names in a sentence.
+/// A list of names, quoted.
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     let shown = names.get(..names.len().min(MOST)).unwrap_or_default().join(", ");

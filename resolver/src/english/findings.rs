@@ -1,9 +1,9 @@
-//! What the findings about one marker mean together, and each of them in a line: for the report that people read.
+//! Texts for the human report: a headline for all findings about one marker, and a line for each.
 
 use crate::check::Finding;
 use crate::verdicts::{Code, Group};
 
-/// What is wrong with a marker, in a sentence.
+/// The problems of a marker in one sentence.
 pub(crate) fn headline(findings: &[&Finding]) -> String {
     if let [finding] = findings {
         return finding.message.clone();
@@ -23,11 +23,11 @@ pub(crate) fn headline(findings: &[&Finding]) -> String {
     for finding in findings {
         let part = match finding.code {
             Code::Shared => "a probe may fire where the marker is not passed",
-            Code::Folded => "a probe fires for markers of other functions too",
+            Code::Folded => "a probe also fires for markers of other functions",
             Code::Outside => "it is in no code of its function",
             Code::Unproven => "whether a probe is exact is unknown",
             Code::FormatMismatch => "an argument is not what its conversion prints",
-            Code::Duplicate => "its name is there twice",
+            Code::Duplicate => "its name is declared twice",
             Code::Worse => "it got worse than in the lock file",
             code if code.group() == Group::Baseline => "it differs from the lock file",
             code if code.group() == Group::Arguments => continue,
@@ -56,7 +56,8 @@ fn list(texts: &[&str]) -> String {
     }
 }
 
-/// What a finding is about, and what was found with its causes. `is_one_of_several` where the headline does not say it.
+/// A label and the text of a finding: what was found, and its causes. `is_one_of_several` says that
+/// the headline does not repeat its message.
 pub(crate) fn fact(finding: &Finding, is_one_of_several: bool) -> (String, String) {
     let group = finding.code.group();
     let label = match (group, finding.argument.as_deref()) {

@@ -1,9 +1,9 @@
-//! What to do about a finding, as it is written in the language of the marker. `fix` has the corrected source; this is for reports
-//! without it.
+//! How to fix a finding, in the language of the marker. `check/fix` has the corrected source; this
+//! text is for reports that do not show it.
 
 use crate::verdicts::{self, Code};
 
-/// What helps against a code: of a marker in `file`, of one of its arguments.
+/// The help for a code, for a marker in `file` or one of its arguments.
 pub(crate) fn help(code: Code, file: &str, argument: Option<&str>) -> String {
     let is_rust = std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs");
     let keep = |argument: &str| match is_rust {

@@ -1,7 +1,7 @@
-//! `smark check --fix`: writes into the sources what makes the check hold.
+//! `smark check --fix`: changes the sources until the check passes.
 //!
-//! All changes are made to the sources as they were at the start (`session`), so that one that does not help is taken back by leaving it
-//! out. `files` says which files may be changed, `vcs` whether any may.
+//! `session` always applies changes to the original sources, so leaving a change out takes it back.
+//! `files` says which files may be changed, `vcs` whether the repository allows changes.
 
 pub(crate) mod files;
 mod session;
@@ -19,44 +19,49 @@ use crate::check::Check;
 use crate::{Console, Status};
 use session::Session;
 
-/// How sources are fixed.
+/// The options of `--fix`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Fixes")]
 pub(crate) struct Fix {
-    /// Change the sources until the check holds: keep arguments that are lost, anchor markers that are not exact
+    /// Change the sources until the check passes: keep lost arguments, anchor markers that are not
+    /// exact
     ///
-    /// Only findings that are denied are fixed. A change that does not help, or does not compile, is taken back.
+    /// Only findings that are denied are fixed. A change that does not help, or does not compile,
+    /// is taken back.
     #[arg(long, conflicts_with = "update")]
     pub(crate) fix: bool,
-    /// The command that builds the FILEs, for the shell. It runs before the first check and after each change; without it the sources
-    /// are changed once, and the program has to be built and checked again
+    /// The shell command that builds the FILEs. It runs before the first check and after each
+    /// change; without it the sources are changed once, and you have to build and check the program
+    /// again
     #[arg(long, value_name = "COMMAND", requires = "fix")]
     build: Option<String>,
-    /// The program that builds the FILEs, and its arguments: from `cargo smark`
+    /// The program that builds the FILEs, and its arguments; `cargo smark` sets it
     #[arg(long, value_name = "ARGUMENT", requires = "fix", conflicts_with = "build", hide = true)]
     build_argument: Vec<OsString>,
-    /// Print what would be changed as a diff, and change nothing
+    /// Print the changes as a diff, and change nothing
     #[arg(long, requires = "fix")]
     dry_run: bool,
-    /// Change only sources below this folder [default: the repository of the current folder, else the current folder]
+    /// Change only sources below this folder [default: the repository of the current folder, else
+    /// the current folder]
     #[arg(long, value_name = "FOLDER", requires = "fix")]
     within: Option<PathBuf>,
-    /// Fix although there are changes that are not committed
+    /// Fix even if the repository has uncommitted changes
     #[arg(long, requires = "fix")]
     allow_dirty: bool,
-    /// Fix although there are changes that are staged and not committed
+    /// Fix even if the repository has staged changes
     #[arg(long, requires = "fix")]
     allow_staged: bool,
-    /// Fix although the sources are in no repository of git
+    /// Fix even if the sources are in no git repository
     #[arg(long, requires = "fix")]
     allow_no_vcs: bool,
 }
 
-/// So many times the program is built and checked at most. Each time at least one new change is tried.
+/// The highest number of builds and checks. Each round tries at least one new change.
 const MOST_ROUNDS: usize = 100;
 
 impl Fix {
-    /// Checks, and changes the sources until nothing more helps. The last check is printed as [`Check::run`] does.
+    /// Checks, and changes the sources until no change helps. Prints the last check as
+    /// [`Check::run`] does.
     pub(crate) fn run(&self, check: &Check, console: &Console) -> anyhow::Result<Status> {
         let root = self.root()?;
         if !self.dry_run {
@@ -102,7 +107,8 @@ impl Fix {
         Ok(looked.status)
     }
 
-    /// Builds with the changes of the session; where that fails, finds those that do not compile, and leaves them out.
+    /// Builds with the changes of the session. If the build fails, finds the changes that do not
+    /// compile and leaves them out.
     fn build_with(&self, session: &mut Session) -> anyhow::Result<()> {
         session.write()?;
         if self.build()? {
@@ -133,22 +139,22 @@ impl Fix {
         }
         session.write()?;
         if !self.build()? {
-            anyhow::bail!("the build fails with sources that it was made of before");
+            anyhow::bail!("the build fails with sources that it succeeded with before");
         }
         session.accept();
         Ok(())
     }
 
-    /// Runs the build; whether it succeeds.
+    /// Runs the build, and returns whether it succeeds.
     fn build(&self) -> anyhow::Result<bool> {
         let Some(mut build) = self.build_command() else { return Ok(true) };
-        // Standard output is the report's.
+        // Standard output belongs to the report.
         build.stdin(Stdio::null()).stdout(io::stderr());
         let name = build.get_program().to_string_lossy().into_owned();
         Ok(build.status().with_context(|| format!("{name} cannot be started"))?.success())
     }
 
-    /// The command that builds the program; `None` if none was given.
+    /// The build command; `None` if none was given.
     fn build_command(&self) -> Option<Command> {
         if let Some(build) = &self.build {
             let mut shell = Command::new("sh");
@@ -165,7 +171,7 @@ impl Fix {
         if let Some(within) = &self.within {
             return Ok(within.clone());
         }
-        let current = std::env::current_dir().context("the current folder")?;
+        let current = std::env::current_dir().context("cannot read the current folder")?;
         Ok(vcs::repository(Path::new(&current)).unwrap_or(current))
     }
 }

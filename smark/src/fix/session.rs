@@ -1,4 +1,4 @@
-//! The changes that are tried: which markers there were, what was changed of each, what came of it.
+//! The changes that are tried: the original markers, the edits of each, and their results.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use simple_markers_resolver::text::shown;
 use super::files::{self, FileRefusal, Folders};
 use crate::check::Looked;
 
-/// A marker: file and line as they were recorded before anything was changed, and its name.
+/// A marker: the file and line recorded before any change, and its name.
 type Key = (String, u32, String);
 
 /// One edit of one marker.
@@ -22,7 +22,7 @@ pub(super) enum Edit {
     Anchor,
 }
 
-/// One edit that is tried.
+/// One edit to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     marker: Key,
@@ -39,17 +39,17 @@ enum Reason {
     DoesNotBuild,
 }
 
-/// What is done to a marker.
+/// The edits of one marker.
 #[derive(Debug)]
 struct Work {
     marker: Marker,
-    /// Its source file, and where it could not be found, why.
+    /// Its source file, or the reason why it could not be found.
     path: Result<PathBuf, Reason>,
     /// The edits that are in the source.
     edits: Edits,
     /// The edits that were tried or refused.
     tried: BTreeSet<Edit>,
-    /// What cannot be done.
+    /// The edits that failed, and why.
     failed: Vec<(Option<Edit>, Reason)>,
 }
 
@@ -57,12 +57,12 @@ pub(super) struct Session {
     folders: Folders,
     /// The files as they were at the start.
     files: HashMap<PathBuf, SourceFile>,
-    /// What was written to each file last.
+    /// The bytes last written to each file.
     written: HashMap<PathBuf, Vec<u8>>,
     work: BTreeMap<Key, Work>,
     /// The edits since the last build that succeeded.
     new: Vec<Change>,
-    /// Whether edits were taken back since then.
+    /// Whether edits were taken back since that build.
     has_taken_back: bool,
 }
 
@@ -78,7 +78,7 @@ impl Session {
         })
     }
 
-    /// Remembers the markers before anything is changed.
+    /// Records the markers before any change.
     pub(super) fn begin(&mut self, looked: &Looked) {
         for image in &looked.selected.resolution.images {
             for marker in &image.markers {
@@ -91,7 +91,7 @@ impl Session {
                     failed: Vec::new(),
                 };
                 let known = self.work.entry(key).or_insert_with(work);
-                // A column is known where there is a site.
+                // Only a marker with a site has a column.
                 if known.marker.column.is_none() && marker.column.is_some() {
                     known.marker = marker.clone();
                 }
@@ -99,7 +99,7 @@ impl Session {
         }
     }
 
-    /// Finds the source of a marker, once.
+    /// Finds the source file of a marker, once.
     fn locate(&mut self, key: &Key) {
         let Some(work) = self.work.get(key) else { return };
         let marker = work.marker.clone();
@@ -131,7 +131,7 @@ impl Session {
         self.files.get(path).ok_or(FileRefusal::Unreadable)
     }
 
-    /// What the denied findings ask for, by the markers as they were.
+    /// The edits that the denied findings need, by original marker.
     fn wanted(&self, looked: &Looked) -> Vec<(Key, fix::Wanted)> {
         let denied = looked.report.findings.iter().filter(|finding| finding.is_denied());
         let lines = self.lines();
@@ -145,7 +145,7 @@ impl Session {
         wanted.into_iter().filter_map(with_key).collect()
     }
 
-    /// Each marker by the line that it is on now.
+    /// Maps each marker on its current line to the original marker.
     fn lines(&self) -> HashMap<Key, Key> {
         let mut inserted: HashMap<&str, Vec<(u32, u32)>> = HashMap::new();
         for work in self.work.values() {
@@ -172,7 +172,7 @@ impl Session {
         Some((source, source.correct(&work.marker, edits).ok()?))
     }
 
-    /// Adds the edits that the findings ask for and that were not tried yet.
+    /// Adds the needed edits that were not tried yet.
     pub(super) fn propose(&mut self, looked: &Looked) {
         for (key, wanted) in self.wanted(looked) {
             let edits = wanted.edits.keep.iter().map(|(index, keep)| (Edit::Keep(*index), *keep));
@@ -205,7 +205,7 @@ impl Session {
                     }
                 };
                 match refused {
-                    // One reason for a file is enough.
+                    // One reason is enough for a file.
                     Some(reason) if work.failed.iter().any(|(_, known)| *known == reason) => {}
                     Some(reason) => work.failed.push((None, reason)),
                     None => self.add(std::slice::from_ref(&change)),
@@ -239,7 +239,7 @@ impl Session {
         }
     }
 
-    /// The denied findings, by the markers as they were, with their groups and arguments.
+    /// The denied findings by original marker, with their groups and arguments.
     fn denied<'l>(&self, looked: &'l Looked) -> Vec<(Key, &'static str, Option<&'l str>)> {
         let lines = self.lines();
         let of = |finding: &'l simple_markers_resolver::check::Finding| {
@@ -251,12 +251,12 @@ impl Session {
         looked.report.findings.iter().filter(|finding| finding.is_denied()).filter_map(of).collect()
     }
 
-    /// Whether the sources are to be others than those of the last build.
+    /// Whether the sources differ from those of the last build.
     pub(super) fn is_changed(&self) -> bool {
         !self.new.is_empty() || self.has_taken_back
     }
 
-    /// Whether the sources are others than at the start.
+    /// Whether the sources differ from those at the start.
     pub(super) fn has_changes(&self) -> bool {
         self.work.values().any(|work| !work.edits.is_empty())
     }
@@ -270,13 +270,13 @@ impl Session {
         }
     }
 
-    /// The build succeeded with all edits.
+    /// Accepts all new edits after a successful build.
     pub(super) fn accept(&mut self) {
         self.new.clear();
         self.has_taken_back = false;
     }
 
-    /// Leaves out the edits since the last build that succeeded, and gives them.
+    /// Removes the edits since the last successful build, and returns them.
     pub(super) fn withdraw_new(&mut self) -> Vec<Change> {
         let new = std::mem::take(&mut self.new);
         for change in &new {
@@ -287,12 +287,13 @@ impl Session {
         new
     }
 
-    /// Divides changes into those that may need `unsafe`, which nobody but the compiler knows, and the others.
+    /// Separates changes that may need `unsafe` from the others. Only the compiler knows for
+    /// certain.
     pub(super) fn by_risk(&self, changes: Vec<Change>) -> [Vec<Change>; 2] {
         let is_risky = |change: &Change| {
             let Edit::Keep(index) = change.edit else { return false };
             let argument = self.work.get(&change.marker).and_then(|work| work.marker.args.get(index));
-            // What a raw pointer points at, and statics.
+            // A dereference of a raw pointer, or a static.
             argument.is_some_and(|argument| argument.text.contains(|it: char| it == '*' || it.is_uppercase()))
         };
         let (risky, others) = changes.into_iter().partition(is_risky);
@@ -305,7 +306,7 @@ impl Session {
         }
     }
 
-    /// The text of each file with all edits.
+    /// The text of each file with all edits applied.
     fn texts(&self) -> BTreeMap<&Path, Vec<u8>> {
         let mut replacements: BTreeMap<&Path, Vec<Replacement>> = BTreeMap::new();
         for path in self.files.keys() {
@@ -317,7 +318,7 @@ impl Session {
         }
         let with = |(path, mut replacements): (_, Vec<Replacement>)| {
             replacements.sort_by_key(|replacement| replacement.range.start);
-            // A file that several paths lead to has each marker several times.
+            // A file with several paths has each marker several times.
             replacements.dedup();
             let source = self.files.get(path)?;
             Some((path, apply(source.bytes(), &replacements)))
@@ -325,7 +326,7 @@ impl Session {
         replacements.into_iter().filter_map(with).collect()
     }
 
-    /// Writes the files that are to be others than they are.
+    /// Writes the files that changed.
     ///
     /// # Errors
     ///
@@ -348,7 +349,7 @@ impl Session {
         Ok(())
     }
 
-    /// What would be changed, as a diff that `git apply` and `patch -p1` take.
+    /// The changes as a diff for `git apply` or `patch -p1`.
     pub(super) fn diff(&self) -> String {
         let mut diff = String::new();
         for (path, text) in self.texts() {
@@ -364,7 +365,7 @@ impl Session {
         diff
     }
 
-    /// Says what was done to each marker, and what could not be done.
+    /// Lists the changes to each marker, and the failed edits.
     pub(super) fn report(&self, out: &mut dyn Write, needs_build: bool) -> io::Result<()> {
         for work in self.work.values() {
             let marker = &work.marker;

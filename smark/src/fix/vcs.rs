@@ -1,6 +1,8 @@
-//! Whether the sources may be changed: only where the version control shows what was changed, as `cargo fix` has it.
+//! Whether the sources may be changed: only if version control can show and undo the changes, as
+//! with `cargo fix`.
 //!
-//! `cargo-smark` uses this file too: it asks before it builds, since a first build writes `Cargo.lock`.
+//! `cargo-smark` includes this file too. It asks before it builds, because a first build writes
+//! `Cargo.lock`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,25 +10,26 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
-/// What is allowed although the changes could then not be told apart, or taken back.
+/// The states of the repository in which changes are allowed, although they may be hard to identify
+/// or undo.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Allowed {
-    /// Files that are not committed.
+    /// Uncommitted changes.
     pub(crate) dirty: bool,
-    /// Files that are staged and not changed since.
+    /// Staged changes.
     pub(crate) staged: bool,
-    /// Folders that are in no repository.
+    /// Folders outside of any repository.
     pub(crate) no_vcs: bool,
 }
 
-/// So many files are named.
+/// The highest number of files in the message.
 const MOST: usize = 10;
 
 /// Whether files below `root` may be changed.
 ///
 /// # Errors
 ///
-/// They may not; the message says which option allows it.
+/// They may not be changed; the message names the option that allows it.
 pub(crate) fn check(root: &Path, allowed: Allowed) -> anyhow::Result<()> {
     if allowed.dirty && allowed.no_vcs {
         return Ok(());
@@ -36,7 +39,7 @@ pub(crate) fn check(root: &Path, allowed: Allowed) -> anyhow::Result<()> {
             return Ok(());
         }
         anyhow::bail!(
-            "{}: no repository of git, so the changes could not be taken back; --allow-no-vcs changes the sources all the same",
+            "{}: not in a git repository, so the changes could not be taken back; --allow-no-vcs changes the sources anyway",
             root.display()
         );
     };
@@ -46,14 +49,14 @@ pub(crate) fn check(root: &Path, allowed: Allowed) -> anyhow::Result<()> {
     let mut status = git(&repository);
     let output = status.args(["status", "--porcelain", "-z"]).output().context("git status")?;
     if !output.status.success() {
-        anyhow::bail!("{}: git status fails; --allow-dirty changes the sources all the same", repository.display());
+        anyhow::bail!("{}: git status fails; --allow-dirty changes the sources anyway", repository.display());
     }
     let mut files = Vec::new();
     let mut entries = output.stdout.split(|byte| *byte == 0);
     while let Some(entry) = entries.next() {
-        // `XY PATH`: in the index, in the work tree.
+        // An entry is `XY PATH`: the states in the index and in the work tree.
         let [index, work_tree, _, path @ ..] = entry else { continue };
-        // Of a rename the old path follows.
+        // The old path follows a rename.
         if matches!(index, b'R' | b'C') {
             entries.next();
         }
@@ -76,15 +79,15 @@ pub(crate) fn check(root: &Path, allowed: Allowed) -> anyhow::Result<()> {
     );
 }
 
-/// The work tree of git that a folder is in; `None` where it is in none, or there is no git.
+/// The git work tree of a folder; `None` if there is none, or git is not installed.
 pub(crate) fn repository(folder: &Path) -> Option<PathBuf> {
     let output = git(folder).args(["rev-parse", "--show-toplevel"]).stderr(Stdio::null()).output().ok()?;
     let path = output.stdout.strip_suffix(b"\n").filter(|path| output.status.success() && !path.is_empty())?;
     std::str::from_utf8(path).ok().map(PathBuf::from)
 }
 
-/// Whether git ignores a file, as what a build makes is ignored.
-#[allow(dead_code, reason = "of the two programs only `smark` asks")]
+/// Whether git ignores a file, as it usually does with build output.
+#[allow(dead_code, reason = "only one of the two programs, `smark`, calls it")]
 pub(crate) fn is_ignored(file: &Path) -> bool {
     let Some(folder) = file.parent() else { return false };
     let mut check = git(folder);

@@ -1,6 +1,7 @@
-//! Markers in a file of C or C++: found with a lexer that knows comments, strings, raw strings, directives and continued lines.
+//! Finds markers in a C or C++ file, with a lexer that handles comments, strings, raw strings,
+//! directives and continued lines.
 //!
-//! It divides a text into tokens and expands nothing. Sources need not be UTF-8.
+//! The lexer expands no macros. The source need not be UTF-8.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use super::{ArgumentTokens, Call, Edits, LineCounter, MarkerTokens, Refusal, Replacement};
 use crate::text;
 
-/// The macros of `simple_marker.h`, with whether each keeps and anchors.
+/// The macros of `simple_marker.h`, and whether each keeps and anchors.
 const MACROS: [(&str, bool, bool); 5] = [
     ("simple_mark", false, false),
     ("trace_simple", false, false),
@@ -17,7 +18,7 @@ const MACROS: [(&str, bool, bool); 5] = [
     ("simple_mark_keep_anchor", true, true),
 ];
 
-/// So many arguments `simple_mark_keep` takes.
+/// The number of arguments that `simple_mark_keep` takes.
 const MOST_KEPT: usize = 8;
 
 /// All calls of these macros in a file.
@@ -53,7 +54,7 @@ pub(super) fn calls(bytes: &[u8]) -> Vec<Call> {
     calls
 }
 
-/// What changes the macro to the one that does as the edits say.
+/// Renames the macro to the one that makes the edits.
 pub(super) fn replacements(call: &Call, tokens: &MarkerTokens, edits: &Edits) -> Result<Vec<Replacement>, Refusal> {
     let (is_kept, is_anchored) = MACROS
         .iter()
@@ -78,7 +79,7 @@ pub(super) fn replacements(call: &Call, tokens: &MarkerTokens, edits: &Edits) ->
     Ok(vec![Replacement { range: call.name_range.clone(), text }])
 }
 
-/// The tokens between the parenthesis at `open` and its other half, and that one.
+/// The tokens inside the parenthesis at `open`, and the closing parenthesis.
 fn parenthesised<'t>(bytes: &[u8], tokens: &'t [Token], open: usize) -> Option<(&'t [Token], &'t Token)> {
     let is = |token: &Token, byte: u8| token.is(bytes, byte);
     let mut depth = 0_usize;
@@ -95,12 +96,12 @@ fn parenthesised<'t>(bytes: &[u8], tokens: &'t [Token], open: usize) -> Option<(
     None
 }
 
-/// What is in the parentheses of a call, where that reads like a marker.
+/// The contents of a call, if they parse as a marker.
 fn marker(bytes: &[u8], tokens: &[Token], is_kept: bool) -> Option<MarkerTokens> {
     let mut elements = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
     for (index, token) in tokens.iter().enumerate() {
-        // Commas in brackets and braces part arguments of a macro too.
+        // Brackets and braces do not protect commas in macro arguments.
         match token.byte(bytes) {
             Some(b'(') => depth = depth.saturating_add(1),
             Some(b')') => depth = depth.saturating_sub(1),
@@ -138,12 +139,12 @@ fn marker(bytes: &[u8], tokens: &[Token], is_kept: bool) -> Option<MarkerTokens>
     })
 }
 
-/// The tokens as the preprocessor's `#` writes them, without space.
+/// The tokens as the preprocessor's `#` operator writes them, without spaces.
 fn text_of(bytes: &[u8], tokens: &[Token]) -> String {
     tokens.iter().map(|token| text::from_bytes(bytes.get(token.range.clone()).unwrap_or_default())).collect()
 }
 
-/// Whether to read an argument does nothing else: it calls nothing and stores nothing.
+/// Whether reading an argument has no side effect: it calls nothing and stores nothing.
 fn is_place(bytes: &[u8], tokens: &[Token]) -> bool {
     let mut before: Option<&Token> = None;
     for (index, token) in tokens.iter().enumerate() {
@@ -154,7 +155,7 @@ fn is_place(bytes: &[u8], tokens: &[Token]) -> bool {
         match token.byte(bytes) {
             Some(b'(') if before.is_some_and(|before| before.is_callee(bytes)) => return false,
             Some(sign @ (b'+' | b'-')) if is_next(sign) => return false,
-            // An assignment, and no comparison.
+            // An assignment, not a comparison.
             Some(b'=') if !is_next(b'=') && ![b'=', b'!', b'<', b'>'].iter().any(|sign| is_after(*sign)) => {
                 return false;
             }
@@ -179,14 +180,14 @@ enum TokenKind {
 struct Token {
     kind: TokenKind,
     range: Range<usize>,
-    /// The macro that it is in the definition of.
+    /// The macro whose definition contains it.
     definition: Option<Arc<str>>,
-    /// Whether it is the name that a directive defines.
+    /// Whether it is the name in a `#define`.
     is_defined: bool,
 }
 
 impl Token {
-    /// The character of a sign.
+    /// The character of a one-character token.
     fn byte(&self, bytes: &[u8]) -> Option<u8> {
         bytes.get(self.range.start).copied().filter(|_| self.kind == TokenKind::Sign)
     }
@@ -195,11 +196,11 @@ impl Token {
         self.byte(bytes) == Some(byte)
     }
 
-    /// Whether a parenthesis behind it calls it.
+    /// Whether a parenthesis after it would call it.
     fn is_callee(&self, bytes: &[u8]) -> bool {
         match self.kind {
             TokenKind::Word => !matches!(bytes.get(self.range.clone()), Some(b"sizeof" | b"_Alignof" | b"alignof")),
-            // Of a cast and a call through a pointer: what looks like a call is taken for one.
+            // This also matches a cast. It treats everything that looks like a call as a call.
             TokenKind::Sign => matches!(self.byte(bytes), Some(b')' | b']')),
             TokenKind::Number | TokenKind::Text => false,
         }
@@ -209,18 +210,18 @@ impl Token {
 struct Lexer<'b> {
     bytes: &'b [u8],
     at: usize,
-    /// Whether nothing but space was on the line so far.
+    /// Whether the line has only had whitespace so far.
     starts_line: bool,
-    /// The directive that the line is, as far as it was read.
+    /// The state of the directive on this line.
     directive: Directive,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Directive {
     None,
-    /// Behind `#`.
+    /// After `#`.
     Hash,
-    /// Behind `#define`.
+    /// After `#define`.
     Define,
     /// In the definition of a macro.
     Definition(Arc<str>),
@@ -326,7 +327,7 @@ impl<'b> Lexer<'b> {
         Some(Token { kind, range, definition, is_defined })
     }
 
-    /// To the end of the line, which a backslash continues.
+    /// Reads to the end of the line. A backslash continues the line.
     fn line_comment(&mut self) {
         while let Some(byte) = self.peek(0) {
             let continues =
@@ -348,7 +349,7 @@ impl<'b> Lexer<'b> {
         }
     }
 
-    /// A string or a character; one that does not end ends with its line.
+    /// A string or character literal. An unterminated one ends with its line.
     fn quoted(&mut self, quote: u8) {
         self.skip(1);
         while let Some(byte) = self.peek(0) {
@@ -367,7 +368,7 @@ impl<'b> Lexer<'b> {
         self.at = self.at.min(self.bytes.len());
     }
 
-    /// `R"delimiter( .. )delimiter"`, from the quote on.
+    /// Reads `R"delimiter( .. )delimiter"`, starting at the quote.
     fn raw_string(&mut self) {
         self.skip(1);
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -380,7 +381,7 @@ impl<'b> Lexer<'b> {
         }
     }
 
-    /// A preprocessing number: digits, letters, points, signs of exponents, and the separators of C++.
+    /// A preprocessing number: digits, letters, points, exponent signs, and C++ digit separators.
     fn number(&mut self) {
         let mut before = 0;
         while let Some(byte) = self.peek(0) {

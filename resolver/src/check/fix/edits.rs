@@ -1,4 +1,4 @@
-//! Which edits the findings of a report ask for.
+//! Which edits the findings of a report need.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use crate::check::Finding;
 use crate::resolve::{Marker, Resolution, Site};
 use crate::verdicts::{Code, Group};
 
-/// What findings ask to change of one marker.
+/// The edits that the findings about one marker need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The edits that can be made.
+    /// The edits that are possible.
     pub edits: Edits,
-    /// The edits that cannot, each with the reason; no reason is there twice.
+    /// The reasons why other edits are not possible, without repetitions.
     pub refused: Vec<Refusal>,
 }
 
-/// The edits that some findings of a report ask for, by image and marker as in [`Finding::index`].
+/// The edits that the findings of a report need, by image and marker as in [`Finding::index`].
 ///
-/// A marker is among them where at least one edit would help, be it one that is refused.
+/// A marker is included if at least one edit would help, even a refused one.
 #[must_use]
 pub fn wanted<'f>(
     resolution: &Resolution,
@@ -38,11 +38,7 @@ pub fn wanted<'f>(
     all
 }
 
-/// The edits that one finding asks for; `None` where no edit of the marker helps.
-///
-/// # Errors
-///
-/// The edit cannot be made.
+/// The edits that one finding needs; `None` if no edit of the marker helps.
 #[must_use]
 pub fn edits_for(resolution: &Resolution, finding: &Finding) -> Option<Result<Edits, Refusal>> {
     let (edits, refused) = of_finding(resolution, finding)?;
@@ -66,13 +62,13 @@ fn sites(marker: &Marker) -> impl Iterator<Item = &Site> {
     marker.sites.iter().filter(|site| site.place.is_some())
 }
 
-/// To keep the arguments of a marker with that text.
+/// The edits that keep every argument with this text.
 fn keep(marker: &Marker, text: &str) -> Option<(Edits, Option<Refusal>)> {
     let Some(language) = SourceLanguage::of(&marker.file) else {
         return Some((Edits::default(), Some(Refusal::UnknownLanguage)));
     };
     let at = |index: usize| sites(marker).filter_map(move |site| site.args.get(index));
-    // A copy of the code may know the type where another one does not.
+    // One copy of the code may know the type if another does not.
     let known = |index: usize| at(index).find(|it| it.type_name.is_some()).or_else(|| at(index).next());
     let mut edits = Edits::default();
     let declared = || marker.args.iter().enumerate();
@@ -87,7 +83,7 @@ fn keep(marker: &Marker, text: &str) -> Option<(Edits, Option<Refusal>)> {
         return None;
     }
     if language == SourceLanguage::C {
-        // All of them or none.
+        // Keeps all arguments or none.
         for (index, argument) in declared() {
             if let Err(refusal) = keepable(language, argument, known(index)) {
                 return Some((Edits::default(), Some(refusal)));

@@ -1,6 +1,7 @@
-//! Whether an argument can be kept, by its conversion and the name of its type: `markers/src/check/kept.rs` and `simple_marker.h`.
+//! Whether an argument can be kept, from its conversion and the name of its type. The rules are
+//! those of `markers/src/check/kept.rs` and `simple_marker.h`.
 //!
-//! Where the type is unknown the answer is yes: the compiler decides.
+//! If the type is unknown the answer is yes, and the compiler decides.
 
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ fn of_rust(letter: Option<char>, is_address: bool, type_name: Option<&str>) -> O
     }
 }
 
-/// A type behind all of its references, and how many those are.
+/// A type without its references, and the number of references removed.
 fn behind_references(mut name: &str) -> (&str, u8) {
     let mut references = 0_u8;
     while let Some(to) = name.strip_prefix('&') {
@@ -48,7 +49,7 @@ fn behind_references(mut name: &str) -> (&str, u8) {
     (name, references)
 }
 
-/// The last component of a type's path, without its parameters.
+/// The last component of a type path, without its generic arguments.
 fn last_component(name: &str) -> &str {
     let path = name.split('<').next().unwrap_or_default();
     path.rsplit("::").next().unwrap_or_default()
@@ -94,7 +95,7 @@ fn pointer(name: &str) -> Option<Keep> {
     }
 }
 
-/// Of text `keep` takes a pointer to characters of C only.
+/// For text, `keep` takes only a pointer to C characters.
 fn text(name: &str) -> Option<Keep> {
     let (to, references) = behind_references(name);
     match last_component(to) {

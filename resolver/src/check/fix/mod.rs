@@ -1,8 +1,10 @@
-//! The corrected invocation of a marker: which bytes of a source file to replace by what, so that arguments are kept or the marker is anchored.
+//! Corrects the invocation of a marker: which bytes of a source file to replace, to keep arguments
+//! or to anchor the marker.
 //!
-//! A [`SourceFile`] is read once (`rust_source`, `c_source`) and asked for each of its markers. `keepable` says what of an argument can be
-//! kept, `edits` which edits a report asks for, `unified` shows a change as a diff. Nothing here opens a file. What is not
-//! certain is refused with a [`Refusal`]: a marker that is not where the program says, or that another macro writes.
+//! A [`SourceFile`] is parsed once (`rust_source`, `c_source`) and can correct each of its markers.
+//! `keepable` says whether an argument can be kept, `edits` says which edits a report needs, and
+//! `unified` prints a change as a diff. This module opens no file. Uncertain cases are refused with
+//! a [`Refusal`]: a marker that is not where the program says, or that another macro writes.
 
 mod c_source;
 mod edits;
@@ -27,7 +29,7 @@ pub enum SourceLanguage {
 }
 
 impl SourceLanguage {
-    /// The language by the extension of the file; `None` for an unknown one.
+    /// The language for a file extension; `None` if it is unknown.
     #[must_use]
     pub fn of(path: &str) -> Option<Self> {
         match Path::new(path).extension()?.to_str()? {
@@ -42,9 +44,9 @@ impl SourceLanguage {
 /// How an argument is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// Its own value: `keep x`.
+    /// Its own value: `keep x`. This is the only variant that C uses.
     Value,
-    /// The value behind so many references: `keep x = *x`. This and all that follow are of Rust.
+    /// The value behind this number of references: `keep x = *x`.
     Pointee(u8),
     /// The number in a `Wrapping`: `keep x = x.0`.
     Inner,
@@ -56,33 +58,33 @@ pub enum Keep {
     AsPointer,
     /// The address of a function: `keep x = x as *const ()`.
     Function,
-    /// The address behind a wide or an owning pointer: `keep x = &raw const *x as *const ()`.
+    /// The address in a wide or an owning pointer: `keep x = &raw const *x as *const ()`.
     Address,
-    /// The address in an `Option` of a reference, null for `None`.
+    /// The address in an `Option` of a reference; null for `None`.
     Optional,
 }
 
-/// What to change of a marker.
+/// The changes to a marker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// The arguments to keep, by their index. C keeps all arguments of a marker or none.
+    /// The arguments to keep, by index. C keeps all arguments of a marker or none.
     pub keep: BTreeMap<usize, Keep>,
-    /// Whether the marker gets an anchor.
+    /// Whether to anchor the marker.
     pub anchor: bool,
 }
 
 impl Edits {
-    /// Whether nothing is to be changed.
+    /// Whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keep.is_empty() && !self.anchor
     }
 }
 
-/// Bytes of a source file, and what replaces them.
+/// A range of bytes in a source file, and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
-    /// Which bytes; an empty range is an insertion.
+    /// The bytes to replace; an empty range is an insertion.
     pub range: Range<usize>,
     /// The new text.
     pub text: String,
@@ -91,14 +93,14 @@ pub struct Replacement {
 /// The corrected invocation of a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Correction {
-    /// The bytes of the invocation, from the first of its path to the closing parenthesis.
+    /// The bytes of the invocation, from the start of its path to the closing parenthesis.
     pub invocation: Range<usize>,
-    /// Ascending, and apart from each other.
+    /// Ascending and disjoint.
     pub replacements: Vec<Replacement>,
 }
 
 impl Correction {
-    /// The lines of the corrected invocation, without the indentation that they share.
+    /// The lines of the corrected invocation, without their common indentation.
     #[must_use]
     pub fn lines(&self, source: &[u8]) -> Vec<String> {
         let before = source.get(..self.invocation.start).unwrap_or_default();
@@ -120,7 +122,8 @@ impl Correction {
     }
 }
 
-/// The bytes of a source file with replacements made, which are ascending and apart from each other; one that is not is left out.
+/// The bytes of a source file with replacements applied. They must be ascending and disjoint;
+/// others are skipped.
 #[must_use]
 pub fn apply(source: &[u8], replacements: &[Replacement]) -> Vec<u8> {
     let mut changed = Vec::with_capacity(source.len());
@@ -139,15 +142,15 @@ pub fn apply(source: &[u8], replacements: &[Replacement]) -> Vec<u8> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The extension of the file is of no language with markers.
+    /// The file extension belongs to neither Rust nor C.
     UnknownLanguage,
-    /// A file of Rust that is not UTF-8.
+    /// A Rust file that is not UTF-8.
     NotUtf8,
-    /// The file cannot be divided into tokens.
+    /// The file cannot be split into tokens.
     NotTokens,
-    /// The marker is not at its line: the file is another than the one that was compiled.
+    /// The marker is not on its line, so the file is not the one that was compiled.
     Changed,
-    /// Several markers could be meant.
+    /// Several markers match.
     Ambiguous,
     /// A macro other than `simple_mark` writes the marker.
     InMacro {
@@ -161,21 +164,21 @@ pub enum Refusal {
         /// Its type; `None` where it is unknown.
         type_name: Option<Arc<str>>,
     },
-    /// The argument is more than a place, and keeping it would evaluate it.
+    /// The argument is more than a place, so keeping it would evaluate it.
     WouldEvaluate {
         /// The argument as written.
         argument: Arc<str>,
     },
-    /// C keeps no more than 8 arguments.
+    /// C keeps at most 8 arguments.
     TooMany {
-        /// So many there are.
+        /// The number of arguments.
         count: usize,
     },
-    /// The source has all of the edits already.
+    /// The source already has all of the edits.
     Nothing,
 }
 
-/// A source file, with the invocations of markers in it.
+/// A parsed source file, with the invocations of markers in it.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     bytes: Arc<[u8]>,
@@ -183,7 +186,7 @@ pub struct SourceFile {
     calls: Vec<Call>,
 }
 
-/// A source file that is at hand.
+/// A source file that is available.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The file.
@@ -192,15 +195,16 @@ pub struct Source {
     pub is_newer: bool,
 }
 
-/// Finds the source file of a marker, which is given as in [`Finding::index`](super::Finding::index); `None` where it is not at hand.
+/// Finds the source file of a marker, given as in [`Finding::index`](super::Finding::index); `None`
+/// if it is not available.
 pub type FindSource<'f> = dyn FnMut((usize, usize)) -> Option<Source> + 'f;
 
-/// A macro that is called in a source file.
+/// A macro call in a source file.
 #[derive(Clone, Debug)]
 struct Call {
     /// The last component of its path.
     name: String,
-    /// The bytes of that component.
+    /// The bytes of the last component.
     name_range: Range<usize>,
     /// From the first byte of the path to the closing parenthesis.
     range: Range<usize>,
@@ -208,33 +212,33 @@ struct Call {
     lines: (u32, u32),
     /// Its column in characters, from 1.
     column: u32,
-    /// Line and column of the outermost call that it is an argument of; its own where it is in none.
+    /// Line and column of the outermost call whose arguments contain it; its own if there is none.
     outermost: (u32, u32),
-    /// Whether it is the macro `simple_mark`, or one of its kind in C.
+    /// Whether it is `simple_mark`, or one of the macros in C.
     is_marker: bool,
-    /// The macro that it is in the definition of.
+    /// The macro whose definition contains it.
     definition: Option<Arc<str>>,
-    /// What is in its parentheses, where that reads like a marker.
+    /// The contents of its parentheses, if they parse as a marker.
     marker: Option<MarkerTokens>,
 }
 
-/// What is in the parentheses of a marker.
+/// The contents of a marker invocation.
 #[derive(Clone, Debug)]
 struct MarkerTokens {
-    /// Its name, as the record has it.
+    /// Its name, as in the record.
     name: String,
-    /// Its format; `None` where it is not a simple literal.
+    /// Its format; `None` if it is not a plain literal.
     format: Option<String>,
     arguments: Vec<ArgumentTokens>,
-    /// The words in `options(..)`, and the byte behind the last of them.
+    /// The words in `options(..)`, and the end of the last one.
     options: Option<(Vec<String>, usize)>,
-    /// The byte behind the last token.
+    /// The end of the last token.
     end: usize,
-    /// Whether that token is a comma.
+    /// Whether the last token is a comma.
     has_comma: bool,
-    /// The byte behind the comments that follow it; `end` where none do.
+    /// The end of the comments that follow; `end` if there are none.
     comments_end: usize,
-    /// What stands between the last comma and the element behind it.
+    /// The text between the last comma and the element after it.
     separator: String,
 }
 
@@ -243,16 +247,16 @@ struct MarkerTokens {
 struct ArgumentTokens {
     /// Its bytes.
     range: Range<usize>,
-    /// As the record has it.
+    /// Its text, as in the record.
     text: String,
-    /// Whether `keep` stands before it.
+    /// Whether it has `keep`.
     is_kept: bool,
-    /// Whether to read it does nothing else.
+    /// Whether reading it has no side effect.
     is_place: bool,
 }
 
 impl SourceFile {
-    /// Reads a source file. `path` says the language.
+    /// Parses a source file. The extension of `path` decides the language.
     #[must_use]
     pub fn read(path: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes: Arc<[u8]> = bytes.into();
@@ -277,7 +281,7 @@ impl SourceFile {
     ///
     /// # Errors
     ///
-    /// The marker is not found for sure, or cannot be changed so.
+    /// The marker cannot be identified, or the edits are not possible.
     pub fn correct(&self, marker: &Marker, edits: &Edits) -> Result<Correction, Refusal> {
         let language = self.language.clone()?;
         let (call, tokens) = self.find(language, marker)?;
@@ -295,7 +299,7 @@ impl SourceFile {
     ///
     /// # Errors
     ///
-    /// The marker is not found for sure.
+    /// The marker cannot be identified.
     pub fn invocation(&self, marker: &Marker) -> Result<Range<usize>, Refusal> {
         Ok(self.find(self.language.clone()?, marker)?.0.range.clone())
     }
@@ -306,7 +310,7 @@ impl SourceFile {
                 (call.lines.0, call.column) == (marker.line, column) || call.outermost == (marker.line, column)
             }
             (SourceLanguage::Rust, None) => call.lines.0 == marker.line || call.outermost.0 == marker.line,
-            // gcc counts an invocation from its first line, clang from its last.
+            // gcc records the first line of an invocation, clang the last.
             (SourceLanguage::C, _) => (call.lines.0..=call.lines.1).contains(&marker.line),
         };
         let here: Vec<&Call> = self.calls.iter().filter(is_there).collect();
@@ -331,7 +335,7 @@ impl SourceFile {
         }
     }
 
-    /// Why a marker is not among the macros that are called at its place.
+    /// Why no macro call at the marker's place is the marker.
     fn why_not(&self, here: &[&Call], marker: &Marker) -> Refusal {
         let in_macro = |name: &str| Refusal::InMacro { name: name.into() };
         let forwards = |call: &&&Call| call.marker.as_ref().is_some_and(|tokens| tokens.is(marker));
@@ -352,7 +356,7 @@ impl SourceFile {
 }
 
 impl MarkerTokens {
-    /// Whether these are the tokens of a marker, by all that its record says.
+    /// Whether these tokens match everything in the marker's record.
     fn is(&self, marker: &Marker) -> bool {
         let without_space = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
         let recorded: Vec<String> = marker.args.iter().map(|argument| without_space(&argument.text)).collect();
@@ -363,7 +367,7 @@ impl MarkerTokens {
     }
 }
 
-/// The line of a byte, from 1, for ascending bytes.
+/// Counts lines, from 1, for ascending byte positions.
 struct LineCounter<'b> {
     bytes: &'b [u8],
     at: usize,

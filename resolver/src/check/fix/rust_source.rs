@@ -1,6 +1,6 @@
-//! Markers in a file of Rust: found with `proc-macro2`, whose tokens say where in the text they are.
+//! Finds markers in a Rust file with `proc-macro2`, whose tokens know their position in the text.
 //!
-//! The grammar of what is in the parentheses is that of `markers/macros/src/syntax.rs`.
+//! The grammar of the invocation is that of `markers/macros/src/syntax.rs`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{ArgumentTokens, Call, Edits, Keep, MarkerTokens, Refusal, Replacemen
 
 const MARKER: &str = "simple_mark";
 
-/// All macros that are called in a file.
+/// All macro calls in a file.
 pub(super) fn calls(bytes: &[u8]) -> Result<Vec<Call>, Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|_| Refusal::NotUtf8)?;
     let tokens: TokenStream = text.parse().map_err(|_| Refusal::NotTokens)?;
@@ -27,7 +27,8 @@ pub(super) fn calls(bytes: &[u8]) -> Result<Vec<Call>, Refusal> {
 struct Reader<'t> {
     text: &'t str,
     calls: Vec<Call>,
-    /// What `simple_mark` is called in the file: `use simple_markers::simple_mark as mark`.
+    /// The names of `simple_mark` in the file, such as `mark` after `use
+    /// simple_markers::simple_mark as mark`.
     names: HashSet<String>,
 }
 
@@ -97,7 +98,7 @@ fn is_path_separator(tokens: &[TokenTree], at: usize) -> bool {
     }
 }
 
-/// The first token of the path whose last component is the token at `last`.
+/// The first token of the path that ends with the token at `last`.
 fn path_start(tokens: &[TokenTree], last: usize) -> usize {
     let mut first = last;
     while let Some(separator) = first.checked_sub(2).filter(|at| is_path_separator(tokens, *at)) {
@@ -113,7 +114,7 @@ fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// What is in the parentheses of a call, where that reads like a marker.
+/// The contents of a call, if they parse as a marker.
 fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
     if group.delimiter() == Delimiter::None {
         return None;
@@ -167,7 +168,8 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
     })
 }
 
-/// The space of what stands behind a comma: without comments, and of several lines the last line break and the indentation.
+/// The whitespace after a comma, without comments. For several lines, the last line break and the
+/// indentation.
 fn space_of(separator: &str) -> String {
     if separator.trim().is_empty() {
         return separator.to_owned();
@@ -181,7 +183,7 @@ fn space_of(separator: &str) -> String {
     }
 }
 
-/// A name as the record has it: identifiers that colons join, or a string.
+/// A name as in the record: identifiers joined by colons, or a string.
 fn name(tokens: &[TokenTree]) -> Option<String> {
     if let [TokenTree::Literal(literal)] = tokens {
         return unescaped(&literal.to_string());
@@ -227,7 +229,7 @@ fn is_joint(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.spacing() == Spacing::Joint)
 }
 
-/// A place as the record has it: without space, raw identifiers without `r#`, numbers in base 10.
+/// A place as in the record: no spaces, no `r#`, numbers in base 10.
 fn text_of(tokens: &[TokenTree]) -> String {
     let mut text = String::new();
     for token in tokens {
@@ -252,7 +254,7 @@ fn text_of(tokens: &[TokenTree]) -> String {
     text
 }
 
-/// An integer in base 10, without its suffix; everything else as it is.
+/// An integer in base 10 without its suffix; other literals unchanged.
 fn decimal(literal: &str) -> String {
     let digits: String = literal.chars().filter(|digit| *digit != '_').collect();
     let (radix, digits) = match digits.get(..2) {
@@ -265,7 +267,7 @@ fn decimal(literal: &str) -> String {
     u128::from_str_radix(digits, radix).map_or_else(|_| literal.to_owned(), |number| number.to_string())
 }
 
-/// The value of a string literal; `None` for one with an escape that is not known here.
+/// The value of a string literal; `None` if it has an unknown escape.
 fn unescaped(literal: &str) -> Option<String> {
     if let Some(raw) = literal.strip_prefix('r') {
         let inner = raw.trim_start_matches('#').strip_prefix('"')?;
@@ -292,13 +294,13 @@ fn unescaped(literal: &str) -> Option<String> {
     Some(value)
 }
 
-/// What makes the edits.
+/// The replacements that make the edits.
 pub(super) fn replacements(tokens: &MarkerTokens, edits: &Edits) -> Vec<Replacement> {
     let insert = |at: usize, text: String| Replacement { range: at..at, text };
     let mut replacements = Vec::new();
     for (index, argument) in tokens.arguments.iter().enumerate().filter(|(_, argument)| !argument.is_kept) {
         let Some(keep) = edits.keep.get(&index) else { continue };
-        // `keep ::X` would be the path `keep::X`.
+        // `keep ::X` would parse as the path `keep::X`.
         if *keep == Keep::Value && !argument.text.starts_with("::") {
             replacements.push(insert(argument.range.start, "keep ".to_owned()));
             continue;
@@ -319,7 +321,7 @@ pub(super) fn replacements(tokens: &MarkerTokens, edits: &Edits) -> Vec<Replacem
             Some((_, end)) => replacements.push(insert(*end, ", anchor".to_owned())),
             None => {
                 let MarkerTokens { separator, end, comments_end, .. } = tokens;
-                // On a line of its own it goes below the comments on the last argument.
+                // If it gets its own line, it goes below the comments on the last argument.
                 let at = if separator.contains('\n') { *comments_end } else { *end };
                 match (tokens.has_comma, at == *end) {
                     (true, _) => replacements.push(insert(at, format!("{separator}options(anchor),"))),
@@ -335,7 +337,7 @@ pub(super) fn replacements(tokens: &MarkerTokens, edits: &Edits) -> Vec<Replacem
     replacements
 }
 
-/// What stands before and behind a place, to make of it what a register holds.
+/// What to put before and after a place, so that the result fits a register.
 fn expression(keep: Keep) -> (String, String) {
     let (before, behind) = match keep {
         Keep::Value => ("", ""),
@@ -351,7 +353,7 @@ fn expression(keep: Keep) -> (String, String) {
     (before.to_owned(), behind.to_owned())
 }
 
-/// A name for a kept value: that of the place, by its last component, and another one than the other arguments have.
+/// A name for a kept value: the last component of the place, made unique among the arguments.
 fn free_name(tokens: &MarkerTokens, index: usize) -> String {
     let argument = tokens.arguments.get(index).map_or("", |argument| argument.text.as_str());
     let is_name = |part: &&str| part.starts_with(|first: char| first == '_' || first.is_alphabetic());

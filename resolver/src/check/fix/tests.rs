@@ -1,9 +1,9 @@
-//! Corrections of invocations as people write them.
+//! Corrections of invocations in many styles.
 
 use super::*;
 use crate::resolve::DeclaredArgument;
 
-/// A marker as a program records it.
+/// A marker as in the record of a program.
 fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&str]) -> Marker {
     let declared = |text: &&str| DeclaredArgument { text: (*text).into(), conversion: None };
     Marker {
@@ -30,7 +30,7 @@ fn anchored(indexes: &[usize]) -> Edits {
     Edits { anchor: true, ..keep(indexes) }
 }
 
-/// The whole text, corrected.
+/// The corrected text of the whole file.
 fn corrected(path: &str, text: &str, marker: &Marker, edits: &Edits) -> Result<String, Refusal> {
     let source = SourceFile::read(path, text.as_bytes());
     let correction = source.correct(marker, edits)?;
@@ -206,7 +206,7 @@ fn what_is_no_source_is_refused() {
     assert_eq!(of("a.rs", b"simple_mark!(a:b, \"%d\", x"), Err(Refusal::NotTokens));
     assert_eq!(of("a.zig", b"simple_mark!(a:b, \"%d\", x)"), Err(Refusal::UnknownLanguage));
     assert_eq!(of("a", b""), Err(Refusal::UnknownLanguage));
-    // C has no encoding.
+    // C files may have any encoding.
     let correction = of("a.c", b"simple_mark(a:b, \"%d\", x); // \xff").unwrap();
     assert_eq!(
         apply(b"simple_mark(a:b, \"%d\", x); // \xff", &correction.replacements),
@@ -272,7 +272,7 @@ void f(int x) {
     assert!(
         c(&crlf, &marker("a:b", 9), &keep(&[0])).unwrap().contains("; simple_mark_keep(a:b, \"100%% ) %d\", \\\r\n")
     );
-    // What does not end.
+    // Unterminated tokens.
     for text in ["simple_mark(a:b", "\"", "'\\", "/*", "R\"x(", "R\"", "#define", "1'", "\\\r", "//\\"] {
         assert_eq!(c(text, &marker("a:b", 1), &keep(&[0])), Err(Refusal::Changed), "{text}");
     }
