@@ -1,4 +1,5 @@
-//! The computers that programs of tests run on: this one, and an AArch64 that qemu emulates, with the compilers and the gdb for each.
+//! The computers that test programs run on: this one, and an AArch64 that qemu emulates. Gives the
+//! compilers and the gdb for each.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,16 +9,16 @@ use simple_markers_resolver::location::Processor;
 use crate::header::{Compiler, Language};
 use crate::tools;
 
-/// A computer that programs are compiled for, and run on.
+/// A computer to compile programs for and to run them on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Computer {
-    /// This one, an x86-64.
+    /// This computer, an x86-64.
     Here,
     /// An emulated AArch64.
     Aarch64,
 }
 
-/// Where Debian's cross compiler has the libraries of AArch64.
+/// The folder of Debian's cross compiler with the libraries for AArch64.
 const AARCH64_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
 impl Computer {
@@ -30,7 +31,8 @@ impl Computer {
         }
     }
 
-    /// Whether what compiles, runs and debugs its programs is installed; skips where it is not, as on another processor than x86-64.
+    /// Whether the tools to compile, run and debug its programs are installed; skips the test if
+    /// not, or if this computer is not an x86-64.
     #[must_use]
     pub fn has(self, compiler: Compiler) -> bool {
         if cfg!(not(target_arch = "x86_64")) {
@@ -39,14 +41,14 @@ impl Computer {
         }
         let needed = match (self, compiler) {
             (Self::Here, _) => vec![compiler.name(), "gdb"],
-            // clang finds its headers, libraries and linker where gcc has them.
+            // clang uses the headers, libraries and linker of gcc.
             (Self::Aarch64, Compiler::Clang) => vec!["clang", "aarch64-linux-gnu-gcc", "gdb-multiarch", "qemu-aarch64"],
             (Self::Aarch64, Compiler::Gcc) => vec!["aarch64-linux-gnu-gcc", "gdb-multiarch", "qemu-aarch64"],
         };
         needed.into_iter().all(|tool| tools::find(tool).is_some())
     }
 
-    /// A compilation for it, as [`Compiler::command`] has it for this one.
+    /// A compilation for this computer, as [`Compiler::command`] makes for the host.
     #[must_use]
     pub fn compilation(self, compiler: Compiler, language: Language) -> Command {
         let here = compiler.command(language);
@@ -78,7 +80,7 @@ impl Computer {
         command
     }
 
-    /// What emulates it, with its options; empty where nothing has to.
+    /// The emulator and its options; empty for the host.
     #[must_use]
     pub fn emulator(self) -> Vec<&'static str> {
         match self {
@@ -87,7 +89,7 @@ impl Computer {
         }
     }
 
-    /// The gdb that knows its processor.
+    /// The gdb that supports its processor.
     #[must_use]
     pub fn gdb(self) -> &'static str {
         match self {
@@ -96,7 +98,7 @@ impl Computer {
         }
     }
 
-    /// Where gdb finds the libraries of its programs.
+    /// The folder in which gdb finds the libraries of its programs.
     #[must_use]
     pub fn libraries(self) -> &'static str {
         match self {

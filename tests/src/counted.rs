@@ -1,24 +1,26 @@
-//! Counters in what a compiler wrote: the same instructions as those that a probe is put on, with a counter at each site.
+//! Adds counters to compiled assembly: a counter at each site, between the same instructions that a
+//! probe is placed on.
 //!
-//! A counter in the source says how often a marker is passed, and is other code. So the assembly that the compiler wrote is assembled twice,
-//! as it is and with a counter at the label of each site record, which touches neither a register, nor the flags, nor the stack: what it
-//! counts is how often that very copy is passed. Knows x86-64, and how gcc (`2:` before the record, `2b` in it) and LLVM (a label of its
-//! own) write it.
+//! A counter in the source would count how often a marker is passed, but would change the code. So
+//! the assembly from the compiler is assembled twice: unchanged, and with a counter at the label of
+//! each site record. The counter changes no register, no flags and not the stack, so it counts how
+//! often this copy of the marker is passed. Supports x86-64, and the labels of gcc (`2:` before the
+//! record, `2b` in it) and of LLVM (a label with a name).
 
 use std::collections::HashMap;
 
-/// The array of counters, 8 bytes each, one for each site record in the order of their section.
+/// The array of counters, 8 bytes for each site record, in the order of their section.
 pub const COUNTERS: &str = "smark_counters";
 
-/// The assembly of x86-64 with a counter at each site, and how many.
+/// Adds a counter at each site of x86-64 assembly, and returns the number of counters.
 ///
 /// # Panics
 ///
-/// A record names a label that is not there.
+/// A record refers to a label that does not exist.
 #[must_use]
 pub fn with_counters(assembly: &str) -> (String, usize) {
     let lines: Vec<&str> = assembly.lines().collect();
-    // The line that each counter stands before.
+    // The counters to insert before each line.
     let mut counters: HashMap<usize, Vec<usize>> = HashMap::new();
     let labels: HashMap<&str, usize> =
         lines.iter().enumerate().filter_map(|(at, line)| Some((label(line)?, at))).collect();
@@ -46,7 +48,7 @@ pub fn with_counters(assembly: &str) -> (String, usize) {
     for (at, line) in lines.iter().enumerate() {
         for index in counters.get(&at).into_iter().flatten() {
             let counter = format!("{COUNTERS}+{}(%rip)", index * 8);
-            // Below the stack pointer a leaf function keeps 128 bytes of its own.
+            // A leaf function may use the 128 bytes below the stack pointer.
             text.push_str(&format!(
                 "\tleaq -128(%rsp), %rsp\n\tpushq %rax\n\tmovq {counter}, %rax\n\tleaq 1(%rax), %rax\n\
                  \tmovq %rax, {counter}\n\tpopq %rax\n\tleaq 128(%rsp), %rsp\n"
@@ -62,7 +64,7 @@ pub fn with_counters(assembly: &str) -> (String, usize) {
     (text, count)
 }
 
-/// The label that a line begins with.
+/// The label at the start of a line.
 fn label(line: &str) -> Option<&str> {
     let (label, _) = line.trim_start().split_once(':')?;
     let is_label = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'$');

@@ -1,15 +1,17 @@
-//! Programs held against gdb and `llvm-dwarfdump`, which share nothing with the resolver: stopped at each site, argument by argument.
+//! Compares the resolver with gdb and `llvm-dwarfdump`, which share no code with it. Programs are
+//! stopped at each site and compared argument by argument.
 //!
-//! For an argument that we call live, constant or partial, our evaluator on gdb's registers and memory gives what gdb reads; what we call
-//! lost is optimised out for gdb. Where gdb reads another variable than the one that the source means, the case is a
-//! `Reason` that proves itself, and `tests/values` says in comments which value is meant:
+//! For an argument that we call live, constant or partial, our evaluator runs on gdb's registers
+//! and memory and must give the value that gdb reads. An argument that we call lost must be
+//! optimised out for gdb. If gdb reads a different variable than the source means, the case is a
+//! `Reason` that carries its own proof. Comments in `tests/values` give the expected values:
 //!
 //! ```text
 //! //~ 9 "text" 1.5 _ 1|2        what each argument is: an integer, a string that it is or leads to, a float; anything; one of several
 //! //~ ?                         after the others: we may refuse, also without optimisation: what a compiler describes leaves it open
 //! ```
 //!
-//! The tests choose the programs; [`gdb`](crate::gdb) has the sessions and the judge.
+//! The tests choose the programs. [`gdb`](crate::gdb) has the sessions and the comparison.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -29,11 +31,11 @@ use crate::header::{self, Compiler, Language};
 use crate::second_opinion::resolve;
 use crate::{fixture, tools};
 
-/// How often the program is stopped at each site.
+/// How often each site stops the program.
 const HITS: u32 = 2;
 
-/// Where gdb is wrong, or a compiler is and gdb does not see it: the start of the row, marker, argument, a part of the complaint, and the
-/// proof.
+/// Known errors of gdb, and of compilers that gdb does not notice: the start of the row, marker,
+/// argument, a part of the complaint, and the proof.
 const FAULTS: [(&str, &str, &str, &str, &str); 6] = [
     ("rustc", "places:statics", "GLOBAL", "[7f, 45, 4c, 46]", DISCARDED),
     ("rustc", "construct:static:field", "LIMITS.low", "[7f, 45, 4c, 46]", DISCARDED),
@@ -43,40 +45,41 @@ const FAULTS: [(&str, &str, &str, &str, &str); 6] = [
     ("rustc", "construct:iterator:inspect", "value", "gdb reads *mut i32", CLOSURES),
 ];
 
-/// Nothing but a marker uses the static variable, and the linker dropped it: it is described at address 0, where gdb reads the header of
-/// the file (`7f 45 4c 46 02 01 01 00`).
+/// Only a marker uses the static variable, so the linker dropped it. Its location is address 0,
+/// where gdb reads the file header (`7f 45 4c 46 02 01 01 00`).
 const DISCARDED: &str = "DW_OP_addr 0x0";
 
-/// gdb reads the variable of that name in the block, which is one less.
+/// gdb reads the variable of the same name in the block, whose value is one less.
 const SHADOWED: &str = "keep first = { let first = values[0]; first + 1 }";
 
-/// Closures in closures are all called so: gdb reads the variable of another one, of a type that the marker's has not.
+/// All closures inside closures have this name. gdb reads the variable of another closure, whose
+/// type does not occur at the marker.
 const CLOSURES: &str = "for value in [1, 2, 3].iter().filter(..).map(..).inspect(|value| ..)";
 
-/// A program to be judged.
+/// A program to examine.
 pub struct Program {
-    /// Compiler, level and the like: the row of the table.
+    /// The compiler, level and so on, which name the row of the table.
     pub row: String,
-    /// Where it is.
+    /// The path of the image.
     pub image: PathBuf,
-    /// What runs it.
+    /// The computer that runs it.
     pub computer: Computer,
-    /// By marker, what its arguments are.
+    /// The expected arguments of each marker.
     pub expected: HashMap<String, Expected>,
-    /// Whether everything is readable: there is no optimisation.
+    /// Whether every argument must be readable, because nothing was optimised.
     pub is_plain: bool,
 }
 
-/// The comment after a marker.
+/// The expectation in the comment after a marker.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// The function that the marker is written in; `None` where that is a closure.
+    /// The function around the marker; `None` for a closure.
     function: Option<String>,
     values: Vec<String>,
     may_be_unreadable: bool,
 }
 
-/// The comments of a source, by marker.
+/// The expectations in the comments of a source, by marker.
 ///
 /// # Panics
 ///
@@ -106,11 +109,11 @@ pub fn expected(source: &str) -> HashMap<String, Expected> {
     found
 }
 
-/// Everything that is found out about a program, with what `answers` says of its bytes.
+/// Compares everything about a program with what `answers` resolves from its bytes.
 ///
 /// # Panics
 ///
-/// It cannot be read or run, or has no sites.
+/// The program cannot be read or run, or has no sites.
 pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u8]) -> Resolution) -> Tally {
     let mut tally = Tally::default();
     let bytes = fs::read(&program.image).expect("the program can be read");
@@ -161,7 +164,7 @@ pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u
                 let what = format!("{what}, {} ({:?}, {:?})", argument.text, argument.verdict, argument.location);
                 let mut ended = site.scope_ended;
                 let mut theirs = session.value(&argument.text, function, marker.line, ended);
-                // The block that declares it may have ended there, and not the function.
+                // The block that declares it may have ended there, although the function has not.
                 if !ended && theirs.is_missing() {
                     ended = true;
                     theirs = session.value(&argument.text, function, marker.line, ended);
@@ -183,7 +186,8 @@ pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u
                     } else if theirs.is_missing() && is_in_empty_block() {
                         outcome = Judged::Unjudged(Reason::EmptyBlock);
                     } else if !ended && is_meant(program, marker, position, argument, &machine) {
-                        // The block that the marker is in ended there, and the one around it has a variable of the name.
+                        // The block of the marker ended there, and the block around it has a
+                        // variable of the same name.
                         let before = session.value(&argument.text, function, marker.line, true);
                         if let Judged::Same(scalars) | Judged::SameInScope(scalars, _) =
                             judge(argument, &before, &machine, true)
@@ -203,19 +207,19 @@ pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u
     tally
 }
 
-/// By DWARF's numbers.
+/// The DWARF register number of the instruction pointer.
 fn instruction_pointer(computer: Computer) -> Register {
     Register(if computer.processor() == Processor::Aarch64 { 32 } else { 16 })
 }
 
-/// The function that the marker is written in.
+/// The innermost function around the marker.
 fn innermost(site: &Site) -> Option<&str> {
     site.inlined.first().map(|inlined| &*inlined.function).or(site.function.as_deref())
 }
 
-/// The functions that we say the site is in are gdb's: where a call stood right behind the marker and was inlined, gdb is in that
-/// function too, and where the scope has ended, it was in these one byte before. An instance without a byte of its own is none that gdb can
-/// be in; the dump has it.
+/// Compares our functions at the site with gdb's. If a call right after the marker was inlined, gdb
+/// is in the called function too. If the scope has ended, gdb was in our functions one byte before.
+/// gdb is never in an instance without code; the dump has it.
 fn functions(
     site: &Site,
     at: &[String],
@@ -238,7 +242,7 @@ fn functions(
     }
 }
 
-/// The value is the one that the source says.
+/// Compares the value with the one in the source.
 fn meant(
     expected: &Expected,
     position: usize,
@@ -250,7 +254,7 @@ fn meant(
 ) {
     let processor = program.computer.processor();
     let readable = matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant));
-    // Neither gcc 12 nor clang 14 describe where thread-local variables of AArch64 are.
+    // gcc 12 and clang 14 do not describe the locations of thread-local variables on AArch64.
     let is_undescribed = processor == Processor::Aarch64 && what.contains("registers:thread_locals");
     if !readable && program.is_plain && !is_undescribed && !expected.may_be_unreadable {
         let why = argument.reason.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -265,7 +269,8 @@ fn meant(
     if !wanted.split('|').any(|wanted| is_value(wanted, &bytes, machine)) {
         tally.complaints.push(format!("{what}: {bytes:x?}, and the source says {wanted}"));
     }
-    // As the marker's own conversion prints it: what `printf` prints of a number without flags, or of text, is how the source names it.
+    // Also compares the value as the marker's conversion prints it. The source gives values as
+    // `printf` prints text, and numbers without flags.
     let is_plain = |conversion: &&str| conversion.ends_with(['d', 'u', 's']) && !conversion.contains(['.', '*', '#']);
     let Some(conversion) = conversion.filter(is_plain).filter(|_| argument.mismatch.is_none()) else { return };
     let is_text = |wanted: &str| wanted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).map(str::to_owned);
@@ -280,7 +285,7 @@ fn meant(
     }
 }
 
-/// Whether the source names the value, and it is the one that we read.
+/// Whether the source gives the value, and we read the same one.
 fn is_meant(program: &Program, marker: &Marker, position: usize, argument: &Argument, machine: &Stopped<'_>) -> bool {
     let expected = program.expected.get(&*marker.name);
     let wanted = expected.and_then(|expected| expected.values.get(position)).filter(|wanted| *wanted != "_");
@@ -305,8 +310,8 @@ fn is_value(wanted: &str, bytes: &[u8], machine: &Stopped<'_>) -> bool {
     }
 }
 
-/// What we say of the variables of a site is what the dump has: an entry that covers the address, or none; where its operations are
-/// simple, they are ours.
+/// Compares our variables at a site with the dump: whether an entry covers the address, and the
+/// operations if they are simple.
 fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address: Vaddr, tally: &mut Tally) {
     let Some(function) = innermost(site) else { return };
     for argument in site.args.iter().filter(|argument| !argument.is_kept) {
@@ -324,15 +329,15 @@ fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address
         };
         let is_variable = *argument.text == *argument.name;
         let agrees = match (verdict, &found) {
-            // A static variable, or no variable at all: no scope of a function has it.
+            // A static variable, or no variable at all: no scope of a function declares it.
             (_, At::NoVariable) if verdict != Verdict::Lost => continue,
             (Verdict::Unsupported, _) => continue,
             (Verdict::Live | Verdict::Partial | Verdict::Entry, At::Operations(..)) => true,
             (Verdict::Constant, At::Constant | At::Operations(..)) => true,
             (Verdict::Live | Verdict::Partial, At::Constant) => !is_variable,
-            // The abstract instance has it, and this one does not repeat it.
+            // The variable appears only in the abstract instance.
             (Verdict::Lost, At::Nothing | At::NoVariable) => true,
-            // A pointer to what is gone, a member in a piece that is.
+            // A pointer to an optimised-out value, or a member in an optimised-out piece.
             (Verdict::Lost, At::Operations(operations, _)) => {
                 !is_variable || !operations.contains("DW_OP_reg") && !operations.contains("fbreg")
             }
@@ -350,7 +355,7 @@ fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address
         tally.entries.1 += 1;
         let bits = argument.size.unwrap_or_default() * 8;
         let is_before = || {
-            // As above: the block before the address, which alone has another variable of the name.
+            // As above: only the block before the address has another variable of the same name.
             let found = dump.variable(&argument.name, marker.line, function, address.0, true);
             let At::Operations(before, frame_base) = found else { return false };
             before != *operations
@@ -363,7 +368,7 @@ fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address
     }
 }
 
-/// Whether the pieces of two locations are the same, with the last one of as many bits as are left.
+/// Whether two locations have the same pieces. The last piece takes all remaining bits.
 fn same_location(ours: &Location, theirs: &Location, bits: u64) -> bool {
     let sized = |location: &Location| {
         let mut at = 0;
@@ -381,7 +386,7 @@ fn same_location(ours: &Location, theirs: &Location, bits: u64) -> bool {
     sized(ours) == sized(theirs)
 }
 
-/// Judges programs, as many at a time as there are processors.
+/// Examines programs, one for each processor at a time.
 ///
 /// # Panics
 ///
@@ -408,7 +413,7 @@ pub fn examine_all(programs: &[Program]) -> Tally {
     whole.into_inner().expect("none panicked")
 }
 
-/// As [`tools::find`], without a word.
+/// As [`tools::find`], but silent.
 #[must_use]
 pub fn in_path(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -419,9 +424,10 @@ pub fn in_path(tool: &str) -> Option<PathBuf> {
 ///
 /// # Panics
 ///
-/// Something is wrong: then with all that is. Fewer than `least` values were compared.
+/// Something is wrong, or fewer than `least` values were compared. The message lists every
+/// complaint.
 pub fn conclude(tally: &Tally, least: usize) {
-    // A slice is a third of everything, and more.
+    // A slice is at least a third of everything.
     let divisor = if tools::tries_everything() { 1 } else { 3 };
     let (least, expected) = (least / divisor, 300 / divisor);
     println!("{tally}");
@@ -462,8 +468,8 @@ pub fn values(extension: &str) -> Vec<String> {
     names
 }
 
-/// The programs in C that a compiler makes of what `tests/values` has, with each of some options (the first of each is the level of
-/// optimisation), and of the other sources in C that run.
+/// The C programs that a compiler makes from `tests/values`, once for each set of options, and from
+/// the other C sources that run. The first option of each set is the optimisation level.
 ///
 /// # Panics
 ///
@@ -486,7 +492,7 @@ pub fn c_programs(computer: Computer, compiler: Compiler, builds: &[(&str, &[&st
     }
     let mut others: Vec<&[&str]> =
         vec![&["tests/c/basic.c"], &["tests/c/copies.c"], &["tests/c/places.c"], &["tests/c/keep.c"]];
-    // It has threads, of which qemu stops one and not the others: then neither goes on.
+    // This program has threads. qemu stops only one of them, and then neither continues.
     if computer == Computer::Here {
         others.push(&["examples/c-queue/main.c", "examples/c-queue/queue.c", "examples/c-queue/device.c"]);
     }

@@ -1,7 +1,8 @@
-//! What `llvm-dwarfdump` prints of `.debug_info`, read as a tree of scopes and variables: who is described where, and by which operations.
+//! Reads the output of `llvm-dwarfdump` for `.debug_info` as a tree of scopes and variables: which
+//! variables are described where, and by which operations.
 //!
-//! It decodes the sections by itself, and looks nothing up; the scope of a name is looked up here, once more and apart from the
-//! resolver (DWARF 5, 3.3 to 3.5, 4.1, 7.7.3).
+//! `llvm-dwarfdump` decodes the sections but looks no names up. This module finds the scope of a
+//! name independently of the resolver (DWARF 5, 3.3 to 3.5, 4.1, 7.7.3).
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +13,7 @@ use simple_markers_resolver::location::{Expr, Location, Node, Piece, Register, S
 
 use crate::tools;
 
-/// The entries of an image that stand for scopes and variables, in the order of the dump.
+/// The entries of an image for scopes and variables, in the order of the dump.
 pub struct Dump {
     entries: Vec<Entry>,
     by_offset: HashMap<u64, usize>,
@@ -25,7 +26,7 @@ struct Entry {
     depth: usize,
     tag: String,
     name: Option<String>,
-    /// The name that an origin is printed with: of a function it is the mangled one.
+    /// The name printed for an origin; for a function this is the mangled name.
     origin_name: Option<String>,
     origin: Option<u64>,
     line: Option<u32>,
@@ -34,39 +35,39 @@ struct Entry {
     frame_base: Option<String>,
     location: Described,
     is_constant: bool,
-    /// Where the entries end that belong to it.
+    /// The end of the entries that belong to it.
     end: usize,
 }
 
-/// Where a variable is said to be.
+/// The described location of a variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Described {
-    /// Nothing is said.
+    /// No location.
     #[default]
     Nowhere,
-    /// One location for all of its scope.
+    /// One location for its whole scope.
     Everywhere(String),
     /// A list: from, to, operations.
     List(Vec<(u64, u64, String)>),
 }
 
-/// What is described of a variable at an address.
+/// The description of a variable at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// No scope of the function is there.
+    /// No scope of the function covers the address.
     NoScope,
-    /// No variable of the name in these scopes.
+    /// These scopes have no variable of the name.
     NoVariable,
-    /// A variable, nothing about the address.
+    /// A variable without a location at the address.
     Nothing,
     /// A constant.
     Constant,
-    /// Operations, and those of the frame base of the function.
+    /// Operations, and the operations of the function's frame base.
     Operations(String, Option<String>),
 }
 
 impl Dump {
-    /// What the image says.
+    /// Reads the dump of an image.
     ///
     /// # Panics
     ///
@@ -116,8 +117,8 @@ impl Dump {
         Self { entries, by_offset }
     }
 
-    /// What is described of `name` at the address `pc`, as somebody means it who writes it at `line` of `function`, of which the
-    /// scope has `ended` at `pc`.
+    /// The description at the address `pc` of the variable that `name` means on `line` of
+    /// `function`. `ended` says that the function's scope has ended at `pc`.
     #[must_use]
     pub fn variable(&self, name: &str, line: u32, function: &str, pc: u64, ended: bool) -> At {
         match self.variable_around(name, line, function, pc, ended) {
@@ -129,21 +130,22 @@ impl Dump {
         }
     }
 
-    /// The instance of a function that has no byte of its own, and is at an address: `[0x13e0, 0x13e0)`.
+    /// The instance of a function without code at an address: `[0x13e0, 0x13e0)`.
     fn empty_instance(&self, function: &str, pc: u64) -> Option<usize> {
         let is_there = |entry: &Entry| entry.tag == "DW_TAG_inlined_subroutine" && entry.ranges.contains(&(pc, pc));
         let named = |index: &usize| self.name(*index, 0).is_some_and(|found| plain(&found) == plain(function));
         (0..self.entries.len()).filter(|index| is_there(&self.entries[*index])).find(named)
     }
 
-    /// Whether a function was inlined at an address with no byte of its own: there is nothing to stop in.
+    /// Whether a function was inlined at an address without code, so that no debugger can stop in
+    /// it.
     #[must_use]
     pub fn is_empty_at(&self, function: &str, pc: u64) -> bool {
         self.empty_instance(function, pc).is_some()
     }
 
-    /// Whether a block with no byte of its own at an address declares a variable of the name: rustc's, where only a marker and what moves
-    /// the variable away follow its declaration.
+    /// Whether a block without code at an address declares a variable of the name. rustc makes such
+    /// blocks if only a marker and a move of the variable follow its declaration.
     #[must_use]
     pub fn has_empty_block_with(&self, name: &str, pc: u64) -> bool {
         let is_there = |entry: &Entry| entry.tag == "DW_TAG_lexical_block" && entry.ranges.contains(&(pc, pc));
@@ -182,7 +184,7 @@ impl Dump {
         self.variable_in(&path[instance..behind], name, line, pc, self.entries[outer].frame_base.clone())
     }
 
-    /// The variable in the innermost of `scopes`, outermost first, that has one.
+    /// The variable in the innermost of `scopes` that has one. The outermost scope comes first.
     fn variable_in(&self, scopes: &[usize], name: &str, line: u32, pc: u64, frame_base: Option<String>) -> At {
         for scope in scopes.iter().rev() {
             let mut found: Option<(u32, usize)> = None;
@@ -261,7 +263,7 @@ impl Entry {
                 let entry = |part: &&str| range(part).map(|((from, to), rest)| (from, to, rest.to_owned()));
                 self.location = Described::List(parts[1..].iter().filter_map(entry).collect());
             }
-            // A list without an entry is printed as its offset.
+            // `llvm-dwarfdump` prints the offset of an empty list.
             "DW_AT_location"
                 if value.contains("loclist") || hexadecimal(value.trim_end_matches([':', ' '])).is_some() =>
             {
@@ -286,8 +288,8 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// A function's name without its path, its parameters of type, what the compiler appends to the symbol of a part of it, and what
-/// demanglers write differently.
+/// The name of a function without its path, generic arguments and the suffixes that compilers
+/// append to symbols. It also unifies what demanglers write differently.
 #[must_use]
 pub fn plain(name: &str) -> String {
     let (mut depth, mut short) = (0_usize, String::new());
@@ -303,7 +305,7 @@ pub fn plain(name: &str) -> String {
     let last = last.unwrap_or_default();
     match last.trim_matches(['{', '}']) {
         inner if inner != last => match inner.split(['#', '_', ':']).next().unwrap_or_default() {
-            // What the debug information calls an asynchronous block is a closure in the symbol.
+            // An asynchronous block in the debug information is a closure in the symbol.
             "async" => "{closure}".to_owned(),
             kind => format!("{{{kind}}}"),
         },
@@ -311,7 +313,7 @@ pub fn plain(name: &str) -> String {
     }
 }
 
-/// The location that operations of the simplest forms stand for; `None` for others. Nothing is computed.
+/// The location for operations of the simplest forms; `None` for others. Computes nothing.
 #[must_use]
 pub fn location(operations: &str, frame_base: Option<&str>) -> Option<Location> {
     if !operations.contains("DW_OP_piece") {

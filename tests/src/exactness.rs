@@ -1,5 +1,5 @@
-//! Programs that count by themselves how often they pass each of their markers, against the verdicts of the resolver and what gdb counts
-//! at the addresses.
+//! Programs that count how often they pass each of their markers, compared with the resolver's
+//! verdicts and with the hits that gdb counts at the addresses.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ use crate::tools::run;
 pub const JOINS: &str = "tests/uprobe/exactness.c";
 /// Functions that a linker folds.
 pub const FOLDED: &str = "tests/uprobe/folded.c";
-/// Functions that share their address with others: one without a marker, an alias, one of a file without debug information.
+/// Functions that share their address: with one without a marker, with an alias, and with one from
+/// a file without debug information.
 pub const SHARED_ADDRESS: &str = "tests/uprobe/shared_address.c";
 /// The file without debug information.
 pub const UNDESCRIBED: &str = "tests/uprobe/undescribed.c";
@@ -77,7 +78,7 @@ pub fn compile_with(
     Program { row, computer, sites: sites.collect(), image, object }
 }
 
-/// The place and the verdict of each site of an image, by marker.
+/// The place and verdict of each site of an image, by marker.
 fn sites(image: &Path) -> BTreeMap<String, Vec<(SitePlace, Exactness)>> {
     let data = std::fs::read(image).expect("the program");
     let Resolution { images, failures } = resolve(&image.to_string_lossy(), &data);
@@ -95,7 +96,7 @@ fn sites(image: &Path) -> BTreeMap<String, Vec<(SitePlace, Exactness)>> {
 }
 
 impl Program {
-    /// How often gdb comes by the sites of each marker.
+    /// How often gdb reaches the sites of each marker.
     #[must_use]
     pub fn hits(&self) -> BTreeMap<String, u64> {
         let addresses: Vec<Vaddr> = self.sites.values().flatten().map(|(address, _)| *address).collect();
@@ -104,11 +105,11 @@ impl Program {
         self.sites.iter().map(sum).collect()
     }
 
-    /// Why the sites of a marker have their verdicts.
+    /// The reasons for the verdicts on the sites of a marker.
     ///
     /// # Panics
     ///
-    /// The image is gone.
+    /// The image cannot be read.
     #[must_use]
     pub fn why(&self, marker: &str) -> Vec<String> {
         let data = std::fs::read(&self.image).expect("the program");
@@ -118,7 +119,7 @@ impl Program {
         sites.filter_map(|site| Some(site.exactness_reason.as_ref()?.to_string())).collect()
     }
 
-    /// How often the program passes each marker, as it counts itself.
+    /// How often the program passes each marker, from its own counters.
     ///
     /// # Panics
     ///
@@ -133,14 +134,14 @@ impl Program {
         said.lines().map(line).collect()
     }
 
-    /// Sites, and those of which nothing is proven.
+    /// The number of sites, and of those without a proof.
     #[must_use]
     pub fn unproven(&self) -> (usize, usize) {
         let all = || self.sites.values().flatten();
         (all().count(), all().filter(|(_, exactness)| *exactness == Exactness::Unproven).count())
     }
 
-    /// The verdicts on the object that the program was linked from are those on the program.
+    /// Checks that the verdicts on the object are the same as those on the linked program.
     ///
     /// # Panics
     ///
@@ -158,11 +159,11 @@ impl Program {
         }
     }
 
-    /// Every site of a marker has the verdict.
+    /// Checks that every site of a marker has the expected verdict.
     ///
     /// # Panics
     ///
-    /// One has not.
+    /// A site has another verdict.
     pub fn shows(&self, expected: &[(&str, Exactness)]) {
         for (name, expected) in expected {
             let sites = &self.sites[*name];
@@ -170,11 +171,12 @@ impl Program {
         }
     }
 
-    /// What is exact is hit as often as the marker is passed, and the others no less often.
+    /// Checks that exact sites are hit as often as their marker is passed, and other sites no less
+    /// often.
     ///
     /// # Panics
     ///
-    /// It is not so.
+    /// A site has the wrong number of hits.
     pub fn holds(&self) {
         let (hits, passed) = (self.hits(), self.passed());
         assert_eq!(self.sites.keys().collect::<Vec<_>>(), passed.keys().collect::<Vec<_>>(), "{}", self.row);
@@ -184,7 +186,8 @@ impl Program {
             if sites.iter().all(|(_, exactness)| *exactness == Exactness::Exact) {
                 assert_eq!(hits, passed, "{row}");
             }
-            // No verdict is ever missing, and a miss is never excused: a probe fires at least as often.
+            // Every site has a verdict, and no missed pass is excused: a probe fires at least as
+            // often.
             assert!(hits >= passed, "{row}");
             eprintln!("{row}");
         }

@@ -1,8 +1,9 @@
-//! Small crates that tests write and build, with cargo as a user would, and what tools that we did not write read in the result.
+//! Small crates that tests write and build with cargo as a user would, and readers for the result
+//! that do not use the resolver.
 //!
-//! Nothing here has a network: a fixture gets the workspace's `Cargo.lock`, so that every version is one that is at hand. Fixtures
-//! share one target folder, so that what they depend on is built once, and each has a folder of its own name in it, so that a
-//! second run does not fill the disk.
+//! Nothing here needs a network: a fixture gets the workspace's `Cargo.lock`, so every version is
+//! available locally. Fixtures share one target folder, so their dependencies are built once. Each
+//! fixture has a fixed folder in it, so a second run does not fill the disk.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,18 +22,19 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
-/// The target folder of the workspace. No cargo holds it while tests run.
+/// The target folder of the workspace. Cargo does not lock it while tests run.
 fn workspace_target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
 }
 
-/// The folder that fixtures share for what cargo builds of the crates that they depend on.
+/// The target folder that fixtures share for their dependencies.
 #[must_use]
 pub fn target() -> PathBuf {
     workspace_target().join("fixtures")
 }
 
-/// Waits until no other thread or process has the lock of a file, which need not be there, and takes it until the result is dropped.
+/// Waits for the lock of a file and takes it until the result is dropped. Creates the file if
+/// needed.
 ///
 /// # Panics
 ///
@@ -54,7 +56,7 @@ pub fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Builds packages of this workspace in the folder that fixtures share, and gives that folder.
+/// Builds packages of this workspace in the shared target folder, and returns that folder.
 ///
 /// # Panics
 ///
@@ -68,7 +70,7 @@ pub fn build(arguments: &[&str]) -> PathBuf {
     target
 }
 
-/// The command `smark` of this workspace, and `cargo-smark` beside it.
+/// Builds the command `smark` of this workspace, with `cargo-smark` next to it.
 ///
 /// # Panics
 ///
@@ -78,7 +80,8 @@ pub fn smark() -> &'static Path {
     static SMARK: LazyLock<PathBuf> = LazyLock::new(|| {
         let mut build = cargo();
         build.args(["build", "--quiet", "--workspace", "--bin", "smark", "--bin", "cargo-smark"]);
-        // `cargo test` enables features that only tests need. With a test in the list this does so too, and finds all of it built.
+        // `cargo test` enables features that only tests need. `--test` does the same here, so that
+        // cargo finds everything built.
         build.args(["--test", "command"]).current_dir(workspace());
         tools::run(&mut build);
         workspace_target().join("debug/smark")
@@ -93,7 +96,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// An empty folder with a `Cargo.lock`. `name` is the only one of its kind among all tests.
+    /// An empty folder with a `Cargo.lock`. `name` must be unique among all tests.
     ///
     /// # Panics
     ///
@@ -116,8 +119,9 @@ impl Fixture {
         Self::empty(name).manifest("2024", &format!("[dependencies]\nsimple-markers = {dependency}\n"))
     }
 
-    /// Writes the `Cargo.toml`: the package, and `rest`. The profile keeps `.debug.simple_marker.*`, which cargo strips with the debug
-    /// information of the standard library where the crate itself has none.
+    /// Writes the `Cargo.toml`: the package, and `rest`. The profile keeps
+    /// `.debug.simple_marker.*`: cargo otherwise strips it with the standard library's debug
+    /// information if the crate itself has none.
     #[must_use]
     pub fn manifest(self, edition: &str, rest: &str) -> Self {
         let package = package(&self.name, edition);
@@ -127,7 +131,7 @@ impl Fixture {
         )
     }
 
-    /// Writes a file. `path` is in the crate's folder.
+    /// Writes a file. `path` is relative to the crate's folder.
     ///
     /// # Panics
     ///
@@ -149,7 +153,8 @@ impl Fixture {
         &self.folder
     }
 
-    /// `cargo SUBCOMMAND` in the crate's folder, without what the environment of this test would add to it.
+    /// `cargo SUBCOMMAND` in the crate's folder, without the test's own environment variables for
+    /// cargo.
     #[must_use]
     pub fn cargo(&self, subcommand: &str) -> Command {
         let mut command = cargo();
@@ -161,7 +166,7 @@ impl Fixture {
         command
     }
 
-    /// `cargo rustc`, for the flags that it hands to the compiler of this crate alone.
+    /// `cargo rustc`, which passes flags to the compiler of this crate only.
     #[must_use]
     pub fn rustc(&self, flags: &[&str]) -> Command {
         let mut command = self.cargo("rustc");
@@ -169,13 +174,13 @@ impl Fixture {
         command
     }
 
-    /// What `cargo build` leaves at `path` in the folder of the `dev` profile.
+    /// The output of `cargo build` at `path` in the folder of the `dev` profile.
     #[must_use]
     pub fn built(&self, path: &str) -> PathBuf {
         target().join("debug").join(path)
     }
 
-    /// Builds the crate, which must work without a warning, and gives the path of its binary of the crate's name.
+    /// Builds the crate without warnings, and returns the path of the binary with the crate's name.
     #[must_use]
     pub fn binary(&self) -> PathBuf {
         succeeds_silently(&mut self.cargo("build"));
@@ -189,13 +194,14 @@ pub fn package(name: &str, edition: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"{edition}\"\n")
 }
 
-/// The dependency on the crate that is tested, with more fields where `rest` has them: `, default-features = false`.
+/// The dependency on `simple-markers`, with `rest` appended to its fields: `, default-features =
+/// false`.
 #[must_use]
 pub fn markers(rest: &str) -> String {
     format!("{{ path = {:?}{rest} }}", workspace().join("markers"))
 }
 
-/// Runs a command that must succeed and print nothing to standard error: no warning either.
+/// Runs a command that must succeed and print nothing to standard error, not even a warning.
 ///
 /// # Panics
 ///
@@ -206,7 +212,7 @@ pub fn succeeds_silently(command: &mut Command) {
     assert!(status.success() && stderr.is_empty(), "{command:?}: {status}\n{stderr}");
 }
 
-/// Runs a command that must fail and gives what it printed to standard error.
+/// Runs a command that must fail, and returns its standard error.
 ///
 /// # Panics
 ///
@@ -221,7 +227,8 @@ fn output(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// The bytes of a section as `readelf --hex-dump` prints them, relocations not applied; `None` where there is no such section.
+/// The bytes of a section as `readelf --hex-dump` prints them, without relocations; `None` if there
+/// is no such section.
 ///
 /// # Panics
 ///
@@ -231,14 +238,15 @@ pub fn section(image: &Path, name: &str) -> Option<Vec<u8>> {
     dump(image, name, "--hex-dump")
 }
 
-/// The bytes of a section by one of `readelf`'s dumps, decompressed.
+/// The decompressed bytes of a section from one of `readelf`'s dumps.
 fn dump(image: &Path, name: &str, option: &str) -> Option<Vec<u8>> {
     if !section_headers(image).lines().any(|line| line.split_whitespace().any(|word| word == name)) {
         return None;
     }
     let dump = tools::run(Command::new("readelf").arg("--decompress").arg(format!("{option}={name}")).arg(image));
     let rows = dump.lines().filter(|line| line.starts_with("  0x"));
-    // Two spaces, the address, a space, then four groups of eight digits with a space behind each, then the text.
+    // Each row has two spaces, the address, a space, four groups of eight digits with a space after
+    // each, and the text.
     let digits = rows.flat_map(|row| row.bytes().skip(13).take(36)).filter(|byte| *byte != b' ');
     let digits: Vec<_> = digits.collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
@@ -251,7 +259,7 @@ pub fn section_headers(image: &Path) -> String {
     tools::run(Command::new("readelf").args(["--section-headers", "--wide"]).arg(image))
 }
 
-/// The sections of an image that are loaded, each with its size.
+/// The loaded sections of an image, with their sizes.
 #[must_use]
 pub fn loaded_sections(image: &Path) -> BTreeMap<String, u64> {
     let headers = section_headers(image);
@@ -265,7 +273,8 @@ pub fn loaded_sections(image: &Path) -> BTreeMap<String, u64> {
     headers.lines().filter_map(section).collect()
 }
 
-/// The records of `__simple_marker.1`, sorted: name, file, line, format, args. Empty where there is no such section.
+/// The records of `__simple_marker.1`, sorted: name, file, line, format, args. Empty if there is no
+/// such section.
 ///
 /// # Panics
 ///
@@ -275,7 +284,7 @@ pub fn declarations(image: &Path) -> Vec<[String; 5]> {
     declaration_bytes(image).into_iter().map(|record| record.map(text)).collect()
 }
 
-/// [`declarations`], in whatever encoding they are.
+/// [`declarations`] as bytes, in any encoding.
 ///
 /// # Panics
 ///
@@ -298,7 +307,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// A record of `.debug.simple_marker.2`, written out.
+/// A record of `.debug.simple_marker.2`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the fields of the format")]
 pub struct Site<S = String> {
@@ -311,15 +320,16 @@ pub struct Site<S = String> {
     pub operands: S,
     pub flags: u8,
     pub address_size: u8,
-    /// In a relocatable object: in its section.
+    /// In a relocatable object, an offset in the section.
     pub pc: u64,
 }
 
-/// The records of `.debug.simple_marker.2` of a little-endian image, sorted. Empty where there is no such section.
+/// The records of `.debug.simple_marker.2` of a little-endian image, sorted. Empty if there is no
+/// such section.
 ///
 /// # Panics
 ///
-/// A record has not the length that its size of addresses makes, or is not UTF-8.
+/// A record has the wrong length for its address size, or is not UTF-8.
 #[must_use]
 pub fn sites(image: &Path) -> Vec<Site> {
     let sites = site_bytes(image).into_iter().map(|site| Site {
@@ -337,11 +347,11 @@ pub fn sites(image: &Path) -> Vec<Site> {
     sites.collect()
 }
 
-/// [`sites`], in whatever encoding they are.
+/// [`sites`] as bytes, in any encoding.
 ///
 /// # Panics
 ///
-/// A record has not the length that its size of addresses makes.
+/// A record has the wrong length for its address size.
 #[must_use]
 pub fn site_bytes(image: &Path) -> Vec<Site<Vec<u8>>> {
     let mut sites = site_records(image);
@@ -349,15 +359,17 @@ pub fn site_bytes(image: &Path) -> Vec<Site<Vec<u8>>> {
     sites
 }
 
-/// [`site_bytes`], in the order of the section. The image is also resolved, and held against [`second_opinion`].
+/// [`site_bytes`] in the order of the section. Also resolves the image and compares it with
+/// [`second_opinion`].
 ///
 /// # Panics
 ///
-/// A record has not the length that its size of addresses makes.
+/// A record has the wrong length for its address size.
 #[must_use]
 pub fn site_records(image: &Path) -> Vec<Site<Vec<u8>>> {
     second_opinion::check(image);
-    // In a relocatable object as its relocations have it; `readelf` leaves others alone, also where --emit-relocs kept some.
+    // Applies relocations in a relocatable object. `readelf` ignores those in other files, even if
+    // --emit-relocs kept some.
     let strings = dump(image, ".debug.simple_marker.str", "--relocated-dump").unwrap_or_default();
     let records = dump(image, ".debug.simple_marker.2", "--relocated-dump").unwrap_or_default();
     let mut rest = &records[..];

@@ -1,6 +1,7 @@
-//! Sources of C and C++ with the markers in them, the compilers that they are for, and what binutils says of the code that they become.
+//! C and C++ sources with markers, the compilers for them, and what binutils prints of the
+//! resulting code.
 //!
-//! The grammar of the comments that say what is expected is at the top of `tests/c/basic.c`.
+//! The syntax of the comments with expectations is at the top of `tests/c/basic.c`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ impl Compiler {
         }
     }
 
-    /// A compilation in the root of the workspace, in English, that finds the header.
+    /// A compilation in the root of the workspace, with English messages, that finds the header.
     #[must_use]
     pub fn command(self, language: Language) -> Command {
         let mut command = Command::new(match (self, language) {
@@ -62,9 +63,9 @@ impl fmt::Display for Language {
     }
 }
 
-/// A source with what it says in its comments.
+/// A source and the directives in its comments.
 pub struct Source {
-    /// From the root of the workspace, as the compiler is given it.
+    /// The path from the root of the workspace, as given to the compiler.
     pub path: PathBuf,
     /// Its text.
     pub text: String,
@@ -78,7 +79,7 @@ pub struct Expectation {
     pub name: String,
     pub format: Vec<u8>,
     pub args: Vec<u8>,
-    /// How many sites at least, and at most.
+    /// The lowest and the highest number of sites.
     pub sites: (usize, usize),
     pub line: Option<u32>,
     pub file: Option<Vec<u8>>,
@@ -141,7 +142,8 @@ impl Source {
         self.directives("only").any(|only| only == what)
     }
 
-    /// Whether the file is for these; a source of another one is for none.
+    /// Whether the file is meant for this compiler and language. A source in another language never
+    /// is.
     #[must_use]
     pub fn is_for(&self, compiler: Compiler, language: Language) -> bool {
         let other = match compiler {
@@ -157,14 +159,15 @@ impl Source {
     ///
     /// # Panics
     ///
-    /// One is not understood.
+    /// An expectation is malformed.
     #[must_use]
     pub fn expectations(&self) -> Vec<Expectation> {
         let read = |text| Expectation::new(text).unwrap_or_else(|| panic!("{}: {text}?", self.path.display()));
         self.directives("expect").map(read).collect()
     }
 
-    /// What else is compiled with it: `// sources:`, and the headers that are included from its folder.
+    /// Other inputs of the compilation: `// sources:`, and the headers that it includes from its
+    /// folder.
     #[must_use]
     pub fn companions(&self) -> Vec<Self> {
         let beside = |name: &str| self.path.with_file_name(name).to_str().expect("UTF-8").to_owned();
@@ -178,7 +181,7 @@ impl Source {
     ///
     /// # Panics
     ///
-    /// An invocation is not understood.
+    /// An invocation is malformed.
     #[must_use]
     pub fn markers(&self) -> Vec<Marker> {
         markers(&self.text)
@@ -224,7 +227,7 @@ fn count(text: &str) -> Option<(usize, usize)> {
     Some((count, count))
 }
 
-/// Where the quote is that ends a string which begins before `text`.
+/// The quote that ends a string. The string begins before `text`.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
@@ -234,7 +237,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     })
 }
 
-/// What is between the quotes of a string of C, as C reads it; `None` where it does not.
+/// The value between the quotes of a C string literal; `None` if it is malformed.
 #[must_use]
 pub fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -275,17 +278,18 @@ pub fn unescape(text: &str) -> Option<Vec<u8>> {
 /// A use of the header in a source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Marker {
-    /// As it is recorded.
+    /// The name in the record.
     pub name: String,
-    /// The lines that a compiler may count it at: of an invocation over several the first or the last.
+    /// The lines that a compiler may record. For an invocation over several lines this is the first
+    /// or the last.
     pub lines: BTreeSet<u32>,
-    /// As it is written.
+    /// The format in the source.
     pub format: String,
-    /// As they are recorded.
+    /// The arguments in the record.
     pub args: String,
-    /// The function that it is written in.
+    /// The function around it.
     pub function: Option<String>,
-    /// Whether it has an instruction of its own, or one for the sake of an argument.
+    /// Whether it costs an instruction, either its own or one for an argument.
     pub costs: bool,
 }
 
@@ -315,7 +319,7 @@ fn markers(text: &str) -> Vec<Marker> {
     markers
 }
 
-/// The lines of what stands from `start` to `end`; in a macro, of the macro's uses.
+/// The lines of the text from `start` to `end`; inside a macro, the lines of the macro's uses.
 fn lines(text: &str, start: usize, end: usize) -> BTreeSet<u32> {
     let line = |offset: usize| text[..offset].matches('\n').count() as u32 + 1;
     let definition = text[..start].rfind("#define ").filter(|at| {
@@ -329,7 +333,8 @@ fn lines(text: &str, start: usize, end: usize) -> BTreeSet<u32> {
     uses.map(|(at, _)| line(at)).collect()
 }
 
-/// The parts between the commas up to the bracket that closes, each with one space where there is white space, and where that is.
+/// The text between the commas up to the closing bracket, with white space collapsed, and the
+/// position of the bracket.
 fn arguments(text: &str) -> (Vec<String>, usize) {
     let (mut parts, mut depth, mut quote, mut escaped) = (vec![String::new()], 0, None, false);
     for (at, character) in text.char_indices() {
@@ -369,7 +374,8 @@ pub struct Function {
     body: std::ops::Range<usize>,
 }
 
-/// The functions of a text that opens each in one line, at its start, and closes it at the start of another.
+/// The functions of a text. Each must open in one line that starts in the first column, and close
+/// in the first column of another line.
 #[must_use]
 pub fn functions_of(text: &str) -> Vec<Function> {
     let head =
@@ -382,7 +388,8 @@ pub fn functions_of(text: &str) -> Vec<Function> {
     head.captures_iter(text).map(function).collect()
 }
 
-/// For each function of `texts`, those that it may be in once functions are inlined: itself, and the ones that name it.
+/// For each function of `texts`, the functions that it may be inlined into: itself, and those that
+/// name it.
 #[must_use]
 pub fn inlined_into(texts: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let functions = texts.iter().flat_map(|text| functions_of(text).into_iter().map(|found| (*text, found)));
@@ -413,9 +420,9 @@ pub struct Symbol {
     pub start: u64,
     /// Bytes; 0 for a label.
     pub size: u64,
-    /// Mangled.
+    /// The mangled name.
     pub name: String,
-    /// FUNC, NOTYPE and so on.
+    /// The type: FUNC, NOTYPE and so on.
     pub kind: String,
 }
 
@@ -440,7 +447,7 @@ pub fn symbols(image: &Path) -> BTreeSet<Symbol> {
     printed.lines().filter_map(symbol).collect()
 }
 
-/// The instructions of an image by address, as `objdump` (of the image's target) prints them.
+/// The instructions of an image by address, as the `objdump` for its target prints them.
 ///
 /// # Panics
 ///
@@ -455,11 +462,11 @@ pub fn instructions(objdump: &str, image: &Path) -> BTreeMap<u64, String> {
     listing.lines().filter_map(instruction).collect()
 }
 
-/// Whether a compiler makes programs; a visible skip where it has no C library for its target.
+/// Whether a compiler can link programs; skips the test if it has no C library for its target.
 ///
 /// # Panics
 ///
-/// It does not, and this is CI.
+/// It cannot, and this is CI.
 #[must_use]
 pub fn links(compiler: &[&str]) -> bool {
     if tools::find(compiler[0]).is_none() {
@@ -476,7 +483,7 @@ pub fn links(compiler: &[&str]) -> bool {
     links
 }
 
-/// Runs a command and gives whether it succeeded, and what it printed to standard error.
+/// Runs a command, and returns whether it succeeded, and its standard error.
 ///
 /// # Panics
 ///

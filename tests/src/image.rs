@@ -1,7 +1,8 @@
 //! The code of a linked image, as `readelf` and `objdump` print it.
 //!
-//! What is tested is that a marker's address is where the code of its place is. A test that asked the reader of this project
-//! would find that it agrees with itself; so nothing here or in the test is shared with it, down to the parsing of the records.
+//! The tests check that a marker's address is where the code of its place is. If they used the
+//! project's own reader, it would only agree with itself. So this module shares nothing with the
+//! reader, not even the parser of the records.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::tools;
 pub struct Code {
     functions: Vec<Function>,
     instructions: BTreeMap<u64, Instruction>,
-    /// What the loader writes, or the linker has written, by the address that it writes to.
+    /// The pointers that the loader or the linker writes, by address.
     pointers: BTreeMap<u64, u64>,
 }
 
@@ -22,9 +23,9 @@ pub struct Code {
 pub struct Function {
     /// Address of the first byte.
     pub start: u64,
-    /// Address behind the last byte.
+    /// Address after the last byte.
     pub end: u64,
-    /// The name, mangled.
+    /// The mangled name.
     pub name: String,
 }
 
@@ -33,29 +34,29 @@ pub struct Function {
 pub struct Instruction {
     /// Its address.
     pub address: u64,
-    /// Its name, prefixes before it.
+    /// Its name, after any prefixes.
     pub mnemonic: String,
-    /// Its operands, with the symbol that an address stands for, as `objdump` writes them.
+    /// Its operands as `objdump` writes them, with the symbols of addresses.
     pub operands: String,
-    /// The address that an operand relative to the instruction pointer leads to.
+    /// The target address of an operand relative to the instruction pointer.
     pub leads_to: Option<u64>,
 }
 
 impl Instruction {
-    /// Where a direct jump or call goes: its address, and the symbol there.
+    /// The target of a direct jump or call: its address, and the symbol there.
     #[must_use]
     pub fn target(&self) -> Option<(u64, &str)> {
         let (address, symbol) = self.operands.split_once(" <")?;
         Some((u64::from_str_radix(address, 16).ok()?, symbol.strip_suffix('>')?))
     }
 
-    /// Whether control does not go to the next instruction, or not only.
+    /// Whether control may go somewhere other than the next instruction.
     #[must_use]
     pub fn branches(&self) -> bool {
         self.mnemonic.starts_with('j') || self.mnemonic == "ret" || self.mnemonic == "ud2"
     }
 
-    /// The constant that the instruction puts in `register`.
+    /// The constant that the instruction writes to `register`.
     #[must_use]
     pub fn constant_in(&self, register: &str) -> Option<u32> {
         let (constant, written) = self.operands.split_once(',')?;
@@ -90,7 +91,7 @@ impl Code {
         &self.functions
     }
 
-    /// The functions that `address` is in, or at the end of.
+    /// The functions that contain `address` or end at it.
     pub fn functions_at(&self, address: u64) -> impl Iterator<Item = &Function> {
         self.functions.iter().filter(move |function| (function.start..=function.end).contains(&address))
     }
@@ -107,7 +108,7 @@ impl Code {
         self.instructions.get(&address)
     }
 
-    /// The instruction behind the one at `address`.
+    /// The instruction after the one at `address`.
     #[must_use]
     pub fn after(&self, address: u64) -> Option<&Instruction> {
         self.instructions.range(address + 1..).next().map(|(_, instruction)| instruction)
@@ -118,8 +119,8 @@ impl Code {
         self.instructions.range(..address).rev().map(|(_, instruction)| instruction)
     }
 
-    /// The name of the function that `call` calls or jumps to: directly, through a pointer that the loader writes, or through a
-    /// register that either was put in before.
+    /// The name of the function that `call` calls or jumps to: directly, through a pointer that the
+    /// loader writes, or through a register that holds either.
     #[must_use]
     pub fn callee(&self, call: &Instruction) -> Option<&str> {
         let address = match call.operands.strip_prefix('*') {
@@ -130,7 +131,8 @@ impl Code {
         self.functions.iter().find(|function| function.start == address).map(|function| function.name.as_str())
     }
 
-    /// The address that the code before `address` puts in `register`, moves between registers followed.
+    /// The address that the code before `address` writes to `register`, followed through moves
+    /// between registers.
     fn pointer_in<'a>(&'a self, mut register: &'a str, address: u64) -> Option<u64> {
         let start = self.function_of(address)?.start;
         for before in self.before(address).take_while(|before| before.address >= start) {
@@ -151,8 +153,8 @@ impl Code {
         self.functions.iter().find(|function| (function.start..function.end).contains(&address))
     }
 
-    /// The instructions that are executed one after the other from `address`, unconditional jumps followed, up to the first that
-    /// can go two ways, to another function, or back.
+    /// The instructions executed from `address` on, following unconditional jumps, up to the first
+    /// that may branch, leave the function or go back.
     #[must_use]
     pub fn straight_line(&self, address: u64) -> Vec<&Instruction> {
         let mut path: Vec<&Instruction> = Vec::new();
@@ -189,7 +191,7 @@ fn instruction(line: &str) -> Option<Instruction> {
     // `# ADDRESS <SYMBOL>`
     let (text, comment) = text.split_once('#').unwrap_or((text, ""));
     let leads_to = comment.split_whitespace().next().and_then(|address| u64::from_str_radix(address, 16).ok());
-    // A linker writes it before the call that it made of one through a pointer.
+    // A linker writes this prefix if it replaces an indirect call with a direct one.
     let text = text.trim().trim_start_matches("addr32 ");
     let (mnemonic, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     Some(Instruction { address, mnemonic: mnemonic.to_owned(), operands: operands.trim().to_owned(), leads_to })
@@ -202,7 +204,8 @@ fn pointer(line: &str) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(offset, 16).ok()?, u64::from_str_radix(addend, 16).ok()?))
 }
 
-/// `  0xADDRESS WORD WORD WORD WORD TEXT`: the two pointers in a row of the table of a program that no loader relocates.
+/// `  0xADDRESS WORD WORD WORD WORD TEXT`: the two pointers in a row of the pointer table of a
+/// statically linked program.
 fn words(row: &str) -> Vec<(u64, u64)> {
     let Some((address, rest)) = row.strip_prefix("  0x").and_then(|row| row.split_at_checked(8)) else {
         return Vec::new();

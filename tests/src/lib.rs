@@ -1,10 +1,10 @@
-//! What the tests of simple markers share: [`tools`] that they run, and [`fixture`] crates that
-//! they build; the markers of Rust [`source`], the code of an [`image`] and the compiler's
-//! [`listing`] of it, each read without the reader that is tested; [`differential`], which holds
-//! programs against [`gdb`], on this or another [`computer`].
+//! Shared parts of the tests: [`tools`] to run, [`fixture`] crates to build, the markers of Rust
+//! [`source`], the code of an [`image`] and the compiler's [`listing`] of it. None of these use the
+//! reader under test. [`differential`] compares programs with [`gdb`], on this or another
+//! [`computer`].
 //!
-//! The tests themselves are in `rust/`; `ui/` has what the macro refuses, `c/` the sources for the
-//! header.
+//! The tests are in `rust/`. `ui/` has the macro invocations that must be refused, `c/` has the
+//! sources for the header.
 
 pub mod computer;
 pub mod counted;
@@ -24,12 +24,12 @@ pub mod uprobes;
 
 pub use tools;
 
-/// The Rust code of the README, compiled.
+/// Compiles the Rust code of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
-/// The Rust code of the page on markers, compiled.
+/// Compiles the Rust code of the page on markers.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/markers.md")]
 struct Markers;

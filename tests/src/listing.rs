@@ -1,4 +1,5 @@
-//! The assembly that the compiler wrote, with the markers among the instructions: where each marker has to end up.
+//! Reads the assembly from the compiler, with the markers among the instructions. It decides the
+//! expected address of each marker.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -8,17 +9,17 @@ use crate::image::{Code, Instruction};
 /// A function of an assembler listing.
 #[derive(Debug)]
 pub struct Function {
-    /// The name, mangled.
+    /// The mangled name.
     pub name: String,
     items: Vec<Item>,
 }
 
-/// What stands in a function.
+/// An item in a function.
 #[derive(Debug)]
 enum Item {
     /// An instruction, by its name.
     Instruction(String),
-    /// Here the assembler may fill up with instructions that do nothing.
+    /// An alignment directive, which the assembler may fill with no-operations.
     Alignment,
     /// The assembly of a marker.
     Marker(Marker),
@@ -27,13 +28,14 @@ enum Item {
 /// The assembly of a marker.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Marker {
-    /// The marker's name, as the assembler is given it.
+    /// The marker's name, as passed to the assembler.
     pub name: String,
     /// Line and column of the marker.
     pub place: (u32, u32),
 }
 
-/// The functions of `listing`, in the syntax that rustc writes: AT&T, between `.type NAME,@function` and `.size NAME`.
+/// The functions of `listing`, in rustc's AT&T syntax: between `.type NAME,@function` and `.size
+/// NAME`.
 #[must_use]
 pub fn functions(listing: &str) -> Vec<Function> {
     let mut functions = Vec::new();
@@ -42,7 +44,7 @@ pub fn functions(listing: &str) -> Vec<Function> {
     let mut lines = listing.lines();
     while let Some(line) = lines.next() {
         if line.trim() == "#APP" {
-            // To its end, with the directives that it changes the section and back with.
+            // Takes the whole block, including its section directives.
             let assembly: Vec<_> = lines.by_ref().take_while(|line| line.trim() != "#NO_APP").collect();
             if let Some(function) = &mut current {
                 inline_assembly(&assembly, &mut function.items);
@@ -78,7 +80,7 @@ fn item(line: &str) -> Option<Item> {
     }
 }
 
-/// Inline assembly: of a marker, which is told by the section that it writes to, or of someone else.
+/// Handles inline assembly. The section that it writes to shows whether it is a marker.
 fn inline_assembly(lines: &[&str], items: &mut Vec<Item>) {
     let record = lines.iter().position(|line| line.contains("\t.debug.simple_marker.2,"));
     if let Some(record) = record {
@@ -91,7 +93,7 @@ fn inline_assembly(lines: &[&str], items: &mut Vec<Item>) {
     items.extend(lines.iter().filter_map(|line| item(line)));
 }
 
-/// A string of the assembler: octal escapes, and a letter for a few.
+/// Decodes an assembler string: octal escapes, and a few single-letter escapes.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -120,7 +122,7 @@ fn decode(text: &str) -> String {
 }
 
 impl Function {
-    /// The markers that stand in the function.
+    /// The markers in the function.
     pub fn markers(&self) -> impl Iterator<Item = &Marker> {
         self.items.iter().filter_map(|item| match item {
             Item::Marker(marker) => Some(marker),
@@ -128,15 +130,16 @@ impl Function {
         })
     }
 
-    /// The address of each marker of the function, given the instructions that it became, of which the last ends at `end`.
+    /// The address of each marker of the function, from its instructions in the image, which end at
+    /// `end`.
     ///
-    /// `Err` says at which instruction the two are not the same code.
+    /// `Err` names the first instruction at which the listing and the image differ.
     pub fn place(&self, instructions: &[&Instruction], end: u64) -> Result<Vec<(Marker, u64)>, String> {
         let mut placed = Vec::new();
         let mut rest = instructions;
         for (index, item) in self.items.iter().enumerate() {
             match item {
-                // What the assembler fills up with before a marker stands before it.
+                // Padding before a marker belongs before it.
                 Item::Marker(marker) => placed.push((marker.clone(), rest.first().map_or(end, |next| next.address))),
                 Item::Alignment => {
                     let filling = rest.iter().take_while(|instruction| is_filling(instruction)).count();
@@ -158,7 +161,7 @@ impl Function {
         }
     }
 
-    /// How many instructions that do nothing the function itself has behind the item `index`.
+    /// The number of no-operations in the listing itself after the item `index`.
     fn listed_nops(&self, index: usize) -> usize {
         let behind = self.items[index..].iter().filter_map(|item| match item {
             Item::Instruction(name) => Some(name),
@@ -168,31 +171,34 @@ impl Function {
     }
 }
 
-/// An instruction that does nothing, as an assembler fills up with: `nopw 0x0(%rax,%rax,1)`, `data16 cs nopw`, `xchg %ax,%ax`.
+/// Whether an instruction is padding from an assembler: `nopw 0x0(%rax,%rax,1)`, `data16 cs nopw`,
+/// `xchg %ax,%ax`.
 fn is_filling(instruction: &Instruction) -> bool {
     let text = format!("{} {}", instruction.mnemonic, instruction.operands);
     text.contains("nop") || text == "xchg %ax,%ax"
 }
 
-/// Whether a compiler's name of an instruction and a disassembler's are the same: one of the two writes the operands' size.
-/// What the linker may have made of the instruction is the same too.
+/// Whether a compiler and a disassembler name the same instruction. One of them may write the
+/// operand size. The linker may have rewritten the instruction.
 fn same(listed: &str, shown: &str) -> bool {
     let bare = |name: &str| match name {
         "movabsq" => "movabs".to_owned(),
         _ => name.strip_suffix(['b', 'w', 'l', 'q']).unwrap_or(name).to_owned(),
     };
-    // Linkers make an address of what the compiler loads from a table of addresses.
+    // Linkers replace a load from the address table with the address itself.
     listed == shown || bare(listed) == shown || listed == bare(shown) || (listed, shown) == ("movq", "lea")
 }
 
-/// The address that each marker of `listing` has in `code`, and the markers of functions that are not there; both sorted.
+/// The address in `code` of each marker of `listing`, and the markers of functions that are not in
+/// it; both sorted.
 ///
-/// Several functions may have one name, for a crate compiled in several units has a copy of some in each: then each that the image
-/// has is the first of the listing, not taken by another, that is its code.
+/// Several functions may have the same name, because each codegen unit of a crate may have a copy.
+/// Each copy in the image is matched with the first unused function of the listing that has its
+/// code.
 ///
 /// # Panics
 ///
-/// A function of the image is none that the listing has under its name.
+/// A function of the image matches no function of its name in the listing.
 #[must_use]
 pub fn addresses<F: Borrow<Function>>(listing: &[F], code: &Code) -> (Vec<(Marker, u64)>, Vec<Marker>) {
     let (mut placed, mut gone) = (Vec::new(), Vec::new());

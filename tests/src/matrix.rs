@@ -1,7 +1,9 @@
-//! Programs compiled once and linked in many ways: [`Toolchain`] calls the compiler, and stands in for its linker.
+//! Programs that are compiled once and linked in many ways. [`Toolchain`] runs the compiler, and
+//! replaces its linker.
 //!
-//! What the compiler hands to its linker does not depend on which one that is. So the linker of these builds is a script, which
-//! links the same files in each of the ways that it is told, and a further linker costs a link and no compilation.
+//! The inputs of the linker do not depend on the linker. So the linker of these builds is a script
+//! that links the same files in every requested way, and another linker costs a link but no
+//! compilation.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -15,12 +17,12 @@ use crate::image::{Code, Instruction};
 use crate::listing::{self, Function};
 use crate::tools;
 
-/// One way to link: a name for it, which is also that of the file, and what the compiler driver is told.
+/// One way to link: its name, which is also the file name, and the options for the compiler driver.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// The name.
     pub name: String,
-    /// The options, without spaces in them.
+    /// The options, which contain no spaces.
     pub options: Vec<String>,
 }
 
@@ -35,7 +37,7 @@ impl Link {
     }
 }
 
-/// GNU ld, lld and mold as they are installed, and the lld that comes with rustc and is its default.
+/// GNU ld, lld and mold if they are installed, and the lld that comes with rustc as its default.
 ///
 /// # Panics
 ///
@@ -58,8 +60,9 @@ pub fn linkers() -> Vec<Link> {
     linkers
 }
 
-/// Links what the compiler hands to it in each way of a list: the last `-o` counts. The compiler finds the last image where it
-/// wants it, for it reads it where it packs the debug information that is outside.
+/// Links the inputs in each way of a list; the last `-o` wins. The last image also goes to the path
+/// that the compiler gave, because the compiler reads it there when it packs split debug
+/// information.
 const EVERY_GCC: &str = r#"#!/bin/sh
 for argument; do
     [ "$previous" = -o ] && wanted=$argument
@@ -79,14 +82,14 @@ pub fn rustc() -> Command {
     Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-/// What a program is given as the crate `simple-markers`.
+/// The form of the crate `simple-markers` that a program uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Markers {
-    /// As it is.
+    /// Unchanged.
     On,
     /// With `simple_marker_off`, for programs without an allocator.
     Off,
-    /// As it is, for programs without an allocator.
+    /// Unchanged, for programs without an allocator.
     OnWithoutAlloc,
 }
 
@@ -102,14 +105,14 @@ impl Markers {
     }
 }
 
-/// The compiler, the crate `simple-markers` for it in each of its forms, and the script that is its linker.
+/// The compiler, the crate `simple-markers` in each form, and the script that replaces the linker.
 pub struct Toolchain {
     folder: PathBuf,
     dependencies: PathBuf,
 }
 
 impl Toolchain {
-    /// Builds `simple-markers` with cargo, for what it depends on is built once that way.
+    /// Builds `simple-markers` with cargo, so that its dependencies are built once.
     ///
     /// # Panics
     ///
@@ -118,7 +121,7 @@ impl Toolchain {
     pub fn new() -> Self {
         let folder = fixture::target().join("matrix");
         fs::create_dir_all(&folder).expect("a folder");
-        // Each form of the crate has the same name where cargo leaves it.
+        // Cargo gives each form of the crate the same file name.
         let _lock = fixture::lock(&folder);
         let target = fixture::target().join("debug");
         for markers in Markers::ALL {
@@ -131,7 +134,7 @@ impl Toolchain {
             if markers != Markers::On {
                 cargo.arg("--no-default-features");
             }
-            // Cargo leaves the bitcode out where its profile has no link-time optimisation.
+            // Cargo omits the bitcode if its profile has no link-time optimisation.
             cargo.args(["--", "-Cembed-bitcode=yes"]);
             if markers == Markers::Off {
                 cargo.args(["--cfg", "simple_marker_off"]);
@@ -145,7 +148,7 @@ impl Toolchain {
         Self { folder, dependencies: target.join("deps") }
     }
 
-    /// Where these are: what is built once can be there too.
+    /// The folder of these files. Other files that are built once can go there too.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -164,7 +167,7 @@ impl Default for Toolchain {
     }
 }
 
-/// What the compiler and the linkers make of some crates with some options.
+/// The outputs of the compiler and the linkers for some crates and options.
 pub struct Build<'a> {
     toolchain: &'a Toolchain,
     folder: TempDir,
@@ -172,13 +175,13 @@ pub struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Where everything is.
+    /// The folder of all files.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The compilation of a crate, in the folder of `source`. It must be without a warning.
+    /// The compilation of a crate, in the folder of `source`. It must not warn.
     #[must_use]
     pub fn compilation(&self, source: &Path, options: &[&str]) -> Command {
         let Toolchain { folder, dependencies } = self.toolchain;
@@ -190,7 +193,7 @@ impl Build<'_> {
         command
     }
 
-    /// Runs a compilation that ends in a link, in each of these ways.
+    /// Runs a compilation that links in each of these ways.
     ///
     /// # Panics
     ///
@@ -199,17 +202,17 @@ impl Build<'_> {
         let lines: String = links.iter().map(|link| format!("{} {}\n", link.name, link.options.join(" "))).collect();
         let path = self.folder().join("links");
         fs::write(&path, lines).expect("the links are written");
-        // rustc's choice of a linker would come with options of its own.
+        // The options that rustc adds for its own linker are not wanted.
         let linker = self.toolchain.folder.join("every-gcc");
         command.args(["-Clinker-features=-lld", &format!("-Clinker={}", linker.display())]);
         fixture::succeeds_silently(command.env("MATRIX_LINKS", path).env("MATRIX_IMAGES", self.folder()));
     }
 
-    /// The functions of the listings that crates of these names have here, one list for each unit of the compiler.
+    /// The functions in the listings of these crates, one list for each codegen unit.
     ///
     /// # Panics
     ///
-    /// One cannot be read, or a crate has none.
+    /// A listing cannot be read, or a crate has none.
     #[must_use]
     pub fn listing(&self, crates: &[&str]) -> Vec<Vec<Function>> {
         let entries = fs::read_dir(self.folder()).expect("the folder is there");
@@ -225,9 +228,10 @@ impl Build<'_> {
     }
 }
 
-/// Holds the sites of an image against the listing of what was linked: each has the address that the marker has in the listing, and
-/// those without an address are those of the functions that are gone. A unit of which the linker took nothing may be missing
-/// as a whole, as a member of an archive that nobody needs is. Gives the number of sites that have an address.
+/// Compares the sites of an image with the listing: each site must have the marker's address from
+/// the listing, and the sites without an address must be those of removed functions. A codegen unit
+/// may be missing entirely if the linker took nothing from it, like an unused archive member.
+/// Returns the number of sites with an address.
 ///
 /// # Panics
 ///
@@ -255,7 +259,8 @@ pub fn check_addresses(what: &str, listing: &[Vec<Function>], code: &Code, sites
     placed.len()
 }
 
-/// The sites of an image as a listing has markers: those with an address, and those of functions that are gone; both sorted.
+/// The sites of an image in the form of a listing: those with an address, and those of removed
+/// functions; both sorted.
 fn placed_and_gone(sites: &[Site]) -> (Vec<(listing::Marker, u64)>, Vec<listing::Marker>) {
     let (mut placed, mut gone) = (Vec::new(), Vec::new());
     for Site { name, line, column, pc, .. } in sites {
@@ -267,8 +272,8 @@ fn placed_and_gone(sites: &[Site]) -> (Vec<(listing::Marker, u64)>, Vec<listing:
     (placed, gone)
 }
 
-/// The number that the call of a witness behind `address` is given, where nothing between could go another way. A witness is a
-/// function with `symbol` in its name.
+/// The argument of the witness call after `address`, if no instruction between them may branch. A
+/// witness is a function with `symbol` in its name.
 #[must_use]
 pub fn witness(code: &Code, address: u64, symbol: &str) -> Option<u32> {
     let path = code.straight_line(address);

@@ -1,49 +1,50 @@
-//! The markers of Rust source, found in its text, with what their comments expect of them.
+//! Finds the markers in the text of Rust sources, with the expectations in their comments.
 //!
-//! This reads the text as a person does, without the parser of the macro: brackets, strings and comments, nothing else of the
-//! language. The comments are described in `examples/constructs/src/main.rs`.
+//! It reads the text as a person does, without the macro's parser, and knows only brackets, strings
+//! and comments. `examples/constructs/src/main.rs` describes the comments.
 
 use std::ops::Range;
 
-/// A marker as the source has it.
+/// A marker in the source.
 #[derive(Clone, Debug)]
 pub struct Marker {
     /// The name.
     pub name: String,
-    /// Line and column of the marker; for one that a macro writes, of each outermost call of that macro.
+    /// Line and column of the marker; for a marker written by a macro, of each outermost call of
+    /// that macro.
     pub places: Vec<(u32, u32)>,
     /// The format.
     pub format: String,
-    /// The arguments as a record has them.
+    /// The arguments, as in the record.
     pub args: String,
-    /// Whether it has an instruction of its own.
+    /// Whether it has its own instruction.
     pub anchored: bool,
-    /// The number of the witness that stands behind it.
+    /// The number of the witness after it.
     pub witness: Option<u32>,
-    /// What the comment expects, for the profile `dev` and for `release`.
+    /// The expectation in the comment, for the profiles `dev` and `release`.
     pub fate: [Fate; 2],
-    /// What the registers of the kept arguments hold, as bits.
+    /// The register contents of the kept arguments, as bits.
     pub keeps: Vec<u64>,
 }
 
-/// What becomes of a marker.
+/// The expected fate of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// So many sites at least, and at most.
+    /// The lowest and the highest number of sites.
     Live(usize, usize),
-    /// Declared, and no site.
+    /// Declared, without a site.
     Eliminated,
-    /// Declared, and every site says that its function is gone.
+    /// Declared, and the functions of all sites were removed.
     Discarded,
     /// Not declared.
     Absent,
 }
 
-/// The markers in the text of a file, in their order.
+/// The markers in the text of a file, in source order.
 ///
 /// # Panics
 ///
-/// A marker has no comment, or one that is not understood.
+/// A marker has no comment, or a malformed one.
 #[must_use]
 pub fn markers(text: &str) -> Vec<Marker> {
     let source = Source { text, code: code_of(text) };
@@ -52,7 +53,7 @@ pub fn markers(text: &str) -> Vec<Marker> {
     invocations.into_iter().map(|invocation| source.marker(&invocation, &macros)).collect()
 }
 
-/// A text, and the same with white space for what is inside strings and comments: offsets are those of both.
+/// A text, and a copy with strings and comments blanked out. Offsets apply to both.
 struct Source<'a> {
     text: &'a str,
     code: String,
@@ -60,9 +61,9 @@ struct Source<'a> {
 
 /// `path::name!(...)`.
 struct Invocation {
-    /// Where it starts.
+    /// The start offset.
     start: usize,
-    /// What is in the brackets.
+    /// The contents of the brackets.
     content: Range<usize>,
 }
 
@@ -109,7 +110,7 @@ impl Source<'_> {
         found.collect()
     }
 
-    /// Line and column of the outermost calls that lead to `offset`.
+    /// Line and column of the outermost calls that contain `offset`.
     fn places(&self, offset: usize, macros: &[Macro<'_>]) -> Vec<(u32, u32)> {
         if let Some(around) = macros.iter().find(|found| found.body.contains(&offset)) {
             let calls = self.invocations(around.name);
@@ -150,7 +151,7 @@ impl Source<'_> {
         marker
     }
 
-    /// The parts of `range` between the separators that are in no bracket.
+    /// Splits `range` at the separators outside of brackets.
     fn split(&self, range: Range<usize>, separator: char) -> Vec<Range<usize>> {
         let (mut depth, mut start, mut parts) = (0, range.start, Vec::new());
         for (at, character) in self.code[range.clone()].char_indices() {
@@ -168,7 +169,7 @@ impl Source<'_> {
         parts
     }
 
-    /// An argument as a record has it: the name of a kept value, else the place without spaces.
+    /// An argument as in the record: the name of a kept value, or else the place without spaces.
     fn argument(&self, range: Range<usize>) -> String {
         let text = self.text[range].trim();
         let kept = text.strip_prefix("keep ").map(str::trim_start);
@@ -182,7 +183,7 @@ impl Source<'_> {
         path(place)
     }
 
-    /// The number of the witness that stands at `offset`, other markers apart.
+    /// The number of the witness at `offset`, skipping other markers.
     fn witness(&self, offset: usize) -> Option<u32> {
         let at = offset + self.code[offset..].find(|c: char| !c.is_whitespace() && c != ';')?;
         if self.code[at..].starts_with("simple_mark!") {
@@ -235,7 +236,7 @@ fn fate_of(text: &str) -> Option<Fate> {
     })
 }
 
-/// A number as a register holds it, in 64 bits.
+/// The 64-bit register contents for a number.
 fn bits(value: &str) -> u64 {
     let single =
         value.strip_suffix("f32").and_then(|value| value.parse().ok()).map(|value| u64::from(f32::to_bits(value)));
@@ -244,7 +245,7 @@ fn bits(value: &str) -> u64 {
     single.or(integer).or(double).unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// A place or a name of identifiers: without spaces, and raw identifiers without their mark.
+/// A place or a name without spaces and without `r#`.
 fn path(text: &str) -> String {
     text.split_whitespace().collect::<String>().replace("r#", "")
 }
@@ -283,7 +284,7 @@ fn string(literal: &str) -> Option<String> {
     Some(value)
 }
 
-/// `text` with a blank for each byte inside strings, characters and comments.
+/// Blanks out each byte inside strings, characters and comments.
 fn code_of(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
@@ -304,7 +305,8 @@ fn code_of(text: &str) -> String {
     String::from_utf8(code).expect("only whole characters are replaced")
 }
 
-/// The length of the comment, string or character that `text` starts with; of its first character where it is none of these.
+/// The length of the comment, string or character literal at the start of `text`, or of its first
+/// character if there is none.
 fn token_length(text: &str) -> usize {
     let first = text.chars().next().map_or(1, char::len_utf8);
     if text.starts_with("//") {
@@ -319,7 +321,7 @@ fn token_length(text: &str) -> usize {
     let quote = match text.as_bytes() {
         [b'"', ..] => '"',
         [b'\'', b'\\', ..] => '\'',
-        // What is not closed behind one character is a lifetime.
+        // A single quote without a closing one after one character is a lifetime.
         [b'\'', ..] if text.chars().nth(2) == Some('\'') => '\'',
         _ => return first,
     };

@@ -1,10 +1,12 @@
-//! The kernel's uprobes, by tracefs. All that the tests do there goes through [`Uprobes`]: [`Uprobes::place`] counts how often each of some
-//! probes fires, [`Uprobes::instance`] takes definitions as an export writes them and gives what the kernel traced.
+//! Uses the kernel's uprobes through tracefs. [`Uprobes::place`] counts how often probes fire.
+//! [`Uprobes::instance`] takes exported definitions and returns the kernel's trace.
 //!
-//! The list of events is one for the whole computer, and the kernel hands it out in pieces: where an event is removed between two of them,
-//! lines are missed. So it is read and changed under a lock, which other threads and other test processes take too.
+//! The whole computer has one list of events. The kernel returns it in pieces, and lines are
+//! missing if an event is removed between two of them. So every read and change happens under a
+//! lock that other threads and test processes also take.
 //!
-//! All probes that are placed together are of one event. Each event that is removed costs a grace period of the kernel, 40 ms and more.
+//! Probes that are placed together share one event, because removing an event costs a grace period
+//! of the kernel, at least 40 ms.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -14,10 +16,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::fixture;
 
-/// The group that the events are in.
+/// The group of the events.
 const GROUP: &str = "simple_markers";
 
-/// Where the kernel has a place for tracefs.
+/// The mount point of tracefs.
 const TRACING: &str = "/sys/kernel/tracing";
 
 /// The kernel's tracing directory.
@@ -34,7 +36,7 @@ impl Drop for Mount {
     }
 }
 
-/// The right to read and change the list of events, until this is dropped. Not to be taken twice by one thread.
+/// The lock on the list of events, held until this is dropped. A thread must not take it twice.
 struct Lock {
     _directory: File,
 }
@@ -46,17 +48,18 @@ pub struct Placed<'u> {
     count: usize,
 }
 
-/// A tracing instance of our own, because others may trace too. Its events are removed when this is dropped.
+/// A separate tracing instance, because others may trace too. Its events are removed when this is
+/// dropped.
 pub struct Instance {
     at: PathBuf,
     definitions: Vec<String>,
-    /// The names of the events are those of the export, so only one process at a time may define them.
+    /// The export names the events, so only one process at a time may define them.
     _lock: Lock,
     uprobes: Uprobes,
 }
 
 impl Uprobes {
-    /// `None` without the rights to it.
+    /// `None` without the necessary permissions.
     #[must_use]
     pub fn open() -> Option<Self> {
         let is_ours = |at: &Path| fs::OpenOptions::new().append(true).open(at.join("uprobe_events")).is_ok();
@@ -77,23 +80,24 @@ impl Uprobes {
         is_ours(&at).then_some(Self { at, _mounted: Some(mount) })
     }
 
-    /// Waits until no other thread or process uses the list of events. Wherever tracefs is mounted, its root is the same file.
+    /// Waits until no other thread or process uses the list of events. The root of tracefs is the
+    /// same file at every mount point.
     fn lock(&self) -> Lock {
         Lock { _directory: fixture::lock(&self.at) }
     }
 
-    /// Puts a probe on each of some offsets in a file, no two of them the same. No process is to run it yet: where the kernel does not take a
-    /// probe it says so then, for all of them.
+    /// Places a probe on each of several distinct offsets in a file. No process may run the file
+    /// yet, because only then does the kernel report an error if it refuses a probe.
     ///
     /// # Panics
     ///
-    /// The kernel takes none of them.
+    /// The kernel refuses the probes.
     #[must_use]
     pub fn place(&self, program: &Path, offsets: &[u64]) -> Placed<'_> {
         static EVENTS: AtomicU32 = AtomicU32::new(0);
         let number = EVENTS.fetch_add(1, Ordering::Relaxed);
         let event = format!("counted{}_{number}", std::process::id());
-        // Dropped after the lock is: a panic below removes the event.
+        // It is dropped after the lock, so a panic below removes the event.
         let placed = Placed { uprobes: self, event: event.clone(), count: offsets.len() };
         let _lock = self.lock();
         for offset in offsets {
@@ -104,7 +108,7 @@ impl Uprobes {
         placed
     }
 
-    /// An instance of some name. `None` where the kernel makes none.
+    /// A tracing instance with this name; `None` if the kernel creates none.
     #[must_use]
     pub fn instance(self, name: &str) -> Option<Instance> {
         let at = self.at.join("instances").join(format!("smark-{name}-{}", std::process::id()));
@@ -119,16 +123,16 @@ impl Uprobes {
 }
 
 impl Placed<'_> {
-    /// How often each of them fired, in the order of the offsets.
+    /// How often each probe fired, in the order of the offsets.
     ///
     /// # Panics
     ///
-    /// The kernel does not say it of each.
+    /// The kernel does not report every probe.
     #[must_use]
     pub fn hits(&self) -> Vec<u64> {
         let _lock = self.uprobes.lock();
         let profile = fs::read_to_string(self.uprobes.at.join("uprobe_profile")).expect("the kernel's counts of hits");
-        // `file event hits`, a line for each probe, in the order in which they were defined.
+        // `file event hits`, a line for each probe, in order of definition.
         let hits = profile.lines().filter_map(|line| {
             let mut fields = line.split_whitespace().rev();
             let (hits, event) = (fields.next()?, fields.next()?);
@@ -149,22 +153,23 @@ impl Drop for Placed<'_> {
 }
 
 impl Instance {
-    /// Gives the kernel lines as they are.
+    /// Writes lines to the kernel unchanged.
     ///
     /// # Panics
     ///
-    /// It refuses one.
+    /// The kernel refuses a line.
     pub fn define(&mut self, text: &str) {
         let events = fs::OpenOptions::new().append(true).open(self.uprobes.at.join("uprobe_events"));
         let mut events = events.expect("uprobe_events");
         self.definitions.extend(text.lines().filter(|line| line.starts_with("p:")).map(str::to_owned));
-        // One line at a time says which one is refused; comments are part of what the kernel takes.
+        // Writes single lines, so that an error names the line. Comments are also sent to the
+        // kernel.
         for line in text.lines() {
             events.write_all(format!("{line}\n").as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
         }
     }
 
-    /// The lines that define a probe.
+    /// The lines that define probes.
     #[must_use]
     pub fn definitions(&self) -> &[String] {
         &self.definitions
@@ -182,11 +187,11 @@ impl Instance {
         }
     }
 
-    /// What was traced.
+    /// The trace.
     ///
     /// # Panics
     ///
-    /// The kernel does not say.
+    /// The trace cannot be read.
     #[must_use]
     pub fn trace(&self) -> String {
         fs::read_to_string(self.at.join("trace")).expect("a trace")

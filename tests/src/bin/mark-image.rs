@@ -1,7 +1,9 @@
-//! Adds markers to an image that has none, for measuring readers on images that are too large to build: `mark-image IMAGE COUNT OUT`.
+//! Adds markers to an image that has none, for measuring readers on images that are too large to
+//! build: `mark-image IMAGE COUNT OUT`.
 //!
-//! `COUNT` markers are declared, each with a site at the start of one of the image's functions, evenly spread. `OUT` is a copy with
-//! the three sections, made by objcopy; their contents stay beside it as `OUT.declarations`, `OUT.sites` and `OUT.strings`.
+//! It declares `COUNT` markers, each with a site at the start of a function of the image, evenly
+//! spread. `OUT` is a copy with the three sections, made by objcopy. The contents of the sections
+//! stay next to it as `OUT.declarations`, `OUT.sites` and `OUT.strings`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +13,7 @@ use simple_markers_record::site::Site;
 use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_tests::tools;
 
-/// Markers of one name's subsystem, and files.
+/// The number of subsystems and of files.
 const SUBSYSTEMS: usize = 40;
 const FILES: usize = 200;
 
@@ -40,7 +42,7 @@ fn main() {
 
 /// The addresses of an image's functions, sorted.
 fn functions(image: &Path) -> Vec<u64> {
-    // Of what has no size, as labels in assembly, nm prints none.
+    // nm prints no entry for symbols without a size, such as labels in assembly.
     let symbols = tools::run(Command::new("nm").args(["--defined-only", "--print-size"]).arg(image));
     let function = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();

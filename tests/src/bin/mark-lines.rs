@@ -1,9 +1,11 @@
-//! Marks lines of an image as C code was marked in 2008, for measuring how readers find them: `mark-lines IMAGE COUNT OUT [UNITS]`.
+//! Adds markers to lines of an image, as C code of 2008 had them, to measure how readers find them:
+//! `mark-lines IMAGE COUNT OUT [UNITS]`.
 //!
-//! `COUNT` declarations without site records, each on a line that has code, with two variables of the function around it as
-//! arguments. They are taken from the debug information by a reader of its own, evenly from all units in C, or from `UNITS` of them.
-//! `OUT` is a copy with the section, made by objcopy; `OUT.lines` says which lines were taken: name, file, line, both variables and
-//! the function's start, end and offset in `.debug_info`, separated by tabs.
+//! It adds `COUNT` declarations without site records. Each is on a line with code, and has two
+//! variables of the surrounding function as arguments. The program reads the debug information
+//! itself, and chooses evenly from all C units, or from `UNITS` of them. `OUT` is a copy with the
+//! section, made by objcopy. `OUT.lines` lists the lines: name, file, line, both variables, and the
+//! function's start, end and offset in `.debug_info`, separated by tabs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,13 +19,13 @@ use simple_markers_tests::tools;
 
 type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// A line that can be marked.
+/// A line that can have a marker.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     file: String,
     line: u64,
     variables: [String; 2],
-    /// Where its function starts, ends, and is described in `.debug_info`.
+    /// The start and end of its function, and the offset of its entry in `.debug_info`.
     function: [u64; 3],
 }
 
@@ -73,13 +75,14 @@ fn main() {
     eprintln!("{} lines of {} units", lines.len(), by_unit.len());
 }
 
-/// So many of some things, evenly.
+/// Chooses `count` items, evenly spread.
 fn spread<T: Clone>(all: &[T], count: usize) -> Vec<T> {
     let count = count.min(all.len());
     (0..count).map(|index| all[index * all.len() / count].clone()).collect()
 }
 
-/// So many lines: one of each unit in turn, where units are enough evenly from all.
+/// Chooses `count` lines, one from each unit in turn; from evenly spread units if there are more
+/// units than lines.
 fn choose(by_unit: &[Vec<Line>], count: usize) -> Vec<Line> {
     if count <= by_unit.len() {
         let chosen = spread(by_unit, count);
@@ -94,7 +97,7 @@ fn choose(by_unit: &[Vec<Line>], count: usize) -> Vec<Line> {
     chosen
 }
 
-/// The lines that can be marked of each unit that has any.
+/// The usable lines of each unit that has any.
 fn lines(bytes: &[u8]) -> Vec<Vec<Line>> {
     let file = object::File::parse(bytes).expect("an ELF image");
     let load = |id: gimli::SectionId| {
@@ -120,7 +123,7 @@ fn lines(bytes: &[u8]) -> Vec<Vec<Line>> {
     let mut seen = BTreeSet::new();
     for lines in &mut by_unit {
         for line in &mut *lines {
-            // As a build system would name it: from the folder that all sources are in.
+            // The path that a build system would use: relative to the common folder of all sources.
             line.file.replace_range(..root.len(), "");
         }
         lines.retain(|line| seen.insert((line.file.clone(), line.line)));
@@ -129,7 +132,8 @@ fn lines(bytes: &[u8]) -> Vec<Vec<Line>> {
     by_unit
 }
 
-/// The lines of a unit in C that can be marked; `root` becomes the longest folder that the sources of all units are in.
+/// The usable lines of a C unit. `root` becomes the longest common folder of the sources of all
+/// units.
 fn lines_of(
     dwarf: &gimli::Dwarf<Reader<'_>>,
     unit: &gimli::Unit<Reader<'_>>,
@@ -151,7 +155,7 @@ fn lines_of(
     let common =
         root.as_ref().map_or(file.len(), |root| root.bytes().zip(file.bytes()).take_while(|(a, b)| a == b).count());
     *root = Some(file[..file[..common].rfind('/').map_or(0, |slash| slash + 1)].to_owned());
-    // The numbers of the unit's own source in its table.
+    // The file numbers of the unit's own source.
     let program = unit.line_program.clone()?;
     let header = program.header().clone();
     let is_own = |number: u64| {
@@ -165,7 +169,7 @@ fn lines_of(
         path == file || format!("{folder}/{path}") == file
     };
     let numbers: BTreeSet<u64> = (0..=header.file_names().len() as u64).filter(|number| is_own(*number)).collect();
-    // Rows that a breakpoint may be set at, by address.
+    // The rows at which a breakpoint may be set, by address.
     let mut rows = Vec::new();
     let mut state = program.rows();
     while let Ok(Some((_, row))) = state.next_row() {

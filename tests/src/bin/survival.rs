@@ -1,7 +1,9 @@
-//! How many markers survive: `docs/survival.md`, printed. `survival [FOLDER]`; FOLDER keeps the programs that were built.
+//! Prints `docs/survival.md`, which says how many markers survive: `survival [FOLDER]`. FOLDER
+//! keeps the programs that were built.
 //!
-//! Compiles the generated programs (`generator`) and the examples by every compiler at several levels, and counts the verdicts of the
-//! resolution on markers, sites and arguments. What it says is of those compilers on those programs, and is the same at each run.
+//! It compiles the generated programs (`generator`) and the examples with every compiler at several
+//! levels, and counts the resolver's verdicts on markers, sites and arguments. The numbers apply to
+//! these compilers and programs, and are the same in each run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +17,7 @@ use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::matrix::{Markers, Toolchain};
 use simple_markers_tests::tools::run;
 
-/// How many programs are generated, from the seeds 1, 2, .., each of so many functions.
+/// The number of generated programs. Their seeds are 1, 2, ...
 const PROGRAMS: u64 = 2;
 const FUNCTIONS: usize = 64;
 
@@ -25,7 +27,7 @@ const VARIANTS: [(Variant, &str); 3] = [
     (Variant::Anchor, "Places at an anchor (`options(anchor)`, `simple_mark_anchor`)"),
 ];
 
-/// A compiler of C, its name in the tables, and how it is called for link-time optimisation.
+/// A C compiler, its name in the tables, and its options for link-time optimisation.
 struct Cc {
     name: &'static str,
     command: fn() -> Command,
@@ -50,16 +52,16 @@ const CCS: [Cc; 3] = [
     },
 ];
 
-/// Levels of optimisation, as `-O` and `-Copt-level` have them.
+/// Optimisation levels, as in `-O` and `-Copt-level`.
 const LEVELS: [&str; 4] = ["0", "2", "3", "s"];
 
-/// Link-time optimisation, as rustc and Cargo's profiles name it.
+/// Kinds of link-time optimisation, as rustc and Cargo profiles name them.
 const LINK_TIME: [&str; 2] = ["thin", "fat"];
 
-/// What was found in the images of one row.
+/// The totals of one row.
 #[derive(Default)]
 struct Counts {
-    /// Markers in the source. One that a compiler of C removes leaves no declaration.
+    /// Markers in the source. The declaration of a marker that a C compiler removes is gone too.
     markers: usize,
     live: usize,
     sites: usize,
@@ -72,7 +74,7 @@ const EXACTNESS: [Exactness; 5] =
     [Exactness::Exact, Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
 
 impl Counts {
-    /// Adds what is in an image of a program with so many markers.
+    /// Adds the results for an image of a program with this number of markers.
     fn add(&mut self, image: &Path, markers: usize) {
         self.markers += markers;
         let data = fs::read(image).expect("the image");
@@ -93,7 +95,7 @@ impl Counts {
         }
     }
 
-    /// The row of a table.
+    /// Prints a row of a table.
     fn print(&self, name: &str) {
         let share = |count: usize, whole: usize| match (count, whole) {
             (0, _) => String::new(),
@@ -164,13 +166,13 @@ fn generated_in_rust(toolchain: &Toolchain, variant: Variant, programs: &[Progra
     }
 }
 
-/// How many markers a source in C has.
+/// The number of markers in a C source.
 fn markers_in_c(source: &Path) -> usize {
     let text = fs::read_to_string(source).expect("the source");
     text.lines().filter(|line| line.trim_start().starts_with("simple_mark")).count()
 }
 
-/// The examples, as they are written: places and kept ones, at anchors and not.
+/// The examples, unchanged: with places, kept arguments, and some anchors.
 fn examples(folder: &Path) {
     let sources = ["main.c", "queue.c", "device.c"].map(|file| format!("examples/c-queue/{file}"));
     let written = sources.iter().map(|file| markers_in_c(&fixture::workspace().join(file))).sum();

@@ -1,4 +1,4 @@
-//! One argument at one stop: what we say of it against what gdb says.
+//! Compares one argument at one stop with what gdb reads.
 
 use simple_markers_resolver::location::{Location, Machine, Piece, Source};
 use simple_markers_resolver::resolve::{Argument, Encoding, Verdict};
@@ -6,73 +6,79 @@ use simple_markers_resolver::types::Shape;
 
 use super::{Answer, Leaf, Variable};
 
-/// A scalar on which we and gdb differ: which, what we say, what gdb says. `None`: it is gone.
+/// A scalar on which we and gdb differ: its path, our bytes, and gdb's bytes. `None` is an
+/// optimised-out value.
 pub type Scalar = (String, Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// Why an argument was not held against what gdb's own parser reads in the frame, but against the variable of that scope; or not at
-/// all.
+/// Why an argument was compared with the variable of the scope, and not with gdb's own parser in
+/// the frame, or was not compared at all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// gdb takes a variable that is declared further down than the marker: C's scope rule is not in its symbol tables, and the
-    /// line of the one it takes proves it.
+    /// gdb chooses a variable that is declared below the marker. Its symbol tables do not have C's
+    /// scope rule, and the line of the variable proves the case.
     DeclaredLater,
-    /// The marker is the last thing in its scope, and gdb goes by the address, which is another scope's.
+    /// The marker is the last thing in its scope, and gdb uses the scope of the address, which is
+    /// another one.
     ScopeEnded,
-    /// A block has several variables of the name, of which the last that is declared above the marker is meant, and gdb takes the
-    /// first (clang drops the blocks of static variables).
+    /// A block has several variables of the name. The marker means the last one declared above it,
+    /// and gdb chooses the first (clang drops the blocks of static variables).
     FirstOfSeveral,
-    /// gdb's parser does not take the text, or takes it for a place of another type: members of what an `Rc` counts, `pair.1.0`, and
-    /// an element of an array behind a reference, which it takes for the array behind so many others.
+    /// gdb's parser rejects the text, or reads it as a place of another type: members of the value
+    /// in an `Rc`, `pair.1.0`, or an element of an array behind a reference, because gdb indexes
+    /// the reference as if it pointed to several arrays.
     Parser,
-    /// What lies behind the last piece of a location is gone. gdb 13 reads zeros there, and prints them as a pointer to what has no
-    /// address, whatever their type is.
+    /// The data after the last piece of a location is gone. gdb 13 reads zeros there and prints a
+    /// synthetic pointer of any type.
     BehindPieces,
-    /// gdb 13 reads memory to find the variant of an enum of Rust, also where the enum is in registers, or nowhere.
+    /// gdb 13 reads memory to find the variant of a Rust enum, even if the enum is in registers or
+    /// optimised out.
     VariantInRegisters,
-    /// gdb is wrong in a way that is proved where it is listed.
+    /// gdb is wrong; the list of these errors has the proof.
     GdbWrong,
-    /// gdb has no block or frame for the function that holds the marker.
+    /// gdb has no block or frame for the marker's function.
     NoFrame,
-    /// gdb reads the value that the register had on entry out of the caller's frame; a probe has no frames.
+    /// gdb reads the register's value on entry from the caller's frame. A probe has no frames.
     EntryFromCaller,
-    /// gdb has no way to write the value down: a float of another size, a pointer to what has no address.
+    /// gdb cannot print the value: a float of another size, or a synthetic pointer.
     Unwritten,
-    /// Nothing was asked of us, or of gdb: kept by the program and no place of the source.
+    /// The program keeps a value that is no place of the source, so there is nothing to compare.
     NoPlace,
-    /// We refuse, and say why.
+    /// We do not support it, and say why.
     Unsupported,
-    /// We say that the optimiser removed it, and gdb has no symbol of the name: the instance of the function does not repeat the
-    /// variable of the abstract one, or has no byte of its own.
+    /// We say that it is optimised out, and gdb has no symbol of the name: the variable appears
+    /// only in the abstract instance, or the instance has no code.
     NotRepeated,
-    /// The block that declares the variable has no byte of its own, so that gdb is never in it; `llvm-dwarfdump` shows it.
+    /// The block that declares the variable has no code, so gdb is never in it; `llvm-dwarfdump`
+    /// shows it.
     EmptyBlock,
-    /// A value of no bytes.
+    /// A value of zero bytes.
     Empty,
-    /// Neither can read the memory that it leads to.
+    /// Neither side can read the memory behind the pointer.
     Unmapped,
 }
 
-/// The outcome.
+/// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// The same: so many scalars.
+    /// Both are the same, with this number of scalars.
     Same(usize),
-    /// The same as the variable of the marker's scope, while gdb's own parser says otherwise, and why.
+    /// Same as the variable of the marker's scope, but gdb's own parser differs, with the reason.
     SameInScope(usize, Reason),
-    /// Both say that it is gone.
+    /// Both say that it is optimised out.
     Gone,
     /// Both say that there is no such variable.
     Absent,
     /// Nothing to compare.
     Unjudged(Reason),
-    /// Something else.
+    /// They differ.
     Different(String),
 }
 
-/// Our bytes, and which of their bits are known; `Err` where our evaluator refuses.
+/// Our bytes, and a mask of the known bits; `Err` if our evaluator fails.
 type Bytes = Result<(Vec<u8>, Vec<u8>), String>;
 
-/// The bytes of an argument at a stop, and a mask with a 1 for each bit that is known; `None` where it has no value.
+/// The bytes of an argument at a stop, with a mask that has a 1 for each known bit; `None` if it
+/// has no value.
 ///
 /// # Errors
 ///
@@ -89,7 +95,7 @@ pub fn known_bytes(argument: &Argument, machine: &dyn Machine) -> Option<Bytes> 
             for gone in bit..(bit + bits).min(size * 8) {
                 mask[(gone / 8) as usize] &= !(1 << (gone % 8));
             }
-            // Read as zeros, and never looked at.
+            // Replaced by zeros, which the mask excludes.
             let zeros = vec![0; bits.div_ceil(8) as usize].into();
             *piece = Piece { bits: piece.bits, source: Source::Bytes(zeros), offset: 0 };
         }
@@ -103,7 +109,7 @@ pub fn known_bytes(argument: &Argument, machine: &dyn Machine) -> Option<Bytes> 
     }))
 }
 
-/// Holds an argument against gdb. `ended`: the marker's scope has ended at the address.
+/// Compares an argument with gdb. `ended` says that the marker's scope has ended at the address.
 pub fn judge(argument: &Argument, theirs: &Variable, machine: &dyn Machine, ended: bool) -> Judged {
     match argument.verdict {
         None => Judged::Unjudged(Reason::NoPlace),
@@ -118,7 +124,7 @@ pub fn judge(argument: &Argument, theirs: &Variable, machine: &dyn Machine, ende
             scope if is_synthetic(scope) => Judged::Unjudged(Reason::BehindPieces),
             scope if scope.is_missing() && is_gone(&theirs.frame) => Judged::Gone,
             scope if scope.is_missing() => Judged::Unjudged(Reason::NotRepeated),
-            // `&x` of what is in a register.
+            // `&x` of a value in a register.
             Answer::Error(why) if why == "no address" => Judged::Gone,
             Answer::Error(why) if why.contains("memory") && has_variants(argument) => {
                 Judged::Unjudged(Reason::VariantInRegisters)
@@ -192,7 +198,8 @@ fn has_variants(argument: &Argument) -> bool {
     argument.ty.as_ref().is_some_and(|of| matches!(of.shape, Shape::Variants(_)))
 }
 
-/// What the program keeps is a number; where it keeps a place of the source, the number that is there, in the lowest bytes.
+/// Compares a kept value. If it keeps a place of the source, the lowest bytes must be the number
+/// there.
 fn kept(argument: &Argument, bytes: &[u8], theirs: &Variable) -> Judged {
     let scalar = [&theirs.frame, &theirs.scope].into_iter().find_map(|answer| match answer {
         Answer::Value { leaves, .. } => match &leaves[..] {
@@ -204,7 +211,7 @@ fn kept(argument: &Argument, bytes: &[u8], theirs: &Variable) -> Judged {
     match scalar {
         None => Judged::Unjudged(Reason::NoPlace),
         Some(theirs) => {
-            // A `float` is kept as the `double` that C passes.
+            // A `float` is kept as a `double`, as C passes it.
             let widened = match (argument.encoding, <[u8; 4]>::try_from(&theirs[..])) {
                 (Some(Encoding::Float), Ok(single)) if bytes.len() == 8 => {
                     f64::from(f32::from_le_bytes(single)).to_le_bytes().to_vec()
@@ -214,7 +221,7 @@ fn kept(argument: &Argument, bytes: &[u8], theirs: &Variable) -> Judged {
             let length = bytes.len().min(widened.len());
             match bytes[..length] == widened[..length] {
                 true => Judged::Same(1),
-                // `keep length = N` may have a variable of the name that is not what it keeps.
+                // `keep length = N` may keep something other than the variable of that name.
                 false => Judged::Different(format!("kept {}: {bytes:x?} and not {theirs:x?}", argument.text)),
             }
         }
@@ -223,11 +230,11 @@ fn kept(argument: &Argument, bytes: &[u8], theirs: &Variable) -> Judged {
 
 enum Held {
     Same(usize),
-    /// gdb has a value and cannot write it down.
+    /// gdb has a value but cannot print it.
     Unwritten,
     Empty,
     Different(String),
-    /// gdb has none.
+    /// gdb has no value.
     Nothing(String),
 }
 
@@ -251,7 +258,7 @@ fn held_against(bytes: &[u8], mask: &[u8], answer: &Answer) -> Held {
             Err(why) if why == SYNTHETIC && ours.is_none() => {}
             Err(why) if why == SYNTHETIC => differences.push((leaf.path.clone(), ours, None)),
             Err(_) => unwritten = true,
-            // Of a scalar that is partly gone gdb has nothing, and we have the rest.
+            // If a scalar is partly optimised out, gdb has nothing and we have the rest.
             Ok(None) if partly(mask, leaf.bits) => partial = true,
             Ok(theirs) if *theirs == ours => same += usize::from(ours.is_some()),
             Ok(theirs) => differences.push((leaf.path.clone(), ours, theirs.clone())),
@@ -269,7 +276,7 @@ fn held_against(bytes: &[u8], mask: &[u8], answer: &Answer) -> Held {
     }
 }
 
-/// Whether some of the bits are known, and some not.
+/// Whether some but not all of the bits are known.
 fn partly(mask: &[u8], range: (u64, u64)) -> bool {
     bits(mask, range).is_some_and(|mask| {
         let known: u32 = mask.iter().map(|byte| byte.count_ones()).sum();
@@ -277,7 +284,7 @@ fn partly(mask: &[u8], range: (u64, u64)) -> bool {
     })
 }
 
-/// `count` bits from bit `start`, in bytes; `None` where there are not so many.
+/// `count` bits from bit `start`, as bytes; `None` if there are too few.
 fn bits(bytes: &[u8], (start, count): (u64, u64)) -> Option<Vec<u8>> {
     if start.checked_add(count)? > bytes.len() as u64 * 8 {
         return None;
@@ -290,7 +297,7 @@ fn bits(bytes: &[u8], (start, count): (u64, u64)) -> Option<Vec<u8>> {
     Some(found)
 }
 
-/// What `session.py` calls it.
+/// The name of a synthetic pointer in `session.py`.
 const SYNTHETIC: &str = "synthetic pointer";
 
 fn is_synthetic(answer: &Answer) -> bool {

@@ -1,8 +1,9 @@
-//! gdb as a judge of what we say of arguments: a [`Session`] runs a program under it, a [`Stopped`] program is what our locations are
-//! evaluated on, and [`judge`](judge::judge) holds our answer against gdb's, scalar by scalar.
+//! Compares arguments with gdb. A [`Session`] runs a program under gdb, our locations are evaluated
+//! on the [`Stopped`] program, and [`judge`](judge::judge) compares the values scalar by scalar.
 //!
-//! gdb shares nothing with the resolver: it reads the debug information, unwinds and evaluates by itself. Where it is known to be wrong,
-//! or cannot say, is in [`Reason`], and each case has to prove itself.
+//! gdb shares no code with the resolver: it reads the debug information, unwinds and evaluates by
+//! itself. [`Reason`] lists the cases in which gdb is wrong or has no answer. Each case carries its
+//! own proof.
 
 mod judge;
 mod session;

@@ -1,4 +1,4 @@
-//! A program under gdb: the protocol of `tests/gdb/session.py`, which has the grammar.
+//! A program under gdb. `tests/gdb/session.py` describes the protocol.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -26,60 +26,60 @@ pub struct Session {
 pub enum Next {
     /// At a breakpoint.
     Stopped(Vaddr),
-    /// It is over, with this status.
+    /// It exited with this status.
     Exited(i64),
-    /// By a signal.
+    /// It received a signal.
     Signal(String),
 }
 
-/// What gdb calls the functions at a stop, innermost first, to the one that is not inlined.
+/// The functions at a stop as gdb names them, from the innermost to the one that is not inlined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
-    /// The frames, and whether each is of an inlined function.
+    /// The frames, and whether each is an inlined function.
     pub frames: Vec<(String, bool)>,
-    /// The functions whose blocks hold the address.
+    /// The functions with a block that contains the address.
     pub at: Vec<String>,
-    /// Those whose blocks hold the address before it.
+    /// The functions with a block that contains the byte before the address.
     pub before: Vec<String>,
 }
 
 /// A scalar of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// Which one: `.queue.depth`.
+    /// Its path in the value: `.queue.depth`.
     pub path: String,
-    /// Its first bit in the value, and how many it has.
+    /// Its first bit in the value, and its size in bits.
     pub bits: (u64, u64),
-    /// Its bytes; `Ok(None)` where gdb says that it is optimised out, the error where it has nothing to say and why.
+    /// Its bytes; `Ok(None)` if gdb says that it is optimised out, `Err` if gdb fails.
     pub bytes: Result<Option<Vec<u8>>, String>,
 }
 
-/// What gdb makes of a text.
+/// gdb's answer for a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A value: its type's name, its size, and its scalars.
     Value {
-        /// As gdb writes it.
+        /// The type as gdb writes it.
         type_name: String,
-        /// Bytes.
+        /// The size in bytes.
         size: u64,
-        /// In the order of the type.
+        /// In the order of the type's members.
         leaves: Vec<Leaf>,
     },
-    /// No value, and why.
+    /// No value, with the reason.
     Error(String),
 }
 
-/// What gdb says of an argument, read in two ways (see `session.py`).
+/// gdb's answer for an argument, from two methods (see `session.py`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// By gdb's parser in the frame of the marker's function.
+    /// From gdb's parser in the frame of the marker's function.
     pub frame: Answer,
-    /// By the variable that the name means at the marker.
+    /// From the variable that the name means at the marker.
     pub scope: Answer,
-    /// The line of that variable.
+    /// The declaration line of that variable.
     pub line: Option<u64>,
-    /// The line of the one that gdb takes by its own rule.
+    /// The declaration line of the variable that gdb chooses.
     pub frame_line: Option<u64>,
 }
 
@@ -100,11 +100,12 @@ impl Answer {
 }
 
 impl Session {
-    /// The program before its first instruction, its own input and output nowhere.
+    /// Starts a program under gdb, stopped before its first instruction. Its input and output are
+    /// discarded.
     ///
     /// # Panics
     ///
-    /// gdb does not start, or does not start the program.
+    /// gdb or the program does not start.
     #[must_use]
     pub fn start(computer: Computer, program: &Path, arguments: &str) -> Self {
         let mut command = Command::new(computer.gdb());
@@ -120,7 +121,7 @@ impl Session {
         session
     }
 
-    /// Stops the program each of the first `hits` times that it gets to one of these addresses.
+    /// Stops the program at these addresses, for the first `hits` hits of each.
     pub fn stop_at(&self, addresses: &[Vaddr], hits: u32) {
         let addresses: Vec<_> = addresses.iter().map(|address| address.0).collect();
         self.ask(&json!({"op": "break", "addresses": addresses, "hits": hits}));
@@ -137,11 +138,11 @@ impl Session {
         }
     }
 
-    /// Runs the program to its end, and counts how often it comes by each of some addresses.
+    /// Runs the program to its end, and counts the hits at each address.
     ///
     /// # Panics
     ///
-    /// It does not end by itself.
+    /// The program does not exit by itself.
     #[must_use]
     pub fn count(&self, addresses: &[Vaddr]) -> Vec<u64> {
         let addresses: Vec<_> = addresses.iter().map(|address| address.0).collect();
@@ -150,7 +151,7 @@ impl Session {
         answer["hits"].as_array().into_iter().flatten().map(number).collect()
     }
 
-    /// The machine as it stands.
+    /// The machine at the current stop.
     pub fn stopped(&self) -> Stopped<'_> {
         let registers = self.ask(&json!({"op": "registers"}));
         let register = |(name, bytes): (&String, &Value)| Some((name.parse().ok()?, hexadecimal(bytes.as_str()?)?));
@@ -158,7 +159,7 @@ impl Session {
         Stopped { session: self, registers }
     }
 
-    /// The functions that the program stands in.
+    /// The functions at the current stop.
     pub fn scopes(&self) -> Scopes {
         let answer = self.ask(&json!({"op": "scopes"}));
         let name = |value: &Value| value.as_str().unwrap_or("?").to_owned();
@@ -171,7 +172,8 @@ impl Session {
         }
     }
 
-    /// What `text` is at a marker at `line` of `function`, of which the scope has `ended` at the address where the program stands.
+    /// The value of `text` for a marker on `line` of `function`. `ended` says that the function's
+    /// scope has ended at the current address.
     pub fn value(&self, text: &str, function: &str, line: u32, ended: bool) -> Variable {
         let request = json!({"op": "value", "text": text, "function": function, "line": line, "ended": ended});
         let answer = self.ask(&request);
@@ -184,7 +186,7 @@ impl Session {
         }
     }
 
-    /// How far above its link-time addresses the image is loaded.
+    /// The difference between the image's run-time and link-time addresses.
     #[must_use]
     pub fn bias(&self) -> u64 {
         self.bias
@@ -209,7 +211,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // It ends with its input; one that hangs is not waited for.
+        // gdb ends when its input does; this does not wait for one that hangs.
         drop(self.gdb.kill());
         drop(self.gdb.wait());
     }
@@ -244,8 +246,9 @@ fn hexadecimal(text: &str) -> Option<Vec<u8>> {
     digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
-/// How far below the thread pointer the thread-local variables of a 64-bit program begin: the size of its segment, rounded up to its
-/// alignment (ELF handling for thread-local storage, 3.4.6, variant II).
+/// The distance of a 64-bit program's thread-local variables below the thread pointer: the size of
+/// its segment, rounded up to its alignment (ELF handling for thread-local storage, 3.4.6, variant
+/// II).
 fn thread_locals(image: &[u8]) -> Option<u64> {
     let word = |at: usize, size: usize| {
         let bytes = image.get(at..at.checked_add(size)?)?;
@@ -258,17 +261,17 @@ fn thread_locals(image: &[u8]) -> Option<u64> {
     Some(word(segment + 40, 8)?.next_multiple_of(align))
 }
 
-/// A program that stands still.
+/// A stopped program.
 pub struct Stopped<'a> {
     session: &'a Session,
     registers: BTreeMap<u16, Vec<u8>>,
 }
 
-/// The segment register that the thread pointer is in.
+/// The segment register with the thread pointer.
 const FS_BASE: u16 = 58;
 
 impl Stopped<'_> {
-    /// So many bytes of memory; `None` where some are not mapped.
+    /// `count` bytes of memory; `None` if some are not mapped.
     #[must_use]
     pub fn memory(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         self.session.read(address, length)

@@ -1,37 +1,38 @@
-//! What was compared, counted.
+//! Counts of what was compared.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Judged, Reason};
 
-/// Counts, by what the caller calls a row: the compiler and the level.
+/// Counts by row. A row is a compiler and a level.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     rows: BTreeMap<String, BTreeMap<&'static str, usize>>,
     reasons: BTreeMap<Reason, usize>,
-    /// Arguments with a value that were compared, each once for each site of each build.
+    /// Compared arguments with a value, counted once for each site of each build.
     pub values: usize,
-    /// Comparisons, each time that the program passed.
+    /// Comparisons, counted at each stop.
     pub comparisons: usize,
-    /// Scalars in them.
+    /// Scalars in these comparisons.
     pub scalars: usize,
-    /// Arguments of which both say that they are gone, each once for each site of each build.
+    /// Arguments that both call optimised out, counted once for each site of each build.
     pub gone: usize,
-    /// Functions at stops, compared.
+    /// Stops at which the functions were compared.
     pub scopes: usize,
-    /// Entries of location lists held against llvm-dwarfdump's, and those of them whose operations were.
+    /// Location list entries compared with llvm-dwarfdump's, and those whose operations were
+    /// compared too.
     pub entries: (usize, usize),
-    /// Values that the sources name in a comment.
+    /// Values given in comments of the sources.
     pub expected: usize,
-    /// Those of them that were printed by the marker's conversion.
+    /// Those of them that were also compared as the marker's conversion prints them.
     pub printed: usize,
-    /// What is wrong.
+    /// Differences that fail the test.
     pub complaints: Vec<String>,
 }
 
 impl Tally {
-    /// Counts an outcome; `first` where the argument of this site was not seen before.
+    /// Counts an outcome; `first` says that this argument and site were not counted before.
     pub fn count(&mut self, row: &str, what: &str, outcome: Judged, first: bool) {
         let column = match &outcome {
             Judged::Same(scalars) | Judged::SameInScope(scalars, _) => {
@@ -60,13 +61,13 @@ impl Tally {
         }
     }
 
-    /// How often a reason was given.
+    /// How often a reason occurred.
     #[must_use]
     pub fn reason(&self, reason: &Reason) -> usize {
         self.reasons.get(reason).copied().unwrap_or_default()
     }
 
-    /// Adds what another one counted.
+    /// Adds another tally.
     pub fn add(&mut self, other: Self) {
         for (row, columns) in other.rows {
             let mine = self.rows.entry(row).or_default();

@@ -1,4 +1,4 @@
-//! A program in C.
+//! Writes a program in C.
 
 use super::program::{Call, Condition, Expression, Function, Operator, Place, Program, SINK, Statement};
 use super::writer::{self, Writer};
@@ -17,7 +17,7 @@ return s->cells[(x >> 3) & 7] + x * 3;
 }";
 
 impl Program {
-    /// The program in C, for gcc and clang. `main` is left out where `SMARK_NO_MAIN` is defined.
+    /// The program in C, for gcc and clang. `main` is omitted if `SMARK_NO_MAIN` is defined.
     #[must_use]
     pub fn c(&self, form: Form) -> Source {
         let mut writer = C { out: Writer::default(), program: self, form };
@@ -187,7 +187,7 @@ fn expression(of: &Expression) -> String {
             Operator::Xor => "^",
             Operator::Right => ">>",
         };
-        // Of 32 bits and without a sign, whatever the constants are.
+        // Unsigned 32-bit arithmetic, for all constants.
         format!("(uint32_t)((uint32_t){left} {operator} {right})")
     })
 }

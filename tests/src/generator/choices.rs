@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same each time: SplitMix64 (Steele, Lea, Flood 2014).
+//! Reproducible pseudorandom numbers: SplitMix64 (Steele, Lea, Flood 2014).
 
 /// A sequence of choices.
 pub(super) struct Choices(u64);
@@ -21,12 +21,12 @@ impl Choices {
         (self.next() % u64::from(bound)) as u32
     }
 
-    /// True in `percent` of a hundred cases.
+    /// True with a probability of `percent` in a hundred.
     pub(super) fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }
 
-    /// One of several, of which there is at least one.
+    /// One of several items. The slice must not be empty.
     pub(super) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len() as u32) as usize]
     }

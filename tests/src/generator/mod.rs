@@ -1,11 +1,16 @@
-//! Programs that nobody wrote: small functions full of markers, the same ones in C and in Rust, and the same ones each time.
+//! Generates programs: small functions full of markers, in C and in Rust, the same ones for the
+//! same seed.
 //!
-//! [`Program::generate`] makes an abstract program (`program`, by the choices in `choices`) of joins, loops, switches, short circuits, early
-//! returns, common tails, helpers that are inlined and recursion. [`Program::c`] and [`Program::rust`] write it down (`c`, `rust`), with
-//! counters or with markers of some [`Variant`]. All arithmetic is modulo 2^32 and every loop ends, so that how often each marker is passed
-//! is a property of the abstract program, whoever compiles it, and so is the number that the program prints last.
+//! [`Program::generate`] makes an abstract program (`program`, with random numbers from `choices`)
+//! of joins, loops, switches, short circuits, early returns, common tails, inlined helpers and
+//! recursion. [`Program::c`] and [`Program::rust`] write it as text (`c`, `rust`), with counters or
+//! with markers of some [`Variant`]. All arithmetic is modulo 2^32 and every loop ends. So the
+//! abstract program alone decides how often each marker is passed, and which number the program
+//! prints last.
 //!
-//! Both texts define `run`, which `main` calls; `main` takes the number of rounds. What is done with the programs is up to the tests.
+//! Both texts define `run`, which `main` calls. `main` takes the number of rounds. Both texts
+//! define `run`, which `main` calls; `main` takes the number of rounds. What is done with the
+//! programs is up to the tests.
 
 mod c;
 mod choices;
@@ -15,28 +20,28 @@ mod writer;
 
 pub use program::{Marker, Place, Position, Program, Shape, Within};
 
-/// How many rounds `main` does where it is not told.
+/// The default number of rounds.
 pub const ROUNDS: u32 = 100;
 
-/// Which markers are written.
+/// The kind of markers to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// The arguments are places.
     Place,
     /// The arguments are kept.
     Keep,
-    /// The arguments are places, and each marker has an instruction of its own.
+    /// The arguments are places, and each marker has its own instruction.
     Anchor,
-    /// Both.
+    /// The arguments are kept, and each marker has its own instruction.
     KeepAnchor,
 }
 
-/// What stands where a marker is.
+/// What is written for each marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// The marker.
     Marked(Variant),
-    /// A counter in its place; the program prints a line with the name and the count of each before its last one.
+    /// A counter. Before its last line, the program prints a line with the name and count of each.
     Counted,
 }
 

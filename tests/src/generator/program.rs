@@ -1,8 +1,8 @@
-//! The abstract program, and how one is made up.
+//! The abstract program, and its generation.
 
 use super::choices::Choices;
 
-/// A program of small functions with markers in them.
+/// A program of small functions with markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub(super) functions: Vec<Function>,
@@ -15,22 +15,22 @@ pub struct Program {
 pub struct Marker {
     /// Its name: `generated:m17`.
     pub name: String,
-    /// Where it stands.
+    /// Its position in the code.
     pub shape: Shape,
-    /// What it shows.
+    /// Its arguments.
     pub arguments: Vec<Place>,
 }
 
-/// Where a marker stands: what compilers make of it depends on that.
+/// The position of a marker in the code, on which the compiler's treatment depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape {
-    /// In which construct.
+    /// The construct around it.
     pub within: Within,
-    /// Where in its statements.
+    /// Its position among the statements.
     pub position: Position,
 }
 
-/// The construct whose statements a marker is one of.
+/// The construct whose statements contain a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "they say it")]
 pub enum Within {
@@ -40,37 +40,37 @@ pub enum Within {
     Arm,
     Loop,
     Case,
-    /// A block that is left by jumps to its end.
+    /// A block with jumps to its end.
     Block,
 }
 
-/// Which of the statements of its construct a marker is.
+/// The position of a marker among the statements of its construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Position {
     /// The only one.
     Alone,
     /// The first.
     First,
-    /// Behind a branch, a loop or a block: where ways meet.
+    /// After a branch, a loop or a block, where paths meet.
     Join,
     /// In a straight line.
     Middle,
-    /// Before what other ways end with as well, and compilers have only once.
+    /// Before a tail that other paths share, which compilers may merge.
     Tail,
     /// Before a jump out of the construct: `return`, `break`, `continue`.
     Exit,
-    /// The last, where the construct ends.
+    /// The last statement, at the end of the construct.
     Last,
 }
 
-/// What a marker shows.
+/// An argument of a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A parameter, or a variable.
     Variable(String),
-    /// The number `depth` of the state that all functions work on.
+    /// The number `depth` of the state that all functions share.
     Depth,
-    /// A cell of its array.
+    /// A cell of the state's array.
     Cell(u32),
 }
 
@@ -78,7 +78,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,
-    /// The compiler may put it where it is called; the others it may not.
+    /// Whether the compiler may inline it.
     pub(super) is_inline: bool,
     /// Whether `run` calls it.
     pub(super) is_root: bool,
@@ -95,21 +95,21 @@ pub(super) enum Statement {
     Store(u32, Expression),
     /// `depth += e`.
     Deepen(Expression),
-    /// A variable that exists is what a function gives.
+    /// Assigns the result of a call to a variable.
     Call(String, Call),
-    /// Called for its effects.
+    /// A call for its effects.
     Discard(Call),
     If(Condition, Vec<Statement>, Vec<Statement>),
-    /// So many times, with a variable that counts up.
+    /// A loop with a count, and a variable that counts up.
     For(Loop),
-    /// So many times and once at least, and tested at the end.
+    /// A loop with a count that runs at least once, and tests at the end.
     Until(Loop),
-    /// By a value; several to a case.
+    /// A switch on a value. A case may have several values.
     Switch(Expression, Vec<(Vec<u32>, Vec<Statement>)>, Vec<Statement>),
-    /// A block that `Leave` jumps to the end of.
+    /// A block. `Leave` jumps to its end.
     Block(usize, Vec<Statement>),
     Leave(usize),
-    /// Out of a loop; not by the keyword where a switch of C stands between.
+    /// Leaves a loop. C cannot use `break` if a switch is in between.
     Break {
         number: usize,
         is_in_switch: bool,
@@ -132,7 +132,7 @@ pub(super) struct Call {
     pub(super) arguments: Vec<Expression>,
 }
 
-/// Without an effect: C leaves the order open in which the parts are evaluated.
+/// An expression without side effects, because C does not define the order of evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expression {
     Constant(u32),
@@ -149,7 +149,7 @@ pub(super) enum Operator {
     Multiply,
     And,
     Xor,
-    /// By a constant below 32.
+    /// A shift by a constant below 32.
     Right,
 }
 
@@ -157,17 +157,18 @@ pub(super) enum Operator {
 pub(super) enum Condition {
     Less(Expression, Expression),
     Equal(Expression, Expression),
-    /// What a function gives is below a number.
+    /// A comparison of a call's result with a number.
     Calls(Call, u32),
     Both(Box<Condition>, Box<Condition>),
     Either(Box<Condition>, Box<Condition>),
 }
 
-/// The function that both languages define by hand: never inlined, with effects.
+/// The function that both languages define by hand. It is never inlined, and has side effects.
 pub(super) const SINK: &str = "sink";
 
 impl Program {
-    /// A program of so many functions, the same for the same seed. A function has five markers or so.
+    /// Generates a program of `functions` functions, the same for the same seed. A function has
+    /// about five markers.
     #[must_use]
     pub fn generate(seed: u64, functions: usize) -> Self {
         let mut maker = Maker {
@@ -190,12 +191,12 @@ impl Program {
     }
 }
 
-/// What a statement may name and where it may jump.
+/// The names and jump targets that a statement may use.
 #[derive(Clone, Debug, Default)]
 struct Scope {
     readable: Vec<String>,
     writable: Vec<String>,
-    /// The loop around, whether it may be continued, and whether a switch stands between.
+    /// The loop around it, whether `continue` is allowed, and whether a switch is in between.
     around: Option<(usize, bool, bool)>,
     blocks: Vec<usize>,
     loops: u32,
@@ -208,7 +209,7 @@ struct Maker {
     choices: Choices,
     markers: Vec<Marker>,
     helpers: Vec<String>,
-    /// How many variables, blocks and loops have been named.
+    /// The number of variables, blocks and loops named so far.
     names: usize,
     scope: Scope,
 }
@@ -221,7 +222,7 @@ impl Maker {
             _ => format!("f{index}"),
         };
         let parameters = vec!["a".to_owned(), "b".to_owned()];
-        // What bounds a recursion is not written to.
+        // The parameter that limits a recursion must not change.
         let writable = if kind == Within::Recursion { vec!["b".to_owned()] } else { parameters.clone() };
         self.scope = Scope {
             readable: parameters,
@@ -259,12 +260,13 @@ impl Maker {
         if is_inline {
             self.helpers.push(name.clone());
         }
-        // What only others call may be gone when all calls of it are inlined; some are both.
+        // A function that only others call may disappear when all calls of it are inlined, so some
+        // are both.
         let is_root = !is_inline || self.choices.chance(30);
         Function { name, is_inline, is_root, body, result }
     }
 
-    /// The statements of a construct, the markers among them.
+    /// The statements of a construct, including the markers.
     fn statements(&mut self, within: Within) -> Vec<Statement> {
         let outer = self.scope.clone();
         self.scope.depth += 1;
@@ -311,7 +313,7 @@ impl Maker {
         statements
     }
 
-    /// A way out of the construct, seldom.
+    /// Occasionally a jump out of the construct.
     fn jump(&mut self) -> Option<Statement> {
         if !self.choices.chance(22) {
             return None;
@@ -364,7 +366,7 @@ impl Maker {
                 let outer = self.scope.clone();
                 self.scope.blocks.push(block);
                 let mut body = Vec::new();
-                // Several ways to one tail.
+                // Several paths to one tail.
                 for _ in 0..=self.choices.below(2) {
                     let mut arm = Vec::new();
                     let condition = self.condition(1);
@@ -385,7 +387,7 @@ impl Maker {
         let outer = self.scope.clone();
         let (number, variable) = (self.number(), self.name("i"));
         let mask = *self.choices.one(&[1, 3, 7]);
-        // A number that is known is what compilers unroll.
+        // Compilers unroll loops with a constant count.
         let times = match self.choices.chance(35) {
             true => Expression::Constant(1 + self.choices.below(5)),
             false => Expression::Binary(
@@ -433,7 +435,7 @@ impl Maker {
         Statement::Switch(of, cases, default)
     }
 
-    /// Statements without markers that may stand in several places.
+    /// Statements without markers that may appear in several places.
     fn tail(&mut self) -> Vec<Statement> {
         let count = 2 + self.choices.below(2);
         let statement = |maker: &mut Self| match maker.choices.below(3) {
@@ -475,7 +477,7 @@ impl Maker {
     }
 
     fn call(&mut self) -> Call {
-        // A helper calls no helper: one in a loop of one in a loop would take its time.
+        // A helper calls no helper, because nested loops of helpers would take too long.
         let is_helper = self.helpers.is_empty() || self.scope.function.starts_with('h') || self.scope.is_recursive;
         let function = match self.choices.chance(45) && !is_helper {
             true => self.choices.one(&self.helpers).clone(),

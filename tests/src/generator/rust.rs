@@ -1,4 +1,4 @@
-//! A program in Rust.
+//! Writes a program in Rust.
 
 use super::program::{Call, Condition, Expression, Function, Operator, Place, Program, Statement};
 use super::writer::{self, Writer};
@@ -16,7 +16,7 @@ s.cells[((x >> 3) & 7) as usize].wrapping_add(x.wrapping_mul(3))
 }";
 
 impl Program {
-    /// The program in Rust, as a program of edition 2024 or as a library: `run` has the C ABI.
+    /// The program in Rust, as a program of edition 2024 or as a library. `run` has the C ABI.
     #[must_use]
     pub fn rust(&self, form: Form) -> Source {
         let mut writer = Rust { out: Writer::default(), program: self, form };
@@ -156,7 +156,8 @@ impl Rust<'_> {
         }
     }
 
-    /// The arguments first: the borrow checker takes no read of the state behind the `&mut` of it.
+    /// Evaluates the arguments first: the borrow checker allows no read of the state while `&mut`
+    /// of it is passed.
     fn call_before(&mut self, of: &Call) {
         for (index, argument) in of.arguments.iter().enumerate() {
             self.out.line(&format!("let x{index} = {};", expression(argument)));
@@ -192,7 +193,7 @@ impl Rust<'_> {
 
 fn expression(of: &Expression) -> String {
     writer::expression(of, "s.", &|operator, left, right| {
-        // A constant alone has no type yet.
+        // A lone constant needs a type suffix.
         let left = if left.parse::<u32>().is_ok() { format!("{left}u32") } else { left.to_owned() };
         match operator {
             Operator::Add => format!("{left}.wrapping_add({right})"),
@@ -205,7 +206,7 @@ fn expression(of: &Expression) -> String {
     })
 }
 
-/// Behind [`Rust::call_before`].
+/// The call, after [`Rust::call_before`].
 fn call(of: &Call) -> String {
     let arguments: Vec<_> = (0..of.arguments.len()).map(|index| format!("x{index}")).collect();
     format!("{}(s, {})", of.function, arguments.join(", "))

@@ -1,8 +1,8 @@
-//! Lines of text with indentation, and what both languages write alike.
+//! Lines of text with indentation, and expressions that both languages write the same way.
 
 use super::program::{Expression, Operator};
 
-/// A text that grows, and the lines that markers stand at.
+/// A growing text, and the lines of its markers.
 #[derive(Default)]
 pub(super) struct Writer {
     pub(super) text: String,
@@ -12,7 +12,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// A line of code. What starts with `}` stands further left, what is behind a `{` further right.
+    /// Adds a line of code. A line that starts with `}` is indented less, and lines after a `{` are
+    /// indented more.
     pub(super) fn line(&mut self, code: &str) {
         if code.starts_with('}') {
             self.indentation = self.indentation.saturating_sub(1);
@@ -26,12 +27,12 @@ impl Writer {
         }
     }
 
-    /// Text as it stands.
+    /// Adds text unchanged.
     pub(super) fn block(&mut self, text: &str) {
         text.lines().for_each(|line| self.line(line));
     }
 
-    /// The line of the marker `index`, which is the next to be written.
+    /// Adds the line of the marker `index`, which must be the next one.
     pub(super) fn marker(&mut self, index: usize, code: &str) {
         if self.lines.len() <= index {
             self.lines.resize(index + 1, 0);
@@ -41,7 +42,7 @@ impl Writer {
     }
 }
 
-/// An expression, in brackets where it is not simple. `binary` writes an operation on two.
+/// An expression, in brackets unless it is simple. `binary` writes a binary operation.
 pub(super) fn expression(of: &Expression, state: &str, binary: &dyn Fn(Operator, &str, &str) -> String) -> String {
     match of {
         Expression::Constant(value) => value.to_string(),

@@ -35,7 +35,7 @@ impl<'a> Elf<'a> {
         section.sh_flags & flags == flags
     }
 
-    /// What the resolver says of the image as a whole, and which addresses its sites have.
+    /// Compares the resolver's facts about the whole image, and the addresses of its sites.
     pub(super) fn image(&self, ours: &ResolvedImage) -> Vec<String> {
         let mut complaints = Vec::new();
         let mut is = |what: &str, ours: String, theirs: String| {
@@ -84,8 +84,8 @@ impl<'a> Elf<'a> {
         }
     }
 
-    /// The addresses of the records of sites that are in code, against those of the live sites. Not of relocatable objects, whose
-    /// records wait for their relocations, nor of compressed sections.
+    /// Compares the addresses in the site records that are in code with those of the live sites.
+    /// Skips relocatable objects, whose records need relocations, and compressed sections.
     fn records(&self, ours: &ResolvedImage) -> Vec<String> {
         let records = |section: &&SectionHeader| self.name(section) == ".debug.simple_marker.2";
         let Some(section) = self.elf.section_headers.iter().find(records) else { return Vec::new() };
@@ -114,7 +114,7 @@ impl<'a> Elf<'a> {
         if odd.is_empty() { odd } else { vec![format!("addresses that only one reader has: {odd:?}")] }
     }
 
-    /// The section of code that holds an address, or ends there.
+    /// The code section that contains an address or ends there.
     fn code_at(&self, address: u64) -> Option<&SectionHeader> {
         let sections = || self.elf.section_headers.iter().filter(|section| Self::is_code(section));
         let holds = |section: &&SectionHeader| section.vm_range().contains(&(address as usize));
@@ -122,7 +122,8 @@ impl<'a> Elf<'a> {
         sections().find(holds).or_else(|| sections().find(ends))
     }
 
-    /// Whether a site is in a section of code, and the file offset is what segments and sections say.
+    /// Checks that a site is in a code section, and that its file offset matches the segments and
+    /// sections.
     pub(super) fn place(&self, site: &Site) -> Result<(), String> {
         let ours = site.file_offset.map(|offset| offset.0);
         let theirs = match &site.place {
@@ -152,7 +153,8 @@ impl<'a> Elf<'a> {
                 let in_file =
                     candidates.iter().filter(|header| header.sh_type != SHT_NOBITS && offset.0 < header.sh_size);
                 let offsets: Vec<_> = in_file.map(|header| header.sh_offset + offset.0).collect();
-                // Several sections of one name: groups of functions that are inlined everywhere.
+                // Several sections may have the same name: groups of functions that are inlined
+                // everywhere.
                 ours.filter(|ours| offsets.contains(ours)).or(offsets.first().copied())
             }
             None => None,
@@ -163,7 +165,7 @@ impl<'a> Elf<'a> {
         }
     }
 
-    /// The names of the functions that start where the symbol of a site does.
+    /// The names of the functions that start at the same address as the symbol of a site.
     pub(super) fn aliases(&self, site: &Site) -> Vec<String> {
         let (Some(address), Some(offset)) = (address(site), site.symbol_offset) else { return Vec::new() };
         let here = |symbol: &Sym| symbol.is_function() && address.0.checked_sub(offset) == Some(symbol.st_value);
@@ -171,7 +173,7 @@ impl<'a> Elf<'a> {
         names.flatten().map(str::to_owned).collect()
     }
 
-    /// Whether a site's symbol has its address.
+    /// Checks that a site's symbol contains its address.
     pub(super) fn symbol(&self, site: &Site, is_separate: bool) -> Result<Option<Case>, String> {
         let (address, section) = match &site.place {
             Some(SitePlace::Address(address)) => (address.0, None),
@@ -212,7 +214,8 @@ impl<'a> Elf<'a> {
             return Ok(None);
         }
         match functions.iter().find(is_ours) {
-            // A marker behind a call that does not return, at the very end; crt's functions have no size.
+            // A marker after a call that does not return, at the very end of a function. The
+            // functions of crt have no size.
             Some((start, symbol)) if start + symbol.st_size == address || symbol.st_size == 0 => {
                 Ok(Some(Case::SymbolEnd))
             }

@@ -1,5 +1,5 @@
-//! What addr2line says of an address: file, line, and the functions that are inlined there. gimli lists all rows of an address, of
-//! which addr2line has the last.
+//! Reads the file, line and inlined functions of an address with addr2line. Lists all rows of an
+//! address with gimli, because addr2line only has the last one.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -22,19 +22,20 @@ type Error = Box<dyn std::error::Error>;
 pub(super) struct Frames {
     loader: Loader,
     bytes: Vec<u8>,
-    /// All rows of each address in the line tables: file, line.
+    /// All rows of each address in the line tables: file and line.
     rows: OnceCell<HashMap<u64, Vec<(String, u32)>>>,
-    /// Where functions are declared, by their short names: file, line.
+    /// The file and line of each function's declaration, by short name.
     declarations: OnceCell<HashMap<String, Vec<(String, u32)>>>,
 }
 
-/// Why the chain and the line differ; `None` where they do not.
+/// Why the chain and the line differ; `None` if they agree.
 pub(super) struct Judgement {
     pub(super) chain: Option<Case>,
     pub(super) line: Option<Case>,
 }
 
-/// A function, and where in it the next inner one was called: for the innermost, the row of the address.
+/// A function, and the place in it of the next inner call; for the innermost function, the row of
+/// the address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Frame {
     function: Option<String>,
@@ -63,7 +64,7 @@ impl Frames {
         Ok(found)
     }
 
-    /// Compares a site. `aliases` are all names that its function has in the symbol table.
+    /// Compares a site. `aliases` are all names of its function in the symbol table.
     pub(super) fn judge(
         &self,
         address: Vaddr,
@@ -88,8 +89,9 @@ impl Frames {
         Ok(Judgement { chain, line: self.line(address, marker, (&here, &before)) })
     }
 
-    /// The innermost function of a site is the one that the marker's line is in: of those that addr2line has at the address and
-    /// before it, and of the resolver's, none is declared between that one and the marker.
+    /// Checks that the innermost function of a site is the one around the marker's line. No other
+    /// function that addr2line has at the address or before it, or that the resolver has, may be
+    /// declared between that function and the marker.
     fn is_written_in<'f>(
         &self,
         marker: &Marker,
@@ -112,7 +114,7 @@ impl Frames {
         }
     }
 
-    /// Compares the marker's line with that of the address, and of the byte before it.
+    /// Compares the marker's line with the line of the address and of the byte before it.
     fn line(&self, address: Vaddr, marker: &Marker, (here, before): (&[Frame], &[Frame])) -> Option<Case> {
         let is_own = |file: Option<&str>, line: Option<u32>| {
             line == Some(marker.line) && file.is_some_and(|file| is_same_file(file, &marker.file))
@@ -134,7 +136,7 @@ impl Frames {
     }
 }
 
-/// Compares the inlined functions of a site with those at its address, and before it.
+/// Compares the inlined functions of a site with those at its address and before it.
 fn chain(site: &Site, aliases: &[String], here: &[Frame], before: &[Frame]) -> Result<Option<Case>, String> {
     let all = Chain { site, aliases: &[], skipped: 0 };
     if all.is(here) {
@@ -162,13 +164,13 @@ fn chain(site: &Site, aliases: &[String], here: &[Frame], before: &[Frame]) -> R
 /// The inlined functions of a site, without the first `skipped`.
 struct Chain<'a> {
     site: &'a Site,
-    /// More names of the function that is not inlined.
+    /// Other names of the function that is not inlined.
     aliases: &'a [String],
     skipped: usize,
 }
 
 impl Chain<'_> {
-    /// Whether the frames are these functions, called from there.
+    /// Whether the frames are these functions with these calls.
     fn is(&self, frames: &[Frame]) -> bool {
         let Some((outer, inlined)) = frames.split_last() else { return false };
         let ours = self.site.inlined.get(self.skipped..).unwrap_or_default();
@@ -188,13 +190,13 @@ impl Chain<'_> {
         is_outer && calls && inlined.iter().map(|frame| frame.function.as_deref().map(short)).eq(ours)
     }
 
-    /// Whether they are the outermost ones.
+    /// Whether the frames are the outermost of these functions.
     fn ends(&self, frames: &[Frame]) -> bool {
         (0..frames.len()).any(|skipped| frames.get(skipped..).is_some_and(|frames| self.is(frames)))
     }
 }
 
-/// The file and the line that functions are declared at, by their short names.
+/// The file and line of each function's declaration, by short name.
 fn declarations(bytes: &[u8]) -> Result<HashMap<String, Vec<(String, u32)>>, Error> {
     let mut found: HashMap<String, Vec<(String, u32)>> = HashMap::new();
     with_dwarf(bytes, |dwarf, unit| {

@@ -1,9 +1,10 @@
-//! A second opinion on every image that a test resolves, by crates that the resolver does not use: `goblin` reads sections,
-//! segments, notes and symbols, `addr2line` the line and the inlined functions of each site.
+//! A second opinion on every image that a test resolves, by crates that the resolver does not use:
+//! `goblin` reads sections, segments, notes and symbols, `addr2line` the line and the inlined
+//! functions of each site.
 //!
-//! [`resolve`] is the resolver's function of that name with the comparison behind it. [`check`] is for tests that read an
-//! image without the resolver. Differences that are right are a [`Case`] each, with the reason. Every other one is a
-//! complaint, and fails the test.
+//! [`resolve`] wraps the resolver's function of that name and compares its result. [`check`] is for
+//! tests that read an image without the resolver. Each accepted difference is a [`Case`] with its
+//! reason. Every other difference is a complaint, and fails the test.
 
 mod elf;
 mod frames;
@@ -22,42 +23,47 @@ use simple_markers_resolver::resolve::{
 use elf::Elf;
 use frames::{Frames, Judgement};
 
-/// A difference between the two readers, or a comparison that cannot be made, with its reason.
+/// An accepted difference between the two readers, or a comparison that is not possible, with its
+/// reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Case {
-    /// The marker is the last thing in an inlined function (`scope_ended`). addr2line answers for the next instruction, which is
-    /// not in that function; for the byte before the address it has the resolver's chain.
+    /// The marker is the last thing in an inlined function (`scope_ended`). addr2line answers for
+    /// the next instruction, which is not in that function. For the byte before the address it has
+    /// the resolver's chain.
     ScopeEnded,
-    /// The next instruction is of a function that was inlined right behind the marker: addr2line has that one in addition.
+    /// The next instruction belongs to a function that was inlined right after the marker, so
+    /// addr2line also has that function.
     InlinedBehind,
-    /// The marker is all that is left of an inlined function (`scope_ended`). DWARF has an empty range for it, which addr2line
-    /// ignores; the functions around it are compared.
+    /// The marker is all that remains of an inlined function (`scope_ended`). Its DWARF range is
+    /// empty, and addr2line ignores it. The functions around it are compared.
     EmptyScope,
-    /// The function of the marker's line has the byte before the address and not the address itself, and its range does not end
-    /// there.
+    /// The function of the marker's line contains the byte before the address but not the address
+    /// itself, although its range does not end there.
     ByLine,
-    /// Several symbols have the address of the function (aliases, or identical code folding), and the two readers name different
-    /// ones.
+    /// Several symbols have the address of the function (aliases, or identical code folding), and
+    /// the two readers name different ones.
     Folded,
-    /// A row of the marker's line is at the address, and a later row of the same address replaces it in addr2line.
+    /// A row of the marker's line is at the address, and a later row of the same address replaces
+    /// it in addr2line.
     RowReplaced,
-    /// The row of the marker's line starts before the address: its instructions compute what the marker keeps, and the address
-    /// is behind them.
+    /// The row of the marker's line starts before the address. Its instructions compute the kept
+    /// values.
     ArgumentsBefore,
-    /// No row of the line table has the marker's line at the address: LLVM writes none for an assembly statement without
-    /// instructions.
+    /// No row of the line table has the marker's line at the address: LLVM writes none for an
+    /// assembly statement without instructions.
     NoRow,
-    /// The unit has no debug information, or addr2line does not find the file that has it.
+    /// The unit has no debug information, or addr2line does not find the file with it.
     NoDebugInfo,
     /// A relocatable object: addr2line applies no relocations.
     Relocatable,
-    /// The symbol ends at the site, or has no size: a range of the symbol table does not hold the address.
+    /// The symbol ends at the site, or has no size, so no range of the symbol table contains the
+    /// address.
     SymbolEnd,
     /// The symbol table was stripped from the image and is in the separate debug file.
     SymbolElsewhere,
 }
 
-/// What was compared.
+/// The results of comparisons.
 #[derive(Debug, Default)]
 pub struct Comparison {
     /// Live sites.
@@ -66,15 +72,15 @@ pub struct Comparison {
     pub offsets: usize,
     /// Sites whose symbol and offset goblin confirms.
     pub symbols: usize,
-    /// Sites whose chain of inlined functions, with the calls, is addr2line's.
+    /// Sites with the same chain of inlined functions and calls in addr2line.
     pub chains: usize,
     /// Inlined functions in those chains.
     pub inlined: usize,
-    /// Sites whose file and line are addr2line's.
+    /// Sites with the same file and line in addr2line.
     pub lines: usize,
-    /// Differences that are right.
+    /// Accepted differences.
     pub cases: BTreeMap<Case, usize>,
-    /// Differences that nothing explains.
+    /// Differences without an explanation.
     pub complaints: Vec<String>,
 }
 
@@ -83,13 +89,13 @@ impl Comparison {
         *self.cases.entry(case).or_default() += 1;
     }
 
-    /// How often a case came up.
+    /// How often a case occurred.
     #[must_use]
     pub fn count(&self, case: Case) -> usize {
         self.cases.get(&case).copied().unwrap_or(0)
     }
 
-    /// Adds what another comparison found.
+    /// Adds the results of another comparison.
     pub fn add(&mut self, other: Self) {
         self.sites += other.sites;
         self.offsets += other.offsets;
@@ -115,11 +121,11 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// The resolver's function of that name. All that it says of the images is compared.
+/// Calls the resolver's function of that name, and compares everything it says about the images.
 ///
 /// # Panics
 ///
-/// A reader that shares nothing with it says otherwise.
+/// An independent reader disagrees.
 #[must_use]
 pub fn resolve(path: &str, data: &[u8]) -> Resolution {
     let resolution = simple_markers_resolver::resolve::resolve(path, data);
@@ -129,11 +135,11 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
     resolution
 }
 
-/// Resolves a file, once for each test binary, and compares what comes out.
+/// Resolves a file, once for each test binary, and compares the result.
 ///
 /// # Panics
 ///
-/// The file cannot be read, or a reader that shares nothing with the resolver says otherwise.
+/// The file cannot be read, or an independent reader disagrees.
 pub fn check(path: &Path) {
     static SEEN: LazyLock<Mutex<HashSet<(PathBuf, u64)>>> = LazyLock::new(Mutex::default);
     let data = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -152,8 +158,8 @@ fn agrees(comparison: &Comparison) {
     assert!(complaints.is_empty(), "{} of second opinion\n{}", complaints.len(), shown.join("\n"));
 }
 
-/// Compares what the resolver says of an image with what `goblin` and `addr2line` read in it. `bytes` are those of the file at
-/// `path`. Members of archives are passed over.
+/// Compares what the resolver says about an image with what `goblin` and `addr2line` read. `bytes`
+/// are the contents of the file at `path`. Skips archive members.
 #[must_use]
 pub fn second_opinion(path: &Path, bytes: &[u8], ours: &ResolvedImage) -> Comparison {
     let mut comparison = Comparison::default();
@@ -220,7 +226,7 @@ pub fn second_opinion(path: &Path, bytes: &[u8], ours: &ResolvedImage) -> Compar
     comparison
 }
 
-/// The sites that are in the image.
+/// The live sites.
 fn live(image: &ResolvedImage) -> impl Iterator<Item = (&Marker, &Site)> {
     let sites = image.markers.iter().flat_map(|marker| marker.sites.iter().map(move |site| (marker, site)));
     sites.filter(|(_, site)| site.place.is_some())

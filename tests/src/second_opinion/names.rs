@@ -1,11 +1,12 @@
-//! Names of functions and files as two readers write them: enough of a name to tell functions apart.
+//! Names of functions and files in a form that two readers share.
 
-/// The last component of a function's name, without parameters, generic arguments and what compilers append: `step` of
-/// `queue::Queue<T>::step`, `_ZN5queue4step17h0123456789abcdefE`, `queue::step(int)` and `step.constprop.0`.
+/// The last component of a function's name, without parameters, generic arguments and compiler
+/// suffixes: `step` for `queue::Queue<T>::step`, `_ZN5queue4step17h0123456789abcdefE`,
+/// `queue::step(int)` and `step.constprop.0`.
 pub(super) fn short(name: &str) -> String {
     let demangled = addr2line::demangle_auto(name.into(), None).into_owned();
     let name = demangled.strip_suffix(".cold").unwrap_or(&demangled);
-    // What is between brackets says nothing here; `{closure#0}` and `{{closure}}` are one.
+    // Text in brackets does not matter here. `{closure#0}` and `{{closure}}` are the same.
     let (mut plain, mut depth) = (String::new(), 0usize);
     let name = name.replace("->", "");
     for character in name.chars() {
@@ -28,7 +29,8 @@ pub(super) fn short(name: &str) -> String {
     }
 }
 
-/// Whether two paths name one file, as far as the shorter one says. `.` and `..` are resolved.
+/// Whether two paths name the same file, compared up to the length of the shorter one. Resolves `.`
+/// and `..`.
 pub(super) fn is_same_file(one: &str, other: &str) -> bool {
     let (one, other) = (components(one), components(other));
     !one.is_empty() && !other.is_empty() && one.iter().rev().zip(other.iter().rev()).all(|(one, other)| one == other)
