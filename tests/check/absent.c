@@ -1,4 +1,4 @@
-// The name of a macro is in no debug information.
+// Debug information does not have the names of macros.
 #include "simple_marker.h"
 
 int work(int);
@@ -6,7 +6,7 @@ int work(int);
 int submit(int request);
 int submit(int request)
 {
-#ifdef MENDED
+#ifdef FIXED
     simple_mark(check:marker, "%d", request);
 #else
 #define CURRENT request

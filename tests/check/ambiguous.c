@@ -1,4 +1,4 @@
-// Compiled twice, by the same name in two folders: nothing says which of the two line tables is the marker's.
+// Compiled twice under the same name, so two line tables may be the marker's.
 #include "old.h"
 
 int work(int);

@@ -1,4 +1,4 @@
-// What a lock file is made of, and what is different in other builds.
+// The program of a lock file, and the changes in other builds.
 #include "simple_marker.h"
 
 int work(int);

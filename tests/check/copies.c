@@ -1,4 +1,4 @@
-// Two copies of a function, of which one gives the argument away before the marker.
+// Two copies of a function. One of them loses the argument before the marker.
 #include "simple_marker.h"
 
 int work(int);
@@ -7,7 +7,7 @@ int finish(int);
 static inline __attribute__((always_inline)) int submit(int tag, int uses)
 {
     int status = work(tag);
-#ifdef MENDED
+#ifdef FIXED
     simple_mark_keep(check:marker, "tag %d", tag);
 #else
     simple_mark(check:marker, "tag %d", tag);

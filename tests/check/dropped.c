@@ -1,4 +1,4 @@
-// Linked with --gc-sections, which drops what nothing refers to.
+// Linked with --gc-sections, which drops unreferenced functions.
 #include "simple_marker.h"
 
 int finish(int);
@@ -22,7 +22,7 @@ int dump(int depth)
 int main(int argc, char **argv)
 {
     (void)argv;
-#ifdef MENDED
+#ifdef FIXED
     return dump(argc) + drain(argc);
 #else
     return argc;

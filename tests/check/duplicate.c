@@ -1,4 +1,4 @@
-// One name for two markers.
+// Two markers with the same name.
 #include "simple_marker.h"
 
 int work(int);
@@ -6,7 +6,7 @@ int work(int);
 int submit(int request);
 int submit(int request)
 {
-#ifdef MENDED
+#ifdef FIXED
     simple_mark(check:submitted, "request %d", request);
 #else
     simple_mark(check:marker, "request %d", request);

@@ -1,4 +1,4 @@
-// A parameter that is not used behind a call: known as what its register had held when the function was entered.
+// A parameter that is unused after a call: only the register's value on entry is known.
 #include "simple_marker.h"
 
 int work(int);
@@ -8,7 +8,7 @@ int submit(int tag);
 int submit(int tag)
 {
     int status = work(tag);
-#ifdef MENDED
+#ifdef FIXED
     simple_mark_keep(check:marker, "tag %d", tag);
 #else
     simple_mark(check:marker, "tag %d", tag);

@@ -1,4 +1,4 @@
-// Two functions with the same code, of which a linker keeps one (--icf=all).
+// Two functions with the same code, which a linker merges (--icf=all).
 #include "simple_marker.h"
 
 int get_depth(int *queue);

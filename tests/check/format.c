@@ -1,4 +1,4 @@
-// An unsigned long is not what %d prints.
+// %d does not print an unsigned long.
 #include "simple_marker.h"
 
 int work(int);
@@ -6,7 +6,7 @@ int work(int);
 int submit(unsigned long sector);
 int submit(unsigned long sector)
 {
-#ifdef MENDED
+#ifdef FIXED
     simple_mark(check:marker, "sector %lu", sector);
 #else
     simple_mark(check:marker, "sector %d", sector);

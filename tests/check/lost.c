@@ -1,4 +1,4 @@
-// A variable that is last used by the call before the marker.
+// The last use of the variable is the call before the marker.
 #include "simple_marker.h"
 
 int work(int);
@@ -9,7 +9,7 @@ int submit(void)
 {
     int tag = work(0);
     int status = work(tag);
-#ifdef MENDED
+#ifdef FIXED
     simple_mark_keep(check:marker, "tag %d", tag);
 #else
     simple_mark(check:marker, "tag %d", tag);

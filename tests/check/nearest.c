@@ -1,4 +1,4 @@
-// No site record, and no instruction on the line of the marker.
+// The marker has no site record, and its line has no instruction.
 #include "old.h"
 #include "simple_marker.h"
 
@@ -8,7 +8,7 @@ int failed(int status);
 int failed(int status)
 {
     if (status)
-#ifdef MENDED
+#ifdef FIXED
         simple_mark(check:marker, "status %d", status);
 #else
         old_mark(check:marker, "status %d", "status");

@@ -1,4 +1,4 @@
-// The macro of 2008: a declaration, and no record of where the marker is.
+// The macro of 2008: a declaration without a site record.
 #define OLD_STRING_(text) #text
 #define OLD_STRING(text) OLD_STRING_(text)
 #define old_mark(name, format, args)                                                                                  \

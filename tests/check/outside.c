@@ -1,4 +1,4 @@
-// Behind a call that does not return, which the compiler is told only afterwards.
+// After a call that does not return. The compiler learns that only afterwards.
 #include "simple_marker.h"
 
 void die(int code);
@@ -6,7 +6,7 @@ void die(int code);
 void fail(int code);
 void fail(int code)
 {
-#ifdef MENDED
+#ifdef FIXED
     simple_mark(check:marker, "%d", code);
     die(code);
 #else

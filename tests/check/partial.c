@@ -1,4 +1,4 @@
-// A structure that is taken apart, and of which one part is not used.
+// A structure that the compiler splits, with one unused part.
 #include "simple_marker.h"
 
 long begin(void);
@@ -9,7 +9,7 @@ long span(void);
 long span(void)
 {
     struct span s = { begin(), extent() };
-#ifdef MENDED
+#ifdef FIXED
     simple_mark(check:marker, "%ld", s.length);
 #else
     simple_mark(check:marker, "%p", s);

@@ -1,4 +1,4 @@
-// The marker is the last thing on its path: the instruction at its address is on another path too.
+// The marker is last on its path. The instruction at its address is on another path too.
 #include "simple_marker.h"
 
 int work(int);
@@ -8,7 +8,7 @@ int submit(int request, int *last)
 {
     if (request > 10) {
         request = work(request);
-#ifdef MENDED
+#ifdef FIXED
         simple_mark_anchor(check:marker, "%d", request);
 #else
         simple_mark(check:marker, "%d", request);

@@ -1,4 +1,4 @@
-// What the programs of this folder call: functions of another file, of which the compiler knows nothing there.
+// The functions that these programs call, in a separate file that their compiler does not see.
 int work(int a) { __asm__ volatile("" ::: "memory"); return a + 1; }
 int finish(int a) { __asm__ volatile("" ::: "memory"); return a - 1; }
 long begin(void) { __asm__ volatile("" ::: "memory"); return 1; }

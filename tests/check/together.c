@@ -1,4 +1,4 @@
-// Two variables with one value, for which compilers keep one register, until one of them changes.
+// Two variables with one value share a register until one of them changes.
 #include "simple_marker.h"
 
 int work(int);
@@ -11,7 +11,7 @@ int submit(void)
     int depth = tag;
     finish(depth);
     depth = depth * depth;
-#ifdef MENDED
+#ifdef FIXED
     simple_mark_keep(check:marker, "tag %d", tag);
 #else
     simple_mark(check:marker, "tag %d", tag);

@@ -1,4 +1,4 @@
-// Compiled without -g: nothing is known of the argument.
+// Compiled without -g, so nothing is known about the argument.
 #include "simple_marker.h"
 
 int work(int);

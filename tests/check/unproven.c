@@ -1,4 +1,4 @@
-// A jump table, which the linker fills in: in the object file it is not known where the jump leads.
+// A jump table that the linker fills in. The object file does not have its targets.
 #include "simple_marker.h"
 
 int work(int);

@@ -1,4 +1,4 @@
-// A loop of three rounds, which compilers write out: a copy of the marker for each. gcc 12 does where it is told to.
+// A loop of three rounds that compilers unroll, with a copy of the marker for each.
 #include "simple_marker.h"
 
 int work(int);
@@ -12,7 +12,7 @@ int drain(const int *queue)
     for (int index = 0; index < 3; index++) {
         int tag = queue[index];
         status += work(tag);
-#ifdef MENDED
+#ifdef FIXED
         simple_mark_keep(check:marker, "tag %d", tag);
 #else
         simple_mark(check:marker, "tag %d", tag);

@@ -1,4 +1,4 @@
-// A computation is no place that could be read.
+// A computation is not a place that could be read.
 #include "simple_marker.h"
 
 int work(int);
@@ -6,7 +6,7 @@ int work(int);
 int submit(int depth);
 int submit(int depth)
 {
-#ifdef MENDED
+#ifdef FIXED
     simple_mark_keep(check:marker, "%d", depth * 100);
 #else
     simple_mark(check:marker, "%d", depth * 100);

@@ -1,5 +1,5 @@
-//! AArch64, emulated: what resolution says of arguments, scopes and exactness of programs in C by gcc and clang, against gdb at each of
-//! their sites, as `differential` and `exactness` have it for this computer.
+//! Emulated AArch64: the resolver's arguments, scopes and exactness for C programs by gcc and
+//! clang, compared with gdb at each site, as `differential` and `exactness` do on this computer.
 
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::differential::{c_programs, conclude, examine_all};
@@ -7,7 +7,7 @@ use simple_markers_tests::exactness::{self, JOINS, TABLES};
 use simple_markers_tests::header::Compiler;
 use simple_markers_tests::tools;
 
-/// The protection has return addresses signed and landing marks (`bti`) where indirect jumps lead.
+/// Signs return addresses and puts landing pads (`bti`) at the targets of indirect jumps.
 const PROTECTED: &str = "-mbranch-protection=standard";
 
 const BUILDS: [(&str, &[&str]); 7] = [
@@ -25,7 +25,7 @@ fn c_is_as_gdb_reads_it(compiler: Compiler) {
         return;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // Each is in the slice of one compiler.
+    // Each program is in the slice of one compiler.
     let picked: &[usize] = if compiler == Compiler::Gcc { &[0, 2, 4, 5] } else { &[1, 2, 3, 6] };
     let builds = tools::slice(&format!("aarch64 {}", compiler.name()), &BUILDS, picked);
     conclude(&examine_all(&c_programs(Computer::Aarch64, compiler, &builds, folder.path())), 400);

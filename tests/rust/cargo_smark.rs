@@ -1,10 +1,12 @@
-//! `cargo smark` in a workspace as users have it: what it builds, what it hands to `smark`, and what it advises.
+//! `cargo smark` in a realistic workspace: what it builds, what it passes to `smark`, and what it
+//! advises.
 
 use std::process::{Command, Output};
 
 use simple_markers_tests::fixture::{self, Fixture};
 
-/// A workspace of a program and a C library, both with a marker, and a Rust library that both use, with another.
+/// A workspace of a program, a C library with a marker, and a Rust library that both use; each has
+/// a marker.
 fn workspace(name: &str) -> Fixture {
     let markers = fixture::markers("");
     let member = |member: &str, rest: &str| {
@@ -41,9 +43,10 @@ fn workspace(name: &str) -> Fixture {
         )
 }
 
-/// `cargo smark ARGUMENTS` in the workspace: exit status, standard output, standard error.
+/// Runs `cargo smark ARGUMENTS` in the workspace. Returns exit status, standard output, standard
+/// error.
 fn cargo_smark(workspace: &Fixture, arguments: &[&str]) -> (i32, String, String) {
-    // The environment of a fixture's cargo, and its options after the command of smark.
+    // The environment and options of a fixture's cargo, added after the `smark` subcommand.
     let cargo = workspace.cargo("smark");
     let mut command = Command::new(fixture::smark().with_file_name("cargo-smark"));
     command.arg("smark").args(arguments).arg("--offline").current_dir(workspace.folder());
@@ -58,7 +61,7 @@ fn cargo_smark(workspace: &Fixture, arguments: &[&str]) -> (i32, String, String)
     (status.code().expect("an exit status"), text(stdout), text(stderr))
 }
 
-/// Module and name of each row of a list.
+/// Module and name in each row of a list.
 fn rows(list: &str) -> Vec<(&str, &str)> {
     let header = list.lines().next().expect("a header");
     let column = |name| header.find(name).expect("a column");
@@ -96,7 +99,7 @@ fn programs_and_c_libraries_of_the_workspace_are_listed() {
 #[test]
 fn a_profile_without_debug_information_is_told_what_to_add() {
     let workspace = workspace("cargo_smark_debug");
-    // A profile of the name that most are built with, made as cheap as `dev`.
+    // A profile with the most common name, but as cheap as `dev`.
     let said = |debug: &str, more: &[&str]| {
         let build = ["list", "--release", "--config", "profile.release.opt-level=0", "--config", debug];
         cargo_smark(&workspace, &[&build[..], more].concat()).2

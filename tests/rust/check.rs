@@ -1,5 +1,6 @@
-//! `smark check` over real programs: each code is provoked by what a compiler or linker does, with its cause and its line, and is gone
-//! where the program is mended. The programs are those of `tests/check`, mended with `-DMENDED`, and a crate.
+//! `smark check` on real programs. Each code is provoked by a compiler or linker, with its cause
+//! and line, and disappears in the fixed program. The programs are those of `tests/check`, which
+//! `-DFIXED` fixes, and a crate.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ use simple_markers_tests::fixture::{Fixture, smark, workspace};
 use simple_markers_tests::tools::{find, run, skipped};
 
 const FOLDER: &str = "tests/check";
-/// Optimised, with debug information.
+/// Optimisation and debug information.
 const USUAL: [&str; 2] = ["-O2", "-g"];
 
 /// A program of `tests/check`.
@@ -34,7 +35,7 @@ impl<'f> Program<'f> {
         self
     }
 
-    /// Compiles it; with `-c` as an object.
+    /// Compiles it; with `-c` to an object.
     fn build(&self, more: &[&str]) -> PathBuf {
         let name = format!("{}-{}", self.source, [&self.flags, more].concat().concat().replace(['/', ','], "_"));
         let program = self.folder.join(name);
@@ -48,7 +49,7 @@ impl<'f> Program<'f> {
         program
     }
 
-    /// The line of its marker, the first or the last of that name.
+    /// The line of the first or the last marker of that name.
     fn line(&self, name: &str, last: bool) -> u64 {
         let text = fs::read_to_string(workspace().join(FOLDER).join(format!("{}.c", self.source))).expect("the source");
         let lines: Vec<usize> =
@@ -58,7 +59,7 @@ impl<'f> Program<'f> {
     }
 }
 
-/// What `smark check` says of a file, and its exit status.
+/// The output of `smark check` for a file, and its exit status.
 fn check(file: &Path, options: &[&str]) -> (i32, Value) {
     let mut command = Command::new(smark());
     let output = command.current_dir(workspace()).args(["check", "--format", "json"]).args(options).arg(file).output();
@@ -68,12 +69,12 @@ fn check(file: &Path, options: &[&str]) -> (i32, Value) {
     (output.status.code().expect("an exit status"), document.unwrap_or_else(|error| panic!("{error}: {stderr}")))
 }
 
-/// The findings of a code.
+/// The findings with a code.
 fn found<'d>(document: &'d Value, code: &str) -> Vec<&'d Value> {
     document["findings"].as_array().expect("findings").iter().filter(|finding| finding["code"] == code).collect()
 }
 
-/// A finding of that code is there, on that line, and one of its causes has that text.
+/// Asserts that there is a finding of that code on that line, with a cause that contains the text.
 #[track_caller]
 fn assert_found(document: &Value, code: &str, marker: &str, line: Option<u64>, cause: &str) {
     let findings = found(document, code);
@@ -86,19 +87,19 @@ fn assert_found(document: &Value, code: &str, marker: &str, line: Option<u64>, c
     COVERED.with_borrow_mut(|covered| covered.provoked.insert(code.to_owned()));
 }
 
-/// No finding of that code is there.
+/// Asserts that there is no finding of that code.
 #[track_caller]
 fn assert_free(document: &Value, code: &str) {
     let findings = found(document, code);
-    assert!(findings.is_empty(), "{code} where it is mended: {findings:#?}");
-    COVERED.with_borrow_mut(|covered| covered.mended.insert(code.to_owned()));
+    assert!(findings.is_empty(), "{code} where it is fixed: {findings:#?}");
+    COVERED.with_borrow_mut(|covered| covered.fixed.insert(code.to_owned()));
 }
 
-/// The codes that programs provoke, and those that a mended one was seen to be free of.
+/// The codes that programs provoke, and those that a fixed program was free of.
 #[derive(Default)]
 struct Covered {
     provoked: BTreeSet<String>,
-    mended: BTreeSet<String>,
+    fixed: BTreeSet<String>,
 }
 
 thread_local! {
@@ -110,7 +111,7 @@ fn covered(run: fn()) -> Covered {
     COVERED.take()
 }
 
-/// The tests below that provoke codes. Each is run once, whoever asks for it first.
+/// The tests below that provoke codes. Each runs once, whichever test needs it first.
 static PROVOKING: [LazyLock<Covered>; 8] = [
     LazyLock::new(|| covered(linker_drops)),
     LazyLock::new(|| covered(linker_folds)),
@@ -122,10 +123,10 @@ static PROVOKING: [LazyLock<Covered>; 8] = [
     LazyLock::new(|| covered(compiler_removes)),
 ];
 
-/// Provoked without, and gone with `-DMENDED`.
+/// Asserts that the code is provoked without `-DFIXED`, and gone with it.
 #[track_caller]
 fn provoked(program: &Program<'_>, code: &str, cause: &str) {
-    provoked_at(program, code, cause, false, &[], &["-DMENDED"]);
+    provoked_at(program, code, cause, false, &[], &["-DFIXED"]);
 }
 
 #[track_caller]
@@ -192,7 +193,7 @@ fn what_was_stripped() {
 fn stripped() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = Program::new(folder.path(), "lost");
-    let (built, line) = (program.build(&["-DMENDED"]), program.line("check:marker", false));
+    let (built, line) = (program.build(&["-DFIXED"]), program.line("check:marker", false));
     assert_free(&check(&built, &[]).1, "SM003");
     let stripped = folder.path().join("stripped");
     run(Command::new("strip").arg("--strip-debug").arg(&built).arg("-o").arg(&stripped));
@@ -218,9 +219,9 @@ fn without_records() {
             Some(clang.line("check:marker", true)),
             "the next of its function",
         );
-        assert_free(&check(&clang.build(&["-DMENDED"]), &[]).1, "SM010");
+        assert_free(&check(&clang.build(&["-DFIXED"]), &[]).1, "SM010");
     }
-    // Debug information of another file only.
+    // The debug information covers only another file.
     let object = folder.path().join("nearest.o");
     let compile = |flags: &[&str], object: &Path| {
         let mut gcc = Command::new("gcc");
@@ -245,7 +246,7 @@ fn without_records() {
     assert_eq!(status, 1);
     compile(&["-g", "tests/check/nearest.c"], &object);
     assert_free(&check(&link(&[&object]), &[]).1, "SM011");
-    // Two files of one name.
+    // Two files have the same name.
     let source = fs::read_to_string(workspace().join(FOLDER).join("ambiguous.c")).expect("the source");
     let mut objects = Vec::new();
     for name in ["block", "net"] {
@@ -277,9 +278,9 @@ fn standing_for_the_marker() {
     let folder = tempfile::tempdir().expect("a folder");
     let clang = Program { compiler: "clang", ..Program::new(folder.path(), "shared") };
     let line = format!("{FOLDER}/shared.c:");
-    provoked_at(&clang, "SM021", &line, true, &[], &["-DMENDED"]);
+    provoked_at(&clang, "SM021", &line, true, &[], &["-DFIXED"]);
     let outside = Program::new(folder.path(), "outside");
-    provoked_at(&outside, "SM023", "", true, &[], &["-DMENDED"]);
+    provoked_at(&outside, "SM023", "", true, &[], &["-DFIXED"]);
     let unproven = Program::new(folder.path(), "unproven");
     provoked_at(&unproven, "SM024", "the indirect jump at", false, &["-c"], &[]);
 }
@@ -305,19 +306,20 @@ fn readable() {
         ("format", "SM040", "use `%lu`"),
     ];
     for (source, code, cause) in cases {
-        provoked_at(&Program::new(folder.path(), source), code, cause, true, &[], &["-DMENDED"]);
+        provoked_at(&Program::new(folder.path(), source), code, cause, true, &[], &["-DFIXED"]);
     }
     let undescribed = Program { flags: vec!["-O2"], ..Program::new(folder.path(), "undescribed") };
     provoked_at(&undescribed, "SM037", "", false, &[], &["-g"]);
     let duplicate = Program::new(folder.path(), "duplicate");
-    provoked_at(&duplicate, "SM050", "declared at tests/check/duplicate.c:12", true, &[], &["-DMENDED"]);
+    provoked_at(&duplicate, "SM050", "declared at tests/check/duplicate.c:12", true, &[], &["-DFIXED"]);
     let clang = |source| Program { compiler: "clang", ..Program::new(folder.path(), source) };
     let cases =
         [("together", "up to there it was where `depth` was"), ("unrolled", "made 3 copies of the code around it")];
     for (source, cause) in cases {
-        provoked_at(&clang(source), "SM034", cause, true, &[], &["-DMENDED"]);
+        provoked_at(&clang(source), "SM034", cause, true, &[], &["-DFIXED"]);
     }
-    // What is in another image: by the linkage table, with and without landing marks, and without it.
+    // A callee in another image: called through the linkage table, with and without landing pads,
+    // and without the table.
     for (flag, callee) in [("-fcf-protection=none", "work@plt"), ("-fcf-protection", "work@plt"), ("-fno-plt", "work")]
     {
         let shared = folder.path().join(format!("lost{flag}.so"));
@@ -327,7 +329,7 @@ fn readable() {
         let cause = format!("with `call {callee}` (lost.c:11)");
         assert_found(&check(&shared, &[]).1, "SM034", "check:marker", Some(15), &cause);
     }
-    // One of two copies.
+    // One of two copies has the finding.
     let copies = Program::new(folder.path(), "copies");
     let (_, document) = check(&copies.build(&[]), &[]);
     let partly: Vec<&Value> = ["SM033", "SM034"].iter().flat_map(|code| found(&document, code)).collect();
@@ -362,13 +364,14 @@ fn different_from_a_lock_file() {
             check(&program.build(&[flag]), &["--lock", &lock, "--allow", "all", "--deny", "baseline"]);
         assert_found(&document, code, marker, line, "");
         assert_eq!((status, document["summary"]["errors"].as_u64()), (1, Some(1)), "{document:#}");
-        // What it was made of is what it accepts.
-        let (_, accepted) = check(&program.build(&[flag]), &["--lock", &lock_of(&[flag], "mended.lock")]);
+        // A lock file accepts the build that it was made from.
+        let (_, accepted) = check(&program.build(&[flag]), &["--lock", &lock_of(&[flag], "fixed.lock")]);
         assert_free(&accepted, code);
         document
     };
     let line = |name| Some(program.line(name, false));
-    // Not in the source, and removed with the code that it was in: of a marker of C nothing is left either way.
+    // Missing in the source, or removed with the code around it. In C, neither leaves a trace of
+    // the marker.
     for flag in ["-DGONE", "-DDEAD"] {
         let document = different(flag, "SM060", "check:marker", None);
         let cause = "in C nothing is left of a marker in a dead branch";
@@ -386,12 +389,12 @@ fn different_from_a_lock_file() {
     assert_eq!(check(&program.build(&["-DWORSE"]), &["--lock", &worse, "--deny", "all"]).0, 0);
 }
 
-/// Markers in dead branches, in functions that nothing instantiates, and mended.
+/// Markers in dead branches and in functions that nothing instantiates, with the fixed variants.
 const RUST: &str = r#"
 use simple_markers::simple_mark;
 use std::hint::black_box;
 
-const DEBUG: bool = cfg!(mended);
+const DEBUG: bool = cfg!(fixed);
 
 #[inline(never)]
 fn submit(request: u32) -> u32 {
@@ -413,9 +416,9 @@ fn generic<T: Into<u64>>(value: T) -> u64 {
 fn lost(n: u32) -> u32 {
     let total = black_box(n) + 1;
     let status = black_box(total);
-    #[cfg(mended)]
+    #[cfg(fixed)]
     simple_mark!(check:lost, "%u", keep total);
-    #[cfg(not(mended))]
+    #[cfg(not(fixed))]
     simple_mark!(check:lost, "%u", total);
     black_box(status)
 }
@@ -441,7 +444,7 @@ fn main() {
     black_box(unrolled(&black_box([n, 2, 3])));
     black_box(submit(n));
     black_box(lost(n));
-    if cfg!(mended) {
+    if cfg!(fixed) {
         black_box(generic(n));
     }
 }
@@ -455,8 +458,8 @@ fn what_the_compiler_removes() {
 fn compiler_removes() {
     let fixture = Fixture::new("check-removed").file("src/main.rs", RUST);
     let line = |name: &str| RUST.lines().position(|line| line.contains(name)).map(|index| index as u64 + 1);
-    let flags = ["-Copt-level=2", "-Cdebuginfo=2", "--check-cfg=cfg(mended)"];
-    run(fixture.rustc(&flags).args(["--cfg", "mended"]));
+    let flags = ["-Copt-level=2", "-Cdebuginfo=2", "--check-cfg=cfg(fixed)"];
+    run(fixture.rustc(&flags).args(["--cfg", "fixed"]));
     let program = fixture.built("check-removed");
     assert_free(&check(&program, &[]).1, "SM001");
     run(&mut fixture.rustc(&flags));
@@ -499,7 +502,7 @@ fn every_format_at_once() {
         let mut model = Command::new(PYTHON);
         let said = run(model.arg(workspace().join("tests/check/sarif.py")).arg(path("out.sarif")));
         let objects = said.trim_end().strip_suffix(" objects").and_then(|count| count.parse::<usize>().ok());
-        // A rule has five objects in it, a result three at the least.
+        // A rule contains five objects, and a result at least three.
         let rules = sarif["runs"][0]["tool"]["driver"]["rules"].as_array().map_or(0, Vec::len);
         let results = sarif["runs"][0]["results"].as_array().map_or(0, Vec::len);
         assert!(objects.is_some_and(|count| count > 5 * rules + 3 * results), "{said}");
@@ -512,10 +515,11 @@ fn every_format_at_once() {
     }
 }
 
-/// The Python that Debian's packages are installed for; another one may come first in `PATH`.
+/// The Python that Debian's packages are installed for. `PATH` may have another one first.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// Whether there is a second model of SARIF (Debian: python3-sarif-python-om); skips where there is none.
+/// Whether a second model of SARIF is installed (Debian: python3-sarif-python-om); otherwise skips
+/// the test.
 fn has_sarif_model() -> bool {
     let output = Command::new(PYTHON).args(["-c", "import attr, sarif_om"]).output();
     let has = output.is_ok_and(|output| output.status.success());
@@ -539,7 +543,7 @@ fn what_cannot_be_checked() {
     assert!(stderr.contains("no markers at all"), "{stderr}");
     assert_eq!(status(&["--deny", "speed", "README.md"]).0, Some(2));
     let folder = tempfile::tempdir().expect("a folder");
-    let program = Program::new(folder.path(), "lost").build(&["-DMENDED"]);
+    let program = Program::new(folder.path(), "lost").build(&["-DFIXED"]);
     let (program, lock) = (program.to_str().expect("UTF-8"), folder.path().join("markers.lock"));
     let lock = lock.to_str().expect("UTF-8");
     let (code, stderr) = status(&["--lock", lock, program]);
@@ -562,7 +566,7 @@ fn what_cannot_be_checked() {
 }
 
 #[test]
-fn every_code_is_provoked_and_mended() {
+fn every_code_is_provoked_and_fixed() {
     if cfg!(not(target_arch = "x86_64")) || ["clang", "ld.lld", "ld.gold"].iter().any(|tool| find(tool).is_none()) {
         return skipped("not all codes can be provoked here");
     }
@@ -570,11 +574,11 @@ fn every_code_is_provoked_and_mended() {
     let all =
         simple_markers_resolver::verdicts::EXPLANATIONS.iter().map(|explanation| explanation.code.as_str().to_owned());
     let all: BTreeSet<String> = all.filter(|code| !fine.contains(&&**code)).collect();
-    let (mut provoked, mut mended) = (BTreeSet::new(), BTreeSet::new());
+    let (mut provoked, mut fixed) = (BTreeSet::new(), BTreeSet::new());
     for covered in &PROVOKING {
         provoked.extend(covered.provoked.iter().cloned());
-        mended.extend(covered.mended.iter().cloned());
+        fixed.extend(covered.fixed.iter().cloned());
     }
     assert_eq!(provoked, all);
-    assert_eq!(mended, all);
+    assert_eq!(fixed, all);
 }

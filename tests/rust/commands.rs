@@ -1,4 +1,5 @@
-//! The commands as users call them, with the tools that their output is for, and what the documents say that they print.
+//! The commands as users call them, with the tools that read their output, and the documents that
+//! quote them.
 
 mod cargo_smark;
 mod check;

@@ -1,4 +1,5 @@
-//! What compilers and linkers make of markers, in Rust and in C: the records, and that nothing else of the program changes.
+//! What compilers and linkers do with markers in Rust and C: the records are right, and nothing
+//! else in the program changes.
 
 mod conversions;
 mod emission;

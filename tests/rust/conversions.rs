@@ -1,7 +1,7 @@
-//! Every conversion with every length against every kind of type, compiled.
+//! Compiles every conversion with every length for every kind of type.
 //!
-//! What is right comes from the one table, `simple_markers_record::conversion`, and from what each Rust type below is in terms
-//! of it; the type checks of `simple_mark!` are a second writing of that table, in traits.
+//! The expectation comes from the table `simple_markers_record::conversion`, and from the table
+//! types of each Rust type below. The type checks of `simple_mark!` repeat that table in traits.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,14 +11,16 @@ use simple_markers_record::conversion::{STAR, Type, accepts};
 use simple_markers_record::printf::{Length, Specifier};
 use simple_markers_tests::fixture::{self, Fixture};
 
-/// A Rust type, and which types of the table it is.
+/// A Rust type, and the types of the table that it is.
 struct Rust {
     /// As the compiler prints it.
     name: String,
-    /// What the place to mark is, given a field of type `&'static {name}`, or of `{name}` itself.
+    /// Whether the type is unsized. Then the field is a `&'static {name}`, and the marker names its
+    /// target.
     unsized_place: bool,
     is: Vec<Type>,
-    /// Whether it stands for its kind: one that is tried with every letter, not only with one of each group.
+    /// Whether it represents its kind: it is tested with every letter, and not only with one of
+    /// each group.
     representative: bool,
 }
 
@@ -31,9 +33,10 @@ impl Rust {
         self.is.iter().any(|is| conversion.accepts().contains(is))
     }
 
-    /// Whether no conversion but perhaps `%p` shows it, and that could not be said: a reference is what it refers to before it is a
-    /// pointer, and function pointers have no trait in common.
-    fn has_no_mend(&self) -> bool {
+    /// Whether no conversion fits, except perhaps `%p`, and the message cannot suggest one. A
+    /// reference is resolved to its target before it counts as a pointer, and function pointers
+    /// have no trait in common.
+    fn has_no_help(&self) -> bool {
         self.is.is_empty()
             || self.is == [Type::Pointer] && (self.name.starts_with('&') || FUNCTIONS.contains(&self.name.as_str()))
     }
@@ -77,12 +80,12 @@ impl Conversion {
         accepts(self.0, self.1)
     }
 
-    /// Whether its letter stands for those of its group, which accept the same.
+    /// Whether its letter represents its group, whose letters accept the same types.
     fn representative(self) -> bool {
         "dxcspg".contains(self.letter())
     }
 
-    /// The types that it expects, as a message lists them.
+    /// The types that it expects, in the form of a message.
     fn expected(self) -> String {
         let names: Vec<_> = self.accepts().iter().map(|accepted| primitive(*accepted)).collect();
         if let [name] = names[..] { name.to_owned() } else { format!("({})", names.join(", ")) }
@@ -92,7 +95,7 @@ impl Conversion {
 const INTEGERS: [Type; 10] =
     [Type::I8, Type::I16, Type::I32, Type::I64, Type::Isize, Type::U8, Type::U16, Type::U32, Type::U64, Type::Usize];
 
-/// Rust's name of a type of the table that is one type.
+/// Rust's name for a table type that is a single type.
 fn primitive(table: Type) -> &'static str {
     match table {
         Type::I8 => "i8",
@@ -146,7 +149,7 @@ fn types() -> Vec<Rust> {
         types.push(Rust::new(&format!("&{text}"), &[Text, Pointer]));
         types.push(Rust::new(&format!("Box<{text}>"), &[Text, Pointer]));
     }
-    // `c_char` by the name that the compiler prints for it on the host.
+    // `c_char` under the name that the compiler prints on the host.
     let c_char = std::any::type_name::<std::ffi::c_char>();
     for text in [format!("*const {c_char}"), format!("*mut {c_char}"), format!("&*const {c_char}")] {
         types.push(Rust::new(&text, &[Text, Pointer]));
@@ -182,7 +185,7 @@ fn types() -> Vec<Rust> {
     types
 }
 
-/// Pointers to functions.
+/// Function pointers.
 const FUNCTIONS: [&str; 4] = ["Option<fn()>", "fn()", "fn(&i32) -> u8", "unsafe extern \"C\" fn(i32)"];
 
 const PRELUDE: &str = "#![no_std]
@@ -195,10 +198,10 @@ use simple_markers::simple_mark;
 pub struct Opaque(pub i32);
 ";
 
-/// A crate that marks a value of each type.
+/// A crate with a marker for a value of each type.
 struct Source {
     text: String,
-    /// What stands on which line, from 1 on.
+    /// The conversion and type on each line, from 1.
     cells: BTreeMap<usize, (Conversion, usize)>,
 }
 
@@ -213,7 +216,7 @@ impl Source {
         Self { text, cells: BTreeMap::new() }
     }
 
-    /// A function of markers, one on each line.
+    /// Adds a function with a marker on each line.
     fn function(&mut self, conversion: Conversion, format: &str, arguments: impl Iterator<Item = (usize, String)>) {
         let number = self.text.lines().count();
         let _ = writeln!(self.text, "pub fn line{number}(values: &'static mut Values) {{ let _ = &values;");
@@ -228,7 +231,7 @@ impl Source {
         Fixture::new(name).file("src/lib.rs", &self.text)
     }
 
-    /// The errors of the crate by their lines, each in the order in which the compiler found them.
+    /// The errors of the crate by line, in the compiler's order.
     fn errors(&self, name: &str) -> BTreeMap<usize, Vec<String>> {
         let mut check = self.fixture(name).cargo("check");
         let output = check.arg("--message-format=json").output().expect("cargo runs");
@@ -241,14 +244,14 @@ impl Source {
                 assert_eq!(span["file_name"], Path::new("src/lib.rs").to_str().unwrap_or_default(), "{diagnostic}");
                 let line = span["line_start"].as_u64().expect("a line") as usize;
                 let text = diagnostic["message"].as_str().expect("a text");
-                // The compiler writes the path of a type whose name the reader may not know.
+                // The compiler prints a full path for a type that may be unfamiliar.
                 errors.entry(line).or_default().push(text.replace("core::sync::atomic::", ""));
             }
         }
         errors
     }
 
-    /// Asserts that each line has errors of its own, and that `expected` takes them.
+    /// Asserts that each line has its own errors, and that `expected` accepts them.
     fn each_line_is_refused(&self, name: &str, types: &[Rust], expected: impl Fn(Conversion, &Rust, &[String])) {
         let errors = self.errors(name);
         let without: Vec<_> = self.cells.keys().filter(|line| !errors.contains_key(line)).collect();
@@ -267,12 +270,13 @@ fn one(messages: &[String]) -> &str {
     message
 }
 
-/// What is tried of the matrix: every letter with the types that stand for their kind, and a letter of each group with all.
+/// The part of the matrix to test: every letter with the representative types, and one letter of
+/// each group with all types.
 fn cells(types: &[Rust], conversion: Conversion) -> impl Iterator<Item = (usize, &Rust)> {
     types.iter().enumerate().filter(move |(_, rust)| rust.representative || conversion.representative())
 }
 
-/// The conversions that Rust has types for.
+/// The conversions with a Rust type.
 fn conversions() -> impl Iterator<Item = Conversion> {
     Conversion::all().filter(|conversion| !conversion.accepts().is_empty())
 }
@@ -295,13 +299,13 @@ fn what_the_table_accepts_compiles() {
     fixture::succeeds_silently(&mut source.fixture("conversions-accepted").cargo("check"));
 }
 
-/// Whether a `*` takes it: not a pointer that is none of the numbers.
+/// Whether a `*` accepts it: any of the numbers, but no pointer.
 fn is_star(rust: &Rust) -> bool {
     rust.is.iter().any(|is| STAR.contains(is)) && !rust.name.starts_with("Atomic")
 }
 
 #[test]
-fn what_the_table_refuses_is_an_error_with_the_mend() {
+fn what_the_table_refuses_is_an_error_with_help() {
     let types = types();
     let mut source = Source::new(&types);
     for conversion in conversions() {
@@ -323,24 +327,24 @@ fn refused_as_expected(conversion: Conversion, rust: &Rust, messages: &[String])
         'p' => format!(
             "`%p` expects a reference, raw pointer, NonNull, Box, Rc, Arc, function pointer or an Option of one, given `{given}`"
         ),
-        _ if rust.has_no_mend() => format!("no conversion shows a `{given}` as a number or as text"),
-        _ => return mended(conversion, rust, message),
+        _ if rust.has_no_help() => format!("no conversion shows a `{given}` as a number or as text"),
+        _ => return suggests_a_conversion(conversion, rust, message),
     };
     assert_eq!(message, start);
 }
 
-/// Asserts that the message names a conversion that shows the type. It has another letter only where no length of the first would
-/// do, and another length only where it has to.
-fn mended(conversion: Conversion, rust: &Rust, message: &str) {
+/// Asserts that the message suggests a conversion that shows the type. It may suggest another
+/// letter only if no length of the first letter fits, and another length only if necessary.
+fn suggests_a_conversion(conversion: Conversion, rust: &Rust, message: &str) {
     let start = format!("`%{}` expects {}, given `{}`: use `%", conversion.text(), conversion.expected(), rust.name);
-    let mend = message.strip_prefix(&start).and_then(|rest| rest.strip_suffix('`'));
-    let mend = Conversion::parse(mend.unwrap_or_else(|| panic!("{message}\ndoes not start with\n{start}")));
-    assert!(rust.is_shown_by(mend), "{message}: but {} does not show it", mend.text());
+    let suggested = message.strip_prefix(&start).and_then(|rest| rest.strip_suffix('`'));
+    let suggested = Conversion::parse(suggested.unwrap_or_else(|| panic!("{message}\ndoes not start with\n{start}")));
+    assert!(rust.is_shown_by(suggested), "{message}: but {} does not show it", suggested.text());
     let same_letter = |other: &Conversion| other.letter() == conversion.letter() && rust.is_shown_by(*other);
-    assert_eq!(mend.letter() == conversion.letter(), conversions().any(|other| same_letter(&other)), "{message}");
-    let same_length = Conversion(conversion.0, mend.1);
+    assert_eq!(suggested.letter() == conversion.letter(), conversions().any(|other| same_letter(&other)), "{message}");
+    let same_length = Conversion(conversion.0, suggested.1);
     assert!(
-        !rust.is_shown_by(same_length) || mend.0 == conversion.0 || conversion.letter() != mend.letter(),
+        !rust.is_shown_by(same_length) || suggested.0 == conversion.0 || conversion.letter() != suggested.letter(),
         "{message}"
     );
 }
@@ -354,7 +358,7 @@ fn a_star_takes_what_the_table_says() {
     source.function(Conversion::parse("d"), "%*d", refused);
     source.each_line_is_refused("conversions-star", &types, |_, rust, messages| {
         let message = one(messages);
-        // Of a reference the message names what it refers to.
+        // The message names the type behind a reference.
         let innermost = rust.name.trim_start_matches('&').trim_start_matches("mut ");
         let message = message.replace(&rust.name, innermost);
         assert_eq!(message, format!("a `*` of the format expects an i32 (i8, i16), given `{innermost}`"));
@@ -383,7 +387,7 @@ fn conversions_without_a_type_are_refused_whatever_is_given() {
     });
 }
 
-/// Whether a register can hold it: a number of one type, or for `%p` and `%s` a thin pointer.
+/// Whether a register can hold it: a number of a single type, or a thin pointer for `%p` and `%s`.
 fn is_kept_by(rust: &Rust, conversion: Conversion) -> bool {
     let name = rust.name.as_str();
     let target = ["&mut ", "&", "*const ", "*mut "].iter().find_map(|pointer| name.strip_prefix(pointer));
@@ -400,7 +404,8 @@ fn is_kept_star(rust: &Rust) -> bool {
     rust.representative && rust.is.iter().any(|is| STAR.contains(is))
 }
 
-/// `[-]SIZE[f]@`, as the operands string of a kept argument starts, for a register that holds a `table`.
+/// `[-]SIZE[f]@`: the start of the operands string of a kept argument, for a register that holds a
+/// `table`.
 fn entry(table: Type) -> &'static str {
     match table {
         Type::I8 => "-1@",
@@ -416,7 +421,7 @@ fn entry(table: Type) -> &'static str {
     }
 }
 
-/// The widest type that a conversion accepts: what C passes for it.
+/// The widest type that a conversion accepts, as C passes it.
 fn widest(conversion: Conversion) -> Type {
     let accepted = conversion.accepts().iter().filter(|accepted| **accepted != Type::Bool);
     *accepted.max_by_key(|accepted| entry(**accepted).trim_start_matches('-')).expect("a type")
@@ -434,7 +439,7 @@ fn what_is_kept_has_the_width_of_its_conversion_or_its_own() {
         let forms = accepted.iter().flat_map(|&(index, rust)| {
             let (place, name) = (rust.place(index), &rust.name);
             let mut forms = vec![(index, format!("keep {place}"), widest(conversion))];
-            // A mutable reference is moved by a name, as anywhere.
+            // Naming a mutable reference moves it, as everywhere in Rust.
             if !name.starts_with("&mut") {
                 forms.push((index, format!("keep value = {place}"), widest(conversion)));
                 forms.push((index, format!("keep value: {name} = {place}"), width(rust)));
@@ -494,7 +499,7 @@ fn what_no_register_holds_is_not_kept() {
             refused.map(|(index, rust)| (index, format!("keep {}", rust.place(index)))),
         );
     }
-    // The compiler adds what it thinks of the operand itself.
+    // The compiler adds its own errors about the operand.
     source.each_line_is_refused("conversions-not-kept", &types, |conversion, rust, messages| {
         let given = &rust.name;
         let expected = match conversion.letter() {
@@ -502,7 +507,11 @@ fn what_no_register_holds_is_not_kept() {
             'p' => format!("`keep` with `%p` takes thin references and pointers, given `{given}`"),
             _ if rust.representative && rust.is.first().is_some_and(|is| !matches!(is, Type::Text | Type::Pointer)) => {
                 let ours = messages.iter().find(|message| message.starts_with("`%"));
-                return mended(conversion, rust, ours.unwrap_or_else(|| panic!("{given}: {messages:?}")));
+                return suggests_a_conversion(
+                    conversion,
+                    rust,
+                    ours.unwrap_or_else(|| panic!("{given}: {messages:?}")),
+                );
             }
             _ => format!("`keep` with `%{}` takes integers, bool, char and floats, given `{given}`", conversion.text()),
         };

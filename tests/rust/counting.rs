@@ -1,18 +1,22 @@
-//! Exactness, proven by counting: generated programs by three compilers at several levels, the verdict on each site against how often that
-//! site is passed and how often a probe on its address fires.
+//! Checks exactness by counting. Generated programs are compiled by three compilers at several
+//! levels. The verdict on each site is compared with how often the site is passed, and how often a
+//! probe at its address fires.
 //!
-//! How often a site is passed is counted in the very instructions that the probes are put on (`counted`), and the sum over the sites of a
-//! marker is how often the abstract program passes it, which a build with counters in the source says. Hits are those of the kernel's
-//! uprobes; without the rights to these, fewer, of gdb's breakpoints. What holds for each site:
+//! Passes are counted in the same instructions that the probes are placed on (`counted`). The sum
+//! over the sites of a marker must be the count of the abstract program, which a build with
+//! counters in the source prints. Hits come from the kernel's uprobes, or, without permission for
+//! those, from fewer rounds under gdb's breakpoints. For each site:
 //!
 //! | verdict | hits at its address |
 //! | --- | --- |
 //! | exact | as often as the marker is passed there |
-//! | shared, folded, unproven | no fewer than each copy there is passed; for each shape that is ever shared, more at some site |
-//! | outside | it is never passed |
+//! | shared, folded, unproven | at least as often as each copy there is passed; each shape that is
+//! ever shared has a site with more hits |
+//! | outside | the marker is never passed |
 //! | the kernel takes no probe | none |
 //!
-//! And a probe at the cheaper address that we name fires as often as one at the site's own, and reads the same.
+//! A probe at the cheaper address that we suggest must fire as often as one at the site's own
+//! address, and read the same values.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -36,14 +40,14 @@ use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::tools::{find, run, slice, tries_everything};
 use simple_markers_tests::uprobes::Uprobes;
 
-/// The program; another one where the variable `COUNTING_SEED` is set.
+/// The seed of the program. The variable `COUNTING_SEED` changes it.
 const SEED: u64 = 1;
 const FUNCTIONS: usize = 96;
 
-/// How many rounds are run under gdb, which takes a hundred times as long for a hit.
+/// The number of rounds under gdb, where a hit takes a hundred times as long.
 const ROUNDS_OF_GDB: u32 = 6;
 
-/// What makes a program of the source.
+/// The compilers of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Maker {
     C(Compiler),
@@ -57,7 +61,7 @@ struct Row {
     level: &'static str,
     more: &'static [&'static str],
     variant: Variant,
-    /// Whether what can be read is looked at as well, which takes a second.
+    /// Whether to compare argument values too, which takes a second.
     reads: bool,
 }
 
@@ -91,7 +95,8 @@ const ROWS: [Row; 18] = [
     row(Maker::Rustc, "3", &[], Variant::KeepAnchor),
 ];
 
-/// The rows of a slice: each compiler at several levels, each level, each variant and each option.
+/// The rows of a slice. They cover each compiler at several levels, and each level, variant and
+/// option.
 const SLICE: [usize; 9] = [0, 1, 4, 5, 6, 8, 9, 13, 17];
 
 impl Row {
@@ -108,7 +113,7 @@ impl Row {
         }
     }
 
-    /// What assembles and links; gas does not read all that LLVM writes.
+    /// The driver that assembles and links. gas cannot read everything that LLVM writes.
     fn driver(&self) -> &'static str {
         match self.maker {
             Maker::C(compiler) => compiler.name(),
@@ -117,10 +122,10 @@ impl Row {
     }
 }
 
-/// The program, and what is made of it.
+/// The program and its compilations.
 struct Suite {
     program: Program,
-    /// How often each marker is passed, and what the program computes; by the number of rounds.
+    /// How often each marker is passed, and the result of the program, by the number of rounds.
     passed: HashMap<u32, (Vec<u64>, String)>,
     folder: tempfile::TempDir,
     toolchain: Toolchain,
@@ -130,22 +135,24 @@ struct Suite {
 /// One compilation.
 struct Image {
     path: PathBuf,
-    /// The marker and the address of each site, in the order of the records.
+    /// The marker and address of each site, in record order.
     records: Vec<(usize, Vaddr)>,
-    /// The same with counters.
+    /// The same image with counters.
     counted: PathBuf,
 }
 
-/// What was found in one compilation.
+/// The results for one compilation.
 #[derive(Default)]
 struct Tally {
     lines: Vec<String>,
     complaints: Vec<String>,
     sites: usize,
     unproven: usize,
-    /// By shape in the source, how many sites are exact, shared, and shared and hit more often than passed.
+    /// For each shape in the source, the number of sites that are exact, that are shared, and that
+    /// are shared with more hits than passes.
     shapes: BTreeMap<Shape, [usize; 3]>,
-    /// By the kinds of ways in, which is what the verdict is made of, how many sites are shared, and hit more often than passed.
+    /// For each set of kinds of predecessors, which decides the verdict, the number of shared
+    /// sites, and of those with more hits than passes.
     ways: BTreeMap<BTreeSet<&'static str>, [usize; 2]>,
     better: usize,
     read: usize,
@@ -190,7 +197,7 @@ impl Suite {
         Self { program, passed: HashMap::from(passed), folder, toolchain, uprobes }
     }
 
-    /// Compiles, once, and assembles twice.
+    /// Compiles once and assembles twice.
     fn image(&self, index: usize, row: &Row) -> Image {
         let form = Form::Marked(row.variant);
         let stem = self.folder.path().join(format!("program{index}"));
@@ -237,7 +244,7 @@ impl Suite {
         Image { path, records, counted }
     }
 
-    /// Runs a program with counters, and with probes.
+    /// Runs a program with counters and with probes.
     fn measure(&self, name: &str, image: &Image, offsets: &BTreeMap<Vaddr, u64>, tally: &mut Tally) -> Measured {
         let rounds = if self.uprobes.is_some() { ROUNDS } else { ROUNDS_OF_GDB };
         let words = rounds.to_string();
@@ -274,7 +281,7 @@ impl Suite {
         measured
     }
 
-    /// Everything that is found out about one compilation.
+    /// Measures and judges one compilation.
     fn examine(&self, index: usize, row: &Row) -> Tally {
         let name = row.name();
         let mut tally = Tally::default();
@@ -349,12 +356,12 @@ impl Suite {
         tally
     }
 
-    /// What is wrong with what we say of a site.
+    /// The errors in our verdict on a site.
     fn judge(&self, measured: &Measured, marker: usize, address: Vaddr, site: &Site) -> Option<String> {
         let (hits, copies) = (measured.hits[&address], &measured.passed[&(marker, address)]);
         let passed: u64 = copies.iter().sum();
         let exactness = site.exactness?;
-        // gdb's breakpoints are hit at whatever instruction.
+        // gdb can place a breakpoint on any instruction.
         let (is_refused, fires) = match &site.probe {
             Some(probe) if self.uprobes.is_some() => (!probe.accepted, probe.cost.is_some()),
             _ => (false, true),
@@ -365,7 +372,8 @@ impl Suite {
         let is_right = match exactness {
             Exactness::Outside => passed == 0,
             Exactness::Exact if fires => hits == passed,
-            // What is passed is hit, and several copies at one address are hit together, which has to be said.
+            // Every pass is a hit. If copies share an address, they are hit together, and our
+            // verdict must say so.
             _ => copies.iter().all(|copy| hits >= *copy) && (hits >= passed || says_copies(site)),
         };
         if !is_right {
@@ -379,7 +387,8 @@ impl Suite {
         Some(format!("{hits} hits, and {there} at {best}, which is to stand for it"))
     }
 
-    /// Holds what can be read at the cheaper addresses against what can be read at the sites' own.
+    /// Compares the values read at the cheaper addresses with those read at the sites' own
+    /// addresses.
     fn read(&self, name: &str, image: &Image, sites: &[(usize, Vaddr, &Site)], tally: &mut Tally) {
         let pairs: Vec<_> =
             sites.iter().filter_map(|(marker, at, site)| Some((*marker, *at, best(site)?, *site))).collect();
@@ -414,17 +423,18 @@ impl Suite {
     }
 }
 
-/// How often one was passed, and the other hit.
+/// How often markers were passed, and addresses were hit.
 struct Measured {
     hits: HashMap<Vaddr, u64>,
-    /// By marker and address, where several copies of a marker may be.
+    /// By marker and address, which several copies of a marker may share.
     passed: HashMap<(usize, Vaddr), Vec<u64>>,
 }
 
-/// How often gdb stops at each address to read what can be read there.
+/// How often gdb stops at each address to read values.
 const STOPS: u32 = 2;
 
-/// What the verdict makes of a way in: one that goes straight on, or one that comes from elsewhere.
+/// The form of a predecessor that the verdict depends on: one that falls through, or one that jumps
+/// here.
 fn way_of(kind: &'static str) -> &'static str {
     match kind {
         "fall_through" | "call_return" => "falls",
@@ -433,7 +443,7 @@ fn way_of(kind: &'static str) -> &'static str {
     }
 }
 
-/// Whether we say that copies of the marker are at one address.
+/// Whether our verdict says that copies of the marker share an address.
 fn says_copies(site: &Site) -> bool {
     matches!(
         site.exactness_reason,

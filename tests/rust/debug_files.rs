@@ -1,5 +1,6 @@
-//! Debug information wherever it is: a program says the same of its markers whether it has its debug information itself or `objcopy`,
-//! `strip`, `eu-strip`, `dwz`, the compilers' `-gsplit-dwarf` or a compression put it elsewhere. What belongs to another program is refused.
+//! Debug information in every place. The resolver must report the same markers if a program has its
+//! own debug information, or if `objcopy`, `strip`, `eu-strip`, `dwz`, `-gsplit-dwarf` or
+//! compression moved it elsewhere. The debug information of another program is refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -55,10 +56,10 @@ int other(struct queue *q, int n)
 	return peek(q) + twice;
 }
 "#;
-/// How many markers these have.
+/// The number of markers in these programs.
 const MARKERS: usize = 5;
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -95,7 +96,7 @@ impl Folder {
         fs::set_permissions(self.path(to), permissions).expect("permissions are set");
     }
 
-    /// Runs a command in the folder, its words separated by blanks.
+    /// Runs a command in the folder. Its words are separated by spaces.
     fn run(&self, command: &str) -> String {
         let mut words = command.split_whitespace();
         let mut run = Command::new(words.next().expect("a command"));
@@ -111,7 +112,7 @@ impl Folder {
         self.run(&format!("{compiler} {flags} main.o other.o -Wl,--build-id -o {program}"));
     }
 
-    /// `smark` in the folder, with words separated by blanks.
+    /// Runs `smark` in the folder, with words separated by spaces.
     fn smark(&self, command: &str) -> (Output, String) {
         let output = Command::new(fixture::smark()).args(command.split_whitespace()).current_dir(&self.0).output();
         let output = output.expect("smark starts");
@@ -119,7 +120,8 @@ impl Folder {
         (output, stderr)
     }
 
-    /// The one image of a file, all of its markers in full; `arguments` are the file and options.
+    /// The only image of a file, with all its markers in full; `arguments` are the file and
+    /// options.
     fn image(&self, arguments: &str) -> Value {
         let (output, stderr) = self.smark(&format!("list --json {arguments}"));
         assert!(output.status.success(), "{arguments}: {stderr}");
@@ -127,7 +129,7 @@ impl Folder {
         resolution["images"][0].take()
     }
 
-    /// What a program must say, however its debug information is found.
+    /// The expected output for a program, wherever its debug information is.
     fn whole(&self, program: &str) -> Value {
         second_opinion::check(&self.path(program));
         let image = self.image(program);
@@ -142,7 +144,7 @@ impl Folder {
         image["markers"].clone()
     }
 
-    /// Asserts that a file says the same, and where its debug information was found.
+    /// Asserts that a file gives the same output, and where its debug information was found.
     fn same(&self, arguments: &str, whole: &Value, source: &str, path: &str) {
         let image = self.image(arguments);
         assert_eq!(image["debug"]["source"], source, "{arguments}: {}", image["diagnostics"]);
@@ -152,7 +154,7 @@ impl Folder {
         assert_eq!(image["diagnostics"], Value::Array(Vec::new()), "{arguments}");
     }
 
-    /// The files of the parts of debug information, each with how it was found.
+    /// The supplementary and split files, and how each was found.
     fn supplements(&self, arguments: &str) -> Vec<(String, String)> {
         let image = self.image(arguments);
         let supplements = image["debug"]["supplements"].as_array().expect("supplements");
@@ -199,7 +201,7 @@ fn companions_are_found_by_link_and_by_build_id() {
         let note = image["diagnostics"][0]["message"].as_str().expect("a note");
         assert_eq!(note, "the debug information is in prog.debug, which was not found");
     }
-    // A link to the program is as good as the program.
+    // A link to the program works like the program.
     folder.write("all/prog.debug", &folder.read("prog.debug"));
     symlink("all/prog", folder.path("link")).expect("a link");
     assert_eq!(folder.image("link")["markers"], whole);
@@ -230,7 +232,7 @@ fn sections_and_files_may_be_compressed() {
         folder.run(&format!("objcopy --compress-debug-sections={how} prog {how}"));
         folder.same(how, &whole, "file", how);
     }
-    // As GNU did it before, with other names of sections; objcopy would garble the records of sites.
+    // The old GNU format, with other section names. objcopy would damage the records of sites.
     folder.run("objcopy -R .debug.simple_marker.2 -R .debug.simple_marker.str prog by-line");
     folder.run("objcopy --compress-debug-sections=zlib-gnu by-line zlib-gnu");
     let by_line = folder.image("by-line");
@@ -255,7 +257,7 @@ fn sections_and_files_may_be_compressed() {
         let (output, stderr) = folder.smark("list cut");
         assert!(output.status.code() == Some(2) && stderr.starts_with("smark: cut: "), "{packer}: {stderr}");
     }
-    // In a folder, those that are something else are passed over.
+    // Other files in a folder are skipped.
     folder.write("mods/notes.txt", b"text");
     folder.run("gzip mods/notes.txt");
     folder.copy("mod.ko.xz", "mods/mod.ko.xz");
@@ -277,7 +279,7 @@ fn modules_have_companions() {
     folder.same("mod.ko", &whole, "debuglink", "mod.ko.debug");
     folder.run("xz mod.ko");
     folder.same("mod.ko.xz", &whole, "debuglink", "mod.ko.debug");
-    // Of another module, with the same build id.
+    // A different module with the same build id.
     folder.run("ld -r main.o -o less.ko");
     folder.run("objcopy --dump-section .note.gnu.build-id=id mod.ko.debug");
     folder.run("objcopy --remove-section .note.gnu.build-id --add-section .note.gnu.build-id=id --set-section-flags .note.gnu.build-id=alloc,readonly less.ko mod.ko.debug");
@@ -292,7 +294,7 @@ fn dwz_moves_entries() {
     }
     let folder = Folder::new("dwz");
     folder.build("gcc", "", "prog");
-    // With the records of sites, and with what the line table says.
+    // With the site records, and with the line table alone.
     folder.run("objcopy -R .debug.simple_marker.2 -R .debug.simple_marker.str prog by-line");
     for program in ["prog", "by-line"] {
         let whole = folder.image(program)["markers"].clone();
@@ -349,13 +351,14 @@ fn units_may_be_split() {
                 let dwo = |name: &str| ("dwo".to_owned(), name.to_owned());
                 assert_eq!(supplements, [dwo("main.dwo"), dwo("other.dwo")]);
 
-                // llvm-dwp 14 does not end on what gcc writes of DWARF 5; binutils' dwp does not know DWARF 5.
+                // llvm-dwp 14 does not terminate on gcc's DWARF 5, and binutils' dwp does not
+                // support DWARF 5.
                 let packer = if compiler == "clang" { "llvm-dwp" } else { "dwp" };
                 let packs = (compiler == "clang" || version == 4) && tools::find(packer).is_some();
                 if packs {
                     folder.run(&format!("{packer} -e split -o split.dwp"));
                 }
-                // Compiled anew they are of another program.
+                // Recompiled files belong to another program.
                 folder.copy("main.dwo", "kept/main.dwo");
                 folder.copy("other.dwo", "other-kept.dwo");
                 fs::remove_file(folder.path("main.dwo")).expect("removed");
@@ -402,12 +405,12 @@ fn rust_splits_units_too() {
         let printed = tools::run(Command::new(fixture::smark()).args(["list", "--json"]).arg(file));
         let mut resolution: Value = serde_json::from_str(&printed).expect("JSON");
         let mut image = resolution["images"][0].take();
-        // The hash in symbols is of the profile as well.
+        // The hash in symbols also covers the profile.
         let sites = image["markers"].as_array_mut().expect("markers").iter_mut();
         for site in sites.flat_map(|marker| marker["sites"].as_array_mut().expect("sites")) {
             site["symbol"].take();
         }
-        // Which unit comes first is the linker's choice, and with it which marker.
+        // The linker chooses the order of the units, and with it the order of the markers.
         image["markers"].as_array_mut().expect("markers").sort_by_key(|marker| marker["name"].to_string());
         for marker in image["markers"].as_array_mut().expect("markers") {
             marker["id"].take();
@@ -440,7 +443,7 @@ fn what_does_not_belong_is_refused() {
         );
         image["diagnostics"].to_string()
     };
-    // Another program: another build id.
+    // Another program with another build id.
     let ours = folder.build_id("prog");
     folder.copy("prog.debug", "kept.debug");
     folder.build("gcc", "-fno-inline", "another");
@@ -456,13 +459,13 @@ fn what_does_not_belong_is_refused() {
         notes.contains(&format!("{by_id} is not used: its build id is {theirs}, the image's is {ours}")),
         "{notes}"
     );
-    // The search goes on behind it.
+    // The search continues after a refused file.
     folder.copy("kept.debug", "prog.debug");
     let image = folder.image("--debug-dir dbg stripped");
     assert_eq!(image["debug"]["source"], "debuglink");
     assert_eq!(image["markers"], folder.whole("prog"));
 
-    // Without build ids the checksum counts.
+    // Without build ids, the checksum decides.
     folder.run("objcopy --remove-section .note.gnu.build-id prog bare");
     let whole = folder.whole("bare");
     folder.run("objcopy --only-keep-debug bare bare.debug");
@@ -481,7 +484,7 @@ fn what_does_not_belong_is_refused() {
     let notes = refused("bare");
     assert!(notes.contains(&why), "{notes}");
 
-    // Truncated at any place: said, and no more.
+    // A file truncated anywhere is reported, and nothing worse happens.
     let bytes = folder.read("kept.debug");
     for part in 0..16 {
         folder.write("prog.debug", &bytes[..bytes.len() * part / 16]);
@@ -504,7 +507,7 @@ fn hostile_links_open_nothing_else() {
         );
         image["diagnostics"].to_string()
     };
-    // A link to the image itself, and to the stripped copy of another name.
+    // A link to the image itself, and to its stripped copy under another name.
     folder.copy("stripped", "self");
     folder.run("objcopy --add-gnu-debuglink=stripped self");
     let notes = quiet("self");
@@ -517,13 +520,13 @@ fn hostile_links_open_nothing_else() {
     symlink("stripped", folder.path("stripped")).expect("a link to itself");
     quiet("self");
     fs::remove_file(folder.path("stripped")).expect("removed");
-    // A pipe that nobody writes to, and a folder.
+    // A pipe without a writer, and a folder.
     folder.run("mkfifo stripped");
     quiet("self");
     fs::remove_file(folder.path("stripped")).expect("removed");
     fs::create_dir(folder.path("stripped")).expect("a folder");
     quiet("self");
-    // A path instead of a name: the eight bytes of `stripped` are those of `../../xx`.
+    // A path instead of a file name: `../../xx` replaces the eight bytes of `stripped`.
     let mut bytes = folder.read("self");
     let offset = bytes.windows(9).rposition(|window| window == b"stripped\0").expect("a link");
     bytes[offset..offset + 8].copy_from_slice(b"../../xx");

@@ -1,7 +1,8 @@
-//! `smark` with its feature `debuginfod` against a server of this test on the loopback: the debug information of a stripped program comes from
-//! there, that of another program is refused with both build ids, and what the server has not is missed in peace. Without any network.
+//! `smark` with the feature `debuginfod` and a local server in this test. A stripped program gets
+//! its debug information from the server. Debug information of another program is refused with both
+//! build ids. Missing debug information is no error. Needs no network.
 //!
-//! Only with the feature `debuginfod` of this crate: the command is built anew for it.
+//! Runs only with the feature `debuginfod` of this crate, because it builds the command again.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,7 +15,7 @@ use std::{fs, thread};
 use serde_json::Value;
 use simple_markers_tests::{fixture, tools};
 
-/// A server, what it has by path, and what it was asked for.
+/// A server, its files by path, and the requests that it received.
 struct Server {
     url: String,
     files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
@@ -27,7 +28,7 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().expect("its address"));
         let server = Self { url, files: Arc::default(), asked: Arc::default() };
         let (files, asked) = (Arc::clone(&server.files), Arc::clone(&server.asked));
-        // It ends with the process.
+        // The thread ends with the process.
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.expect("a connection");
@@ -38,7 +39,7 @@ impl Server {
                 asked.lock().expect("the list").push(path);
                 let (status, body) = file.map_or(("404 Not Found", Vec::new()), |file| ("200 OK", file));
                 let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-                // The client may have gone away.
+                // The client may have disconnected.
                 let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
             }
         });
@@ -51,7 +52,7 @@ impl Server {
     }
 }
 
-/// A program of which the debug information is in a file of its own: both.
+/// A program and its separate debug file.
 fn split(folder: &Path, name: &str, factor: u32) -> (PathBuf, PathBuf) {
     let (source, program, debug) =
         (folder.join(format!("{name}.c")), folder.join(name), folder.join(format!("{name}.debug")));
@@ -69,7 +70,7 @@ fn split(folder: &Path, name: &str, factor: u32) -> (PathBuf, PathBuf) {
     (program, debug)
 }
 
-/// What `smark` says of the image, and its notes.
+/// The output of `smark` for the image, and its notes.
 fn listed(smark: &Path, server: &Server, cache: &Path, program: &Path) -> (Value, String) {
     let mut command = Command::new(smark);
     command.args(["list", "--json"]).arg(program).env("DEBUGINFOD_CACHE_PATH", cache);
@@ -95,18 +96,18 @@ fn debug_information_comes_from_a_server_and_is_checked() {
     let listed = |cache: &str| listed(&smark, &server, &folder.path().join(cache), &program);
     let argument = |image: &Value| image["markers"][0]["sites"][0]["args"][0].clone();
 
-    // The server has nothing: no debug information, and nothing is said of arguments.
+    // The server has no debug information, so arguments have no verdicts.
     let (image, _) = listed("missed");
     let build_id = image["build_id"].as_str().expect("a build id").to_owned();
     assert_eq!(image["debug"], Value::Null, "{image}");
     assert_eq!(argument(&image)["verdict"], Value::Null, "{image}");
     let path = format!("/buildid/{build_id}/debuginfo");
     assert_eq!(*server.asked.lock().expect("the list"), [path.as_str()]);
-    // It is not asked for what it has not again.
+    // A missing file is not requested again.
     assert_eq!(listed("missed").0["debug"], Value::Null);
     assert_eq!(server.asked.lock().expect("the list").len(), 1);
 
-    // That of another program is refused with both build ids.
+    // The debug information of another program is refused with both build ids.
     server.serve(&build_id, &other);
     let (image, notes) = listed("wrong");
     let said = format!("{notes}{}", image["diagnostics"]);
@@ -115,7 +116,7 @@ fn debug_information_comes_from_a_server_and_is_checked() {
     assert!(said.contains(&format!("its build id is {theirs}, the image's is {build_id}")), "{said}");
     assert_eq!((&image["debug"], &argument(&image)["verdict"]), (&Value::Null, &Value::Null), "{image}");
 
-    // Its own is read, from the server once and then from where it was kept.
+    // Its own debug information is read from the server once, and then from the cache.
     server.serve(&build_id, &debug);
     for _ in 0..2 {
         let (image, _) = listed("right");

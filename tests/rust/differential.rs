@@ -1,5 +1,6 @@
-//! What resolution says of arguments and scopes, against gdb and `llvm-dwarfdump`: programs in Rust and C, by rustc, gcc and clang, at
-//! several levels of optimisation and versions of DWARF, stopped at each of their sites (`tests/src/differential.rs`).
+//! Compares the resolver's arguments and scopes with gdb and `llvm-dwarfdump`: programs in Rust and
+//! C, by rustc, gcc and clang, at several optimisation levels and DWARF versions, stopped at each
+//! site (`tests/src/differential.rs`).
 
 use std::collections::HashMap;
 use std::fs;
@@ -32,11 +33,11 @@ const C: [(&str, &[&str]); 11] = [
     ("-O0", &["-gdwarf-3", "-fomit-frame-pointer"]),
 ];
 
-/// Level of optimisation and version of DWARF.
+/// Optimisation level and DWARF version.
 const RUST: [(&str, &str); 8] =
     [("0", "4"), ("1", "4"), ("2", "4"), ("3", "4"), ("s", "4"), ("2", "2"), ("2", "5"), ("0", "5")];
 
-/// Which of [`C`] a slice has of each compiler: each is in one of them.
+/// The programs of [`C`] that a slice has for each compiler. Each program is in one slice.
 fn picked(compiler: Compiler) -> &'static [usize] {
     match compiler {
         Compiler::Gcc => &[0, 2, 4, 5, 8, 10],
@@ -104,7 +105,8 @@ fn what_rustc_describes_is_as_gdb_reads_it() {
     conclude(&examine_all(&programs), 500);
 }
 
-/// The examples in Rust, built by cargo at a level of optimisation: two programs, and a library that one in C is linked with.
+/// The Rust examples, built by cargo at an optimisation level: two programs, and a library for the
+/// example in C.
 fn examples(level: &str) -> [PathBuf; 3] {
     let profile = format!("differential-{level}");
     let inherits = if level == "0" { "dev" } else { "release" };
@@ -135,7 +137,8 @@ fn examples(level: &str) -> [PathBuf; 3] {
     [folder.join("constructs"), folder.join("io-queue"), ringlog]
 }
 
-/// `resolve`, with an answer for each number that is a variable of which the dump has a simple location, changed by `change`.
+/// Resolves a program, and replaces the location of each number that is a variable with a simple
+/// location in the dump by one from `change`.
 fn stand_in(program: &Program, change: impl Fn(Location) -> Location) -> impl Fn(&[u8]) -> Resolution {
     let dump = Dump::of(&in_path("llvm-dwarfdump-14").expect("a dump"), &program.image);
     let path = program.image.to_string_lossy().into_owned();
@@ -148,7 +151,7 @@ fn stand_in(program: &Program, change: impl Fn(Location) -> Location) -> impl Fn
                 };
                 for (argument, declared) in site.args.iter_mut().zip(&*marker.args) {
                     argument.verdict = None;
-                    // Of these not all that is printed as an integer has its size.
+                    // Not everything that these markers print as an integer has its size.
                     let mixed = ["registers:parameters", "registers:folded"].contains(&&*marker.name);
                     if declared.conversion.as_deref() != Some("%d") || mixed {
                         continue;
@@ -169,7 +172,7 @@ fn stand_in(program: &Program, change: impl Fn(Location) -> Location) -> impl Fn
     }
 }
 
-/// The judge finds nothing wrong with answers that are right, and each that is wrong.
+/// The comparison accepts right answers, and reports each wrong one.
 #[test]
 fn wrong_answers_are_found() {
     if tools::find("gdb").is_none() || tools::find("llvm-dwarfdump-14").is_none() {

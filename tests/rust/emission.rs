@@ -1,5 +1,5 @@
-//! What the compiler and the linker make of every marker of `examples/constructs`, in a debug build and in a release build, held
-//! against the source, the disassembly, the compiler's own listing, and the registers of the running program.
+//! Compares every marker of `examples/constructs`, in a debug and a release build, with the source,
+//! the disassembly, the compiler's own listing, and the registers of the running program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use simple_markers_tests::{listing, source, tools};
 /// `examples/constructs`, built with one profile.
 struct Build {
     profile: &'static str,
-    /// The column of [`Marker::fate`].
+    /// The index into [`Marker::fate`].
     fate: usize,
     image: PathBuf,
     code: Code,
@@ -24,7 +24,7 @@ struct Build {
 
 static BUILDS: LazyLock<[Build; 2]> = LazyLock::new(|| [Build::new("dev", "debug", 0), Build::new("demo", "demo", 1)]);
 
-/// The markers of the source, with the file that each is in.
+/// The markers of the source, with their files.
 static MARKERS: LazyLock<Vec<(String, Marker)>> = LazyLock::new(|| {
     let folder = "examples/constructs/src";
     let mut files: Vec<_> = fs::read_dir(fixture::workspace().join(folder))
@@ -44,18 +44,19 @@ impl Build {
         Self { profile, fate, code: Code::of(&image), sites: fixture::sites(&image), image }
     }
 
-    /// The sites of a marker that are in the program.
+    /// The live sites of a marker.
     fn live<'a>(&'a self, file: &str, marker: &Marker) -> Vec<&'a Site> {
         self.sites.iter().filter(|site| site.pc != 0 && is_of(site, file, marker)).collect()
     }
 
-    /// How many sites of a marker say that their function is gone.
+    /// The number of sites of a marker whose function was removed.
     fn dead(&self, file: &str, marker: &Marker) -> usize {
         self.sites.iter().filter(|site| site.pc == 0 && is_of(site, file, marker)).count()
     }
 }
 
-/// Whether the site is one of the marker, by its place: that the rest agrees is a test of its own.
+/// Whether the site belongs to the marker, judged by its place alone. Another test compares the
+/// rest.
 fn is_of(site: &Site, file: &str, marker: &Marker) -> bool {
     let named = site.name == marker.name || site.format == marker.format;
     named && site.file == file && marker.places.contains(&(site.line, site.column))
@@ -66,7 +67,8 @@ fn build(package: &str, profile: &str) {
     let mut command = fixture::cargo();
     command.current_dir(fixture::workspace()).args(["build", "--offline", "--quiet"]);
     command.args(["--package", package, "--profile", profile]).env("CARGO_TARGET_DIR", fixture::target());
-    // As at a desk: incremental is what gives each module of a debug build an object file of its own.
+    // Incremental, as in normal development: this gives each module of a debug build its own object
+    // file.
     command.env("CARGO_INCREMENTAL", if profile == "dev" { "1" } else { "0" });
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
         command.env_remove(variable);
@@ -170,11 +172,12 @@ fn every_address_is_an_instruction_of_this_program() {
             assert!(build.code.at(*pc).is_some() || at_end, "{name}: {pc:#x} is inside an instruction");
             let stem = Path::new(&site.file).file_stem().expect("a file").to_string_lossy();
             let module = if stem == "library" { "constructs_library" } else { &stem };
-            // Mangled, a name stands behind its length, or in a type with two dots before it.
+            // A mangled name has its length before it, or two dots after it in a type.
             let (segment, in_type) = (format!("{}{module}", module.len()), format!("constructs..{module}.."));
             let expected = |name: &str| match build.fate {
                 0 => name.contains(&segment) || name.contains(&in_type),
-                // Inlined into another function of ours; what runs in a thread of its own into one of the standard library.
+                // A site may be inlined into another function of the crate, or, if it runs in its
+                // own thread, into one of the standard library.
                 _ => name.contains("constructs") || site.name.starts_with("construct:thread") && name.contains("3std"),
             };
             assert!(functions.iter().any(|function| expected(&function.name)), "{}: {pc:#x}: {functions:?}", site.name);
@@ -182,7 +185,7 @@ fn every_address_is_an_instruction_of_this_program() {
     }
 }
 
-/// The constant that `register` has at `instruction`, where the code right before it says so.
+/// The constant in `register` at `instruction`, if the code right before it sets one.
 fn constant(code: &Code, instruction: &Instruction, path: &[&Instruction]) -> Option<u32> {
     let on_path = path.iter().rev().copied();
     let before = code.before(path.first().map_or(instruction.address, |first| first.address));
@@ -198,7 +201,7 @@ fn is_witness(code: &Code, instruction: &Instruction) -> bool {
     calls && code.callee(instruction).is_some_and(|symbol| symbol.contains("18constructs_library7witness"))
 }
 
-/// Behind the marker, with nothing between that could go another way, stands the call with the marker's own number.
+/// The call with the marker's own number follows each site, with no branch in between.
 #[test]
 fn every_address_leads_to_its_witness() {
     for build in &*BUILDS {
@@ -215,12 +218,13 @@ fn every_address_leads_to_its_witness() {
                 led += 1;
             }
         }
-        // Nearly all: this must not pass because nothing was looked at.
+        // Nearly all. The test must not pass because nothing was compared.
         assert!(led >= 210, "{}: {led}", build.profile);
     }
 }
 
-/// As many calls with a number as the marker before them has sites: no copy of the code is without its site.
+/// A number has as many calls as the marker before them has sites, so no copy of the code lacks a
+/// site.
 #[test]
 fn every_witness_has_its_site() {
     for build in &*BUILDS {
@@ -260,10 +264,12 @@ fn an_anchor_is_one_byte_that_does_nothing() {
     }
 }
 
-/// In the compiler's own listing the marker stands before some instruction of a function. The sites are at these instructions,
-/// all of them, and the sites that are gone are those of the functions that are gone; and nothing else is a site.
+/// Compares the sites with the compiler's own listing. The sites must be exactly the markers in the
+/// listing, at the same instructions. The sites without an address must be those of the removed
+/// functions.
 ///
-/// Built with the compiler alone, in a folder of its own, for the listing is of exactly this image.
+/// Runs the compiler directly, in a separate folder, because the listing must belong to exactly
+/// this image.
 #[test]
 fn every_address_is_where_the_listing_has_the_marker() {
     for (profile, level) in [("dev", "0"), ("demo", "3")] {
@@ -305,7 +311,8 @@ fn target_of_markers(profile: &str) -> PathBuf {
     fixture::target().join(if profile == "dev" { "debug" } else { profile })
 }
 
-/// A debugger stops at the sites, and the registers that the records name hold the values that the comments name.
+/// Stops at the sites in a debugger, and compares the registers in the records with the values in
+/// the comments.
 #[test]
 fn registers_hold_what_is_kept() {
     let Some(gdb) = tools::find("gdb") else { return };
@@ -333,7 +340,7 @@ fn registers_hold_what_is_kept() {
     }
 }
 
-/// What gdb is told.
+/// The commands for gdb.
 struct Script<'a> {
     build: &'a Build,
     text: String,
@@ -342,14 +349,14 @@ struct Script<'a> {
 impl<'a> Script<'a> {
     fn new(build: &'a Build) -> Self {
         let main = build.code.functions().iter().find(|function| function.name == "main").expect("the C main").start;
-        // Position-independent: what was linked at 0 is somewhere else once it runs.
+        // Adds the load address, because the image is position-independent.
         let text = format!(
             "set pagination off\nset confirm off\nset language c\nstarti\nset $base = (unsigned long) &main - {main:#x}\n"
         );
         Self { build, text }
     }
 
-    /// Prints the registers of a site whenever it is passed.
+    /// Prints the registers of a site at each pass.
     fn stop(&mut self, index: usize, pc: u64, registers: &[&str]) {
         let places = " %lx".repeat(registers.len());
         let values: String = registers.iter().map(|register| format!(", {}", script_value(register).0)).collect();
@@ -359,7 +366,7 @@ impl<'a> Script<'a> {
         );
     }
 
-    /// The stops: which, and what it printed.
+    /// Returns the stops, each with its site and the printed values.
     fn run(mut self, gdb: &Path) -> Vec<(usize, String)> {
         self.text.push_str("continue\n");
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -374,11 +381,11 @@ impl<'a> Script<'a> {
     }
 }
 
-/// An entry of the operands string as an expression of gdb, and its size in bytes.
+/// An entry of the operands string as a gdb expression, and its size in bytes.
 fn script_value(entry: &str) -> (String, u32) {
     let (size, register) = entry.trim_start_matches('-').split_once('@').expect("SIZE@REGISTER");
     let register = register.trim_start_matches('%');
-    // The lowest byte of `r8` to `r15` has another name in gdb.
+    // gdb has another name for the lowest byte of `r8` to `r15`.
     let low =
         register.strip_suffix('b').filter(|register| register.starts_with('r')).map(|register| format!("{register}l"));
     let register = low.as_deref().unwrap_or(register);

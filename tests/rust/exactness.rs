@@ -1,5 +1,6 @@
-//! Does a probe fire when, and only when, the marker is passed: the verdicts for a program that counts by itself, against what gdb
-//! counts at the addresses (`tests/src/exactness.rs`).
+//! Whether a probe fires when, and only when, the marker is passed. Compares the verdicts for
+//! programs that count their own passes with the hits that gdb counts at the addresses
+//! (`tests/src/exactness.rs`).
 
 use simple_markers_resolver::resolve::Exactness;
 use simple_markers_tests::computer::Computer;
@@ -25,7 +26,7 @@ fn what_is_exact_is_hit_as_often_as_the_marker_is_passed() {
             all = (all.0 + sites, all.1 + unproven);
         }
     }
-    // Jumps of a loop that each case has its own of, as gcc copies them for x86, are left alone.
+    // Excludes loops whose jump is copied into each case, as gcc does on x86.
     eprintln!("{} of {} sites unproven", all.1, all.0);
     assert!(all.1 * 8 < all.0 || all.0 == 0, "{} of {} sites unproven", all.1, all.0);
 }
@@ -48,7 +49,8 @@ fn verdicts_are_those_that_the_instructions_show() {
     assert_ne!(program.hits()["shared"], program.passed()["shared"]);
 }
 
-/// gold points the records of both functions at the one that it keeps; lld and mold write a tombstone for the other's.
+/// gold lets the records of both functions point to the one that it keeps. lld and mold write a
+/// tombstone for the other.
 #[test]
 fn markers_of_functions_that_gold_made_one_of_are_folded() {
     if !Computer::Here.has(Compiler::Gcc) || tools::find("ld.gold").is_none() {
@@ -60,12 +62,13 @@ fn markers_of_functions_that_gold_made_one_of_are_folded() {
         let program = compile(Computer::Here, Compiler::Gcc, FOLDED, &options, folder.path());
         program.shows(&[("one", Exactness::Folded), ("two", Exactness::Folded)]);
         assert_eq!(program.sites["one"], program.sites["two"]);
-        // Each function is called once, and a probe fires for both.
+        // Each function is called once, and a probe fires for both calls.
         assert_eq!((program.hits()["one"], program.hits()["two"]), (2, 2));
     }
 }
 
-/// lld and mold leave no record of the function that they folded, but its symbol, and its debug information without an address.
+/// For a function that they folded, lld and mold leave a symbol, and debug information without an
+/// address, but no record.
 #[test]
 fn a_marker_that_another_function_was_folded_into_is_not_exact() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -79,7 +82,8 @@ fn a_marker_that_another_function_was_folded_into_is_not_exact() {
                 let [one, two] = ["one", "two"].map(|name| program.sites[name].clone());
                 let (hits, row) = (program.hits(), format!("{compiler:?} {options:?} {one:?} {two:?}"));
                 let is_apart = !one.is_empty() && !two.is_empty() && one[0].0 != two[0].0;
-                // Without a table of the functions whose addresses matter, as gcc writes none, `safe` folds nothing that is exported.
+                // gcc writes no table of functions whose address matters. Without it, `safe` folds
+                // no exported function.
                 assert!(!is_apart || (folding == "-Wl,--icf=safe" && compiler == Compiler::Gcc), "{row}");
                 for (name, sites) in [("one", &one), ("two", &two)] {
                     let expected = if is_apart { (Exactness::Exact, 1) } else { (Exactness::Folded, 2) };
@@ -96,7 +100,7 @@ fn a_marker_that_another_function_was_folded_into_is_not_exact() {
     }
 }
 
-/// The other one need have no marker, and no debug information either: then it looks like an alias.
+/// The other function may have no marker and no debug information. Then it looks like an alias.
 #[test]
 fn what_shares_its_address_is_exact_only_where_all_of_it_is_one_function() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -106,7 +110,7 @@ fn what_shares_its_address_is_exact_only_where_all_of_it_is_one_function() {
             let using = format!("-fuse-ld={linker}");
             let sources = (SHARED_ADDRESS, Some(UNDESCRIBED));
             let build = |options: &[&str]| compile_with(Computer::Here, compiler, sources, options, folder.path());
-            // An alias in a section of several functions, of which the first has but one name, is one.
+            // In a section of several functions, a second name is a true alias.
             let whole = build(&["-O1", "-fno-function-sections", &using]);
             let (verdicts, counted) = (&whole.sites, whole.hits());
             for (name, hits) in [("aliased", 2), ("marked", 1), ("described", 1)] {
@@ -122,7 +126,7 @@ fn what_shares_its_address_is_exact_only_where_all_of_it_is_one_function() {
             assert_eq!((verdicts["marked"][0].1, hits["marked"]), (Exactness::Folded, 2), "{row}");
             assert!(program.why("marked")[0].contains("`bare`"), "{row}");
             assert_eq!((verdicts["aliased"][0].1, hits["aliased"]), (Exactness::Unproven, 2), "{row}");
-            // lld folds across the files whatever they were made by.
+            // lld folds functions from different compilers.
             let expected = if hits["described"] == 2 { Exactness::Unproven } else { Exactness::Exact };
             assert_eq!(verdicts["described"][0].1, expected, "{row}");
             assert!(linker != "lld" || hits["described"] == 2, "{row}");
@@ -130,7 +134,7 @@ fn what_shares_its_address_is_exact_only_where_all_of_it_is_one_function() {
     }
 }
 
-/// Each file has a copy of an inline function, of which the linker keeps one: that is no folding.
+/// Each file has a copy of an inline function, and the linker keeps one. This is not folding.
 #[test]
 fn a_marker_of_an_inline_function_of_two_files_is_of_one_function() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -138,7 +142,7 @@ fn a_marker_of_an_inline_function_of_two_files_is_of_one_function() {
     for (linker, _) in linkers.into_iter().filter(|(_, tool)| tools::find(tool).is_some()) {
         for compiler in [Compiler::Gcc, Compiler::Clang].into_iter().filter(|it| Computer::Here.has(*it)) {
             for more in ["-fno-function-sections", "-ffunction-sections", "-flto"] {
-                // lld does not read what gcc writes for link-time optimisation.
+                // lld cannot read gcc's files for link-time optimisation.
                 if (linker, compiler.name(), more) == ("lld", "gcc", "-flto") {
                     continue;
                 }
@@ -148,7 +152,8 @@ fn a_marker_of_an_inline_function_of_two_files_is_of_one_function() {
                 let sites = &program.sites["common"];
                 let row = format!("{compiler:?} {options:?} {sites:?}");
                 assert_eq!((sites.len(), program.hits()["common"]), (1, 2), "{row}");
-                // GNU ld points the records of both files at the one, and nothing tells them from two copies in a row.
+                // GNU ld lets the records of both files point to the one copy, which looks the same
+                // as two adjacent copies.
                 let expected = match (linker, more) {
                     ("bfd", "-fno-function-sections" | "-ffunction-sections") => Exactness::Unproven,
                     _ => Exactness::Exact,

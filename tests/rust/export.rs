@@ -1,7 +1,7 @@
-//! `smark export` with the tools that it is for, on programs that print themselves what is true at each marker: what the kernel, perf,
-//! bpftrace, gdb and SystemTap read must be that.
+//! `smark export` with the tools that it serves. The programs print the true values at each marker,
+//! and the kernel, perf, bpftrace, gdb and SystemTap must read the same.
 //!
-//! Probes need root and tracefs; says so where it has them not.
+//! Probes need root and tracefs. Without them the tests are skipped with a message.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -20,7 +20,7 @@ use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 
-/// A program and what it prints: one line for each time that a marker is passed.
+/// A program and its output: one line for each pass of a marker.
 struct Program {
     path: PathBuf,
     truth: Vec<String>,
@@ -44,13 +44,13 @@ fn program(path: &Path) -> Program {
     Program { path, truth, markers: markers.collect() }
 }
 
-/// What a program printed for a conversion: its letter, its text, and where in the line that is.
+/// The printed text of a conversion: its letter, the text, and its place in the line.
 type Value<'l> = (char, &'l str, std::ops::Range<usize>);
 
-/// A marker, what of its format notes can say, and how many arguments that has.
+/// A marker, the part of its format that notes can express, and the number of arguments in it.
 type Noted = (&'static str, &'static str, usize);
 
-/// The program in C, by gcc. Its addresses are the offsets in its file.
+/// The program in C, by gcc. Its addresses equal its file offsets.
 static C: LazyLock<Program> = LazyLock::new(|| {
     let folder = fixture::target().join("export");
     fs::create_dir_all(&folder).expect("a folder");
@@ -61,7 +61,7 @@ static C: LazyLock<Program> = LazyLock::new(|| {
     program(&path)
 });
 
-/// The program in Rust, by lld. Its addresses are not the offsets in its file.
+/// The program in Rust, linked by lld. Its addresses differ from its file offsets.
 static RUST: LazyLock<Program> = LazyLock::new(|| rust("export-values", &[]));
 
 fn rust(name: &str, more: &[&str]) -> Program {
@@ -84,7 +84,7 @@ fn export(to: &str, path: &Path, more: &[&str]) -> (String, String) {
     (stdout, stderr)
 }
 
-/// For each marker the texts of the arguments that an export says it is without.
+/// For each marker, the arguments that an export lists as missing.
 fn without(exported: &str) -> BTreeMap<String, BTreeSet<String>> {
     let heading = Regex::new(r#"^(?:#|//) (\S+) ".*" at "#).expect("a pattern");
     let missing = Regex::new(r"^(?:#|//) without (.*?): ").expect("a pattern");
@@ -100,7 +100,7 @@ fn without(exported: &str) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 impl Program {
-    /// The marker of a line that the program printed, and what it printed for each conversion: its letter, text and place in the line.
+    /// Splits a line that the program printed into the marker and its values.
     fn values<'l>(&self, line: &'l str) -> Option<(&str, Vec<Value<'l>>)> {
         let (name, _) = line.split_once(' ')?;
         let (name, marker) = self.markers.get_key_value(name)?;
@@ -124,7 +124,8 @@ impl Program {
         ))
     }
 
-    /// What a consumer prints with `?` for what it is without; a marker that is left out as a whole is not among them.
+    /// The expected output of a consumer, which prints `?` for missing arguments. Omits markers
+    /// that are left out as a whole.
     fn expected(&self, exported: &str) -> Vec<String> {
         let without = without(exported);
         let mut lines = Vec::new();
@@ -166,7 +167,7 @@ fn number(letter: char, text: &str) -> i128 {
     parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What the kernel traced at an event: the value of each of its arguments, by their names in the definition.
+/// The values in the kernel's trace of an event, by the argument names in the definition.
 fn traced(definition: &str, line: &str) -> Vec<(String, String)> {
     let names: Vec<&str> =
         definition.split(' ').skip(2).map(|word| word.split_once('=').expect("name=what").0).collect();
@@ -245,7 +246,7 @@ fn the_kernel_fetches_what_a_c_program_prints() {
     ] {
         assert!(exported.contains(said), "{said} in {exported}");
     }
-    // Asked for, it is there, with the doubt.
+    // It is included on request, with a warning.
     let (all, _) = export("uprobe", &C.path, &["--include", "shared", "values:shared"]);
     assert!(all.contains("; shared: it may also fire where the marker is not passed\np:values/shared "), "{all}");
 }
@@ -278,7 +279,8 @@ fn perf_makes_the_same_definitions() {
     }
 }
 
-/// Runs bpftrace, which prints to a file and runs `program` with its output thrown away; `None` without the right to.
+/// Runs `program` under bpftrace and returns bpftrace's output, without the program's; `None`
+/// without permission.
 fn bpftrace(arguments: &[&str], program: &Path, folder: &Path) -> Option<String> {
     find("bpftrace")?;
     let output = folder.join("bpftrace.out");
@@ -294,7 +296,8 @@ fn bpftrace(arguments: &[&str], program: &Path, folder: &Path) -> Option<String>
     Some(fs::read_to_string(output).expect("what bpftrace printed"))
 }
 
-/// The same in Rust by GNU ld, which gives code the addresses that it has in the file: bpftrace takes one for the other.
+/// The Rust program linked by GNU ld, which makes addresses equal to file offsets. bpftrace
+/// confuses the two.
 static RUST_BY_LD: LazyLock<Program> = LazyLock::new(|| rust("export-values-ld", &["--", "-Clink-arg=-fuse-ld=bfd"]));
 
 #[test]
@@ -312,10 +315,12 @@ fn bpftrace_prints_what_a_rust_program_prints() {
     assert!(!exported.contains("// left out: "), "{exported}");
 }
 
-/// What bpftrace is given for a program, of which it prints all values as the program does.
+/// Runs bpftrace on the export for a program, and checks that it prints the program's values.
+/// Returns the export.
 fn bpftrace_prints(program: &Program) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    // Debian's bpftrace takes addresses inside of functions where it finds no symbols only; ours are in a file of its own.
+    // Debian's bpftrace accepts addresses inside functions only if it finds no symbols. Our symbols
+    // are in a separate file.
     let stripped = folder.path().join("stripped");
     let id = run(Command::new("readelf").arg("--notes").arg(&program.path));
     let id = id.split("Build ID: ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a build id");
@@ -350,7 +355,7 @@ fn gdb_prints_what_the_program_prints() {
     }
 }
 
-/// The kernel headers that are here: SystemTap reads a version even where it only translates.
+/// The installed kernel headers. SystemTap needs a kernel version even if it only translates.
 fn headers() -> Option<String> {
     let releases = fs::read_dir("/lib/modules").ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let found = releases.filter(|release| Path::new("/lib/modules").join(release).join("build/.config").exists()).min();
@@ -373,20 +378,21 @@ fn systemtap_translates_the_script_and_sees_the_marks() {
         stap.args(["-r", &release]).env("SYSTEMTAP_DIR", folder.path());
         stap
     };
-    // To C and no further: what it makes of it is for kernels of that version.
+    // Stops after the translation to C, because the result only compiles for kernels of that
+    // version.
     let translated = run(stap().args(["-g", "-p3"]).arg(&script));
     for line in exported.lines().filter(|line| line.starts_with("probe ")) {
         let address = line.split(['(', ')']).nth(3).expect("an address");
         assert!(translated.contains(&format!("(uint64_t){address}ULL")) || translated.contains(address), "{address}");
     }
-    // Addresses of what rustc compiled it does not find, marks it does.
+    // SystemTap does not find addresses in code from rustc, but finds marks.
     let copy = copy(&RUST, folder.path());
     let marks = run(stap().args(["-L", &format!("process(\"{}\").mark(\"*\")", copy.display())]));
     let submit = marks.lines().find(|line| line.contains("mark(\"submit\")")).unwrap_or_else(|| panic!("{marks}"));
     assert!(submit.ends_with("$arg1:long $arg2:long $arg3:long $arg4:long"), "{submit}");
 }
 
-/// The program with notes.
+/// A copy of the program with notes.
 fn copy(program: &Program, folder: &Path) -> PathBuf {
     let copy = folder.join("noted");
     let _ = fs::remove_file(&copy);
@@ -400,7 +406,7 @@ fn the_copy_with_notes_is_the_program() {
     for program in [&*C, &*RUST] {
         let copy = copy(program, folder.path());
         let (before, after) = (fs::read(&program.path).expect("bytes"), fs::read(&copy).expect("bytes"));
-        // But for e_shoff, e_shnum and e_shstrndx.
+        // All of the header except e_shoff, e_shnum and e_shstrndx.
         let is_header = |at: usize| (0x28..0x30).contains(&at) || (0x3c..0x40).contains(&at);
         let changed = (0..before.len()).filter(|at| before[*at] != after[*at] && !is_header(*at)).count();
         assert_eq!(changed, 0);
@@ -412,7 +418,7 @@ fn the_copy_with_notes_is_the_program() {
         let id = |notes: &str| notes.lines().find(|line| line.contains("Build ID")).map(str::to_owned);
         assert_eq!(id(&after), id(&before));
         assert!(id(&after).is_some() || program.path.ends_with("export-values"), "{after}");
-        // What was there, and then the probes.
+        // The old notes, then the probes.
         assert!(after.starts_with(before.trim_end()), "{after}");
         for (name, marker) in &program.markers {
             let rest = name.rsplit(':').next().expect("a name");
@@ -426,7 +432,7 @@ fn the_copy_with_notes_is_the_program() {
     }
     let (_, stderr) = export("sdt", &C.path, &["--force", "-o", &folder.path().join("noted").to_string_lossy()]);
     assert!(stderr.contains("without the arguments from r->next->tag on: its address is computed"), "{stderr}");
-    // What we read in the copy is what we read in the program: it can be exported again.
+    // The copy resolves like the program, so it can be exported again.
     let (again, _) = export("uprobe", &folder.path().join("noted"), &[]);
     assert_eq!(again.lines().filter(|line| line.starts_with("p:")).count(), 16, "{again}");
 }
@@ -460,7 +466,7 @@ fn readers_of_notes_see_the_probes() {
         let listed =
             Command::new(path).args(["-l", &format!("usdt:{}:*", copy.display())]).output().expect("bpftrace starts");
         let listed = String::from_utf8_lossy(&listed.stdout);
-        // Not root: nothing is listed.
+        // Without root, bpftrace lists nothing.
         if listed.is_empty() && fs::metadata("/sys/kernel/tracing/uprobe_events").is_err() {
             skipped("bpftrace is not tested without root");
             continue;
@@ -487,7 +493,7 @@ fn bpftrace_and_gdb_read_the_arguments_of_notes() {
     ];
     for (program, probes) in cases {
         let copy = copy(program, folder.path());
-        // What the program prints, as far as the arguments go.
+        // The program's output, as far as the arguments are available.
         let mut expected: Vec<String> = Vec::new();
         for line in &program.truth {
             let (name, values) = program.values(line).expect("a marker");

@@ -1,4 +1,5 @@
-//! `smark check --fix` and `cargo smark fix`: from the findings of real programs to a check that holds, and what they refuse to change.
+//! `smark check --fix` and `cargo smark fix`: from findings in real programs to a check that holds,
+//! and what they refuse to change.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +9,12 @@ use simple_markers_tests::fixture::{smark, target, workspace};
 use simple_markers_tests::tools::{find, run, skipped};
 use tempfile::TempDir;
 
-/// A folder with sources, in a repository of its own.
+/// A folder with sources, in its own repository.
 struct Project {
     folder: TempDir,
 }
 
-/// How a command ended, and what it printed.
+/// The exit status and output of a command.
 struct Ended {
     status: i32,
     stdout: String,
@@ -53,7 +54,7 @@ impl Project {
         self.git(&["commit", "--quiet", "--allow-empty", "--message", "sources"]);
     }
 
-    /// The lines that a change took away and added.
+    /// The lines that a change removed and added.
     fn changed(&self) -> Vec<String> {
         let diff = self.git(&["diff", "--unified=0", "--no-color"]);
         let is_change = |line: &&str| {
@@ -70,7 +71,7 @@ impl Project {
         self.smark(&[&["check"], arguments].concat())
     }
 
-    /// `cargo smark`, in an environment in which nothing is preset.
+    /// Runs `cargo smark` in a clean environment.
     fn cargo_smark(&self, arguments: &[&str]) -> Ended {
         let mut command = Command::new(smark().with_file_name("cargo-smark"));
         command.arg("smark").args(arguments).args(["--offline", "--profile", "fixed"]).current_dir(self.path());
@@ -102,7 +103,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The lines of a file, from 1, that invocations of markers take, with all of their parentheses.
+/// The lines of a file, from 1, with invocations of markers, including their parentheses.
 fn lines_of_markers(text: &str, macros: &str) -> Vec<(usize, usize)> {
     let pattern = regex::Regex::new(macros).expect("a regular expression");
     let line = |at: usize| text[..at].matches('\n').count() + 1;
@@ -117,7 +118,7 @@ fn lines_of_markers(text: &str, macros: &str) -> Vec<(usize, usize)> {
     pattern.find_iter(text).map(range).collect()
 }
 
-/// Every line that a diff takes away is one of a marker's invocation.
+/// Asserts that every line that a diff removes belongs to a marker's invocation.
 #[track_caller]
 fn only_markers_change(project: &Project, macros: &str) {
     let diff = project.git(&["diff", "--unified=0", "--no-color"]);
@@ -140,7 +141,7 @@ fn only_markers_change(project: &Project, macros: &str) {
 const RUST: &str = r"simple_mark!\s*\(";
 const C: &str = r"simple_mark(_keep|_anchor|_keep_anchor)?\s*\(";
 
-/// The examples, as a workspace of their own that is optimised as much as can be.
+/// The examples as a separate workspace with maximum optimisation.
 fn examples() -> Project {
     let project = Project::new();
     for example in ["io-queue", "constructs"] {
@@ -158,13 +159,13 @@ fn examples() -> Project {
         ),
     );
     fs::copy(workspace().join("Cargo.lock"), project.path().join("Cargo.lock")).expect("the lock file");
-    // What of the lock file these packages do not need goes before the commit.
+    // Unused entries of the lock file are removed before the commit.
     assert_ne!(project.cargo_smark(&["check", "-q", "--allow", "all"]).status, 2);
     project.commit();
     project
 }
 
-/// What is said of markers that were not fixed.
+/// The lines about markers that were not fixed.
 fn not_fixed(stdout: &str) -> Vec<&str> {
     stdout.lines().filter_map(|line| line.strip_prefix("not fixed ")).collect()
 }
@@ -176,7 +177,7 @@ fn a_program_of_rust_is_fixed_without_a_hand_on_its_source() {
     }
     let project = examples();
     let program = target().join("fixed/io-queue");
-    // The marker in code that is dead on purpose stays where it is.
+    // The marker in deliberately dead code stays.
     let denied = ["-p", "io-queue", "--deny", "arguments,exactness", "--allow", "eliminated"];
     let before = project.cargo_smark(&[&["check"], &denied[..]].concat());
     assert_eq!(before.status, 1, "{}", before.stdout);
@@ -196,7 +197,7 @@ fn a_program_of_rust_is_fixed_without_a_hand_on_its_source() {
     println!("io-queue: {} keeps, {} anchors", added("keep ") - removed("keep "), added("options(anchor)"));
     assert!(added("keep ") - removed("keep ") >= 10 && added("options(anchor)") >= 3, "{changed:#?}");
     assert_eq!(run(&mut Command::new(&program)), printed, "the program does what it did");
-    // Where the check holds, nothing is changed.
+    // If the check holds, nothing changes.
     project.commit();
     let again = project.cargo_smark(&[&["fix"], &denied[..]].concat());
     assert_eq!((again.status, project.changed().len()), (0, 0), "{}", again.stdout);
@@ -219,7 +220,7 @@ fn every_construct_of_rust_is_fixed_or_said_why_not() {
     let changed = project.changed().len();
     println!("constructs: {changed} lines; {why:#?}");
     assert!(changed > 100, "{changed}");
-    // Nothing is left but what no edit of a marker can mend, each with its reason.
+    // Only findings that no edit of a marker can fix remain, each with its reason.
     let reasons = ["no register holds", "writes the marker", "did not help", "does not compile"];
     assert!(why.iter().all(|line| reasons.iter().any(|reason| line.contains(reason))), "{why:#?}");
     let left: Vec<&str> = why.iter().filter_map(|line| line.split(' ').next()).collect();
@@ -229,7 +230,7 @@ fn every_construct_of_rust_is_fixed_or_said_why_not() {
         let marker = finding["marker"].as_str().expect("a marker");
         assert!(left.contains(&marker), "nothing is said of {finding:#}");
     }
-    // With what is left accepted the check holds, and a second run changes nothing.
+    // If the rest is accepted the check holds, and a second run changes nothing.
     project.commit();
     let lock = ["--lock", "markers.lock"];
     let updated = project.cargo_smark(&[&["check", "--update", "--warn", "exactness"], &denied[..2], &lock].concat());
@@ -267,7 +268,7 @@ fn a_program_of_c_is_fixed_without_a_hand_on_its_source() {
     assert_eq!((again.status, project.changed().len()), (0, 0), "{}", again.stdout);
 }
 
-/// A function whose argument is lost at the marker, by any name.
+/// A function whose argument is lost at the marker.
 fn lost(function: &str, marker: &str) -> String {
     format!(
         "int work(int);\nint {function}(void);\nint {function}(void)\n{{\n    int tag = work(0);\n    int status = work(tag);\n    \
@@ -279,7 +280,7 @@ const WORK: &str =
     "int work(int a) { __asm__ volatile(\"\" ::: \"memory\"); return a + 1; }\nint main(void) { return 0; }\n";
 const MARKER: &str = "simple_mark(fix:lost, \"tag %d\", tag)";
 
-/// A project of one marker in `lost.c`.
+/// A project with one marker in `lost.c`.
 fn one(marker: &str) -> (Project, String) {
     let project = Project::new();
     project.file("lost.c", format!("#include <simple_marker.h>\n{}", lost("submit", marker)));
@@ -291,7 +292,7 @@ fn one(marker: &str) -> (Project, String) {
     (project, build)
 }
 
-/// Runs it with `more`; it must change nothing and say that.
+/// Runs `--fix` with `more` options. It must change nothing, and print the text.
 #[track_caller]
 fn refused(project: &Project, more: &[&str], status: i32, says: &str) {
     let ended = project.check(&[&["--fix"], more, &["./program"]].concat());
@@ -371,7 +372,7 @@ fn a_change_that_does_not_build_is_taken_back() {
     let strict = format!("! grep -q simple_mark_keep lost.c && {build}");
     refused(&project, &["--build", &strict], 1, "not fixed fix:lost (lost.c:8): ");
     refused(&project, &["--build", "false"], 2, "the build fails; nothing was changed");
-    // Two markers, of which one may be kept.
+    // Only one of two markers may be kept.
     let (project, build) = one(&format!("{MARKER};\n    simple_mark(fix:other, \"%d\", tag)"));
     let strict = format!("! grep -q 'simple_mark_keep(fix:lost' lost.c && {build}");
     let fixed = project.check(&["--fix", "--build", &strict, "./program"]);
@@ -389,12 +390,12 @@ fn what_is_not_for_sure_is_not_changed() {
     if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
         return skipped("what is lost was seen with gcc on x86-64");
     }
-    // The file was changed since.
+    // The file changed after the build.
     let (project, _) = one(MARKER);
     project.file("lost.c", format!("\n{}", project.read("lost.c")));
     project.commit();
     refused(&project, &[], 1, "not fixed fix:lost (lost.c:8): its source line has no such marker");
-    // A macro writes it, or the argument does more than read.
+    // A macro writes the marker, or the argument has side effects.
     let (project, _) = one("MARK(tag)");
     let text =
         project.read("lost.c").replace("\nint work", "\n#define MARK(x) simple_mark(fix:lost, \"%d\", x)\nint work");
@@ -405,7 +406,7 @@ fn what_is_not_for_sure_is_not_changed() {
     refused(&project, &[], 1, "the macro `MARK` writes the marker");
     let (project, _) = one("simple_mark(fix:lost, \"%d %d\", tag, work(1))");
     refused(&project, &["--deny", "arguments"], 1, "`work(1)` is not kept");
-    // Other folders, other files.
+    // Other folders and other files.
     let (project, _) = one(MARKER);
     project.file("inner/empty", "");
     project.commit();
@@ -448,7 +449,7 @@ fn files_that_may_not_be_changed_stay() {
         let path = read_only.path().join("src/lost.c");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("permissions");
         refused(&read_only, &[], 1, "its source file is read-only");
-        // A link that leads outside.
+        // A link to a file outside of the folder.
         let elsewhere = tempfile::tempdir().expect("a folder");
         let linked = project("src", "");
         let (path, outside) = (linked.path().join("src/lost.c"), elsewhere.path().join("lost.c"));

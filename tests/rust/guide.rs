@@ -1,6 +1,7 @@
-//! The guide (`docs/guide.md`), followed step by step in a project of its own: its commands print what it shows.
+//! Follows the guide (`docs/guide.md`) step by step in its own project: the commands must print
+//! what it shows.
 //!
-//! `WRITE_DOCS=1` writes what they print into it.
+//! `WRITE_DOCS=1` writes the output into the guide.
 
 use std::path::Path;
 use std::process::Command;
@@ -55,7 +56,8 @@ fn append(project: &Path, text: &str) {
     fs::write(manifest, all).expect("the manifest");
 }
 
-/// A whole program is the program; of a few lines each marker takes the place of the one of its name, or goes below the line before it.
+/// Applies a code block. A whole program replaces the program. In a block of a few lines, each
+/// marker replaces the one of the same name, or goes below the line before it.
 fn edit(project: &Path, block: &str) {
     let path = project.join("src/main.rs");
     if block.contains("fn main") {
@@ -83,7 +85,7 @@ fn marker(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("simple_mark!(")?.split(',').next()
 }
 
-/// The commands of a block, each with what it prints.
+/// Runs the commands of a block, and returns each with its output.
 fn follow(project: &Fixture, block: &str) -> String {
     let programs = fixture::smark().parent().expect("a folder");
     let path = env::join_paths(
@@ -104,7 +106,7 @@ fn follow(project: &Fixture, block: &str) -> String {
             .env("CARGO_NET_OFFLINE", "true")
             .env("PATH", path.as_ref().expect("a PATH"));
         let output = command.output().expect("a shell");
-        // gdb warns of scripts for printing that it misses.
+        // gdb warns about missing pretty-printing scripts.
         if line.starts_with("cargo") {
             assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");
         }
@@ -113,7 +115,8 @@ fn follow(project: &Fixture, block: &str) -> String {
     printed
 }
 
-/// The text without the digits of addresses and of the compiler's own name, which are others in another version.
+/// The text without the digits of addresses and of the compiler's hash, which differ between
+/// versions.
 fn without_digits(text: &str) -> String {
     let digits = regex::Regex::new("0x[0-9a-f]+|/rustc/[0-9a-f]+").expect("a regular expression");
     digits.replace_all(text, "#").into_owned()

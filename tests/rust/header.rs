@@ -1,5 +1,6 @@
-//! `simple_marker.h`: each source of `tests/c` with {gcc, clang} at each level of optimisation as C11 and as C++17, against what it
-//! says in its comments. `tests/c/basic.c` has the grammar.
+//! `simple_marker.h`: compiles each source of `tests/c` with gcc and clang, at each optimisation
+//! level, as C11 and as C++17, and compares the result with the comments. `tests/c/basic.c`
+//! describes the comments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// What a failure calls it.
+    /// The name in a failure message.
     fn name(&self) -> String {
         let Self { source, compiler, language, level, .. } = self;
         format!("{}: {} {level} {language}", source.path.display(), compiler.name())
@@ -31,7 +32,8 @@ impl Build<'_> {
         !self.source.only("x86_64 -c") && self.source.directive("same-code").is_none()
     }
 
-    /// The program or the object, with `more` options; the error is what the compiler says, warnings too.
+    /// The program or the object, with `more` options; the error is the compiler's output,
+    /// including warnings.
     fn compile(&self, more: &[&str]) -> Result<PathBuf, String> {
         let image = self.folder.join(format!("image{}", more.concat().replace('/', "_")));
         let mut command = self.compiler.command(self.language);
@@ -59,7 +61,7 @@ impl Build<'_> {
         }
     }
 
-    /// Everything that is not as the source says.
+    /// All differences from the source's expectations.
     fn complaints(&self) -> Vec<String> {
         let image = match self.compile(&[]) {
             Ok(image) => image,
@@ -147,7 +149,8 @@ impl Build<'_> {
                 complaints.push(format!("at {}:{} and not {readable:?}", site.file.escape_ascii(), site.line));
             }
         }
-        // However many copies there are, also of a header's marker in files that a link-time optimiser puts together.
+        // Each marker has one declaration, however many copies there are. This includes a header's
+        // marker in files that a link-time optimiser merges.
         let wanted: BTreeSet<_> = sites
             .iter()
             .map(|site| {
@@ -161,7 +164,7 @@ impl Build<'_> {
         complaints
     }
 
-    /// The files and lines that the marker may say it is at.
+    /// The files and lines that the marker's record may have.
     fn places(&self, expected: &Expectation) -> Vec<(Vec<u8>, u32)> {
         if let (Some(file), Some(line)) = (&expected.file, expected.line) {
             return vec![(file.clone(), line)];
@@ -176,7 +179,8 @@ impl Build<'_> {
         places.filter(|(_, line)| expected.line.is_none_or(|expected| expected == *line)).collect()
     }
 
-    /// A site is at an instruction of a function, or at the end of one, but for those whose function is gone.
+    /// Checks that a site is at an instruction of a function or at its end, unless its function was
+    /// removed.
     fn addresses(&self, image: &Path, sites: &[Site<Vec<u8>>]) -> Vec<String> {
         let dead: BTreeSet<_> = self.source.directives("dead").map(str::as_bytes).collect();
         let symbols = header::symbols(image);
@@ -203,7 +207,8 @@ impl Build<'_> {
         wrong.collect()
     }
 
-    /// The functions of two objects are the same at -O0, and have as many instructions at other levels.
+    /// Checks that the functions of two objects are the same at -O0, and have the same number of
+    /// instructions at other levels.
     fn same_code(&self, with: &Path, without: &Path) -> Vec<String> {
         let code = |object| {
             let instructions = header::instructions("objdump", object);
@@ -230,7 +235,7 @@ impl Build<'_> {
     }
 }
 
-/// The sections of an image have the types and flags of the format, and are there where there are markers.
+/// Checks that an image with markers has the sections, with the types and flags of the format.
 fn sections(image: &Path, marked: bool) -> Vec<String> {
     let headers = fixture::section_headers(image);
     let mut complaints = Vec::new();
@@ -243,7 +248,7 @@ fn sections(image: &Path, marked: bool) -> Vec<String> {
         let found = match rows[..] {
             [] => None,
             [(_, row)] => {
-                // Type, address, offset, size, entry size, flags if any, link, info, alignment.
+                // Type, address, offset, size, entry size, optional flags, link, info, alignment.
                 let words: Vec<_> = row.split_whitespace().collect();
                 let (start, end) = (&words[4..words.len() - 3], &words[words.len() - 1..]);
                 Some([&words[..1], start, end].concat().join(" "))
@@ -257,7 +262,7 @@ fn sections(image: &Path, marked: bool) -> Vec<String> {
     complaints
 }
 
-/// Runs every source for a compiler and language; `expected` is the number of configurations that there are.
+/// Runs every source for a compiler and language; `expected` is the number of configurations.
 fn compile_all(compiler: Compiler, language: Language, expected: usize) {
     if tools::find(compiler.name()).is_none() {
         return;
@@ -303,7 +308,8 @@ fn cxx_with_clang() {
     compile_all(Compiler::Clang, Language::Cxx, 32);
 }
 
-/// Every source of `tests/c/fail` that is for the compiler stops it with the error that the source names.
+/// Every source of `tests/c/fail` for the compiler must fail to compile with the error that it
+/// names.
 fn refuse_all(compiler: Compiler, expected: usize) {
     if tools::find(compiler.name()).is_none() {
         return;
@@ -343,14 +349,15 @@ fn errors_of_clang() {
     refuse_all(Compiler::Clang, 22);
 }
 
-/// What gdb reads by the operands of a kept marker, at its address, are the values of the arguments.
+/// The values that gdb reads from the operands of a kept marker at its address must be those of the
+/// arguments.
 fn read_kept(compiler: Compiler) {
     if tools::find(compiler.name()).is_none() || tools::find("gdb").is_none() {
         return;
     }
     let folder = TempDir::new().expect("a folder");
     let mut read = 0;
-    // What the 64-bit headers of Debian share with the 32-bit ones is in a folder that -m32 does not look into.
+    // Debian puts headers that 64-bit and 32-bit share in a folder that -m32 does not search.
     const SHARED: &str = "-idirafter/usr/include/x86_64-linux-gnu";
     let builds = [("-O0", "-m64"), ("-O2", "-m64"), ("-O2", "-m32")].into_iter();
     let builds: Vec<_> = builds.filter(|(_, target)| header::links(&[compiler.name(), target, SHARED])).collect();
@@ -386,7 +393,7 @@ fn read_kept(compiler: Compiler) {
     assert_eq!(read, builds.len() * (24 + 5), "the values that were read");
 }
 
-/// The values of each name, in the order in which they are expected.
+/// The values for each name, in the expected order.
 fn values(source: &Source) -> BTreeMap<String, Vec<Vec<String>>> {
     let mut values: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for line in source.directives("values") {
@@ -396,7 +403,8 @@ fn values(source: &Source) -> BTreeMap<String, Vec<Vec<String>>> {
     values
 }
 
-/// The kept markers that an image passes, in order, each with the values of its operands: as a number, and as text.
+/// The kept markers that an image passes, in order, with the values of their operands as numbers
+/// and as text.
 fn gdb(image: &Path, commands: &Path) -> Vec<(String, Vec<[String; 2]>)> {
     let mut script = "set pagination off\nset confirm off\nset print elements 0\n".to_owned();
     for site in fixture::sites(image).iter().filter(|site| site.flags & 2 != 0) {
@@ -405,7 +413,7 @@ fn gdb(image: &Path, commands: &Path) -> Vec<(String, Vec<[String; 2]>)> {
             let (value, is_float, is_pointer) = expression(operand);
             script += &match (is_float, is_pointer) {
                 (true, _) => format!("printf \" %.9g|\", {value}\n"),
-                // Only where it is one is it read as text.
+                // Reads it as text only if it may be a pointer.
                 (_, true) => {
                     format!(
                         "if {value} > 65536\nprintf \" %lld|%s\", {value}, (char *)({value})\nelse\nprintf \" %lld|\", {value}\nend\n"
@@ -431,7 +439,8 @@ fn gdb(image: &Path, commands: &Path) -> Vec<(String, Vec<[String; 2]>)> {
     hits.collect()
 }
 
-/// What gdb calls `[-]SIZE[f]@OPERAND` in AT&T syntax; whether it is floating point, and whether it might be a pointer.
+/// The gdb expression for `[-]SIZE[f]@OPERAND` in AT&T syntax; whether it is floating point, and
+/// whether it may be a pointer.
 fn expression(entry: &str) -> (String, bool, bool) {
     let (size, operand) = entry.split_once('@').expect("a size and an operand");
     let is_float = size.ends_with('f');

@@ -1,15 +1,19 @@
-//! `simple_marker.h` across tool chains: what is recorded of two programs, of one file after another that compilers, linkers and
-//! other tools make of them, against the compiler's own assembly, `readelf` and `objdump`.
+//! `simple_marker.h` across tool chains. Two programs, each of several files, are built by
+//! compilers and linkers and changed by other tools. Their records are compared with the compiler's
+//! own assembly, `readelf` and `objdump`.
 //!
-//! How an address is checked. The compiler writes assembly; in front of the text of each marker a label is put into it, and that is
-//! assembled and linked. So the linker's symbol table says where the marker is, and the record has to say the same. A link-time
-//! optimiser writes no assembly that could be labelled: there the address has to be an instruction of a function that the marker's
-//! own can have been inlined into.
+//! How an address is checked: the compiler writes assembly, and the test inserts a label before the
+//! text of each marker, then assembles and links it. The linker's symbol table then has the address
+//! of the marker, and the record must have the same one. A link-time optimiser writes no assembly
+//! to label. Then the address must be an instruction of a function that the marker's own function
+//! may be inlined into.
 //!
-//! What is left out, and why: `gcc -flto` with lld, which cannot read gcc's intermediate code; `-flto` at -O3 and -Os, which is the same
-//! optimiser after the same linker; `-flto=thin`, likewise; gold, which Debian no longer maintains. Transformations start from one
-//! image for each linker, because they do not know who compiled it. Other targets are linked once each with gcc: there is one code
-//! path for them in the header, and tests/rust/targets.rs has their object files.
+//! What is left out, and why: `gcc -flto` with lld, which cannot read gcc's intermediate code;
+//! `-flto` at -O3 and -Os, which uses the same optimiser and linker; `-flto=thin`, for the same
+//! reason; gold, which Debian no longer maintains. Transformations start from one image for each
+//! linker, because they do not depend on the compiler. Other targets are linked once each with gcc,
+//! because the header has one code path for them, and tests/rust/targets.rs checks their object
+//! files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,7 +29,8 @@ struct Program {
     name: &'static str,
     /// The folder of the sources, from the root of the workspace.
     folder: &'static str,
-    /// Markers in code that C never emits: behind `if (0)`, in an inline function that is not called.
+    /// Markers in code that a C compiler never emits: after `if (0)`, or in an inline function that
+    /// is not called.
     never: &'static [&'static str],
     /// Markers of functions that --gc-sections drops.
     dead: &'static [&'static str],
@@ -41,7 +46,7 @@ const PARTS: Program = Program {
 };
 
 impl Program {
-    /// The sources and the headers, absolute.
+    /// The absolute paths of the sources and headers.
     fn files(&self, extensions: &[&str]) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(fixture::workspace().join(self.folder)).expect("the sources");
         let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -56,7 +61,7 @@ impl Program {
         self.files(&["c", "cc"])
     }
 
-    /// The markers, each with its file.
+    /// The markers, with their files.
     fn markers(&self) -> Vec<(String, Marker)> {
         let files = self.files(&["c", "cc", "h"]);
         let sources = files.iter().map(|path| path.to_str().expect("UTF-8"));
@@ -65,7 +70,7 @@ impl Program {
             .collect()
     }
 
-    /// For each function, those that it can be inlined into.
+    /// For each function, the functions that it may be inlined into.
     fn inlined_into(&self) -> BTreeMap<String, BTreeSet<String>> {
         let files = self.files(&["c", "cc", "h"]);
         let texts: Vec<_> = files.iter().map(|path| std::fs::read_to_string(path).expect("a source")).collect();
@@ -73,7 +78,7 @@ impl Program {
     }
 }
 
-/// A compiler with its options, and where it puts what it makes.
+/// A compiler, its options, and its output folder.
 struct Tools {
     compiler: Vec<String>,
     objdump: &'static str,
@@ -142,17 +147,18 @@ impl Tools {
 
 /// A label at a marker in the compiler's assembly.
 struct Label {
-    /// The same in each copy of a function of C++: GNU ld compares the symbols of the copies that it drops.
+    /// Copies of a C++ function share it, because GNU ld compares the symbols of the copies that it
+    /// drops.
     symbol: String,
     line: u32,
     function: String,
-    /// Whether the function is in a group of which the linker takes one.
+    /// Whether the function is in a group, of which the linker keeps one copy.
     in_group: bool,
 }
 
-/// The assembly with a label in front of each statement that writes a record.
+/// Inserts a label before each statement that writes a record.
 fn labelled(text: &str, file: &str, labels: &mut Vec<Label>) -> String {
-    // gcc says where each statement starts, within one #APP; clang has an #APP for each.
+    // gcc marks the start of each statement inside one #APP; clang writes an #APP for each.
     let lines: Vec<_> = text.lines().collect();
     let is_start = |line: &str| line.trim() == "#APP" || line.starts_with("# ") && line.ends_with("\" 1");
     let is_end = |line: &str| line.trim() == "#NO_APP" || line == "# 0 \"\" 2";
@@ -189,7 +195,7 @@ fn labelled(text: &str, file: &str, labels: &mut Vec<Label>) -> String {
     result
 }
 
-/// The line in the record that a statement writes: the first number of four bytes behind the address.
+/// The line in the record that a statement writes: the first four-byte number after the address.
 fn recorded_line(statement: &[&str]) -> Option<u32> {
     let record = statement.iter().position(|line| line.contains(".debug.simple_marker.2"))?;
     let number = |line: &&str| {
@@ -200,7 +206,7 @@ fn recorded_line(statement: &[&str]) -> Option<u32> {
     Some(statement[record..].iter().find_map(number).expect("a record has a line"))
 }
 
-/// What stands in one image, as binutils have it.
+/// An image as binutils read it.
 struct Image<'a> {
     program: &'a Program,
     what: String,
@@ -220,14 +226,15 @@ impl<'a> Image<'a> {
         Self { program, what, path, declarations, sites, symbols, instructions }
     }
 
-    /// The functions that `pc` is in, or at the end of.
+    /// The functions that contain `pc` or end at it.
     fn functions_at(&self, pc: u64) -> impl Iterator<Item = &header::Symbol> {
         let functions = self.symbols.iter().filter(|symbol| symbol.kind == "FUNC" && symbol.size > 0);
         functions.filter(move |symbol| (symbol.start..=symbol.start + symbol.size).contains(&pc))
     }
 
-    /// Every record is one of a marker of the sources, and every marker that is emitted is declared: once in each of the `objects`, of
-    /// which a link-time optimiser made one.
+    /// Checks that every record belongs to a marker of the sources, and that every emitted marker
+    /// is declared once in each of the `objects`. A link-time optimiser merges the objects into
+    /// one.
     fn check_records(&self, objects: Option<&[PathBuf]>) {
         let link_time = objects.is_none();
         let Self { what, declarations, sites, program, .. } = self;
@@ -258,7 +265,7 @@ impl<'a> Image<'a> {
             let is_dead = program.dead.contains(&marker.name.as_str());
             let is_never = program.never.contains(&marker.name.as_str());
             if is_dead && link_time {
-                // The optimiser may have dropped the function itself, and its text with it.
+                // The optimiser may have dropped the function and its text.
                 assert!(!live, "{what}: {} is live", marker.name);
             } else {
                 assert_eq!((declared, live), (!is_never, !is_never && !is_dead), "{what}: {}", marker.name);
@@ -268,7 +275,8 @@ impl<'a> Image<'a> {
         assert_eq!(sizes.len(), 1, "{what}: {sizes:?}");
     }
 
-    /// Every live address is that of an instruction, in a function that the marker's own may be inlined into.
+    /// Checks that every live address is that of an instruction, in a function that the marker's
+    /// own function may be inlined into.
     fn check_functions(&self) {
         let markers = self.program.markers();
         let inlined_into = self.program.inlined_into();
@@ -290,8 +298,9 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The live records are at the labels, and there are as many dead ones as labels that the linker dropped. GNU ld lets the record of a
-    /// function that it dropped from a group point at the one that it took.
+    /// Checks that the live records are at the labels, and that there are as many dead records as
+    /// labels that the linker dropped. If GNU ld drops a function from a group, its record may
+    /// point to the function that it kept.
     fn check_labels(&self, labels: &[Label], linker: &str) {
         let Self { what, .. } = self;
         assert!(!labels.is_empty(), "{what}: no labels");
@@ -329,7 +338,7 @@ impl<'a> Image<'a> {
         tools::run(Command::new(words.next().expect("a program")).args(words));
     }
 
-    /// Bytes of each section that is loaded.
+    /// The size of each loaded section.
     fn loaded(&self) -> BTreeMap<String, u64> {
         let loaded = fixture::loaded_sections(&self.path);
         assert!(loaded.contains_key(".text"), "{loaded:?}");
@@ -337,7 +346,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// A function's name in the source: of a clone the original's, of C++ without its parameters.
+/// A function's name in the source: without the suffix of a clone, and without C++ parameters.
 fn source_name(symbol: &str) -> &str {
     // .cold, .part.0, .isra.0, .constprop.0, .lto_priv.0, .llvm.123
     let name = symbol.split('.').next().filter(|name| !name.is_empty()).unwrap_or(symbol);
@@ -346,7 +355,7 @@ fn source_name(symbol: &str) -> &str {
     mangled[..digits].parse::<usize>().map_or(name, |length| &mangled[digits..digits + length])
 }
 
-/// The value of a format as it is written: literals, and macros of <inttypes.h>.
+/// The value of a format as written: literals, and macros of <inttypes.h>.
 fn value(format: &str, address_size: u8) -> String {
     let mut value = Vec::new();
     for (index, part) in format.split('"').enumerate() {
@@ -371,20 +380,22 @@ fn linkers() -> impl Iterator<Item = (&'static str, &'static str)> {
     LINKERS.into_iter().filter(|(name, _)| tools::find(&format!("ld.{name}")).is_some())
 }
 
-/// Compares an image with the same one built with SIMPLE_MARKER_OFF: nothing is there that would not be without markers, and the loaded
-/// sections are the same but for the code.
+/// Compares an image with the same one built with SIMPLE_MARKER_OFF: markers add no symbols or
+/// sections to it, and only the code differs in the loaded sections.
 fn compare_with_off(with: &Image<'_>, off: &Image<'_>, link_time: bool) {
     let Image { what, program, .. } = with;
     assert!(off.declarations.is_empty() && off.sites.is_empty(), "{what}: off");
     let different: Vec<_> = with.functions().symmetric_difference(&off.functions()).copied().collect();
-    // A marker is part of its function, and may decide whether that is worth inlining into a live one.
+    // A marker is part of its function, so it may affect whether the function is inlined into a
+    // live one.
     let inlined_into = program.inlined_into();
     let is_called = |function: &&str| inlined_into.get(*function).is_some_and(|callers| callers.contains("main"));
     assert!(different.is_empty() || link_time && different.iter().all(is_called), "{what}: functions: {different:?}");
     let (with, off) = (with.loaded(), off.loaded());
     let names = |sections: &BTreeMap<String, u64>| sections.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&with), names(&off), "{what}: loaded sections");
-    // The code may be arranged otherwise, and then its unwind information; mold pads behind what is before it. Nothing else differs.
+    // The layout of the code and its unwind information may differ, and so may the padding that
+    // mold inserts. Everything else must be the same.
     let is_code = |name: &str| matches!(name, ".text" | ".eh_frame" | ".eh_frame_hdr" | ".relro_padding");
     for (name, size) in with.iter().filter(|(name, _)| !is_code(name)) {
         assert_eq!(*size, off[name], "{what}: {name}");
@@ -403,7 +414,7 @@ fn prove(program: &Program, compiler: Compiler) {
     let all: Vec<_> = linkers().collect();
     let mut images = 0;
     for (index, level) in LEVELS.into_iter().enumerate() {
-        // In a slice each level has one linker, and each linker a level.
+        // In a slice, each level is combined with one linker.
         let linkers =
             tools::slice(&format!("{} {} {level}", program.name, compiler.name()), &all, &[index % all.len()]);
         let (objects, labels) = tools.compile_labelled(program, &format!("with{level}"), &[level]);
@@ -421,7 +432,7 @@ fn prove(program: &Program, compiler: Compiler) {
             with.check_labels(&labels, linker);
             with.runs(&[]);
             if level == "-O2" {
-                // The labels, and the way by assembly, change nothing.
+                // The labels, and the detour through assembly, must change nothing.
                 let direct = image(&tools.compile(program, "direct", &[level]), "direct");
                 assert_eq!(records(&direct.path), records(&with.path), "{what}");
                 assert_eq!(direct.loaded(), with.loaded(), "{what}");
@@ -454,7 +465,7 @@ fn prove(program: &Program, compiler: Compiler) {
             images += 1;
         }
     }
-    // 18 with clang and 16 with gcc where every linker is there.
+    // 18 with clang and 16 with gcc, if every linker is installed.
     let lld = usize::from(compiler == Compiler::Gcc && tools::find("ld.lld").is_some());
     let expected = if tools::tries_everything() { 6 * all.len() - 2 * lld } else { 6 };
     assert_eq!(images, expected, "the images that were made");
@@ -480,12 +491,12 @@ fn parts_with_clang() {
     prove(&PARTS, Compiler::Clang);
 }
 
-/// What is recorded in an image.
+/// The records of an image.
 fn records(image: &Path) -> (Vec<[String; 5]>, Vec<Site>) {
     (fixture::declarations(image), fixture::sites(image))
 }
 
-/// Whether a section of an image is compressed, by its flags.
+/// Whether a section of an image has the compression flag.
 fn is_compressed(image: &Path, section: &str) -> bool {
     let headers = fixture::section_headers(image);
     let row = headers.lines().find(|line| line.split_whitespace().any(|word| word == section)).expect("a section");
@@ -493,7 +504,8 @@ fn is_compressed(image: &Path, section: &str) -> bool {
     row.split_whitespace().rev().nth(3).is_some_and(|flags| flags.contains('C'))
 }
 
-/// What is done to an image after it was linked leaves the records as they were, or takes the sites along with the debug information.
+/// Tools that change a linked image must leave the records unchanged, or remove the sites together
+/// with the debug information.
 #[test]
 fn linked_images_are_transformed() {
     const NEEDED: [&str; 8] =
@@ -517,7 +529,7 @@ fn linked_images_are_transformed() {
             &["objcopy", "--compress-debug-sections=zstd"],
             &["llvm-objcopy", "--compress-debug-sections=zlib"],
             &["eu-elfcompress", "--type=zlib", "--force", "-o"],
-            // It takes the sections of DWARF, by their names.
+            // eu-strip chooses DWARF sections by name.
             &["eu-strip", "-g", "-o"],
             &["dwz", "-o"],
         ];
@@ -525,7 +537,7 @@ fn linked_images_are_transformed() {
             let what = format!("{linker}: {command:?}");
             let mut process = Command::new(command[0]);
             process.args(&command[1..]);
-            // Some take the output first.
+            // Some tools take the output first.
             if command.ends_with(&["-o"]) {
                 process.arg(&copy).arg(&image)
             } else {
@@ -543,7 +555,7 @@ fn linked_images_are_transformed() {
             assert_eq!(records(&copy), (expected.0.clone(), Vec::new()), "{linker}: {strip} -g");
             transformed += 1;
         }
-        // When linking.
+        // Compressed by the linker.
         let formats: &[&str] = if linker == "lld" { &["zlib"] } else { &["zlib", "zstd"] };
         for format in formats {
             let compress = format!("-Wl,--compress-debug-sections={format}");
@@ -552,7 +564,7 @@ fn linked_images_are_transformed() {
             assert_eq!(records(&compressed), expected, "{linker} {format}");
             transformed += 1;
         }
-        // A reader must not apply these.
+        // A reader must not apply these relocations.
         let emitted = tools.link(&objects, "emitted", &[option, "-Wl,--emit-relocs"]);
         assert!(fixture::section_headers(&emitted).contains(".rela.debug.simple_marker.2"), "{linker}");
         Image::of(&QUEUE, format!("{linker} --emit-relocs"), emitted, "objdump").check_labels(&labels, linker);
@@ -562,8 +574,9 @@ fn linked_images_are_transformed() {
     assert_eq!(transformed, 14 * linkers().count() - lld, "the images that were made");
 }
 
-/// `ld -r` leaves relocations that make the records of the program, when it is linked, what they would have been. Not `mold -r` 1.10: it
-/// merges strings and adds the old offsets to the new ones, in `.debug_str` just as in ours.
+/// Linking the output of `ld -r` must give the same records as linking directly. Excludes `mold -r`
+/// 1.10: it merges strings and adds old offsets to new ones, in `.debug_str` as well as in our
+/// section.
 #[test]
 fn relocatable_objects() {
     if tools::find("gcc").is_none() {
@@ -588,7 +601,8 @@ fn relocatable_objects() {
     }
 }
 
-/// The relocations of an object's records: of the address one that is absolute, of each string one of four bytes.
+/// The relocations of an object's records: an absolute one for the address, and one of four bytes
+/// for each string.
 fn relocations(object: &Path, linker: &str) {
     let printed = tools::run(Command::new("readelf").args(["--relocs", "--wide"]).arg(object));
     let ours = printed.split("Relocation section '").find(|part| part.starts_with(".rela.debug.simple_marker.2'"));
@@ -609,8 +623,8 @@ fn relocations(object: &Path, linker: &str) {
     assert_eq!(counts, expected, "ld.{linker} -r");
 }
 
-/// Functions that are the same code become one. The records of all but one of them are then as those of a dropped function: lld and mold
-/// write no address of a folded function into a section named `.debug*`.
+/// Functions with the same code are merged. All records but one must look like those of a dropped
+/// function: lld and mold write no address of a folded function into a section named `.debug*`.
 #[test]
 fn identical_code_is_folded() {
     for compiler in [Compiler::Gcc, Compiler::Clang] {
@@ -641,7 +655,7 @@ fn identical_code_is_folded() {
     }
 }
 
-/// A program on another target: its records, what it does, and what `smark list` says of it.
+/// Checks a program on another target: its records, its output, and the output of `smark list`.
 fn on_target(program: &Program, compiler: &[&str], objdump: &'static str, runner: &[&str], address_size: u8) {
     let needed = [compiler[0], objdump].into_iter().chain(runner.first().copied());
     if needed.filter(|tool| tools::find(tool).is_none()).count() > 0 || !header::links(compiler) {
@@ -662,7 +676,7 @@ fn on_target(program: &Program, compiler: &[&str], objdump: &'static str, runner
     }
 }
 
-/// The name, address and symbol of each live site as `smark list` has them.
+/// The name, address and symbol of each live site from `smark list`.
 fn listed(image: &Image<'_>) -> BTreeSet<(String, String, String)> {
     let printed = tools::run(Command::new(fixture::smark()).args(["list", "--json"]).arg(&image.path));
     let resolution: serde_json::Value = serde_json::from_str(&printed).expect("smark prints JSON");
@@ -678,7 +692,7 @@ fn listed(image: &Image<'_>) -> BTreeSet<(String, String, String)> {
     sites.collect()
 }
 
-/// The same by the records and the symbol table.
+/// The same from the records and the symbol table.
 fn named(image: &Image<'_>) -> BTreeSet<(String, String, String)> {
     let live = image.sites.iter().filter(|site| site.pc != 0);
     let named = live.map(|site| {
@@ -689,7 +703,7 @@ fn named(image: &Image<'_>) -> BTreeSet<(String, String, String)> {
     named.collect()
 }
 
-// What the 64-bit headers of Debian share with the 32-bit ones is in a folder that -m32 does not look into.
+// Debian puts headers that 64-bit and 32-bit share in a folder that -m32 does not search.
 const I686: [&str; 3] = ["gcc", "-m32", "-idirafter/usr/include/x86_64-linux-gnu"];
 
 #[test]

@@ -1,5 +1,6 @@
-//! Kernel modules and kernel images: what `smark` says of a module that kbuild made, packed or not, against `nm` and `objdump`; and of the
-//! tables by which a kernel changes its code, in a module and in a linked image.
+//! Kernel modules and kernel images. Compares `smark` with `nm` and `objdump` on a module built by
+//! kbuild, compressed or not, and on the tables that a kernel uses to patch its code, in a module
+//! and in a linked image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +17,7 @@ fn image(path: &Path) -> ResolvedImage {
     images.pop().expect("one image")
 }
 
-/// The sites of an image, with the marker's name after its subsystem.
+/// The sites of an image, with the marker's name without its subsystem.
 fn sites(image: &ResolvedImage) -> Vec<(String, &Site)> {
     let sites = image.markers.iter().flat_map(|marker| {
         let name = marker.name.rsplit(':').next().unwrap_or_default().to_owned();
@@ -25,7 +26,8 @@ fn sites(image: &ResolvedImage) -> Vec<(String, &Site)> {
     sites.collect()
 }
 
-/// The addresses of symbols in their sections, or of the image, as `nm` has them: a local name may have several.
+/// The addresses of symbols in their sections, or in the image, from `nm`. A local name may have
+/// several.
 fn symbols(image: &Path) -> BTreeMap<String, BTreeSet<u64>> {
     let mut found = BTreeMap::<_, BTreeSet<u64>>::new();
     for line in tools::run(Command::new("nm").arg("--defined-only").arg(image)).lines() {
@@ -38,20 +40,20 @@ fn symbols(image: &Path) -> BTreeMap<String, BTreeSet<u64>> {
     found
 }
 
-/// Where `objdump` has instructions, in a section or in all.
+/// The addresses of instructions from `objdump`, in one section or in all.
 fn instructions(image: &Path, section: Option<&str>) -> BTreeSet<u64> {
     let mut command = Command::new("objdump");
     command.args(["--disassemble", "--wide"]).args(section.map(|section| format!("--section={section}")));
     let printed = tools::run(command.arg(image));
     let address = |line: &str| {
         let (address, rest) = line.trim_start().split_once(":\t")?;
-        // The bytes of a long instruction go on in a line of their own, without a text.
+        // The bytes of a long instruction continue on another line, without text.
         rest.contains('\t').then(|| u64::from_str_radix(address, 16).ok()).flatten()
     };
     printed.lines().filter_map(address).collect()
 }
 
-/// A kprobe on the symbol and offset of each site is one at its instruction.
+/// Checks that the symbol and offset of each site lead to its instruction, for use in a kprobe.
 fn symbols_lead_to_instructions(path: &Path, image: &ResolvedImage) {
     let symbols = symbols(path);
     for (name, site) in sites(image) {
@@ -65,7 +67,7 @@ fn symbols_lead_to_instructions(path: &Path, image: &ResolvedImage) {
     }
 }
 
-/// The headers of a kernel that kbuild can build modules with.
+/// Kernel headers that kbuild can build modules with.
 fn headers() -> Option<PathBuf> {
     let mut found: Vec<_> =
         fs::read_dir("/usr/src").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -93,7 +95,7 @@ fn a_module_is_the_same_packed_and_leads_kprobes_to_its_instructions() {
     let path = folder.path();
     fs::copy(fixture::workspace().join("tests/kernel/marked.c"), path.join("marked.c")).expect("the source is copied");
     fs::write(path.join("Kbuild"), "obj-m := marked.o\n").expect("the rule is written");
-    // Debug information whether the kernel has it or not.
+    // Adds debug information even if the kernel was built without it.
     let flags = format!("KCFLAGS=-g -I{}", fixture::workspace().join("markers/include").display());
     let module = format!("M={}", path.display());
     tools::run(Command::new("make").arg("-s").arg("-C").arg(headers).args([&module, &flags, "modules"]));
@@ -120,7 +122,7 @@ fn a_module_is_the_same_packed_and_leads_kprobes_to_its_instructions() {
     let of = |wanted: &str| sites.iter().find(|(name, _)| name == wanted).map(|(_, site)| *site).expect("a site");
     assert_eq!(of("key").predecessors.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["patched"]);
     assert_eq!(of("step").args[0].verdict, Some(Verdict::Live));
-    // One image, however it is packed: `smark` says the same of it but for the path.
+    // Compression must change nothing but the path in the output of `smark`.
     let said = |file: &Path| {
         let printed = tools::run(Command::new(fixture::smark()).args(["list", "--json"]).arg(file));
         printed.replace(&file.display().to_string(), "marked.ko")

@@ -1,4 +1,4 @@
-//! `smark list` over real programs, against binutils: what it says of addresses, offsets and functions is what they say.
+//! Compares the addresses, offsets and functions from `smark list` with binutils, on real programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use simple_markers_tests::{fixture, second_opinion, tools};
 
-/// The programs that are listed, built once for each test that asks: cargo knows what is fresh.
+/// The program to list. Cargo builds it again only if it changed.
 fn program(package: &str, file: &str) -> PathBuf {
     fixture::build(&["--profile", "demo", "--package", package]).join("demo").join(file)
 }
@@ -26,12 +26,12 @@ fn number(value: &Value) -> u64 {
     u64::from_str_radix(text.strip_prefix("0x").expect("with 0x"), 16).expect("with digits")
 }
 
-/// The markers of the one image of a resolution.
+/// The markers of a resolution's only image.
 fn markers(resolution: &Value) -> &[Value] {
     resolution["images"][0]["markers"].as_array().expect("markers")
 }
 
-/// The live sites of an image, each with its marker's name.
+/// The live sites of an image, with the names of their markers.
 fn sites(resolution: &Value) -> Vec<(&str, &Value)> {
     let sites = markers(resolution).iter().flat_map(|marker| {
         let name = marker["name"].as_str().expect("a name");
@@ -40,7 +40,7 @@ fn sites(resolution: &Value) -> Vec<(&str, &Value)> {
     sites.filter(|(_, site)| !site["address"].is_null()).collect()
 }
 
-/// A function as `nm` has it.
+/// A function from `nm`.
 struct Symbol {
     start: u64,
     size: u64,
@@ -61,7 +61,7 @@ fn symbols(file: &Path) -> Vec<Symbol> {
     functions.collect()
 }
 
-/// The file offset of an address, by the program headers that `readelf` prints.
+/// The file offset of an address, from the program headers that `readelf` prints.
 fn file_offset(file: &Path, address: u64) -> u64 {
     let printed = tools::run(Command::new("readelf").args(["--segments", "--wide"]).arg(file));
     let hexadecimal = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("an address");
@@ -101,7 +101,7 @@ fn addresses_of_a_shared_library_agree_with_binutils() {
     check_against_binutils(&program("ringlog", "libringlog.so"), 7);
 }
 
-/// What `objcopy` and `strip` do to a program changes nothing that is still there to be known.
+/// `objcopy` and `strip` must not change the results that are still available.
 #[test]
 fn transformed_images_are_listed_the_same() {
     if tools::find("objcopy").is_none() || tools::find("strip").is_none() {

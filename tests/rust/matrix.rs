@@ -1,31 +1,36 @@
-//! What Rust's compiler and the linkers make of the same crates with one set of options after another.
+//! Compiles and links the same Rust crates with many sets of options.
 //!
-//! `tests/rust/matrix/` has two libraries, a program and a library for C. They are without the standard library, which would be
-//! nearly all of what is optimised and linked. Every image is held against the compiler's listing of what was linked, which says
-//! where each marker has to be; against the call with the marker's own number behind it; and against the same image without
-//! markers.
+//! `tests/rust/matrix/` has two libraries, a program, and a library for C. They do not use the
+//! standard library, because it would dominate optimisation and linking. Every image is compared
+//! with the compiler's listing of its inputs, which has the expected address of each marker; with
+//! the call after it that has the marker's own number; and with the same image without markers.
 //!
-//! Three kinds of image by four linkers by these:
+//! Three kinds of image, four linkers, and these options:
 //!
-//! | link-time optimisation | opt-level by codegen-units |
+//! | link-time optimisation | opt-level, codegen-units |
 //! | --- | --- |
-//! | none | 0, 2, 3 by 1, 16 |
-//! | thin | 0 by 16; 2 by 1; 3 by 16 |
-//! | fat | 0 by 1; 2 by 16; 3 by 1 |
+//! | none | 0, 2, 3 with 1, 16 |
+//! | thin | 0 with 16; 2 with 1; 3 with 16 |
+//! | fat | 0 with 1; 2 with 16; 3 with 1 |
 //!
-//! What is left out, and why: the other half of thin and fat, where nothing differed in a run of all 216 images (fat has one unit
-//! in the end, 2 and 3 gave the same sites everywhere); opt-levels 1, `s` and `z`, which `zero_cost.rs` compares; `lto = "off"`, which is
-//! "none" without what units of one crate take from each other; static position-independent programs, which are linked from the
-//! same code as others; lld of Debian for `-C linker-plugin-lto`, which cannot read the intermediate code of a newer LLVM. What
-//! transforms an image starts from one configuration for each linker, for it does not know who compiled it. With the standard library
-//! `examples/constructs` is linked by each linker, once with fat link-time optimisation and once without.
+//! What is left out, and why: the other half of thin and fat, because nothing differed in a run of
+//! all 216 images (fat has one unit in the end, and 2 and 3 gave the same sites everywhere);
+//! opt-levels 1, `s` and `z`, which `zero_cost.rs` compares; `lto = "off"`, which is "none" without
+//! optimisation between the units of a crate; static position-independent programs, which are
+//! linked from the same code as others; Debian's lld for `-C linker-plugin-lto`, which cannot read
+//! the intermediate code of a newer LLVM. Transformations start from one configuration for each
+//! linker, because they do not depend on the compiler. `examples/constructs` uses the standard
+//! library, and is linked by each linker, once with fat link-time optimisation and once without.
 //!
-//! What differs from the rest, each with its test:
+//! Exceptions, each with its test:
 //!
-//! - lld and mold fold functions with `--icf=all`, and give the marker of the one that goes the address of a function that is gone;
-//! - GNU ld and lld compress nothing that is not named `.debug_*`; mold and objcopy compress our sections too;
-//! - mold 1.10 damages strings with `-r`, those of DWARF too;
-//! - a unit of a library of which the linker takes nothing brings no sites: it is a member of an archive.
+//! - lld and mold fold functions with `--icf=all`. The marker of the folded function gets the
+//! address of a removed function;
+//! - GNU ld and lld compress only sections named `.debug_*`; mold and objcopy compress our sections
+//! too;
+//! - mold 1.10 damages strings with `-r`, including those of DWARF;
+//! - a library unit that the linker does not use has no sites, because it is an unused archive
+//! member.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,22 +50,22 @@ static LINKERS: LazyLock<Vec<Link>> = LazyLock::new(matrix::linkers);
 
 const FOLDER: &str = "tests/rust/matrix";
 
-/// What the program prints, and what the driver prints of the library.
+/// The output of the program, and of the driver for the library.
 const PRINTED: [&str; 2] = ["6554 1314001\n", "6554 1314201\n"];
 
-/// How the crates are optimised across their borders.
+/// The optimisation across crates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lto {
-    /// Cargo's `lto = false`: between the units of a crate only.
+    /// Cargo's `lto = false`: only between the units of a crate.
     None,
     Thin,
     Fat,
 }
 
-/// What is linked.
+/// The kind of image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// At a fixed address, with libc in it.
+    /// At a fixed address, including libc.
     Static,
     Pie,
     /// A library for C.
@@ -93,13 +98,13 @@ impl Kind {
         }
     }
 
-    /// The markers of the sources, each with its file.
+    /// The markers of the sources, with their files.
     fn markers(self) -> Vec<(String, Marker)> {
         let files = ["base", "middle", self.source()].map(|name| format!("{FOLDER}/{name}.rs"));
         markers(&files)
     }
 
-    /// What the image prints.
+    /// The output of the image.
     fn run(self, image: &Path) -> String {
         static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
             let driver = TOOLCHAIN.folder().join("driver");
@@ -121,7 +126,7 @@ fn markers(files: &[String]) -> Vec<(String, Marker)> {
     files.iter().flat_map(|file| -> Vec<_> { of_file(file) }).collect()
 }
 
-/// What the compiler is told.
+/// The compiler options.
 #[derive(Clone, Debug)]
 struct Configuration {
     lto: Lto,
@@ -152,7 +157,7 @@ impl Configuration {
         }
     }
 
-    /// Compiles the last crate and links it in each way. Gives the paths of the images.
+    /// Compiles the last crate and links it in each way. Returns the paths of the images.
     fn link(&self, build: &Build<'_>, kind: Kind, links: &[Link]) -> Vec<PathBuf> {
         let mut command = self.compilation(build, kind.source(), "link,asm");
         command.args([&format!("--crate-name={}", kind.name()), "--extern=base", "--extern=middle"]);
@@ -168,7 +173,7 @@ impl Configuration {
         links.iter().map(|link| build.folder().join(&link.name)).collect()
     }
 
-    /// What was linked, as the compiler wrote it.
+    /// The compiler's listing of the linked code.
     fn listing(&self, build: &Build<'_>, kind: Kind) -> Vec<Vec<Function>> {
         match self.lto {
             Lto::None => build.listing(&["base", "middle", kind.name()]),
@@ -177,7 +182,7 @@ impl Configuration {
     }
 }
 
-/// An image with markers, as others read it.
+/// An image with markers, read without the resolver.
 struct Image {
     what: String,
     path: PathBuf,
@@ -190,13 +195,13 @@ impl Image {
         Self { what, path: path.to_owned(), code: Code::of(path), sites: fixture::sites(path) }
     }
 
-    /// Live and dead sites of a marker.
+    /// The numbers of live and dead sites of a marker.
     fn count(&self, marker: &Marker) -> (usize, usize) {
         let of_it = || self.sites.iter().filter(|site| site.name == marker.name);
         (of_it().filter(|site| site.pc != 0).count(), of_it().filter(|site| site.pc == 0).count())
     }
 
-    /// The declarations are those of the source, and the sites say what the source says.
+    /// Checks that the declarations and sites match the source.
     fn check_records(&self, markers: &[(String, Marker)]) {
         let records = |(file, marker): &(String, Marker)| -> Vec<[String; 5]> {
             let Marker { name, places, format, args, .. } = marker;
@@ -216,15 +221,15 @@ impl Image {
         }
     }
 
-    /// What is to live lives, and what is dead is dead.
+    /// Checks the expected fate of each marker.
     fn check_fates(&self, markers: &[(String, Marker)], configuration: &Configuration) {
         for (_, marker) in markers {
             let (live, dead) = self.count(marker);
             let fate = marker.fate[usize::from(configuration.level != "0")];
             let met = match fate {
-                // How many copies the optimiser makes is its own affair: the listing says that they are all there.
+                // The listing decides how many copies there must be.
                 Fate::Live(..) => live > 0,
-                // It may also remove the function itself.
+                // The optimiser may also remove the function itself.
                 Fate::Discarded => live == 0 && (dead > 0 || configuration.lto != Lto::None),
                 Fate::Eliminated => (live, dead) == (0, 0),
                 Fate::Absent => panic!("{} is declared", marker.name),
@@ -233,7 +238,7 @@ impl Image {
         }
     }
 
-    /// Each live site leads to the witness of its marker. Gives their number.
+    /// Checks that each live site leads to the witness of its marker. Returns the number of sites.
     fn check_witnesses(&self, markers: &[(String, Marker)], symbol: &str) -> usize {
         let mut led = 0;
         for (_, marker) in markers.iter().filter(|(_, marker)| marker.witness.is_some()) {
@@ -246,7 +251,8 @@ impl Image {
         led
     }
 
-    /// The three sections, with the flags that keep them out of memory. Compressed or not is another matter.
+    /// Checks the three sections and the flags that keep them out of memory. They may be compressed
+    /// or not.
     fn check_sections(&self) {
         let headers = fixture::section_headers(&self.path);
         let sections = headers.lines().filter_map(|line| {
@@ -263,13 +269,14 @@ impl Image {
         assert_eq!(sections.collect::<BTreeSet<_>>(), expected.map(str::to_owned).into(), "{}", self.what);
     }
 
-    /// What is loaded is the same without markers: the functions by name, and each section by size.
+    /// Checks that the loaded parts are the same without markers: the functions by name, and each
+    /// section by size.
     fn check_without(&self, without: &PathBuf) {
         assert!(fixture::sites(without).is_empty() && fixture::declarations(without).is_empty(), "{}", self.what);
         assert_eq!(names(&self.code), names(&Code::of(without)), "{}", self.what);
         let [mut with, mut without] = [&self.path, without].map(|image| fixture::loaded_sections(image));
-        // The compiler orders its units by their size, and counts the markers: the constants of some stand in another order, and what
-        // is filled up between them is another.
+        // The compiler orders its units by size, and markers count. So some constants are in
+        // another order, with other padding.
         let [constants, without_markers] = [&mut with, &mut without].map(|sections| sections.remove(".rodata"));
         let apart = constants.unwrap_or_default().abs_diff(without_markers.unwrap_or_default());
         assert!(apart < 64, "{}: {apart} bytes of .rodata", self.what);
@@ -281,14 +288,15 @@ impl Image {
 fn names(code: &Code) -> BTreeMap<&str, usize> {
     let mut names = BTreeMap::new();
     for function in code.functions() {
-        // Behind this is a hash of the whole unit, in which the markers are.
+        // The hash after this covers the whole unit, including its markers.
         let name = function.name.split(".llvm.").next().unwrap_or_default();
         *names.entry(name).or_default() += 1;
     }
     names
 }
 
-/// Everything of one way of optimising, in these levels and numbers of units; a slice is those that are picked.
+/// Runs one kind of link-time optimisation with these levels and numbers of units, or with the
+/// `picked` ones in a slice.
 fn prove(lto: Lto, configurations: &[(&'static str, &'static str)], picked: &[usize]) {
     let configurations = tools::slice(&format!("matrix {lto:?}"), configurations, picked);
     let (mut images, mut sites, mut led) = (0, 0, 0);
@@ -338,7 +346,7 @@ fn fat_link_time_optimisation() {
     prove(Lto::Fat, &[("0", "1"), ("2", "16"), ("3", "1")], &[0, 1]);
 }
 
-/// The program, linked by each linker or those of these names with more options.
+/// The program, linked with more options by all linkers or by the named ones.
 fn linked_with(build: &Build<'_>, configuration: &Configuration, linkers: &[&str], options: &[&str]) -> Vec<Image> {
     let suffix: String = options.concat().chars().filter(char::is_ascii_alphanumeric).collect();
     let chosen = LINKERS.iter().filter(|link| linkers.is_empty() || linkers.contains(&link.name.as_str()));
@@ -347,7 +355,7 @@ fn linked_with(build: &Build<'_>, configuration: &Configuration, linkers: &[&str
     paths.iter().map(|path| Image::of(path.display().to_string(), path)).collect()
 }
 
-/// The plain program: its listing and its markers, against which one image after another is held.
+/// The plain program, with its listing and markers. Images are compared with it.
 struct Plain<'a> {
     build: Build<'a>,
     configuration: Configuration,
@@ -356,7 +364,7 @@ struct Plain<'a> {
     images: Vec<Image>,
 }
 
-/// The sites of the plain program, and those of them that are in functions that are alive.
+/// The sites of the plain program, and the live ones among them.
 const PLAIN_SITES: usize = 33;
 const PLAIN_LIVE: usize = 21;
 
@@ -378,7 +386,8 @@ impl Plain<'_> {
         linked_with(&self.build, &self.configuration, linkers, options)
     }
 
-    /// The records are those of the source, the live sites are where the listing has them, and there are so many.
+    /// Checks that the records match the source, the live sites match the listing, and `live` sites
+    /// are live.
     fn check(&self, image: &Image, live: usize) {
         image.check_records(&self.markers);
         image.check_sections();
@@ -388,18 +397,20 @@ impl Plain<'_> {
     }
 }
 
-/// Compressed sections, relocations that are kept, dead functions that are kept, and debug information that is not.
+/// Compressed sections, relocations and dead functions that are kept, and stripped debug
+/// information.
 #[test]
 fn linkers_write_the_records_as_they_are_told() {
     let plain = Plain::new(&[]);
     let compressed =
         |image: &Image| fixture::section_headers(&image.path).lines().filter(|line| is_compressed(line)).count();
-    // lld 14 has no zstd.
+    // lld 14 does not support zstd.
     for (format, linkers) in [("zlib", &["bfd", "lld", "mold", "rust-lld"][..]), ("zstd", &["bfd", "mold", "rust-lld"])]
     {
         for image in plain.link(linkers, &[&format!("-Wl,--compress-debug-sections={format}")]) {
             plain.check(&image, PLAIN_LIVE);
-            // The sites and their strings; GNU ld and lld leave alone what is not named `.debug_*`.
+            // The sites and their strings. GNU ld and lld leave sections not named `.debug_*`
+            // alone.
             let expected = if image.what.contains("-mold") { 2 } else { 0 };
             assert_eq!(compressed(&image), expected, "{}", image.what);
         }
@@ -420,14 +431,14 @@ fn linkers_write_the_records_as_they_are_told() {
     }
 }
 
-/// Whether the header is of one of our sections and has the flag `C`.
+/// Whether the header belongs to one of our sections and has the flag `C`.
 fn is_compressed(header: &str) -> bool {
     let fields: Vec<_> = header.split_whitespace().collect();
     header.contains(" .debug.simple_marker.") && fields.iter().rev().nth(3).is_some_and(|flags| flags.contains('C'))
 }
 
-/// Two functions whose code is the same, their markers apart, become one. All three linkers that fold treat the marker of the function
-/// that is folded into the other as one whose function is gone, although its code runs.
+/// Two functions with the same code, apart from their markers, are merged. All three linkers that
+/// fold functions treat the folded function's marker as removed, although its code runs.
 #[test]
 fn of_identical_functions_one_keeps_its_markers() {
     let plain = Plain::new(&["--cfg=twins"]);
@@ -445,7 +456,7 @@ fn of_identical_functions_one_keeps_its_markers() {
         assert!(one == 0 && in_function, "{}: {one:#x} {other:#x}", image.what);
         assert_eq!(tools::run(&mut Command::new(&image.path)), tools::run(&mut Command::new(&plain.images[0].path)));
     }
-    // Without markers the compiler itself makes one of the two: a marker is what tells them apart.
+    // Without markers, the compiler merges the two. A marker distinguishes them.
     let functions = [Markers::OnWithoutAlloc, Markers::Off].map(|markers| {
         let build = TOOLCHAIN.build(markers);
         let fat = Configuration { lto: Lto::Fat, ..plain.configuration.clone() };
@@ -459,7 +470,7 @@ fn of_identical_functions_one_keeps_its_markers() {
     assert_eq!(functions, [vec![2; LINKERS.len()], vec![1; LINKERS.len()]]);
 }
 
-/// `ld -r`, and the image that is linked from what it made.
+/// The output of `ld -r`, and the image linked from it.
 #[test]
 fn relocatable_objects_are_linked_again() {
     let plain = Plain::new(&[]);
@@ -488,7 +499,8 @@ fn relocatable_objects_are_linked_again() {
         command.args(&link.options).args(["-nostdlib", "-r", "-o"]).arg(&combined).args(&objects);
         fixture::succeeds_silently(&mut command);
         assert_eq!(fixture::declarations(&combined), declared, "{}", link.name);
-        // mold 1.10 merges strings with -r, and does not correct what points at them: neither here nor in .debug_str.
+        // mold 1.10 merges strings with -r and does not correct references to them, neither here
+        // nor in .debug_str.
         if link.name == "mold" {
             continue;
         }
@@ -500,7 +512,7 @@ fn relocatable_objects_are_linked_again() {
     }
 }
 
-/// What is not for the debugger alone stays in the image.
+/// Sections that are not only for debuggers stay in the image.
 #[test]
 fn split_debug_information_leaves_the_records_in_the_image() {
     for (more, extension, files) in
@@ -518,10 +530,10 @@ fn split_debug_information_leaves_the_records_in_the_image() {
     }
 }
 
-/// A tool that makes another file of an image.
+/// A tool that makes a changed copy of an image.
 struct Transformation {
     tool: &'static str,
-    /// `IN` and `OUT` are files.
+    /// `IN` and `OUT` are replaced by files.
     arguments: &'static [&'static str],
     keeps_sites: bool,
 }
@@ -551,7 +563,7 @@ const TRANSFORMATIONS: [Transformation; 13] = {
     ]
 };
 
-/// The records are the same before and after, or the sites are gone with the debug information.
+/// A transformation must keep the records, or remove the sites together with the debug information.
 #[test]
 fn tools_keep_the_records() {
     let plain = Plain::new(&[]);
@@ -578,7 +590,8 @@ fn tools_keep_the_records() {
     assert!(kept > 0);
 }
 
-/// The linker optimises, with the compiler's intermediate code: only the linker that comes with rustc reads this version of it.
+/// The linker optimises the compiler's intermediate code. Only the linker that comes with rustc
+/// reads this version of it.
 #[test]
 fn the_linker_optimises_across_crates() {
     if !LINKERS.iter().any(|link| link.name == "rust-lld") {
@@ -587,7 +600,7 @@ fn the_linker_optimises_across_crates() {
     let configuration = Configuration { lto: Lto::Fat, level: "2", units: "16", more: &["-Clinker-plugin-lto"] };
     let images = [Markers::OnWithoutAlloc, Markers::Off].map(|markers| {
         let build = TOOLCHAIN.build(markers);
-        // What `-C lto` says is then the linker's business.
+        // `-C lto` is then left to the linker.
         let configuration = Configuration { lto: Lto::None, ..configuration.clone() };
         configuration.libraries(&build);
         let image = linked_with(&build, &configuration, &["rust-lld"], &[]).remove(0);

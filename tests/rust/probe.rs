@@ -1,10 +1,10 @@
-//! What the kernel does with a uprobe on each of some 320 instructions, against what the resolver says of a
-//! marker there.
+//! Compares the kernel's behaviour for a uprobe on each of about 320 instructions with the
+//! resolver's verdict on a marker there.
 //!
-//! Every instruction is run a known number of times with a probe on it. The hits are counted, and what the
-//! program computes is compared with what it computes without the probe: the kernel accepts probes on some
-//! instructions and then does not execute them.
-//! Needs root, an x86-64 processor and Linux 6.18 or later. Without them it is skipped, and says so.
+//! Every instruction runs a known number of times with a probe on it. The test counts the hits, and
+//! compares the program's results with those of a run without the probe: the kernel accepts probes
+//! on some instructions but then does not execute them. Needs root, an x86-64 processor and Linux
+//! 6.18 or later; otherwise the test is skipped with a message.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -31,15 +31,15 @@ struct Test {
     said: Said,
 }
 
-/// What the resolver says of a site.
+/// The resolver's verdict on a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Said {
     instruction: Option<String>,
-    /// `None` if it is not known.
+    /// `None` if it is unknown.
     probe: Option<ProbeVerdict>,
 }
 
-/// What a run of the program came to.
+/// The outcome of a run of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Outcome {
     Computed(String),
@@ -70,7 +70,8 @@ fn tests(program: &Path) -> Vec<Test> {
     tests
 }
 
-/// What the resolver says of markers at addresses of a program, by address. They are put into a copy of it.
+/// The resolver's verdicts on markers at these addresses of a program. The markers are added to a
+/// copy of it.
 fn said(program: &Path, addresses: &[u64]) -> HashMap<u64, Said> {
     let strings = b"\0test:instruction\0probe.S\0%d\0value\0";
     let string = |text: &str| {
@@ -113,7 +114,7 @@ fn said(program: &Path, addresses: &[u64]) -> HashMap<u64, Said> {
     sites.map(said).collect()
 }
 
-/// Runs one test; what it computed, and the shortest time of one call.
+/// Runs one test. Returns its outcome, and the shortest time of a call.
 fn outcome(program: &Path, index: usize) -> (Outcome, u64) {
     let output =
         Command::new(program).args([index.to_string(), TIMES.to_string()]).output().expect("the program starts");
@@ -136,7 +137,8 @@ fn program(folder: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
-/// What others add and remove does not change what is counted: the kernel hands its list out in pieces.
+/// Counts must be right even if others add and remove events, because the kernel returns its list
+/// in pieces.
 #[test]
 fn events_that_come_and_go_leave_the_counts_of_others_alone() {
     const HITS: u64 = 3;
@@ -150,7 +152,7 @@ fn events_that_come_and_go_leave_the_counts_of_others_alone() {
     let offsets: Vec<u64> = tests.iter().map(|test| test.offset).collect();
     thread::scope(|scope| {
         for probes in [&offsets[..], &offsets[..200], &offsets[..100]] {
-            // A program of its own: none is to run while probes are put on it.
+            // Each test has its own program, because none may run while probes are placed on it.
             let program = folder.path().join(format!("probe{}", probes.len()));
             fs::copy(&original, &program).expect("a copy");
             let probes: Vec<u64> = probes.iter().copied().filter(|offset| *offset != offsets[nop]).collect();
@@ -198,7 +200,7 @@ fn the_kernel_does_what_we_say_that_it_does() {
     let mut wrong = Vec::new();
     let mut checked = 0;
     for (index, test) in tests.iter().enumerate() {
-        // The processor has not got the instruction.
+        // The processor does not have the instruction.
         if matches!(without[index], Outcome::Killed(_)) {
             continue;
         }
@@ -212,12 +214,12 @@ fn the_kernel_does_what_we_say_that_it_does() {
                 hits == TIMES && is_same && (*cost == ProbeCost::Stepped) == (*time > limit)
             }
             Some(ProbeVerdict { reason: Some(ProbeReason::FiresEachIteration), .. }) => hits >= TIMES && is_same,
-            // Not every processor has UMIP on.
+            // Some processors do not enable UMIP.
             Some(ProbeVerdict { reason: Some(ProbeReason::Breaks(how)), .. }) => {
                 hits > 0 && (!is_same || *how == BreaksReason::Umip)
             }
             Some(other) => panic!("{}: {other:?}", test.text),
-            // The resolver knows what happens on each of these instructions.
+            // The resolver knows the outcome for each of these instructions.
             None => false,
         };
         if !is_right {

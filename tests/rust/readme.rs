@@ -1,6 +1,6 @@
-//! The README and `docs/` show what the commands print, and name only files that exist.
+//! The README and `docs/` show the real output of commands, and name only files that exist.
 //!
-//! `WRITE_DOCS=1` writes what the commands print into the pages.
+//! `WRITE_DOCS=1` writes the output into the pages.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use simple_markers_tests::tools;
 /// The pages with commands for the programs of `cargo demo`.
 const PAGES: [&str; 2] = ["README.md", "docs/list.md"];
 
-/// Columns of the terminal that a reader of the README is assumed to have.
+/// The assumed terminal width of a README reader, in columns.
 const COLUMNS: usize = 100;
 
-/// Addresses and build ids are compared without their digits: they change with the compiler and the
-/// folder.
+/// Compares the output without the digits of addresses and build ids, which change with the
+/// compiler and the folder.
 #[test]
 fn the_pages_show_what_the_commands_print() {
     if !tools::is_recorded_compiler() {
@@ -51,8 +51,8 @@ fn the_pages_show_what_the_commands_print() {
     assert!(different.is_empty(), "these commands print something else: {}", different.join("\n"));
 }
 
-/// The commands of a block, each with what it prints. `demo` is the output of `cargo demo`, which
-/// shows commands of its own.
+/// Runs the commands of a block, and returns each with its output. `demo` is the output of `cargo
+/// demo`, which also shows commands.
 fn follow(block: &str, demo: &str) -> String {
     if block.starts_with("$ cargo demo\n") {
         return format!("$ cargo demo\n{demo}");
@@ -93,7 +93,7 @@ fn the_readme_fits_a_terminal() {
     }
 }
 
-/// The commands that `docs/list.md` names answer as it says.
+/// The commands in `docs/list.md` give the documented answers.
 #[test]
 fn the_exit_status_is_the_one_of_the_page() {
     let smark = fixture::smark();
@@ -136,7 +136,7 @@ fn links_lead_to_files() {
     assert!(dangling.is_empty(), "{dangling:#?}");
 }
 
-/// The anchor that Markdown makes of a heading.
+/// The anchor that Markdown generates for a heading.
 fn anchor_of(heading: &str) -> String {
     let words = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = words.chars().filter(|character| character.is_alphanumeric() || " -_".contains(*character));
@@ -207,12 +207,12 @@ fn is_source(word: &str) -> bool {
     is_path && (is_folder || (word.ends_with(".rs") && !word.ends_with("src/main.rs")))
 }
 
-/// The README, the pages of `docs/` and those beside the code.
+/// The README, the pages of `docs/`, and the pages next to the code.
 fn documents() -> Vec<PathBuf> {
     files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
-/// The files of the repository, without what is built.
+/// The files of the repository, without build output.
 fn files() -> Vec<PathBuf> {
     fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder") {

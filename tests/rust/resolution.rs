@@ -1,4 +1,5 @@
-//! What resolution says of programs, against binutils, gdb, llvm-dwarfdump, emulated computers and the kernel.
+//! Compares the resolver's results for programs with binutils, gdb, llvm-dwarfdump, emulated
+//! computers and the kernel.
 
 mod aarch64;
 mod counting;

@@ -1,5 +1,5 @@
-//! The comparison with goblin and addr2line compares something, and sees what is wrong: on known programs it confirms at least so
-//! many sites, and a resolution that was changed by hand does not pass it.
+//! Tests the comparison with goblin and addr2line. On known programs it must confirm at least a
+//! given number of sites, and it must reject a resolution that was changed by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ fn c_programs(compiler: Compiler, level: &str, folder: &Path) -> Comparison {
     whole
 }
 
-/// What goblin confirms it confirms of every site; what addr2line does not say is named.
+/// Checks that goblin confirms every site, and that each difference from addr2line has a known
+/// reason.
 fn is_whole(comparison: &Comparison) {
     let Comparison { sites, offsets, symbols, chains, lines, .. } = comparison;
     assert_eq!((offsets, symbols), (sites, sites));
@@ -59,7 +60,8 @@ fn programs_of_gcc_have_a_row_for_each_marker() {
         let found = c_programs(Compiler::Gcc, level, folder.path());
         is_whole(&found);
         assert!(found.sites >= 50 && found.lines >= 5, "{found}");
-        // gcc has a row for every marker; the statement behind it has another one, mostly at the same address.
+        // gcc writes a row for every marker. The next statement has another row, mostly at the same
+        // address.
         assert_eq!(found.count(Case::NoRow), 0, "{found}");
         assert!(found.count(Case::RowReplaced) >= 30, "{found}");
         assert!(level != "-O0" || found.count(Case::ArgumentsBefore) >= 5, "{found}");
@@ -95,7 +97,7 @@ fn programs_of_rust_have_the_same_chains() {
     assert!(constructs.count(Case::InlinedBehind) + constructs.count(Case::EmptyScope) <= 10, "{constructs}");
 }
 
-/// Changes the first site for which `change` has something to do, and gives what is then said.
+/// Changes the first site that `change` applies to, and checks that this gives complaints.
 fn changed(path: &Path, what: &str, change: impl Fn(&mut Site) -> bool) {
     let (data, mut image) = image(path);
     let sites = image.markers.iter_mut().flat_map(|marker| &mut marker.sites);

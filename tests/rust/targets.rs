@@ -1,8 +1,9 @@
-//! What markers are on targets that this machine has no standard library for, down to the bytes of the object file.
+//! Markers on targets without an installed standard library, down to the bytes of the object file.
 //!
-//! The compiler has the back ends all the same. A crate with `#![no_core]` declares the little that the expansion names, and calls
-//! the procedural macro as `simple_mark!` does on that target; what comes out is read with `readelf` and `llvm-objdump`, and
-//! compared with what `simple_marker.h` makes of the same markers with the C compiler of that target.
+//! The compiler can still generate code for them. A crate with `#![no_core]` declares the few items
+//! that the expansion needs, and calls the procedural macro as `simple_mark!` does on that target.
+//! The output is read with `readelf` and `llvm-objdump`, and compared with the output of
+//! `simple_marker.h` for the same markers with the C compiler of that target.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,20 +13,21 @@ use std::sync::LazyLock;
 use simple_markers_tests::fixture::{self, Fixture};
 use simple_markers_tests::tools;
 
-/// A target, and what is known of it from its ABI and from the ELF supplement of its architecture.
+/// A target, with facts from its ABI and from the ELF supplement of its architecture.
 struct Target {
-    /// What `simple_mark!` calls it.
+    /// Its name in `simple_mark!`.
     name: &'static str,
     triple: &'static str,
     big_endian: bool,
     address_size: u8,
-    /// The relocations of an address, and of an offset in the string table.
+    /// The relocation types of an address, and of an offset in the string table.
     relocations: [&'static str; 2],
-    /// The operands of `marked` below. On x86 the arguments come on the stack, and the registers are the compiler's choice.
+    /// The operands of `marked` below. `None` on x86, where arguments are on the stack and the
+    /// compiler chooses the registers.
     operands: Option<&'static str>,
-    /// Bytes of a `nop`.
+    /// The bytes of a `nop`.
     nop: &'static [u8],
-    /// The C compiler, with its options.
+    /// The C compiler and its options.
     gcc: &'static [&'static str],
 }
 
@@ -92,7 +94,8 @@ const TARGETS: [Target; 6] = [
     },
 ];
 
-/// What the compiler needs, and what the expansion names of `core` and of `simple_markers`.
+/// The items that the compiler requires, and those of `core` and `simple_markers` that the
+/// expansion uses.
 const PRELUDE: &str = r#"
 #![feature(no_core, lang_items, rustc_attrs, auto_traits)]
 #![allow(internal_features, non_camel_case_types)]
@@ -163,7 +166,7 @@ use simple_markers_macros::marker;
 
 "#;
 
-/// `TARGET` stands for the target's name.
+/// `TARGET` is replaced by the target's name.
 const MARKED: &str = r#"#[no_mangle]
 pub fn marked(x: i32, n: usize, p: *const u8, b: u8, g: f64, h: f32) {
     marker!(crate TARGET targets:plain, "nothing $ {} \" \\ %%");
@@ -181,7 +184,7 @@ void marked(int x, __SIZE_TYPE__ n, const unsigned char *p, unsigned char b, dou
 }
 "#;
 
-/// A record of `.debug.simple_marker.2` in an object file, its strings looked up.
+/// A record of `.debug.simple_marker.2` in an object file, with its strings.
 #[derive(Debug, PartialEq, Eq)]
 struct Record {
     length: u16,
@@ -192,12 +195,12 @@ struct Record {
     /// Name, file, format, args, operands.
     strings: [String; 5],
     pc: Relocation,
-    /// The kinds of the five relocations of the strings.
+    /// The types of the strings' five relocations.
     kinds: Vec<String>,
 }
 
-/// A relocation: its kind, its symbol, and the value that is the symbol's plus the addend, in the record where it is not in the
-/// relocation.
+/// A relocation: its type, its symbol, and the symbol's value plus the addend. The addend may be in
+/// the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Relocation {
     kind: String,
@@ -215,7 +218,7 @@ impl Object<'_> {
         if self.target.big_endian { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) }
     }
 
-    /// The relocations of a section by offset, as `readelf` prints them, each with its kind, its symbol's value and its addend.
+    /// The relocations of a section by offset, from `readelf`.
     fn relocations(&self, section: &str) -> BTreeMap<u64, Relocation> {
         let printed = tools::run(Command::new("readelf").args(["--relocs", "--wide"]).arg(&self.path));
         let ours = printed.split("Relocation section '").filter(|part| {
@@ -266,7 +269,7 @@ impl Object<'_> {
         records
     }
 
-    /// The bytes of the section that the code is in.
+    /// The bytes of the code section.
     fn code(&self) -> Vec<u8> {
         [".text.marked", ".text"]
             .into_iter()
@@ -276,7 +279,7 @@ impl Object<'_> {
     }
 }
 
-/// The procedural macro, built as cargo builds it for a user.
+/// The procedural macro, built by cargo as for a user.
 fn macros() -> &'static Path {
     static MACROS: LazyLock<PathBuf> = LazyLock::new(build_macros);
     &MACROS
@@ -292,7 +295,7 @@ fn build_macros() -> PathBuf {
     file.clone()
 }
 
-/// `rustc` for a crate of [`PRELUDE`] and `marked`, in a folder of the target's name.
+/// The `rustc` command for a crate of [`PRELUDE`] and `marked`, in the target's folder.
 fn compile(target: &Target, name: &str, marked: &str, macros: &Path) -> (Command, PathBuf) {
     let source = format!("{}{}", PRELUDE, marked.replace("TARGET", target.name));
     let fixture = Fixture::empty(&format!("targets-{name}-{}", target.triple)).file("marked.rs", &source);
@@ -307,7 +310,7 @@ fn compile(target: &Target, name: &str, marked: &str, macros: &Path) -> (Command
 
 #[test]
 fn the_records_of_each_target() {
-    // The items that the compiler wants of a `core` change from version to version.
+    // The items that the compiler requires from `core` differ between versions.
     if !tools::is_recorded_compiler() {
         return;
     }
@@ -358,7 +361,7 @@ fn check_rust(object: &Object<'_>) {
     }
     assert_eq!([&records[0].strings[4], &records[1].strings[4]], ["", ""], "{triple}");
 
-    // Nothing but the anchor lies between the first marker and the second and third.
+    // Only the anchor is between the first marker and the next two.
     let (anchor, kept) = (records[1].pc.value as usize, records[2].pc.value as usize);
     let code = object.code();
     assert_eq!(records[0].pc.value as usize, anchor, "{triple}");
@@ -390,7 +393,8 @@ fn check_rust(object: &Object<'_>) {
     }
 }
 
-/// The same markers in C have the same records, but for where they are and which registers the compilers chose.
+/// The same markers in C must have the same records, except for their place and the compilers'
+/// choice of registers.
 fn compare_with_c(rust: &Object<'_>) {
     let Target { triple, gcc: [gcc, options @ ..], .. } = rust.target else { panic!("no compiler") };
     if tools::find(gcc).is_none() {
@@ -422,7 +426,7 @@ fn compare_with_c(rust: &Object<'_>) {
     assert_eq!(declared(rust), declared(&c), "{triple}");
 }
 
-/// Where no register holds 64 bits, the macro says so.
+/// The macro reports an error if no register holds 64 bits.
 #[test]
 fn a_64_bit_value_is_not_kept_on_a_32_bit_target() {
     if !tools::is_recorded_compiler() {

@@ -1,4 +1,5 @@
-//! Crates as users write them: each must build without a warning, and its image must have the records, as `readelf` prints them.
+//! Crates as users write them. Each must build without a warning, and its image must have the
+//! expected records in `readelf`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,9 +7,9 @@ use std::process::Command;
 use simple_markers_tests::fixture::{self, Fixture, Site};
 use simple_markers_tests::tools;
 
-/// Asserts that an image has these declarations, and for each of them a site that says the same.
+/// Asserts that an image has these declarations, and a matching site for each.
 ///
-/// `expected`: name, file, what stands on its line of `source`, format, args.
+/// `expected`: name, file, the text on its line of `source`, format, args.
 #[track_caller]
 fn has(image: &Path, source: &str, expected: &[[&str; 5]]) -> Vec<Site> {
     let mut expected: Vec<_> = expected
@@ -30,7 +31,7 @@ fn has(image: &Path, source: &str, expected: &[[&str; 5]]) -> Vec<Site> {
     sites
 }
 
-/// The line on which `needle` stands, which it does once.
+/// The only line that contains `needle`.
 #[track_caller]
 fn line(source: &str, needle: &str) -> usize {
     let mut lines = source.lines().enumerate().filter(|(_, line)| line.contains(needle));
@@ -45,7 +46,7 @@ fn has_none(image: &Path) {
     assert!(headers.contains(".text") && !headers.contains("simple_marker"), "{headers}");
 }
 
-/// A binary that markers stay in, whatever the optimiser thinks of them.
+/// A binary in which the optimiser cannot remove the markers.
 const MAIN: &str = r#"
 use simple_markers::simple_mark;
 
@@ -122,7 +123,7 @@ macro_rules! kept {
 }
 "#;
 
-/// As `file!()` and DWARF do, the records say where the outermost macro was called.
+/// Like `file!()` and DWARF, the records have the place where the outermost macro was called.
 #[test]
 fn re_exported_and_wrapped_by_another_crate() {
     let source = r#"
@@ -349,13 +350,13 @@ fn main() {
 }
 "#;
 
-/// The target that the compiler is for: with it, cargo keeps `RUSTFLAGS` from procedural macros.
+/// The compiler's target. If it is named, cargo does not apply `RUSTFLAGS` to procedural macros.
 fn host() -> String {
     let version = tools::run(Command::new("rustc").arg("-vV"));
     version.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host").to_owned()
 }
 
-/// `cargo build` with `RUSTFLAGS`, and the binary that it makes.
+/// `cargo build` with `RUSTFLAGS`, and the path of its binary.
 fn with_flags(fixture: &Fixture, name: &str, flags: &str) -> (Command, PathBuf) {
     let mut build = fixture.cargo("build");
     build.args(["--target", &host()]).env("RUSTFLAGS", flags);
@@ -366,7 +367,7 @@ fn off_dependency() -> String {
     fixture::markers(", features = [\"off\"]")
 }
 
-/// What is an error is the same error where nothing is emitted.
+/// Errors are the same if nothing is emitted.
 #[test]
 fn off_checks_and_emits_nothing() {
     let on = Fixture::new("usage-on").file("src/main.rs", COUNTS).binary();
@@ -469,7 +470,8 @@ fn paths_that_would_not_survive_are_refused() {
         ("quote", "a\"b.rs", ODD, QUOTE),
         ("backslash", "a\\b.rs", ODD_KEPT, QUOTE),
         ("newline", "a\nb.rs", ODD, QUOTE),
-        // Left to itself, the compiler would write a register there, one brace, or nothing but an error about a template.
+        // Otherwise the compiler would write a register there, a single brace, or only an error
+        // about a template.
         ("placeholder", "a{0}b.rs", ODD_KEPT, BRACE),
         ("next-placeholder", "a{}b.rs", ODD_KEPT, BRACE),
         ("doubled", "a{{b}}.rs", ODD_KEPT, BRACE),
@@ -520,7 +522,7 @@ fn documentation_tests() {
     assert!(printed.contains("1 passed"), "{printed}");
 }
 
-/// A marker does not make a future hold what it names: neither is it larger, nor not `Send`.
+/// A marker must not make a future hold its arguments: it stays the same size, and stays `Send`.
 #[test]
 fn futures_stay_as_they_are() {
     let source = r#"
@@ -582,7 +584,8 @@ fn flags_of_the_compiler() {
     }
 }
 
-/// `options(keep)` is `keep` before each argument that is a place; one that says `keep` stays as it is.
+/// `options(keep)` acts as `keep` before each argument that is a place; an argument with `keep` is
+/// unchanged.
 #[test]
 fn the_option_keep_keeps_every_argument() {
     let source = r#"

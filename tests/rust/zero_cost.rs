@@ -1,10 +1,12 @@
-//! A marker is no instruction: the examples are built with markers and without (`simple_marker_off`), at every opt-level, and
-//! compared function by function.
+//! A marker costs no instruction. Builds the examples with markers and without
+//! (`simple_marker_off`) at every opt-level, and compares them function by function.
 //!
-//! Without markers, what `keep` would evaluate is not evaluated either, and there are no anchors. So functions with either are listed as
-//! different for that reason, and every other difference must have one of the reasons that [`Reason`] names.
+//! A build without markers does not evaluate `keep` expressions, and has no anchors. Functions with
+//! either are listed as different for that reason. Every other difference must have a reason in
+//! [`Reason`].
 //!
-//! One code unit for each crate: with several, the markers would also decide which function is in which.
+//! Each crate is one codegen unit, because markers would otherwise affect the assignment of
+//! functions to units.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,11 +24,12 @@ struct Program {
     package: &'static str,
     target: &'static [&'static str],
     file: &'static str,
-    /// Functions with plain markers that are a straight line, at the least.
+    /// The lowest number of functions with plain markers and no branches.
     straight: usize,
-    /// Which of the levels a slice has. Each level is in that of one program.
+    /// The levels in a slice. Each level is in the slice of one program.
     slice: [usize; 2],
-    /// How far what is loaded may be apart, in thousandths. `constructs` is hardly anything but markers, and keeps dozens of values.
+    /// The largest difference in loaded size, in thousandths. `constructs` consists mostly of
+    /// markers, and keeps dozens of values.
     apart: u64,
 }
 
@@ -50,18 +53,20 @@ const PROGRAMS: [Program; 3] = [
     },
 ];
 
-/// Why the code of a function with markers differs from that without.
+/// Why the code of a function differs between the builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
-    /// It keeps a value, which is not evaluated where markers are off.
+    /// It keeps a value, which the build without markers does not evaluate.
     Keeps,
     /// It has an anchor, which is an instruction.
     Anchored,
-    /// It has branches: a block with a marker is not merged with one that has another or none, nor laid out the same.
+    /// It has branches. A block with a marker is not merged with another block, and its layout may
+    /// differ.
     Branches,
     /// The same instructions in another order.
     Scheduled,
-    /// Out of line in one build only: what a kept value calls, or a function with markers that is inlined in the other one.
+    /// Out of line in one build only: a callee of a kept value, or a function with markers that the
+    /// other build inlines.
     OneBuildOnly,
 }
 
@@ -92,7 +97,7 @@ fn constructs_is_the_same_program_without_markers() {
     compare(&PROGRAMS[2]);
 }
 
-/// Compares a program at every opt-level, or a slice of them.
+/// Compares a program at every opt-level, or at those of a slice.
 fn compare(program: &Program) {
     if tools::find("objdump").is_none() || tools::find("readelf").is_none() {
         return;
@@ -120,7 +125,7 @@ fn compare(program: &Program) {
     }
 }
 
-/// The folder of a program's builds.
+/// The target folder of a program.
 fn target(program: &Program) -> PathBuf {
     fixture::target().join("zero").join(program.package)
 }
@@ -136,8 +141,9 @@ fn build(program: &Program, opt_level: &str, markers: bool) -> PathBuf {
     let mut command = fixture::cargo();
     command.current_dir(fixture::workspace()).args(["rustc", "--offline", "--quiet", "--profile", "demo"]);
     command.args(["--package", program.package]).args(program.target);
-    // With a target named, the flags are not for the procedural macros, which both builds then share. And it is a flag and not the
-    // feature `off`, because that gives the crates another identity, by which the compiler orders what it puts on the stack.
+    // With a named target, the flags do not apply to procedural macros, so both builds share those.
+    // A flag replaces the feature `off` here, because the feature would change the identity of the
+    // crates, and with it the compiler's order of stack slots.
     let host = tools::host();
     command.args(["--target", &host]);
     command.arg("--config").arg(format!("profile.demo.opt-level={opt_level}"));
@@ -146,15 +152,15 @@ fn build(program: &Program, opt_level: &str, markers: bool) -> PathBuf {
     command.env("CARGO_TARGET_DIR", target(program)).env("CARGO_INCREMENTAL", "0");
     command.env("RUSTFLAGS", if markers { "" } else { "--cfg simple_marker_off" });
     tools::run(&mut command);
-    // The next build has the same name.
+    // The next build writes the same path.
     let image = built(program, opt_level, markers, "elf");
     let copy = std::fs::copy(target(program).join(host).join("demo").join(program.file), &image);
     copy.unwrap_or_else(|error| panic!("{}: {error}", image.display()));
     image
 }
 
-/// Looks at the text of all markers, between `#APP` and `#NO_APP`: directives, labels, and a `nop` for each anchor. Gives the number of
-/// the latter.
+/// Checks the text of all markers, between `#APP` and `#NO_APP`: directives, labels, and a `nop`
+/// for each anchor. Returns the number of the latter.
 fn instructions_of_markers(listing: &str) -> usize {
     let (mut blocks, mut nops) = (0, 0);
     let mut lines = listing.lines().map(str::trim);
@@ -174,15 +180,15 @@ fn instructions_of_markers(listing: &str) -> usize {
     nops
 }
 
-/// A function's instructions, with what depends on where things are taken out.
+/// A function's instructions, without parts that depend on the layout.
 type Body = Vec<String>;
 
 /// How two builds of a program differ.
 struct Comparison {
-    /// Functions that are the same in both builds, of them those with markers.
+    /// The number of functions that are the same in both builds, and of those with markers.
     same: usize,
     same_marked: usize,
-    /// Functions with plain markers and without branches: all the same, or in another order.
+    /// Functions with plain markers and no branches: identical, or with another instruction order.
     straight: usize,
     different: BTreeMap<Reason, BTreeSet<String>>,
     unexplained: Vec<String>,
@@ -231,7 +237,7 @@ impl Comparison {
         self.different.entry(reason).or_default().insert(name.to_owned());
     }
 
-    /// `flags`: of each site in the functions of that name.
+    /// Adds a function. `flags` are those of each site in the functions of that name.
     fn add(&mut self, name: &str, flags: &[u8], with: &[Body], without: Option<&Vec<Body>>) {
         let is_plain = !flags.is_empty() && flags.iter().all(|flags| *flags == 0);
         let branches = |group: &[Body]| group.iter().flatten().any(|line| line.starts_with('j'));
@@ -268,7 +274,8 @@ fn sorted(group: &[Body]) -> Vec<Body> {
     group.iter().map(sort).collect()
 }
 
-/// The code of an image, and the bodies of its functions by name; several where monomorphic copies share one.
+/// The code of an image, and the bodies of its functions by name. Monomorphic copies may share a
+/// name.
 fn bodies(image: &Path) -> (Code, BTreeMap<String, Vec<Body>>) {
     let code = Code::of(image);
     let mut bodies: BTreeMap<String, Vec<Body>> = BTreeMap::new();
@@ -282,7 +289,7 @@ fn bodies(image: &Path) -> (Code, BTreeMap<String, Vec<Body>>) {
     (code, bodies)
 }
 
-/// An instruction without the addresses in it, which move with everything before them.
+/// An instruction without addresses, which depend on the code before it.
 fn normalised(instruction: &Instruction) -> String {
     static RELATIVE: LazyLock<Regex> = LazyLock::new(|| regex(r"-?0x[0-9a-f]+\(%rip\)"));
     static BRANCH: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:\b)[0-9a-f]+ <([^>+]*)(\+0x[0-9a-f]+)?>"));
@@ -290,7 +297,7 @@ fn normalised(instruction: &Instruction) -> String {
     BRANCH.replace_all(&RELATIVE.replace_all(&text, "ADDRESS(%rip)"), "<$1>").into_owned()
 }
 
-/// The text without the hashes of mangled names, which depend on the compiler's flags.
+/// The text without the hashes in mangled names, which depend on the compiler's flags.
 fn without_hash(text: &str) -> String {
     static HASH: LazyLock<Regex> = LazyLock::new(|| regex("17h[0-9a-f]{16}E"));
     HASH.replace_all(text, "").into_owned()
@@ -300,7 +307,7 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a regular expression")
 }
 
-/// What is loaded is as large with markers as without.
+/// Checks that the loaded size is the same with and without markers.
 fn check_loaded_size(with: &Path, without: &Path, program: &Program, opt_level: &str) {
     let [with, without] = [with, without].map(|image| {
         let mut sections = fixture::loaded_sections(image);
