@@ -1,4 +1,4 @@
-//! `check`: findings, policies, the lock file and each format, over a resolution made by hand.
+//! `check`: findings, policies, the lock file and each format, on a resolution made by hand.
 
 use images::everything;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use simple_markers_resolver::resolve::{
     Absence, Ended, Exactness, Failure, Marker, Nearest, Reason, Resolution, Verdict,
 };
 
-/// Everything, with exactness and fates.
+/// A resolution with every kind of result, including exactness and absence reasons.
 fn resolution() -> Resolution {
     let mut resolution = everything();
     let markers = &mut resolution.images[0].markers;
@@ -67,7 +67,7 @@ fn compared(resolution: &Resolution, lock: &str) -> Report {
     check_with(resolution, &Policy::default(), Some(&Lock::parse(lock).unwrap()))
 }
 
-/// Code, marker and argument of what counts.
+/// Code, marker and argument of the findings that are not excepted.
 fn codes(report: &Report) -> Vec<(&str, &str, Option<&str>)> {
     let counts = report.findings.iter().filter(|finding| finding.exception.is_none());
     counts.map(|finding| (finding.code.as_str(), &*finding.marker, finding.argument.as_deref())).collect()
@@ -200,24 +200,24 @@ fn differences_from_the_lock_file_are_found() {
     let report = compared(&resolution, LOCK);
     let expected = [("SM034", "a:one", Some("tag")), ("SM063", "a:one", Some("tag")), ("SM065", "a:two", None)];
     assert_eq!(codes(&report), expected);
-    // What the lock file accepts does not count; what is better is told.
+    // A verdict that the lock file accepts is excepted. A better one is reported.
     let accepted = LOCK.replacen("\"live\"", "\"lost\"", 2);
     let report = compared(&resolution, &accepted);
     assert_eq!(codes(&report), [("SM065", "a:two", None)]);
     assert_eq!(report.findings[0].exception.as_ref().unwrap().reason, "the lock file accepts `lost`");
     assert_eq!(codes(&compared(&program(&["a:one", "a:two"]), &accepted)).len(), 2);
-    // Gone and new, of different formats.
+    // One marker is gone and one is new, with different formats.
     let mut other = program(&["a:one", "a:three"]);
     other.images[0].markers[1].format = "%d".into();
     assert_eq!(codes(&compared(&other, LOCK)), [("SM061", "a:three", None), ("SM060", "a:two", None)]);
-    // Of the same: renamed.
+    // With the same format it counts as renamed.
     let report = compared(&program(&["a:one", "a:three"]), LOCK);
     assert_eq!(codes(&report), [("SM062", "a:three", None)]);
     assert_eq!(report.findings[0].message, "a:two is called a:three by now");
-    // Two that may be either are gone and new.
+    // If two new markers match, the old one is gone.
     let report = compared(&program(&["a:three", "a:four"]), LOCK);
     assert_eq!(codes(&report).iter().map(|(code, ..)| *code).collect::<Vec<_>>(), ["SM061", "SM061", "SM060", "SM060"]);
-    // Arguments that come and go.
+    // Arguments are removed and added.
     let mut renamed = program(&["a:one", "a:two"]);
     let mut args = renamed.images[0].markers[0].args.to_vec();
     args[0].text = "label".into();
@@ -262,7 +262,8 @@ sites = 1
 #[test]
 fn an_update_loses_neither_comments_nor_exceptions() {
     let (text, kept) = updated(&program(&["a:renamed", "a:new"]), Some(EXCEPTIONS));
-    // Two that may be the new name of `a:one`: it is gone, and stays for what was written to it.
+    // Two markers may be the new name of `a:one`. So it is gone, but stays for its comments and
+    // exception.
     assert_eq!(kept, ["a:one", "a:zero"]);
     for comment in ["# Ours.", "# the first", "# For releases.", "# by name", "# The first marker.", "# keep the name"]
     {
@@ -305,7 +306,7 @@ gone = true
 ";
     assert_eq!(text, expected);
     assert_eq!(updated(&program(&["a:renamed"]), Some(&text)).0, text, "a second time changes nothing");
-    // The argument goes, its comments do not.
+    // The argument is removed, its comments stay.
     let mut without = program(&["a:renamed"]);
     without.images[0].markers[0].args = [].into();
     without.images[0].markers[0].sites[0].args.clear();
@@ -352,7 +353,7 @@ fn a_malformed_lock_file_is_refused_with_its_place() {
     assert!(error("version = 1\n[[profile]\n").starts_with("2:"), "{}", error("version = 1\n[[profile]\n"));
     let of = |from: &str, to: &str| error(&LOCK.replacen(from, to, 1));
     assert!(of("\"live\"", "\"alive\"").starts_with("14:12: `tag` must be live, "));
-    assert!(of("sites = 1", "sites = -1").starts_with("13:9: `sites` is to be"));
+    assert!(of("sites = 1", "sites = -1").starts_with("13:9: `sites` must be"));
     assert!(of("sites", "site").starts_with("13:1: there is no key `site` here"));
     let exception = "args.tag = \"live\"\n[[profile.marker.exception]]\ncode = \"SM034\"\n";
     assert!(of("args.tag = \"live\"\n", exception).starts_with("15:1: the exception for SM034 has no `reason`"));
@@ -366,7 +367,7 @@ fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -
     String::from_utf8(out).unwrap()
 }
 
-/// A report with something of everything: an exception, a note, a failure.
+/// A report with an exception, a note and a failure.
 fn whole_report() -> Report {
     let mut resolution = resolution();
     resolution.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { hint: "" } });
@@ -399,7 +400,8 @@ fn json_is_what_the_schema_promises() {
     assert_eq!((&gone["denied"], &gone["severity"], &gone["line"]), (&json!(false), &json!("error"), &json!(20)));
 }
 
-/// What is valid by `tests/check/sarif.schema.json`: the part of the standard that we write, and nothing besides.
+/// The SARIF is valid by `tests/check/sarif.schema.json`: the part of the standard that we write,
+/// without other properties.
 #[test]
 fn sarif_is_what_oasis_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/check/sarif.schema.json");
@@ -447,7 +449,7 @@ fn sarif_is_what_oasis_says() {
     assert_eq!(location["region"], json!({ "startLine": 12, "startColumn": 5 }));
 }
 
-/// The schema sees what it is there to see, and knows fixes.
+/// The schema rejects what it should, and accepts fixes.
 fn sarif_schema_is_strict(validator: &jsonschema::Validator, report: &Report) {
     let document: Value =
         serde_json::from_str(&written(|out| check::sarif::write(out, &resolution(), report, &mut no_source))).unwrap();
@@ -503,7 +505,7 @@ fn annotations_are_commands() {
     assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 6);
 }
 
-/// No source is at hand.
+/// The source is not available.
 fn no_source(_: (usize, usize)) -> Option<Source> {
     None
 }
@@ -514,7 +516,7 @@ fn source(_: (usize, usize)) -> Option<Source> {
     Some(Source { file: SourceFile::read("queue.c", text.as_bytes()).into(), is_newer: false })
 }
 
-/// A marker is one block, with the worst of its severities, and the corrected source stands in it once.
+/// A marker has one block, with its worst severity, and shows the corrected source once.
 #[test]
 fn a_marker_is_one_block() {
     let mut resolution = program(&["a:one"]);
@@ -536,11 +538,11 @@ fn a_marker_is_one_block() {
         "{text}"
     );
     assert!(text.contains("   = help: write\n       simple_mark_keep_anchor(a:one, \"depth %zu\",\n"), "{text}");
-    // Where there is no source, the help says what to write.
+    // Without the source, the help says what to write.
     let text = written(|out| check::human::write(out, &resolution, &report, &mut no_source, Layout::default()));
     assert!(text.contains("= help: make it exact with `simple_mark_anchor`"), "{text}");
     assert!(text.contains("= help: keep it with `simple_mark_keep`"), "{text}");
-    // SARIF has the same, for each finding by itself.
+    // SARIF has the same change for each finding separately.
     let text = written(|out| check::sarif::write(out, &resolution, &report, &mut source));
     let document: Value = serde_json::from_str(&text).unwrap();
     let fixes: Vec<&Value> =

@@ -1,4 +1,5 @@
-//! What `smark export` writes, byte for byte where it matters: escapes, limits, refusals, and notes read back by another reader.
+//! The output of `smark export`, byte for byte where it matters: escapes, limits, refusals, and
+//! notes read by another reader.
 
 use images::{Linked, Strings, linked_by_gnu_ld, notes, one, relocatable, scsi};
 use object::read::elf::ElfFile64;
@@ -21,7 +22,7 @@ fn text(bytes: &[u8], to: Consumer) -> String {
     text_at("/x/prog", bytes, to, &Settings::default()).unwrap().text
 }
 
-/// The lines that are no comments.
+/// The lines that are not comments.
 fn lines<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with(mark)).collect()
 }
@@ -33,7 +34,7 @@ fn each_consumer_gets_its_syntax() {
         lines(&text(&image, Consumer::Uprobe), "#"),
         ["p:a/b /x/prog:0xc0 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64"]
     );
-    // The address is no offset in the file: perf gets the symbol.
+    // The address is not a file offset, so perf gets the symbol.
     let perf = text(&image, Consumer::Perf);
     let line = "perf probe -q -x '/x/prog' \"$do\" 'a:b=main+16 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64'";
     assert_eq!(perf.lines().last(), Some(line));
@@ -69,7 +70,7 @@ fn text_of_the_image_stays_text() {
     assert!(gdb.ends_with(", 1\n"), "{gdb}");
     for (to, mark) in [(Consumer::Uprobe, "#"), (Consumer::Perf, "#"), (Consumer::Stap, "#"), (Consumer::Gdb, "#")] {
         let text = text(&image, to);
-        // The comment is one line, and so is the probe.
+        // The comment is on one line, and so is the probe.
         assert_eq!(
             text.lines()
                 .filter(|line| line.starts_with(&format!("{mark} a:b \"\\\"%d\\\"")) || line.contains("'x'\\n}\\x01"))
@@ -83,7 +84,7 @@ fn text_of_the_image_stays_text() {
     let image = one("a:b", "", "", "");
     assert!(text_at(path, &image, Consumer::Perf, &Settings::default()).is_err());
     let perf = text_at("/x/it's$(id)`", &image, Consumer::Perf, &Settings::default());
-    // What the kernel cannot take is refused, also where the shell could.
+    // What the kernel cannot accept is refused, even if the shell could accept it.
     assert!(perf.is_err(), "{perf:?}");
     let perf = text_at("/x/it's$`id`;", &image, Consumer::Perf, &Settings::default()).unwrap();
     assert!(perf.text.ends_with("perf probe -q -x '/x/it'\\''s$`id`;' \"$do\" 'a:b=main+16'\n"), "{}", perf.text);
@@ -178,7 +179,7 @@ fn images_that_cannot_be_exported_are_refused() {
     assert!(export::sdt::image(&resolved(&object), &object, &|_| true, &Settings::default()).is_err());
     let mut big = scsi();
     big.order = ByteOrder::Big;
-    // Site records are written in the image's order, too.
+    // Site records use the image's byte order too.
     let big = Linked { order: ByteOrder::Big, ..linked_by_gnu_ld() }.build();
     let image = resolved(&big);
     let why = export::text(&image, &big, "/x/prog", &|_| true, Consumer::Uprobe, &Settings::default()).unwrap_err();
@@ -194,11 +195,11 @@ fn notes_are_read_back() {
     assert_eq!((exported.probes, exported.left_out, told.as_slice()), (1, 0, &[said.to_owned()][..]));
     let expected = (0x1010, 0x1010, 0, ["a", "b", "-4@%rsi 8@-16(%rbp) -4@$-7 -1@%r9"].map(str::to_owned).to_vec());
     assert_eq!(notes(&exported.bytes), std::slice::from_ref(&expected));
-    // One byte of the code, by its address and by its offset.
+    // The same byte of code by its address and by its offset.
     let elf = ElfFile64::<Endianness>::parse(&*exported.bytes).unwrap();
     let base = elf.section_by_name(".stapsdt.base").unwrap();
     assert_eq!((base.address(), base.size(), base.file_range()), (0x1010, 1, Some((0xc0, 1))));
-    // All that was there is there, and other sections are where they were.
+    // Everything is kept, and other sections stay in place.
     let before = ElfFile64::<Endianness>::parse(&*image).unwrap();
     for section in before.sections().filter(|section| section.name() != Ok(".shstrtab")) {
         let after = elf.section_by_name(section.name().unwrap()).unwrap();
@@ -209,7 +210,7 @@ fn notes_are_read_back() {
     }
     let changed = (0..image.len()).filter(|at| image[*at] != exported.bytes[*at]);
     assert!(changed.into_iter().all(|at| (0x28..0x30).contains(&at) || (0x3c..0x40).contains(&at)));
-    // Notes that are there already stay, before the new ones.
+    // Existing notes stay, before the new ones.
     let again =
         export::sdt::image(&resolved(&exported.bytes), &exported.bytes, &|_| true, &Settings::default()).unwrap();
     assert_eq!(notes(&again.bytes), [expected.clone(), expected]);
@@ -229,7 +230,7 @@ fn no_bytes_of_an_image_make_the_copy_panic() {
         for value in [0, 1, 0x7f, 0xff] {
             let mut broken = image.clone();
             broken[at] = value;
-            // Whatever it says, it says it.
+            // Any result is fine, if there is one.
             let _ = copy(&broken);
             for to in [Consumer::Gdb, Consumer::Perf, Consumer::Bpftrace] {
                 let _ = export::text(&resolved, &broken, "/x/prog", &|_| true, to, &Settings::default());

@@ -1,4 +1,4 @@
-//! Images that somebody broke: whatever the bytes, an answer comes back, and soon.
+//! Damaged images. The resolver must always answer, and quickly.
 
 use images::{Linked, Strings, archive, declaration, dwarf, relocatable, scsi};
 use object::Architecture;
@@ -7,7 +7,7 @@ use simple_markers_resolver::record::site::Site;
 use simple_markers_resolver::report::{Layout, json, list};
 use simple_markers_resolver::resolve::{Resolution, resolve};
 
-/// Resolves and prints in every way; the text is thrown away.
+/// Resolves and prints in every format. Discards the text.
 fn look(data: &[u8]) {
     let resolution = resolve("a", data);
     let mut out = Vec::new();
@@ -48,7 +48,7 @@ fn truncated_anywhere() {
     }
 }
 
-/// 20,000 for each image: 100,000 in all.
+/// Flips bits 20,000 times in each image, 100,000 times in all.
 fn with_bits_flipped(image: usize) {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15 + image as u64);
     let [original] = &images()[image..=image] else { panic!("five images") };
@@ -109,7 +109,7 @@ fn of_garbage() {
     }
     look(&image.build());
     let resolution = resolve("a", &image.build());
-    // At most a hundred, and how many more.
+    // At most a hundred, and the number of the rest.
     assert!(resolution.images[0].diagnostics.len() <= 103, "{}", resolution.images[0].diagnostics.len());
 }
 
@@ -124,7 +124,7 @@ fn a_hundred_thousand_records_are_joined() {
     let resolution = resolve("a", &image);
     assert_eq!(resolution.images[0].markers.len(), 1000);
     let sites: usize = resolution.images[0].markers.iter().map(|marker| marker.sites.len()).sum();
-    // Of the 100,000, each line has every 1,000th address modulo 0x100: 32 different ones.
+    // Each line of the 100,000 has every 1,000th address modulo 0x100, which are 32 different ones.
     assert_eq!(sites, 32_000);
 }
 
@@ -140,7 +140,8 @@ fn a_name_of_64_kib_is_read_whole() {
     look(&image);
 }
 
-/// Two sections of the same bytes, as no linker makes them: both are read, and are the same markers.
+/// Two sections with the same bytes, which no linker writes. Both are read, and have the same
+/// markers.
 #[test]
 fn sections_that_overlap() {
     let original = scsi();
@@ -148,7 +149,7 @@ fn sections_that_overlap() {
     let position = original.sections.iter().position(|section| section.name == DECLARATIONS).expect("declarations") + 1;
     let mut image = original.section(DECLARATIONS, vec![b'x'; 40]).build();
     let table = u64::from_le_bytes(image[0x28..0x30].try_into().unwrap()) as usize;
-    // Offset and size of the one header become those of the other (gABI "Section Header": bytes 24 to 40).
+    // Copies offset and size from one header to the other (gABI "Section Header": bytes 24 to 40).
     let range = |index: usize| table + index * 64 + 24..table + index * 64 + 40;
     image.copy_within(range(position), range(last).start);
     let names = |resolution: &Resolution| -> Vec<(String, usize)> {

@@ -1,5 +1,6 @@
-//! Debug information that somebody made to hurt: circles, bottomless nests, floods and lies. Whatever it says, an answer comes back, within
-//! the work that the size of the file warrants, and what is malformed is named with its offset.
+//! Malicious debug information: cycles, deep nesting, floods and lies. The resolver must always
+//! answer, with work in proportion to the size of the file, and report malformed data with its
+//! offset.
 
 use std::fmt::Write as _;
 
@@ -71,7 +72,7 @@ fn leb(mut value: usize) -> Vec<u8> {
     bytes
 }
 
-/// Entries of a unit of `a.c`, DWARF 4.
+/// The entries of a unit for `a.c`, DWARF 4.
 struct Entries(Vec<u8>);
 
 impl Entries {
@@ -84,7 +85,7 @@ impl Entries {
         Self(bytes)
     }
 
-    /// Where the next entry is.
+    /// The offset of the next entry.
     fn at(&self) -> u32 {
         self.0.len() as u32
     }
@@ -100,7 +101,7 @@ impl Entries {
         self.entry(code, &[&start.to_le_bytes(), &length.to_le_bytes()])
     }
 
-    /// An `int`, then the function `f` of all of the code; what follows is in it.
+    /// Adds an `int`, and the function `f` that covers all code. Later entries are inside `f`.
     fn function(&mut self, frame_base: &[u8]) -> u32 {
         let int = self.entry(4, &[&[5, 4], b"int\0"]);
         self.entry(2, &[b"f\0", &[1, 1], &0x1000u64.to_le_bytes(), &0x100u32.to_le_bytes()]);
@@ -142,7 +143,8 @@ fn lines(rows: &[u8]) -> Vec<u8> {
 /// Rows of lines 2 to 9, 16 bytes each.
 const ROWS: &[u8] = &[3, 1, 1, 2, 16, 3, 1, 1, 2, 16, 3, 5, 1, 2, 16, 3, 1, 1, 2, 0x40];
 
-/// An image with that debug information and one marker in line 5 of `a.c`, at each of the addresses.
+/// An image with this debug information and one marker on line 5 of `a.c`, at each of the
+/// addresses.
 fn image(args: &str, at: &[u64], sections: Vec<(&'static str, Vec<u8>)>) -> Vec<u8> {
     let mut strings = Strings::default();
     let first = strings.site(0, 5, ["a:b", "a.c", "", args, ""]);
@@ -161,14 +163,14 @@ fn image(args: &str, at: &[u64], sections: Vec<(&'static str, Vec<u8>)>) -> Vec<
     image.build()
 }
 
-/// Resolves.
+/// Resolves an image.
 fn find(image: &[u8]) -> ResolvedImage {
     let mut resolution = resolve("a", image);
     let [_] = resolution.images.as_slice() else { panic!("one image: {:?}", resolution.failures) };
     resolution.images.remove(0)
 }
 
-/// Resolves, and prints in every way.
+/// Resolves an image and prints it in every format.
 fn look(image: &[u8]) -> ResolvedImage {
     let mut resolution = resolve("a", image);
     let mut out = Vec::new();
@@ -187,7 +189,7 @@ fn arguments(args: &str, sections: Vec<(&'static str, Vec<u8>)>) -> Vec<Argument
     site.args.clone()
 }
 
-/// Verdict and reason, or the location, of the arguments; those that were not resolved are left out.
+/// Verdict and reason, or the location, of each argument. Omits arguments without a verdict.
 fn said(arguments: &[Argument]) -> String {
     let mut said = String::new();
     for argument in arguments {
@@ -255,11 +257,11 @@ fn origins_in_circles() {
     unit.entry(12, &[&first.to_le_bytes()]);
     let itself = unit.at();
     unit.entry(11, &[&itself.to_le_bytes()]);
-    // What they are called is not known: any of them may hide the good one.
+    // Their names are unknown, so any of them may hide the good one.
     let said = said(&arguments("good", info(unit, 1)));
     assert!(said.starts_with("good: Some(Unsupported): .debug_info at 0x"), "{said}");
     assert!(said.contains("a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"), "{said}");
-    // Units that import each other are not followed.
+    // Imports in a cycle are not followed.
     let mut unit = Entries::new();
     unit.entry(13, &[&11u32.to_le_bytes()]);
     let int = unit.function(&[0x9c]);
@@ -355,7 +357,7 @@ fn ranges_of_everything_backwards_and_over_each_other() {
     let mut sections = info(unit, 2);
     sections.push((".debug_ranges", ranges));
     assert!(said(&arguments("x", sections)).contains("x: Some(Live)"));
-    // A function of all addresses before many that end at once.
+    // A function that covers all addresses, before many that end at once.
     let mut unit = Entries::new();
     let all = |unit: &mut Entries, start: u64, length: u32| {
         unit.entry(2, &[b"g\0", &[1, 1], &start.to_le_bytes(), &length.to_le_bytes(), &[0, 0]]);
@@ -395,10 +397,10 @@ fn location_programs_that_loop_or_grow() {
     refused(&[0x9e, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], "malformed");
     let large = location(&[&[0x9e][..], &leb(1 << 20), &[7; 1 << 20]].concat());
     assert!(large.starts_with("x: Some(Constant)"), "{large}");
-    // Indices whose place in the table is beyond 2^64, and would be the first one.
+    // Indices whose place in the table is beyond 2^64, and would wrap to the first one.
     refused(&[0xa1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20], "malformed");
     refused(&[0xa1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], "malformed");
-    // Values on entry in one another.
+    // Nested values on entry.
     let mut nested = vec![0x55];
     for _ in 0..1000 {
         nested = [&[0xa3][..], &leb(nested.len()), &nested].concat();
@@ -420,7 +422,7 @@ fn calls_and_frames_in_circles() {
     unit.variable("framed", int, &[0x91, 0]);
     let said = said(&arguments("itself, framed", info(unit, 1)));
     assert!(said.contains("itself: Some(Unsupported)") && said.contains("framed: Some(Unsupported)"), "{said}");
-    // Call frame information whose frame address counts from itself, and one that runs over the end.
+    // Call frame information whose frame address refers to itself, and one that runs past the end.
     for cfa in
         [&[0x0f, 1, 0x9c][..], &[0x0f, 3, 0x9c, 0x9c, 0x22], &[0x04, 0xff, 0xff, 0xff, 0xff], &[0x02, 0xff, 0x0e, 8]]
     {
@@ -468,7 +470,7 @@ fn line_programs_of_floods_and_lies() {
         let mut sections = good();
         sections.push((".debug_line", line));
         look(&image("x", &[0x1018], sections));
-        // Without records of sites the lines are searched.
+        // Without site records, lines are searched.
         let mut sections = good();
         let (_, info) = sections.remove(0);
         let declarations = [declaration("a:b", "a.c", 5, "", "x"), declaration("a:b", "a.c", 8, "", "x")].concat();
@@ -476,7 +478,8 @@ fn line_programs_of_floods_and_lies() {
         let line = image.section(".debug_abbrev", abbreviations()).section(".debug_line", Vec::new());
         drop(line);
     };
-    // A row for each byte, all at one address; a row of DW_LNS_const_add_pc and copies; advances beyond all addresses.
+    // A row for each byte, all at one address; a row of DW_LNS_const_add_pc and copies; advances
+    // beyond all addresses.
     with(lines(&[1].repeat(1_000_000)));
     with(lines(&[8, 1].repeat(500_000)));
     with(lines(
@@ -568,7 +571,7 @@ fn lengths_of_units_that_lie() {
         let mut broken = good.clone();
         broken[..4].copy_from_slice(&length.to_le_bytes());
         let image = look(&self::image("x", &[0x1018], vec![(".debug_info", [good, broken].concat())]));
-        // What stands before it is read all the same.
+        // Data before it is still read.
         assert_eq!(image.markers[0].sites[0].args[0].verdict, Some(Verdict::Live), "{length:#x}");
         let errors = errors(&image);
         assert!(length < 2 || errors.contains(&format!("{start:#x}")), "{length:#x}: {errors}");
@@ -615,7 +618,7 @@ fn a_site_in_each_of_ten_thousand_units() {
     assert_eq!(live, 10_000, "{}", errors(&image));
 }
 
-/// The budget grows with the sites, and what one has found out the next one uses.
+/// The budget grows with the number of sites, and sites share intermediate results.
 #[test]
 fn twenty_thousand_sites_in_a_small_unit() {
     let mut unit = Entries::new();
@@ -638,7 +641,7 @@ fn twenty_thousand_sites_in_a_small_unit() {
 
 #[test]
 fn abbreviations_that_cost_nothing_to_use() {
-    // 100,000 attributes that are constants of the abbreviation, in each of as many entries.
+    // 100,000 attributes with constants in the abbreviation, in each of as many entries.
     let mut abbreviations = self::abbreviations();
     abbreviations.pop();
     abbreviations.extend([60, 0x34, 0]);
@@ -650,7 +653,7 @@ fn abbreviations_that_cost_nothing_to_use() {
     let sections = vec![(".debug_info", unit.finish(1)), (".debug_abbrev", abbreviations)];
     let image = look(&image("x", &[0x1018], sections));
     assert!(errors(&image).contains(".debug_abbrev at 0x0"), "{}", errors(&image));
-    // Units whose tables are the ends of one.
+    // Units whose abbreviation tables are tails of the same table.
     let mut abbreviations = self::abbreviations();
     abbreviations.splice(0..0, [1, 0x11, 0, 0, 0].repeat(40_000));
     let mut info = Vec::new();
@@ -689,7 +692,7 @@ fn declared_structures_in_a_large_unit() {
     look(&image(&["x"; 30].join(", "), &[0x1018, 0x1019, 0x101a], info(unit, 1)));
 }
 
-/// Programs of gcc and clang with three markers, among them in inlined functions.
+/// Programs by gcc and clang with three markers, some in inlined functions.
 const PROGRAMS: [&[u8]; 4] = [
     include_bytes!("../../fuzz/seeds/image/dwarf-gcc5.exe"),
     include_bytes!("../../fuzz/seeds/image/dwarf-gcc2.exe"),
@@ -749,7 +752,8 @@ fn a_program_truncated_anywhere() {
     }
 }
 
-/// Truncated files end before their section headers do. This cuts the sections of debug information instead.
+/// Truncated files end before their section headers do. This cuts the sections of debug information
+/// instead.
 #[test]
 fn debug_information_truncated_anywhere() {
     let mut unit = Entries::new();

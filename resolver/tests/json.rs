@@ -94,7 +94,8 @@ fn a_site_and_its_arguments_have_all_fields() {
     let named = [Some("missing_bytes"), None, Some("not_described_here"), None, Some("unsupported"), None];
     assert_eq!(reasons[3..], named);
     assert_eq!(site["args"][2]["format_mismatch"], "`%s` given `int` (4 bytes, signed): use `%d`");
-    // Nearest: the line is the one that was taken; in an object the address is an offset in a section.
+    // Nearest: the line is the one that was taken; in an object the address is an offset in a
+    // section.
     let nearest = &image["markers"][0]["sites"][1];
     assert_eq!((&nearest["origin"], &nearest["line"]), (&json!("nearest"), &json!(14)));
     let object = &document["images"][1]["markers"][0]["sites"][0];

@@ -1,4 +1,4 @@
-//! The library on images that are built in memory.
+//! Tests of the library on images that are built in memory.
 
 mod check;
 mod export;

@@ -1,4 +1,4 @@
-//! Images built in memory, and what resolution says of them.
+//! Resolves images that are built in memory.
 
 use images::{COMPRESSED, Linked, NOBITS, Section, Strings, archive, declaration, dwarf, relocatable, scsi, sites};
 use object::Architecture;
@@ -14,7 +14,7 @@ fn survival(resolution: &Resolution) -> Vec<(String, u32, Option<Survival>)> {
     markers.map(|marker| (marker.name.to_string(), marker.line, marker.survival)).collect()
 }
 
-/// Function and symbol offset of each site of each marker; `None` for a dead one.
+/// Function and symbol offset of each site of each marker; `None` for a discarded one.
 fn functions(resolution: &Resolution) -> Vec<Vec<Option<(String, u64)>>> {
     let markers = resolution.images.iter().flat_map(|image| &image.markers);
     let site = |site: &simple_markers_resolver::resolve::Site| {
@@ -161,7 +161,7 @@ fn a_bad_record_is_told_and_the_rest_is_read() {
             ),
         ]
     );
-    // Not eliminated: its site may be the one that could not be read.
+    // Not eliminated, because its site may be the unreadable one.
     assert_eq!(survival(&resolution), [("a:b".to_owned(), 3, None), ("e:f".to_owned(), 9, Some(Survival::Live))]);
 }
 
@@ -183,14 +183,14 @@ fn relocations_decide_in_an_object() {
     }
 }
 
-/// Where object::write puts the first section: after the ELF header, aligned to 1.
+/// The offset at which object::write puts the first section: after the ELF header, aligned to 1.
 fn support_text_offset(architecture: Architecture) -> u64 {
     if architecture == Architecture::X86_64 { 64 } else { 52 }
 }
 
 #[test]
 fn what_is_linked_is_not_relocated_again() {
-    // A relocation section that would move every pc, as `--emit-relocs` leaves it.
+    // A relocation section that would change every pc, as `--emit-relocs` leaves it.
     let mut strings = Strings::default();
     let records = [strings.site(0x1004, 9, ["e:f", "f.c", "", "", ""])];
     let mut relocations = 4u64.to_le_bytes().to_vec();
@@ -222,7 +222,7 @@ fn the_function_is_the_innermost_and_best_known() {
         ("sizeless", 0x1000, 0, true),
         ("inner", 0x1010, 0x18, false),
         ("entry", 0x1050, 0, true),
-        // It may go on to 0x1090, or a function without a symbol may begin in between.
+        // It may extend to 0x1090, or a function without a symbol may start in between.
         ("last", 0x1080, 0, true),
     ];
     let resolution = resolve("a", &image.markers(&[], &records, strings).build());
@@ -234,7 +234,7 @@ fn the_function_is_the_innermost_and_best_known() {
             some("inner", 4),
             some("inner", 0x10),
             some("global", 0x28),
-            // Past the end of both, and in no other: after a call that does not return.
+            // Past the end of both, and in no other function: after a call that does not return.
             some("global", 0x40),
             some("entry", 0),
             None,
@@ -297,7 +297,7 @@ fn a_section_outside_of_the_file_is_told() {
     assert!(resolution.images[0].markers.iter().all(|marker| marker.survival.is_none()));
 }
 
-/// A section compressed as the gABI has it: header, then a zlib stream of one stored block.
+/// A section compressed as in the gABI: a header, then a zlib stream with one stored block.
 fn compressed(data: &[u8], claimed: u64) -> Vec<u8> {
     let mut section = [1u32.to_le_bytes(), [0; 4]].concat();
     section.extend_from_slice(&claimed.to_le_bytes());
@@ -357,7 +357,7 @@ fn one_place_is_one_site_and_anchors_are_told() {
 
 #[test]
 fn text_that_is_pointed_at_again_and_again_is_bounded() {
-    // Each record points one byte further into one long string.
+    // Each record points one byte further into a long string.
     let long = "x".repeat(200_000);
     let mut strings = Strings::default();
     let first = strings.site(0x1004, 1, [&long, "", "", "", ""]);
@@ -395,7 +395,8 @@ fn the_end_of_one_function_and_the_start_of_the_next_are_told() {
     let what = ".debug.simple_marker.2: the site at 0x1040 is at the end of `f` and the start of `g`, it is taken to be in the latter";
     assert_eq!(diagnostics(&image(0)), [(Severity::Note, what.to_owned())]);
     assert_eq!(functions(&image(0)), [[some("g", 0)]]);
-    // An instruction of the marker's own at that address can only be the next function's.
+    // If the marker has its own instruction at that address, it can only belong to the next
+    // function.
     assert_eq!(diagnostics(&image(site::ANCHORED)), []);
 }
 
@@ -406,7 +407,7 @@ fn the_debug_information_names_what_symbols_do_not() {
     let mut site = |pc, line| strings.site(pc, line, texts);
     let records = [site(0x1004, 1), site(0x1040, 2), site(0x1044, 3), site(0x1070, 4)];
     let (abbrev, info) = dwarf();
-    // `main` is [0x1000, 0x1040), and would be the name of 0x1040 if nothing else were known.
+    // `main` is [0x1000, 0x1040). Without other information it would be the name for 0x1040.
     let image =
         Linked::new().markers(&[], &records, strings).section(".debug_abbrev", abbrev).section(".debug_info", info);
     let resolution = resolve("a", &image.build());

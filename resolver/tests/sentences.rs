@@ -1,19 +1,20 @@
-//! No sentence is parsed, compared or kept as a reason outside of `english/`: evidence travels as enums.
+//! No sentence is parsed, compared or stored as a reason outside of `english/`, because evidence
+//! travels as enums.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What names of values that hold a reason, or a sentence about one, contain.
+/// Parts of names whose values hold a reason, or a sentence about one.
 const NOUNS: [&str; 6] = ["why", "reason", "cause", "message", "sentence", "mismatch"];
 
-/// What looks into a text.
+/// Methods that inspect a text.
 const METHODS: [&str; 8] =
     ["contains", "starts_with", "ends_with", "strip_prefix", "strip_suffix", "split", "split_once", "find"];
 
-/// Types of a text.
+/// Text types.
 const TEXTS: [&str; 3] = ["&'static str", "Arc<str>", "String"];
 
-/// Lines that are meant: the end of the file's path, a part of the line, and why it may be there.
+/// Allowed lines: the end of the file's path, a part of the line, and the reason.
 const ALLOWED: [(&str, &str, &str); 8] = [
     ("src/codes.rs", "\"SM0", "the one table of codes"),
     ("check/findings.rs", "message: String", "a finding of the check is written by english/findings.rs"),
@@ -25,7 +26,7 @@ const ALLOWED: [(&str, &str, &str); 8] = [
     ("src/files.rs", "pub(crate) why: String", "what the operating system says"),
 ];
 
-/// The sources of the library and of the command, without what is English.
+/// The sources of the library and of the command, except those with English text.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -37,7 +38,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The expression that ends where `text` does: names, members and calls.
+/// The expression at the end of `text`: names, members and calls.
 fn receiver(text: &str) -> &str {
     let start = text.rfind(|c: char| !(c.is_alphanumeric() || "_.()?".contains(c))).map_or(0, |at| at + 1);
     text.get(start..).unwrap_or_default()
@@ -47,7 +48,7 @@ fn names_a_reason(text: &str) -> bool {
     NOUNS.iter().any(|noun| text.contains(noun))
 }
 
-/// What is wrong with a line of code.
+/// The problem with a line of code.
 fn fault(line: &str) -> Option<&'static str> {
     if line.contains("\"SM0") {
         return Some("a code as text");
@@ -85,7 +86,7 @@ fn reasons_are_enums_outside_of_english() {
     let mut used = [false; ALLOWED.len()];
     for file in &files {
         let text = fs::read_to_string(file).unwrap();
-        // Tests compare what users see.
+        // Tests compare the output for users.
         let code = text.split("#[cfg(test)]\nmod").next().unwrap();
         for (index, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
             let Some(fault) = fault(line) else { continue };

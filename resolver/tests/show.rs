@@ -27,7 +27,7 @@ fn verbose(resolution: &Resolution) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Each of `lines` is a line of `text`.
+/// Asserts that each of `lines` is a line of `text`.
 #[track_caller]
 fn assert_lines(text: &str, lines: &[&str]) {
     for line in lines {
@@ -213,7 +213,7 @@ fn what_is_not_known_of_a_place_is_told() {
     anchored   no: the instruction there is the next one of the program
 "#
     );
-    // In a relocatable object an offset in a section.
+    // In a relocatable object, an offset in a section.
     assert_eq!(
         text(&everything(), "queue:object"),
         r#"queue:object
@@ -266,7 +266,7 @@ fn a_terminal_wraps_into_columns() {
             "                                                0x1020..0x1030, which starts 0x10 after",
         ]
     );
-    // The same words, whatever the width.
+    // The words are the same at every width.
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&wrapped), words(&text(&everything(), "queue:all")));
     let narrow = text_with(&everything(), "*", Layout { width: Some(1), ..Layout::default() }, None);
@@ -292,7 +292,7 @@ fn verdicts_are_seen_at_a_glance() {
     ] {
         assert!(coloured.contains(&format!("\u{1b}[{colour}m{words}\u{1b}[0m")), "{words}\n{coloured}");
     }
-    // Nothing but the colours is different.
+    // Only the colours differ.
     let mut plain = String::new();
     for (index, part) in coloured.split('\u{1b}').enumerate() {
         plain.push_str(if index == 0 { part } else { part.split_once('m').unwrap().1 });
@@ -315,9 +315,9 @@ fn a_caret_points_at_the_marker_where_its_column_is_known() {
     assert_eq!(source(Some(2), line, false, None), ["12 | if (x)    simple_mark(a:b);", "   | ^"]);
     assert_eq!(source(Some(9), line, false, None), ["12 | if (x)    simple_mark(a:b);", "   |           ^"]);
     assert_eq!(source(None, line, false, None), ["12 | if (x)    simple_mark(a:b);"]);
-    // Columns count characters, of which some are two columns wide.
+    // Columns count characters, some of which are two columns wide.
     assert_eq!(source(Some(4), "\u{6f22}; mark!()", false, None), ["12 | \u{6f22}; mark!()", "   |     ^"]);
-    // In the indentation, past the end of the line, or past what fits the terminal.
+    // A column in the indentation, past the end of the line, or past the terminal's width.
     for column in [0, 1, 29, u32::MAX] {
         assert_eq!(source(Some(column), line, false, None).len(), 1, "{column}");
     }
@@ -437,12 +437,12 @@ fn what_a_terminal_obeys_is_escaped_wherever_it_stands() {
         let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
         assert!(!shown.contains(obeyed), "{shown:?}");
         assert!(shown.contains("e\\x1b[2J\\r\\n\\u{202e}\\u{9b}"), "{shown}");
-        // A line break of the image's would start a line without what we indent it by.
+        // A line break in the image's text must not start a line without our indentation.
         assert!(!shown.lines().any(|line| line.starts_with("\\u{202e}")), "{shown}");
     }
 }
 
-/// An argument is said to be elsewhere where one site has it otherwise, and only then.
+/// An argument is marked as different elsewhere only if another site has a different result.
 #[test]
 fn copies_are_told_apart_only_where_they_differ() {
     let mut resolution = everything();

@@ -1,4 +1,4 @@
-//! The command: what it says where, and its exit status.
+//! The command: its output on each stream, and its exit status.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use images::{Linked, declaration, scsi};
 use simple_markers_resolver::record::DECLARATIONS;
 
-/// A folder of files that goes away at the end.
+/// A folder of files that is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Exit status, standard output and standard error of `smark` in the folder.
+    /// Runs `smark` in the folder. Returns exit status, standard output and standard error.
     fn smark(&self, command: &str, arguments: &[&str]) -> (i32, String, String) {
         let mut smark = Command::new(env!("CARGO_BIN_EXE_smark"));
         let output = smark.arg(command).args(arguments).current_dir(&self.0).output().unwrap();
@@ -116,7 +116,7 @@ fn json_is_filtered_by_patterns() {
     assert_eq!(status, 0);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(json["images"][0]["markers"].as_array().unwrap().len(), 1);
-    // A marker is shown whole: three sites, two of them in `f`.
+    // A marker is shown completely: three sites, two of them in `f`.
     assert_eq!(json["images"][0]["markers"][0]["sites"].as_array().unwrap().len(), 3);
 }
 
@@ -132,7 +132,7 @@ fn a_closed_pipe_is_no_error() {
     let folder = Folder::new("pipe");
     for arguments in [&["list"][..], &["list", "--json"], &["show", "*"], &["show", "--json", "*"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_smark"));
-        // Enough rows that they do not all fit a pipe.
+        // Enough rows to fill a pipe.
         let files = vec!["scsi_mod.ko"; 2000];
         let command = command.args(arguments).args(files).current_dir(&folder.0);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -195,7 +195,7 @@ fn show_chooses_by_options_and_shows_markers_whole() {
     assert_eq!(all.lines().filter(|line| line.starts_with("scsi:")).count(), 4);
     assert!(!all.contains('\u{1b}'));
     assert!(folder.show(&["--color", "always", "*", "scsi_mod.ko"]).1.contains("\u{1b}[31mdiscarded SM002: "));
-    // The same document as that of a list.
+    // The same document as for a list.
     let (status, json, _) = folder.show(&["--json", "scsi:dead", "scsi_mod.ko"]);
     assert_eq!((status, json), (0, folder.list(&["--json", "scsi:dead", "scsi_mod.ko"]).1));
 }
@@ -210,7 +210,7 @@ fn the_source_line_is_shown_where_it_is_at_hand() {
     };
     assert_eq!(shown("scsi:queue"), [""; 0]);
     let source = folder.0.join("scsi.c");
-    // The marker of line 10 is in column 5, that of line 40 is past the end of the file.
+    // The marker on line 10 is in column 5; line 40 is past the end of the file.
     fs::write(&source, format!("{}\t\t\t\tsimple_mark(scsi:queue);\r\n\n", "\n".repeat(9))).unwrap();
     let image = fs::File::open(folder.0.join("scsi_mod.ko")).unwrap();
     let built = image.metadata().unwrap().modified().unwrap();
@@ -222,7 +222,7 @@ fn the_source_line_is_shown_where_it_is_at_hand() {
     set(built + std::time::Duration::from_secs(1));
     let note = "               (the file was changed after the image was built, this may be another line)";
     assert_eq!(shown("scsi:queue"), [line, caret, note]);
-    // What is too large, and what is no file, is not read.
+    // A file that is too large, or not a regular file, is not read.
     fs::File::options().append(true).open(&source).unwrap().set_len((4 << 20) + 1).unwrap();
     assert_eq!(shown("scsi:queue"), [""; 0]);
     fs::remove_file(&source).unwrap();

@@ -1,4 +1,4 @@
-//! `smark export`: what it writes where, and what it never overwrites.
+//! `smark export`: where it writes, and what it never overwrites.
 
 use std::fs;
 use std::path::Path;
@@ -43,12 +43,12 @@ fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
     }
     assert_eq!(fs::read(path("prog")).unwrap(), image);
     assert_eq!(notes(&fs::read(path("new-sdt")).unwrap()).len(), 1);
-    // A device is not replaced by a file, whoever asks.
+    // A device is never replaced by a file.
     for device in ["/dev/null", "/dev/stdout", "."] {
         let (status, _, err) = smark(&folder, &["--to", "gdb", "--force", "-o", device, "./prog"]);
         assert_eq!((status, err), (2, format!("smark: {device}: is not a regular file\n")));
     }
-    // Numbers of one program mean nothing in another.
+    // Addresses of one program are meaningless in another.
     fs::write(path("second"), &image).unwrap();
     let (status, out, err) = smark(&folder, &["--to", "gdb", "./prog", "./second"]);
     assert_eq!((status, out.as_str()), (2, ""));
@@ -56,7 +56,7 @@ fn outputs_are_not_overwritten_unless_asked_and_inputs_never() {
     let (status, out, err) = smark(&folder, &["--to", "uprobe", "nothing:*", "./prog"]);
     assert_eq!((status, out.as_str()), (1, ""));
     assert!(err.contains("no marker matches `nothing:*`"), "{err}");
-    // Nothing of what was written on the way is left.
+    // No intermediate file is left.
     let left = fs::read_dir(&folder)
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));

@@ -1,4 +1,5 @@
-//! Builds images in memory: linked ones by hand (object::write makes relocatable objects only), the rest with object::write.
+//! Builds images in memory: linked images by hand, because object::write only makes relocatable
+//! objects, and the rest with object::write.
 #![allow(missing_docs, reason = "the fields of the formats")]
 
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub fn declaration(name: &str, file: &str, line: u32, format: &str, args: &str) 
     bytes
 }
 
-/// A string table, and where each of its strings is.
+/// A string table, with the offset of each string.
 #[derive(Default)]
 pub struct Strings(pub Vec<u8>);
 
@@ -46,7 +47,7 @@ impl Strings {
         offset
     }
 
-    /// A site of a marker: flags, pc, and what the marker is.
+    /// A site: flags, pc, and the strings of its marker.
     pub fn site(&mut self, pc: u64, line: u32, texts: [&str; 5]) -> Site {
         let [name, file, format, args, operands] = texts.map(|text| self.add(text));
         let flags = if texts[4].is_empty() { 0 } else { site::HAS_OPERANDS };
@@ -54,7 +55,7 @@ impl Strings {
     }
 }
 
-/// The bytes of sites.
+/// The bytes of site records.
 pub fn sites(sites: &[Site], order: ByteOrder) -> Vec<u8> {
     let mut bytes = Vec::new();
     for site in sites {
@@ -69,7 +70,7 @@ pub struct Section {
     pub flags: u64,
     pub address: u64,
     pub data: Vec<u8>,
-    /// Written into the section header in place of the size of `data`.
+    /// The size in the section header, if it is not that of `data`.
     pub size: Option<u64>,
 }
 
@@ -82,7 +83,8 @@ impl Section {
 /// A function symbol: name, address, size, and whether it is global.
 pub type Function = (&'static str, u64, u64, bool);
 
-/// A 64-bit linked image (`ET_EXEC` or, with `pie`, `ET_DYN` with an interpreter) whose `.text` of 0x100 bytes is loaded at 0x1000.
+/// A 64-bit linked image (`ET_EXEC` or, with `pie`, `ET_DYN` with an interpreter) whose `.text` of
+/// 0x100 bytes is loaded at 0x1000.
 pub struct Linked {
     pub order: ByteOrder,
     pub pie: bool,
@@ -182,7 +184,7 @@ impl Linked {
         for value in [64, 56, 2, 64, count + 4, count + 3] {
             self.put(&mut start, value, 2);
         }
-        // PT_LOAD of .text, then PT_INTERP or nothing.
+        // PT_LOAD for .text, then PT_INTERP or nothing.
         for (kind, offset, address, size) in [(1, text_offset, 0x1000, 0x100), (if self.pie { 3 } else { 0 }, 0, 0, 0)]
         {
             for (value, size) in
@@ -224,8 +226,8 @@ impl Linked {
     }
 }
 
-/// The image that most tests look at: one marker of two copies in `f` and one in `g`, one that the linker dropped, one that the
-/// compiler did, one without a declaration.
+/// The image for most tests: a marker with two copies in `f` and one in `g`, one that the linker
+/// dropped, one that the compiler dropped, and one without a declaration.
 pub fn scsi() -> Linked {
     let mut strings = Strings::default();
     let queue = ["scsi:queue", "scsi.c", "Command %p for %d", "cmd, lun", "8@%rdi -4@esi"];
@@ -248,7 +250,8 @@ pub fn scsi() -> Linked {
     image.markers(&declarations, &records, strings)
 }
 
-/// A relocatable object of one function `f` in `.text.f`, with a site at its offset 0 and one without a relocation.
+/// A relocatable object with one function `f` in `.text.f`, a site at its offset 0, and a site
+/// without a relocation.
 pub fn relocatable(architecture: Architecture) -> Vec<u8> {
     let is_64 = architecture == Architecture::X86_64;
     let bits = if is_64 { 64 } else { 32 };
@@ -257,7 +260,7 @@ pub fn relocatable(architecture: Architecture) -> Vec<u8> {
     object.append_section_data(text, &[0x90; 16], 1);
     let function = symbol(&mut object, b"f", text, 16);
     let mut strings = Strings::default();
-    // Not zero, so that an addend that is not applied shows.
+    // Not zero, so that a missing addend is noticed.
     strings.add("padding");
     let mut live = strings.site(0, 3, ["a:b", "f.c", "x %d", "x", ""]);
     live.address_size = bits / 8;
@@ -308,7 +311,7 @@ fn relocate(object: &mut Object<'_>, section: SectionId, offset: u64, symbol: Sy
     object.add_relocation(section, Relocation { offset, symbol, addend, flags }).unwrap();
 }
 
-/// An archive of `members` as `ar` writes it.
+/// An archive of `members`, as written by `ar`.
 pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, data) in members {
@@ -324,9 +327,11 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-/// DWARF 4 of one unit with one function, `described`, from 0x1040 to 0x1060: `.debug_abbrev` and `.debug_info` (7.5).
+/// DWARF 4 with one unit and one function, `described`, from 0x1040 to 0x1060: `.debug_abbrev` and
+/// `.debug_info` (7.5).
 pub fn dwarf() -> (Vec<u8>, Vec<u8>) {
-    // 1: compile_unit with children, low_pc addr, high_pc data4; 2: subprogram, name string, low_pc addr, high_pc data4.
+    // 1: compile_unit with children, low_pc addr, high_pc data4; 2: subprogram, name string, low_pc
+    // addr, high_pc data4.
     let abbrev = vec![1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0, 2, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 6, 0, 0, 0];
     let mut unit = vec![4, 0, 0, 0, 0, 0, 8, 1];
     unit.extend_from_slice(&0x1040u64.to_le_bytes());
@@ -339,14 +344,15 @@ pub fn dwarf() -> (Vec<u8>, Vec<u8>) {
     (abbrev, [(unit.len() as u32).to_le_bytes().to_vec(), unit].concat())
 }
 
-/// An argument that was resolved: text, verdict, location or why not.
+/// A resolved argument: text, verdict, location or reason.
 fn argument(text: &str, verdict: Verdict, location: Option<&str>, reason: Option<Reason>) -> Argument {
     let text: Arc<str> = text.into();
     Argument { verdict: Some(verdict), location_text: location.map(Into::into), reason, ..Argument::unresolved(&text) }
 }
 
-/// A value that holds a case of everything that a report can say: each verdict, inlined functions, several sites, the nearest line, an
-/// offset in a section, dead and eliminated and unknown markers. By hand, for no one image has it all.
+/// A resolution with every case that a report can have: each verdict, inlined functions, several
+/// sites, the nearest line, an offset in a section, and discarded, eliminated and unknown markers.
+/// It is written by hand, because no single image has them all.
 pub fn everything() -> Resolution {
     use simple_markers_resolver::resolve::Site;
     let site = |address, origin| Site {
@@ -502,19 +508,19 @@ pub fn everything() -> Resolution {
     resolution
 }
 
-/// An image that GNU ld could have made, which folds no functions.
+/// An image in the style of GNU ld, which folds no functions.
 pub fn linked_by_gnu_ld() -> Linked {
     Linked::new().section(".comment", b"GCC: (GNU) 12.2.0\0".to_vec())
 }
 
-/// An image of one marker in `main`, which is at 0x1000, and at 0xb0 of the file.
+/// An image with one marker in `main`, which is at 0x1000, and at offset 0xb0 of the file.
 pub fn one(name: &str, format: &str, args: &str, operands: &str) -> Vec<u8> {
     let mut strings = Strings::default();
     let records = [strings.site(0x1010, 10, [name, "a.c", format, args, operands])];
     linked_by_gnu_ld().markers(&[declaration(name, "a.c", 10, format, args)], &records, strings).build()
 }
 
-/// Notes as `object` finds them: address, base, semaphore, provider, name, arguments.
+/// The SDT notes that `object` finds: address, base, semaphore, provider, name, arguments.
 pub fn notes(file: &[u8]) -> Vec<(u64, u64, u64, Vec<String>)> {
     let elf = ElfFile64::<Endianness>::parse(file).unwrap();
     let section = elf.section_by_name(".note.stapsdt").unwrap();

@@ -1,17 +1,17 @@
-//! The tools that tests run: compilers, linkers, and the readers of images that we did not write.
+//! Runs the tools that tests use: compilers, linkers, and independent readers of images.
 //!
-//! A tool that is missing is a visible skip at a desk, and a failure in CI (where the variable `CI` is set). CI tries every combination of a
-//! test that takes long, a desk a [`slice`] of them.
+//! If a tool is missing, the test is skipped with a message; in CI (where the variable `CI` is set)
+//! it fails. CI runs every combination of a slow test, and other machines run a [`slice`] of them.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The path of `tool`; `None`, with a line on standard error, where it is not installed.
+/// The path of `tool`; `None`, with a line on standard error, if it is not installed.
 ///
 /// # Panics
 ///
-/// It is not installed and this is CI: what CI does not run, nobody does.
+/// It is not installed, and this is CI, which must run every test.
 #[must_use]
 pub fn find(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -22,14 +22,15 @@ pub fn find(tool: &str) -> Option<PathBuf> {
     found
 }
 
-/// Whether every combination is tried: in CI.
+/// Whether every combination is run, as in CI.
 #[must_use]
 pub fn tries_everything() -> bool {
     std::env::var_os("CI").is_some()
 }
 
-/// What a test tries of `all`: everything in CI, elsewhere those at the indices in `picked`, with a line on standard error. Whoever picks sees
-/// to it that each compiler, level, linker and kind is among them.
+/// The part of `all` that a test runs: everything in CI, and otherwise those at the indices in
+/// `picked`, with a line on standard error. `picked` must cover each compiler, level, linker and
+/// kind.
 ///
 /// # Panics
 ///
@@ -43,25 +44,26 @@ pub fn slice<T: Clone>(what: &str, all: &[T], picked: &[usize]) -> Vec<T> {
     picked.iter().map(|index| all[*index].clone()).collect()
 }
 
-/// Says that something is not tested here, past the capture of the test harness.
+/// Reports that a test is skipped, on the real standard error.
 ///
 /// # Panics
 ///
 /// This is CI.
 pub fn skipped(why: &str) {
     assert!(!tries_everything(), "{why}, and CI skips nothing");
-    // Nobody is left to tell where standard error is closed.
+    // Ignores the error if standard error is closed.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// The compiler whose words and whose optimiser's choices are written down in `tests/errors/ui` and in the README.
+/// The compiler whose messages and optimisations are recorded in `tests/errors/ui` and in the
+/// README.
 const RECORDED_COMPILER: &str = "rustc 1.95.";
 
-/// What the compiler calls this machine: `x86_64-unknown-linux-gnu`.
+/// The compiler's name for this machine: `x86_64-unknown-linux-gnu`.
 ///
 /// # Panics
 ///
-/// The compiler cannot be started, or does not say.
+/// The compiler cannot be started, or does not name its host.
 #[must_use]
 pub fn host() -> String {
     let version = run(Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV"));
@@ -69,7 +71,7 @@ pub fn host() -> String {
     host.expect("rustc -vV names the host").to_owned()
 }
 
-/// Whether the compiler is the one whose words are written down; skips where it is not.
+/// Whether the compiler is the recorded one; skips the test if not.
 ///
 /// # Panics
 ///
@@ -84,7 +86,7 @@ pub fn is_recorded_compiler() -> bool {
     recorded
 }
 
-/// Runs a command that must succeed and gives what it printed to standard output.
+/// Runs a command that must succeed, and returns its standard output.
 ///
 /// # Panics
 ///
