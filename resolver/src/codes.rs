@@ -1,6 +1,6 @@
-//! The codes of verdicts: each an `SM` and three digits that stay what they are over versions.
+//! The codes of verdicts: `SM` and three digits, stable over versions.
 //!
-//! What each one means is in [`crate::verdicts`]. A code that goes out of use is not given to something else.
+//! [`crate::verdicts`] explains each one. A code that is no longer used is not used again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,35 +9,35 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// SM001: a marker that was compiled, with no copy in the image.
+    /// SM001: a marker that was compiled and has no copy in the image.
     Eliminated,
-    /// SM002: a marker that the linker dropped with every function that holds it.
+    /// SM002: a marker whose functions the linker dropped, all of them.
     Discarded,
-    /// SM003: a marker of an image that does not say whether the marker is in the program.
+    /// SM003: a marker of an image that does not tell whether the marker is in the program.
     UnknownSurvival,
-    /// SM010: a site that is known from the line table, on another line than the marker's.
+    /// SM010: a site that was found with the line table, on another line than the marker's.
     Nearest,
     /// SM011: a marker without a site record whose line has no place in the line table.
     Unresolved,
-    /// SM012: a marker whose file could be several ones of the line table.
+    /// SM012: a marker whose file matches several files of the line table.
     Ambiguous,
-    /// SM020: a site at which a probe fires when, and only when, the marker is passed.
+    /// SM020: a site where a probe fires exactly when the marker is passed.
     Exact,
-    /// SM021: a site at which a probe may fire where the marker is not passed.
+    /// SM021: a site where a probe may also fire when the marker is not passed.
     Shared,
     /// SM022: a site that markers of different functions share.
     Folded,
     /// SM023: a site outside of the marker's function.
     Outside,
-    /// SM024: a site of which it is not known whether it is exact.
+    /// SM024: a site that is not known to be exact.
     Unproven,
     /// SM030: an argument that is readable.
     Live,
-    /// SM031: an argument that is known without reading.
+    /// SM031: an argument that is known without reading anything.
     Constant,
-    /// SM032: an argument that has lost some of its bytes.
+    /// SM032: an argument with some bytes optimised out.
     Partial,
-    /// SM033: an argument that is known only as what a register held at the function's entry.
+    /// SM033: an argument that is known only as the value of a register at the function's entry.
     Entry,
     /// SM034: an argument that was optimised out.
     Lost,
@@ -47,21 +47,21 @@ pub enum Code {
     Unsupported,
     /// SM037: an argument at a site without debug information.
     Undescribed,
-    /// SM040: an argument that is not what its conversion expects.
+    /// SM040: an argument whose type its conversion does not expect.
     FormatMismatch,
-    /// SM050: a name that several markers of an image have.
+    /// SM050: a name of several markers of an image.
     Duplicate,
-    /// SM060: a marker, or an argument, that the lock file has and the program has not.
+    /// SM060: a marker or argument that is in the lock file and not in the program.
     Gone,
-    /// SM061: a marker, or an argument, that the program has and the lock file has not.
+    /// SM061: a marker or argument that is in the program and not in the lock file.
     New,
-    /// SM062: a marker that the lock file has by another name.
+    /// SM062: a marker that has another name in the lock file.
     Renamed,
     /// SM063: an argument whose verdict is below the least that the lock file accepts.
     Worse,
     /// SM064: an argument whose verdict is above the least that the lock file accepts.
     Better,
-    /// SM065: a marker that has fewer sites than the lock file has of it.
+    /// SM065: a marker that has fewer sites than in the lock file.
     FewerCopies,
 }
 
@@ -73,15 +73,15 @@ pub enum Group {
     Survival,
     /// Where a site is.
     Place,
-    /// Whether a probe at a site fires when, and only when, the marker is passed.
+    /// Whether a probe at a site fires exactly when the marker is passed.
     Exactness,
     /// What can be read at a site.
     Arguments,
-    /// Whether an argument is what its conversion expects.
+    /// Whether an argument has the type that its conversion expects.
     Format,
     /// Names of markers.
     Names,
-    /// What changed against a lock file.
+    /// What changed since the lock file was written.
     Baseline,
 }
 
@@ -201,7 +201,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A text that is neither a code nor the word for one.
+/// A text that is neither a code nor the name of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no code `{0}`")]
 pub struct UnknownCode(pub String);
@@ -209,7 +209,7 @@ pub struct UnknownCode(pub String);
 impl FromStr for Code {
     type Err = UnknownCode;
 
-    /// The code that is written as `text`, or whose word is `text`, in any case.
+    /// The code that is written as `text`, or whose name is `text`, in upper or lower case.
     fn from_str(text: &str) -> Result<Self, UnknownCode> {
         let is_it = |code: &Self| code.as_str().eq_ignore_ascii_case(text) || code.name().eq_ignore_ascii_case(text);
         Self::ALL.into_iter().find(is_it).ok_or_else(|| UnknownCode(text.to_owned()))

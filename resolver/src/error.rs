@@ -1,4 +1,4 @@
-//! What can go wrong while an image is read, each with the section and the offset where it did.
+//! What can go wrong while an image is read, with the section and the offset.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::english;
 pub enum Error {
     /// The bytes are neither an ELF file nor an archive.
     NotElf {
-        /// What they are instead, where that is known; starts with punctuation, or is empty.
+        /// What they are instead. Starts with punctuation; empty if that is not known.
         hint: &'static str,
     },
     /// The ELF header or one of the tables that it points at is malformed.
@@ -19,13 +19,13 @@ pub enum Error {
         /// What the ELF parser says.
         what: String,
     },
-    /// The file ends before its section headers do (gABI "ELF Header", `e_shoff`): it is cut off.
+    /// The file ends before the end of its section headers (gABI "ELF Header", `e_shoff`).
     Truncated {
         /// Where in the file the section headers start.
         offset: FileOffset,
-        /// How many bytes they are.
+        /// The size of the section headers in bytes.
         size: u64,
-        /// Bytes of the file.
+        /// The size of the file in bytes.
         file: u64,
     },
     /// The archive is malformed.
@@ -33,7 +33,7 @@ pub enum Error {
         /// What the archive parser says.
         what: String,
     },
-    /// The archive is thin: its members are files of their own, and a library that does no I/O cannot open them.
+    /// The archive is thin: its members are separate files, and this library opens no files.
     ThinArchive,
     /// The contents of a section cannot be read.
     Section {
@@ -42,24 +42,24 @@ pub enum Error {
         /// What the ELF parser or the decompressor says.
         what: String,
     },
-    /// The section header points outside of the file.
+    /// A section header points outside of the file.
     Outside {
         /// The section's name.
         section: String,
-        /// Where in the file the header says that the contents start.
+        /// Where the contents start, according to the header.
         file_offset: FileOffset,
-        /// How many bytes it says there are.
+        /// The size of the contents in bytes, according to the header.
         size: u64,
     },
-    /// A compressed section says that it is larger than its bytes can be.
+    /// The header of a compressed section gives a larger size than its bytes can have.
     TooLarge {
         /// The section's name.
         section: String,
         /// Bytes of compressed data.
         compressed: u64,
-        /// Bytes that the compression header says they make.
+        /// Bytes of uncompressed data, according to the header.
         uncompressed: u64,
-        /// The most that is accepted for so many compressed bytes.
+        /// The most that is accepted for this number of compressed bytes.
         bound: u64,
     },
     /// A relocation of a relocatable object cannot be applied.
@@ -71,7 +71,7 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// A field of a record in a relocatable object has no relocation, and is no null address either.
+    /// The address field of a record in a relocatable object has no relocation, and is not 0.
     NotRelocated {
         /// The section of the record.
         section: &'static str,
@@ -82,7 +82,7 @@ pub enum Error {
     },
     /// A record is malformed.
     Record(simple_markers_record::Error),
-    /// An entry of an operands string is no operand.
+    /// An entry of an operands string is malformed.
     Operand {
         /// The section of the record.
         section: &'static str,
@@ -91,7 +91,8 @@ pub enum Error {
         /// The entry.
         entry: String,
     },
-    /// The records point at so much text again and again that showing it would need more memory than the image warrants.
+    /// The records refer to more text than an image of this size can need: they point at the same
+    /// long strings again and again.
     TooMuchText {
         /// The section of the record.
         section: &'static str,
@@ -102,12 +103,13 @@ pub enum Error {
     },
     /// The debug information cannot be read.
     Dwarf {
-        /// Offset in `.debug_info` of the entry or unit that it is about; `None` where it is about no one of them.
+        /// Offset in `.debug_info` of the malformed entry or unit; `None` if it is about no single
+        /// one.
         offset: Option<SectionOffset>,
         /// What the DWARF parser says, or what is wrong.
         what: String,
     },
-    /// Whoever opens files for the library could not open or read one.
+    /// A file could not be opened or read by the caller of the library.
     Unread {
         /// What the operating system or the decompressor says.
         what: String,
@@ -127,7 +129,7 @@ impl Error {
         Self::Dwarf { offset: offset.map(SectionOffset), what: what.to_owned() }
     }
 
-    /// The section that the error is in; `None` where it is of the file as a whole.
+    /// The section that the error is in; `None` if it is about the file as a whole.
     #[must_use]
     pub fn section(&self) -> Option<&str> {
         match self {
@@ -144,7 +146,7 @@ impl Error {
         }
     }
 
-    /// The offset in [`Error::section`]; `None` where the error is of the section as a whole.
+    /// The offset in [`Error::section`]; `None` if it is about the section as a whole.
     #[must_use]
     pub fn offset(&self) -> Option<SectionOffset> {
         match self {
@@ -160,7 +162,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// The place, where there is one, then what is wrong.
+    /// The section and offset, if there are any, then what is wrong.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         english::diagnostics::place(f, self.section(), self.offset())?;
         f.write_str(&english::diagnostics::error(self))
@@ -175,7 +177,7 @@ impl From<simple_markers_record::Error> for Error {
     }
 }
 
-/// What `object` says, as the end of a sentence: in lower case.
+/// The message of `object`, in lower case so that it can end a sentence.
 pub(crate) fn parser_says(error: object::Error) -> String {
     let text = error.to_string();
     let mut characters = text.chars();

@@ -297,7 +297,7 @@ fn readable() {
     let folder = tempfile::tempdir().expect("a folder");
     let cases = [
         ("partial", "SM032", "its bytes 0..8 are optimised out"),
-        ("entry", "SM033", "which was overwritten since"),
+        ("entry", "SM033", "which has been overwritten"),
         ("lost", "SM034", "3 bytes before the site, with `call work` (lost.c:11)"),
         ("together", "SM034", "folded into another variable: up to there it was where `depth` was"),
         ("unrolled", "SM034", "the compiler made 3 copies of the code around it in `drain`: a loop unrolled"),

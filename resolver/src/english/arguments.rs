@@ -1,4 +1,4 @@
-//! Why arguments are what they are, in English.
+//! Why arguments have their verdicts, in English.
 
 use std::ops::Range;
 
@@ -18,10 +18,10 @@ pub(crate) fn reason(reason: &Reason) -> String {
         }
         Reason::NoVariable { name, similar } if similar.is_empty() => no_variable(name),
         Reason::NoVariable { name, similar } => format!("{}; there is {}", no_variable(name), quoted(similar)),
-        Reason::DeclaredLater { name, line } => format!("`{name}` is declared only in line {line}, after the marker"),
+        Reason::DeclaredLater { name, line } => format!("`{name}` is declared in line {line}, after the marker"),
         Reason::NoSuchPart(why) => dwarf::no_such_part(why),
         Reason::SeveralVariables { name, count } => {
-            format!("{count} variables called `{name}` may be meant, and nothing tells which")
+            format!("{count} variables are called `{name}`, and nothing tells which one is meant")
         }
         Reason::OtherFrame => "a variable of the function around this one, in another frame".to_owned(),
         Reason::Unsupported(why) => dwarf::unsupported(why),
@@ -32,9 +32,9 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::WideOffset => "an offset of more than 63 bits".to_owned(),
         Reason::TooManySteps => "a computation of too many steps".to_owned(),
         Reason::TooManyPointers { most } => format!("more than {most} pointers on the way to a member"),
-        Reason::BeforeVariable => "an implicit pointer to before its variable".to_owned(),
+        Reason::BeforeVariable => "an implicit pointer that points before the start of its variable".to_owned(),
         Reason::DebugInfo { message } => message.to_string(),
-        Reason::EntryValue { text, .. } => format!("only known as {text}, which was overwritten since"),
+        Reason::EntryValue { text, .. } => format!("only known as {text}, which has been overwritten"),
         Reason::NotDescribedHere { nearest: None } => not_described().to_owned(),
         Reason::NotDescribedHere { nearest: Some(at) } => format!("{}; {}", not_described(), nearest_range(*at)),
         Reason::NeverDescribed => "the debug information describes no location of it anywhere".to_owned(),
@@ -85,11 +85,12 @@ pub(crate) fn place_error(error: &PlaceError) -> String {
         PlaceError::Empty => "no variable".to_owned(),
         PlaceError::Start { character } => format!("`{character}` starts no place"),
         PlaceError::Member => "a member without a name".to_owned(),
-        PlaceError::InnerAddress => "the address of a place can only be all of an argument".to_owned(),
+        PlaceError::InnerAddress => "the address of a place must be the whole argument".to_owned(),
     }
 }
 
-/// Why an argument's verdict is not better: its reason, or what the verdict alone says. Empty where there is nothing to say.
+/// Why an argument's verdict is not better: its reason, or else the meaning of the verdict. Empty
+/// if it needs no reason.
 pub(crate) fn why(argument: &Argument) -> String {
     match argument.verdict {
         Some(verdict) => unreadable(verdict, argument.reason.as_ref()),
@@ -104,7 +105,7 @@ pub(super) fn unreadable(of: Verdict, why: Option<&Reason>) -> String {
     why.map_or_else(|| verdict(of).to_owned(), reason)
 }
 
-/// What a verdict alone says.
+/// The meaning of a verdict without a reason.
 fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Live | Verdict::Constant => "",
@@ -116,7 +117,7 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Where an argument is, in words that say how to read it; `None` where it is nowhere.
+/// Where an argument is and how it is read; `None` if it has no location.
 pub(crate) fn place(argument: &Argument) -> Option<String> {
     let location = shown(argument.location_text.as_deref()?);
     let source = argument.location.as_ref().and_then(Location::source);
@@ -129,7 +130,7 @@ pub(crate) fn place(argument: &Argument) -> Option<String> {
     })
 }
 
-/// Size and how the bytes are to be read; `None` where not resolved.
+/// The size, and how the bytes are read; `None` if not resolved.
 pub(crate) fn size(argument: &Argument) -> Option<String> {
     let size = argument.size?;
     let encoding = match argument.encoding {
@@ -141,7 +142,8 @@ pub(crate) fn size(argument: &Argument) -> Option<String> {
     Some(format!("{}{encoding}", bytes(size)))
 }
 
-/// An argument in one line: where it is and its type, or the verdict and why; `None` where nothing was asked.
+/// An argument in one line: where it is and its type, or the verdict and the reason; `None` if
+/// there is no verdict.
 pub(crate) fn short(argument: &Argument) -> Option<String> {
     let verdict = argument.verdict?;
     let mut words = match (verdict, place(argument)) {
@@ -165,8 +167,8 @@ pub(crate) fn short(argument: &Argument) -> Option<String> {
     Some(words)
 }
 
-/// Where a variable is described, as seen from an address that is in none of its ranges: the nearest one on each side, and how far.
-/// Empty where there is none.
+/// The nearest range before and after an address that is in none of a variable's ranges, with the
+/// distances. Empty if there is no range.
 pub(crate) fn nearest(ranges: &[Range<u64>], address: u64) -> String {
     let ranges: Vec<&Range<u64>> = ranges.iter().filter(|range| range.start < range.end).collect();
     let before = ranges.iter().filter(|range| range.end <= address).max_by_key(|range| range.end);
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_ranges_are_told_with_their_distance() {
+    fn the_nearest_ranges_have_their_distances() {
         let nearest = |ranges: &[(u64, u64)], address| {
             nearest(&ranges.iter().map(|(start, end)| *start..*end).collect::<Vec<_>>(), address)
         };
@@ -207,7 +209,7 @@ mod tests {
             nearest(&[(0, 1), (0x10, 0x20), (0x30, 0x40), (0x50, 0x60)], 0x24),
             "0x10..0x20, which ends 0x4 before; 0x30..0x40, which starts 0xc after; 2 more"
         );
-        // A range that holds the address is none that is near.
+        // A range that holds the address is not listed.
         assert_eq!(nearest(&[(0x10, 0x20)], 0x14), "");
     }
 }

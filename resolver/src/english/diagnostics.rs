@@ -8,7 +8,8 @@ use crate::resolve::{DebugFileProblem, DebugFileRefusal, DiagnosticKind, Surviva
 
 use super::absence::line_problem;
 
-/// Writes what an error or a diagnostic is about, with the colon behind it; nothing for an image as a whole.
+/// Writes the place of an error or a diagnostic, and a colon. Writes nothing for an image as a
+/// whole.
 pub(crate) fn place(f: &mut fmt::Formatter<'_>, section: Option<&str>, offset: Option<SectionOffset>) -> fmt::Result {
     match (section, offset) {
         (Some(section), Some(offset)) => write!(f, "{section} at {offset}: "),
@@ -17,7 +18,7 @@ pub(crate) fn place(f: &mut fmt::Formatter<'_>, section: Option<&str>, offset: O
     }
 }
 
-/// What an error is, without its place.
+/// An error without its place.
 pub(crate) fn error(error: &Error) -> String {
     match error {
         Error::NotElf { hint } => format!("not an ELF file{hint}"),
@@ -49,7 +50,7 @@ pub(crate) fn error(error: &Error) -> String {
     }
 }
 
-/// What a diagnostic is, without its place.
+/// A diagnostic without its place.
 pub(crate) fn kind(kind: &DiagnosticKind) -> String {
     match kind {
         DiagnosticKind::Error(error) => self::error(error),

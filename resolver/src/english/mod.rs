@@ -1,8 +1,8 @@
 //! The one place where reasons become English.
 //!
-//! What the resolver finds out travels as enums with their data. Each file here renders the enums of one
-//! subject. A sentence starts in lower case and has no full stop, so that it can follow a colon. Nobody
-//! parses or compares the text; a program reads the stable name of a reason instead.
+//! What the resolver finds out travels as enums with their data. Each file here renders the enums
+//! of one subject. A sentence starts in lower case and has no full stop, so that it can follow a
+//! colon. Nobody parses or compares the text; a program reads the stable name of a reason instead.
 
 pub(crate) mod absence;
 pub(crate) mod arguments;

@@ -1,4 +1,4 @@
-//! What is known of a site, in English. All text from an image is escaped ([`shown`]).
+//! Sites in English. All text from an image is escaped ([`shown`]).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::resolve::{
 };
 use crate::text::shown;
 
-/// What stands for an address where there is none.
+/// Written instead of the address of a dead site.
 pub(crate) const DROPPED: &str = "discarded by the linker";
 
 /// Where a site is: an address, or an offset in a section.
@@ -19,7 +19,7 @@ pub(crate) fn address(site: &Site) -> String {
     }
 }
 
-/// The function that holds a site and how far into it; empty where none is known.
+/// The function that holds a site, and the offset in it; empty if it is not known.
 pub(crate) fn symbol(site: &Site) -> String {
     match (site.function.as_deref(), site.symbol_offset) {
         (Some(function), Some(offset)) => format!("{}+{offset:#x}", shown(function)),
@@ -28,7 +28,7 @@ pub(crate) fn symbol(site: &Site) -> String {
     }
 }
 
-/// `file:line:column`, the column where it is known.
+/// `file:line:column`; without the column if it is not known.
 pub(crate) fn source(marker: &Marker, column: Option<u32>) -> String {
     let mut source = format!("{}:{}", shown(&marker.file), marker.line);
     if let Some(column) = column {
@@ -37,7 +37,7 @@ pub(crate) fn source(marker: &Marker, column: Option<u32>) -> String {
     source
 }
 
-/// What is unusual about a site, in a word or two each.
+/// What is unusual about a site, a few words each.
 pub(crate) fn remarks(site: &Site) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Origin::Nearest { line } = site.origin {
@@ -96,7 +96,8 @@ pub(crate) fn probe(probe: &ProbeVerdict) -> String {
     format!("{verdict}{why}{best}")
 }
 
-/// Each inlined function of a site, innermost first, and `into` which function it was inlined, and where the call stood.
+/// Each inlined function of a site, innermost first, with the function that it was inlined into and
+/// the place of the call.
 pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
     let outer = site.inlined.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([site.function.as_ref()]);
     let sentence = |(inlined, outer): (&Inlined, Option<&Arc<str>>)| {

@@ -1,7 +1,7 @@
-//! The whole resolution as JSON, schema 1 (`docs/schema.json`, `docs/json.md`): the fields in a fixed order, absent values null,
-//! addresses hexadecimal strings.
+//! The whole resolution as JSON, schema 1 (`docs/schema.json`, `docs/json.md`). The order of fields
+//! is fixed, absent values are null, addresses are hexadecimal strings.
 //!
-//! Written as it goes, not built up first: a million sites are written without a second copy of them.
+//! The document is written piece by piece, so that a million sites need no second copy.
 
 use std::fmt::LowerHex;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use crate::resolve::{
     ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival, Verdict,
 };
 
-/// Version of the fields. Fields may be added in one version, not changed.
+/// The version of the fields. Fields may be added to a version, but not changed.
 const SCHEMA: u32 = 1;
 
-/// Writes the images of `resolution` with the markers that `keep` chooses, indented, and a newline.
+/// Writes the images of `resolution` with the markers that `keep` selects, indented, and a newline.
 ///
 /// # Errors
 ///
@@ -27,7 +27,8 @@ pub fn write(out: &mut dyn Write, resolution: &Resolution, keep: &dyn Fn(&Marker
     writeln!(out)
 }
 
-/// A value that has no `Serialize` of its own, so that the library's types do not depend on one report.
+/// Serializes a value. The library's types do not implement `Serialize`, so that they do not depend
+/// on one report.
 struct View<'a, T: ?Sized>(&'a T);
 
 /// A list of such values.

@@ -1,4 +1,4 @@
-//! `list`: a row for each marker and function, as `dtrace -l` has it.
+//! `list`: a row for each marker and function, like `dtrace -l`.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -11,12 +11,13 @@ use crate::text::shown;
 
 /// Columns of the ID, as in `dtrace -l`.
 const ID: usize = 5;
-/// The widest column: one long name must not push everything else to the right. A cell that is wider moves only its own row.
+/// The widest column: one long name must not move all other rows. A wider cell moves only its own
+/// row.
 const WIDEST: usize = 60;
-/// The least that a description is cut to, in columns.
+/// The least width that a description is cut to, in columns.
 const LEAST: usize = 12;
 
-/// Writes `rows` as a table, with a head. Nothing is written where there is no row.
+/// Writes `rows` as a table with a head. Writes nothing if there is no row.
 ///
 /// # Errors
 ///
@@ -82,11 +83,11 @@ impl Table {
         write!(out, "{id:>ID$} ")?;
         let mut used = id.len().max(ID) + 1;
         let [module, function, name] = self.widths;
-        // The last column before the description is parted by one space, as dtrace and its followers have it.
+        // One space separates the last column from the description, as in dtrace.
         let last = if description.is_empty() { 0 } else { name + 1 };
         for ((cell, style), columns) in cells.iter().zip(styles).zip([module + 2, function + 2, last]) {
             style::cell(out, colour, style, cell, columns)?;
-            // A cell as wide as its column or wider is still parted from the next one.
+            // A cell that fills its column still needs a space before the next one.
             let wide = style::width(cell) >= columns && columns > 0;
             if wide {
                 out.write_all(b" ")?;

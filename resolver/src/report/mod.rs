@@ -1,4 +1,4 @@
-//! A [`crate::resolve::Resolution`] as bytes: text for people, JSON for programs. Writes to what it is given, decides nothing else.
+//! Writes a [`crate::resolve::Resolution`]: as text for people, as JSON for programs.
 
 pub mod json;
 pub mod list;
@@ -11,7 +11,8 @@ mod verbose;
 pub struct Layout {
     /// Whether to colour (ANSI escapes).
     pub colour: bool,
-    /// Columns of the terminal; `None` where the output is none, and nothing is cut or wrapped.
+    /// Columns of the terminal; `None` if the output is no terminal: nothing is cut or wrapped
+    /// then.
     pub width: Option<usize>,
     /// Whether a list adds the variables and sites of each marker.
     pub verbose: bool,

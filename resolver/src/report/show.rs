@@ -1,7 +1,7 @@
-//! `show`: all that is known of a marker, a fact a line, so that two of them can be compared with `diff`.
+//! `show`: everything about a marker, one fact a line, so that `diff` can compare two reports.
 //!
-//! Values stand in one column, arguments in a table for each site. On a terminal what is too long is wrapped into its column; elsewhere
-//! nothing is cut or wrapped. What is not known is said where it is worth knowing, and left out elsewhere.
+//! Values are in one column, the arguments of each site in a table. On a terminal a long text is
+//! wrapped into its column; elsewhere nothing is cut or wrapped.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -19,9 +19,9 @@ use crate::verdicts::Code;
 
 /// The column where values start.
 const VALUES: usize = 15;
-/// The least columns that a text is wrapped to.
+/// The least width that a text is wrapped to, in columns.
 const LEAST: usize = 30;
-/// Columns that a tab stands for in a source line.
+/// The width of a tab in a source line, in columns.
 const TAB: usize = 4;
 
 /// A line of a source file.
@@ -29,14 +29,14 @@ const TAB: usize = 4;
 pub struct SourceLine {
     /// The line, without its end.
     pub text: String,
-    /// Whether its file was changed after the image was built: the line may be another one by now.
+    /// Whether its file was changed after the image was built. The line may then be another one.
     pub is_newer: bool,
 }
 
-/// Finds the source line of a marker; `None` where it is not at hand.
+/// Finds the source line of a marker; `None` if it is not available.
 pub type FindLine<'f> = dyn FnMut(&ResolvedImage, &Marker) -> Option<SourceLine> + 'f;
 
-/// Writes the markers that `keep` chooses, parted by empty lines.
+/// Writes the markers that `keep` selects, with empty lines between them.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ impl Page<'_> {
         style::cell(self.out, self.layout.colour, style, cell, columns)
     }
 
-    /// Text from the column `indent` on, where the cursor is, wrapped into it.
+    /// Writes text at the cursor, which is in the column `indent`, and wraps it into that column.
     fn text(&mut self, style: Style, text: &str, indent: usize) -> io::Result<()> {
         let columns = self.layout.width.map(|width| width.saturating_sub(indent).max(LEAST));
         for (index, line) in style::wrap(text, columns).into_iter().enumerate() {
@@ -129,7 +129,7 @@ impl Page<'_> {
         self.field(2, "survival", style, &survival)
     }
 
-    /// The source line with its number, and a caret under the marker where that is known.
+    /// The source line with its number, and a caret under the marker if its column is known.
     fn source_line(&mut self, marker: &Marker, line: &SourceLine) -> io::Result<()> {
         let number = marker.line.to_string();
         let text = line.text.trim_end();
@@ -211,7 +211,7 @@ impl Page<'_> {
         self.arguments(marker, site, place)
     }
 
-    /// Whether a probe stands for the marker, by which ways the address is reached, and what a probe costs.
+    /// Whether a probe is exact, the predecessors of the address, and what a probe costs.
     fn exactness(&mut self, site: &Site) -> io::Result<()> {
         let Some(exactness) = site.exactness else { return Ok(()) };
         let style = match exactness {
@@ -301,7 +301,7 @@ fn survival(marker: &Marker) -> (Style, String) {
     }
 }
 
-/// What a site is known from.
+/// How a site was found.
 fn origin(marker: &Marker, site: &Site) -> (Style, String) {
     let declared = marker.line;
     match site.origin {
@@ -322,7 +322,8 @@ fn verdict(argument: &Argument) -> String {
     }
 }
 
-/// What there is to say of an argument beside its verdict, a line each, the most important first. `address`: of its site.
+/// Remarks on an argument besides its verdict, one a line, the most important first. `address` is
+/// that of its site.
 fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
     let mut facts = Vec::new();
     let type_name = argument.type_name.as_deref().map(|name| shown(name).into_owned());

@@ -1,4 +1,5 @@
-//! Cells of text: escaped, padded, cut and coloured. Widths are in columns of a terminal (UAX 11), not in bytes.
+//! Cells of text: escaped, padded, cut and coloured. Widths are columns of a terminal (UAX 11), not
+//! bytes.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,20 +13,20 @@ use crate::resolve::Verdict;
 pub(crate) const HEAD: Style = Style::new().underline();
 /// Names of markers.
 pub(crate) const NAME: Style = Style::new().bold();
-/// What says that a marker is not there.
+/// A marker that is not in the image.
 pub(crate) const GONE: Style = AnsiColor::Red.on_default();
-/// What says that we do not know.
+/// Something that is not known.
 pub(crate) const UNKNOWN: Style = AnsiColor::Yellow.on_default();
-/// What says that something can be read.
+/// Something that can be read.
 pub(crate) const READABLE: Style = AnsiColor::Green.on_default();
-/// What is there to be looked up, not read.
+/// Details that a reader looks up.
 pub(crate) const QUIET: Style = Style::new().dimmed();
 /// Arguments.
 pub(crate) const ARGUMENT: Style = AnsiColor::Cyan.on_default();
 /// Everything else.
 pub(crate) const PLAIN: Style = Style::new();
 
-/// How an argument's verdict is coloured.
+/// The colour of an argument's verdict.
 pub(crate) fn verdict(verdict: Option<Verdict>) -> Style {
     match verdict {
         Some(Verdict::Live | Verdict::Constant) => READABLE,
@@ -34,12 +35,12 @@ pub(crate) fn verdict(verdict: Option<Verdict>) -> Style {
     }
 }
 
-/// Columns that a cell takes.
+/// The width of a cell in columns.
 pub(crate) fn width(cell: &str) -> usize {
     cell.width()
 }
 
-/// Writes a cell in a style; then, outside of the style, spaces up to `columns`.
+/// Writes a cell in a style, and unstyled spaces up to `columns`.
 pub(crate) fn cell(out: &mut dyn Write, colour: bool, style: Style, cell: &str, columns: usize) -> io::Result<()> {
     if colour && style != PLAIN && !cell.is_empty() {
         write!(out, "{style}{cell}{style:#}")?;
@@ -50,7 +51,7 @@ pub(crate) fn cell(out: &mut dyn Write, colour: bool, style: Style, cell: &str, 
     write!(out, "{:padding$}", "")
 }
 
-/// `cell` cut to `columns`, its end an ellipsis where something is missing.
+/// `cell` cut to `columns`. If something is missing, it ends with an ellipsis.
 pub(crate) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
     if width(cell) <= columns {
         return Cow::Borrowed(cell);
@@ -68,7 +69,8 @@ pub(crate) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-/// `text` in lines of at most `columns`, parted at spaces; a word that is wider stands alone. `None`: one line.
+/// `text` in lines of at most `columns`, broken at spaces. A wider word has its own line. With
+/// `None` there is one line.
 pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<&str> {
     let Some(columns) = columns.filter(|columns| width(text) > *columns) else { return vec![text] };
     let mut lines = Vec::new();

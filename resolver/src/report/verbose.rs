@@ -7,14 +7,14 @@ use crate::english::{arguments, sites};
 use crate::resolve::{Row, Site, Verdict};
 use crate::text::shown;
 
-/// What is said of a variable that is not at each site the same; the sites say where.
+/// The place of a variable that differs between sites. Each site then has its own.
 const DIFFERS: &str = "differs, see the sites";
 
 /// Writes the variables and sites of a row, indented.
 pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Result<()> {
     let live: Vec<&Site> = row.sites.iter().filter(|site| site.place.is_some()).copied().collect();
     let short = |site: &Site, index: usize| site.args.get(index).and_then(arguments::short);
-    // Of each argument, whether it is the same at all sites.
+    // For each argument, whether it is the same at all sites.
     let agree: Vec<bool> = (0..row.marker.args.len())
         .map(|index| {
             let first = live.first().map(|site| short(site, index));
@@ -30,14 +30,14 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Res
     if !row.sites.is_empty() {
         writeln!(out, "      sites:")?;
         let lines: Vec<[String; 4]> = row.sites.iter().map(|site| columns(row, site)).collect();
-        // A dead one has no columns.
+        // A dead site has no columns.
         let live_lines = row.sites.iter().zip(&lines).filter(|(site, _)| site.place.is_some());
         let widths = live_lines.fold([0; 4], |widest, (_, line)| widest_of(widest, line));
         for (site, line) in row.sites.iter().zip(&lines) {
             write_site(out, line, widths, site.place.is_none(), colour)?;
             let inlined = sites::inlined(site);
             if let Some((innermost, _)) = inlined.first() {
-                // Each name once: what a function was inlined into is what was inlined next.
+                // Each name once: a function was inlined into the next one.
                 let outward: Vec<&str> = inlined.iter().map(|(_, into)| into.as_str()).collect();
                 writeln!(out, "          inlined {innermost} {}", outward.join(", "))?;
             }
@@ -54,7 +54,8 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Res
     Ok(())
 }
 
-/// A line for each argument: as written, its conversion, and where it is or why not, where that is the same at each site.
+/// A line for each argument: its text, its conversion, and where it is, or why it is nowhere, if
+/// that is the same at all sites.
 fn variables(
     out: &mut dyn Write,
     row: &Row<'_>,
@@ -84,13 +85,13 @@ fn variables(
     Ok(())
 }
 
-/// What can be read is plain here, so that the rest stands out.
+/// A readable argument is plain, so that the others stand out.
 fn verdict_style(verdict: Option<Verdict>) -> anstyle::Style {
     let style = style::verdict(verdict);
     if style == style::READABLE { style::PLAIN } else { style }
 }
 
-/// Address, file offset, symbol, and source with what else there is to say.
+/// Address, file offset, symbol, and source with remarks.
 fn columns(row: &Row<'_>, site: &Site) -> [String; 4] {
     let file_offset = match (&site.place, site.file_offset) {
         (Some(_), Some(offset)) => format!("file {offset}"),
@@ -107,7 +108,7 @@ fn columns(row: &Row<'_>, site: &Site) -> [String; 4] {
     [sites::address(site), file_offset, sites::symbol(site), source]
 }
 
-/// The widths of the columns when `line` is among them.
+/// The widths of the columns, with those of `line` included.
 fn widest_of(widest: [usize; 4], line: &[String; 4]) -> [usize; 4] {
     let [a, b, c, d] = widest;
     let [one, two, three, four] = line.each_ref().map(|cell| style::width(cell));

@@ -1,4 +1,4 @@
-//! What became of the markers that have no live site, from the debug information and the symbols of their functions.
+//! Why markers have no live site: from the debug information and the symbols of their functions.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,8 @@ use crate::address::Vaddr;
 use crate::dwarf::{CodeState, LineAbsence};
 use crate::image::Image;
 
-/// Finds out about the markers that the compiler or the linker removed. `image` is the one that has the symbols.
+/// Finds the absence reasons of markers that the compiler or the linker removed. `image` is the
+/// file with the symbols.
 pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Image<'_>) {
     let is_gone = |marker: &&mut Marker| {
         matches!(marker.survival, Some(Survival::Eliminated | Survival::Discarded)) && marker.absence.is_none()
@@ -20,20 +21,20 @@ pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Im
     {
         return;
     }
-    // What the debug information does not say is not known; that it is malformed is said elsewhere.
-    let fate = |marker: &mut &mut Marker| debug.fate(&marker.file, marker.line).ok().flatten();
-    let fates: Vec<Option<LineAbsence>> = gone.par_iter_mut().map(fate).collect();
-    let dropped = fates.iter().flatten().filter_map(|fate| match fate {
+    // Malformed debug information is reported elsewhere.
+    let absence = |marker: &mut &mut Marker| debug.absence(&marker.file, marker.line).ok().flatten();
+    let absences: Vec<Option<LineAbsence>> = gone.par_iter_mut().map(absence).collect();
+    let dropped = absences.iter().flatten().filter_map(|absence| match absence {
         LineAbsence::Function { symbol, state: CodeState::Dropped(_), .. } => Some(symbol.as_bytes()),
         _ => None,
     });
     let dropped: HashSet<&[u8]> = dropped.collect();
     let kept = if dropped.is_empty() { Default::default() } else { image.functions().functions_named(&dropped) };
-    for (marker, fate) in gone.iter_mut().zip(&fates) {
-        let Some(fate) = fate else { continue };
+    for (marker, absence) in gone.iter_mut().zip(&absences) {
+        let Some(absence) = absence else { continue };
         let is_discarded = marker.survival == Some(Survival::Discarded);
-        marker.absence = match fate {
-            // A marker that the linker dropped was in a function that is described.
+        marker.absence = match absence {
+            // If the linker dropped the marker, its function was compiled.
             LineAbsence::NoFunction => (!is_discarded).then_some(Absence::NotCompiled),
             LineAbsence::Function { name, symbol, state } => {
                 let function = name.clone();
@@ -47,7 +48,7 @@ pub(super) fn find(markers: &mut [Marker], debug: &SiteDebug<'_, '_>, image: &Im
                         let folded = kept.get(symbol.as_bytes()).map(|&address| Vaddr(address));
                         match folded.filter(|_| !image.is_relocatable()) {
                             Some(address) => match debug.function_starting_at(address) {
-                                // Another function of that name, which the linker kept.
+                                // The linker kept another function of the same name.
                                 Some(into) if into == *name => None,
                                 into => Some(Absence::Folded { function, into, address }),
                             },

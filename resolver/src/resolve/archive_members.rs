@@ -1,4 +1,5 @@
-//! Markers across the members of an archive: rustc may put a declaration in one object of a crate and its code in another.
+//! Markers across the members of an archive: rustc may put a declaration in one object of a crate
+//! and its code in another.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ fn identity(marker: &Marker) -> Identity {
     (Arc::clone(&marker.name), Arc::clone(&marker.file), marker.line)
 }
 
-/// Makes one marker of a declaration in one part and sites in others: those are declared then, and the part that only declares
-/// it leaves it to them.
+/// Joins a declaration in one part with sites in other parts: the markers with sites become
+/// declared ones, and the marker that is only declared is removed.
 pub(super) fn join(parts: &mut [Part]) {
     let all = || parts.iter().flat_map(|part| &part.image.markers);
     let declared: HashSet<Identity> = all().filter(|marker| marker.declared).map(identity).collect();

@@ -1,7 +1,8 @@
-//! Arguments that are places: the variable looked up from the marker's scope, the place followed through its type and location, and
-//! a verdict (`docs/verdicts.md`).
+//! Arguments that are places: looks up the variable from the marker's scope, follows the place
+//! through its type and location, and gives a verdict (`docs/verdicts.md`).
 //!
-//! The type is followed even where the location is lost, so that what is said of the argument is as much as is known.
+//! The type is followed even if the location is lost, so that as much as possible is known about
+//! the argument.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,22 +20,23 @@ use crate::english;
 use crate::location::{Location, Names, PartError, Source};
 use crate::types::{Language, Shape, Type};
 
-/// How deep pointers are followed in the type of an argument: the text of a `String` is three structures and a pointer away.
+/// How many pointers are followed in the type of an argument: the text of a `String` is three
+/// structures and a pointer away.
 const TYPE_DEPTH: u32 = 2;
 
-/// How many dereferences one step of a place may take by itself (`self.x` with `self: &mut Box<T>`).
+/// How many implicit dereferences one step of a place may have (`self.x` with `self: &mut Box<T>`).
 const AUTOMATIC: usize = 8;
 
-/// How much of the types of arguments is described.
+/// How much of the types of arguments is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TypeDetail {
-    /// What conversions are checked against: of a structure of C behind a pointer its name and size.
+    /// Enough to check conversions: a structure of C behind a pointer has only its name and size.
     Brief,
-    /// What values are read and written by.
+    /// Enough to read and show values.
     Full,
 }
 
-/// What arguments of an image are looked up in.
+/// Looks up the arguments of an image.
 pub(super) struct Arguments<'d, 's> {
     debug: &'d DebugInfo<'s>,
     names: AddressNames<'d, 'd>,
@@ -43,7 +45,7 @@ pub(super) struct Arguments<'d, 's> {
     types: Mutex<HashMap<Option<TypeRef>, Arc<Type>>>,
 }
 
-/// Where a marker's argument is looked up from.
+/// The site and scope from which arguments are looked up.
 pub(super) struct Stop<'a> {
     pub(super) scope: Option<&'a Scope>,
     pub(super) frame: Frame,
@@ -108,7 +110,7 @@ impl<'d, 's> Arguments<'d, 's> {
         Self { debug, names, is_big_endian, detail, types: Mutex::new(HashMap::new()) }
     }
 
-    /// An argument at a stop, as far as the debug information says.
+    /// An argument at a stop, as far as the debug information describes it.
     pub(super) fn resolve(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> Argument {
         let mut argument = Argument::unresolved(&declared.text);
         let place = match Place::parse(&declared.text) {
@@ -154,7 +156,7 @@ impl<'d, 's> Arguments<'d, 's> {
         }
     }
 
-    /// The object that a place means. Where its variable is described goes to `ranges`.
+    /// The object that a place refers to. The ranges of its variable's location go to `ranges`.
     fn object(&self, place: &Place, stop: &Stop<'_>, ranges: &mut Vec<Range<Vaddr>>) -> Result<Object, Refusal> {
         match place {
             Place::Variable(path) => self.variable(path, stop, ranges),
@@ -191,7 +193,7 @@ impl<'d, 's> Arguments<'d, 's> {
             }
         };
         let of = self.debug.type_of(variable)?;
-        // An entry of the abstract instance only: nothing of it is left in this one.
+        // A variable that is only in the abstract instance has no location in this one.
         let described = if is_placed { self.debug.variable(variable, &stop.frame)? } else { Described::Never };
         let (location, described) = located(described, &self.names);
         *ranges = described;
@@ -249,7 +251,7 @@ impl<'d, 's> Arguments<'d, 's> {
         Ok(Object { location: object.location.and_then(part), of: Some(of) })
     }
 
-    /// What is `offset` bytes into what the pointer at `bit_offset` of an object points at.
+    /// The object at `offset` bytes behind the pointer at `bit_offset` of an object.
     fn through(&self, object: Object, bit_offset: u64, size: u8, offset: u64, of: TypeRef, stop: &Stop<'_>) -> Object {
         let follow = |location: Location| {
             let is_known = location.pieces.iter().any(|piece| matches!(piece.source, Source::Bytes(_)));
@@ -278,7 +280,7 @@ impl<'d, 's> Arguments<'d, 's> {
         Object { location: object.location.and_then(follow), of: Some(of) }
     }
 
-    /// Type and location of all of an argument.
+    /// The type and location of the whole argument.
     fn finish(&self, object: Object, is_address: bool) -> Result<(Arc<Type>, Result<Location, Refusal>), Refusal> {
         let of = self.describe(object.of)?;
         if !is_address {
@@ -302,7 +304,7 @@ impl<'d, 's> Arguments<'d, 's> {
         unit.map_or(Language::C, |unit| self.debug.language(unit))
     }
 
-    /// What is wrong with the conversion of an argument for its type.
+    /// Why the conversion of an argument does not fit its type.
     fn mismatch(&self, declared: &DeclaredArgument, of: &Type, language: Language) -> Option<Mismatch> {
         let model = DataModel { language, address_size: self.names.address_size().into() };
         let conversion = declared.conversion.as_deref()?;
@@ -329,7 +331,7 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 }
 
-/// The location that the debug information gives, or why there is none, and where there is one.
+/// The location, or why there is none; and the ranges that have one.
 fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Vec<Range<Vaddr>>) {
     match described {
         Described::At { location, range } => (Ok(location), range.into_iter().collect()),
@@ -366,7 +368,7 @@ fn judge(mut location: Location, size: Option<u64>) -> Result<(Verdict, Option<R
     Ok((verdict, None, location))
 }
 
-/// The range with a description that is nearest to an address outside of it.
+/// The range that is nearest to an address outside of all ranges.
 fn nearest_range(pc: Vaddr, ranges: &[Range<Vaddr>]) -> Option<Nearest> {
     let distance = |range: &&Range<Vaddr>| match range.start > pc {
         true => range.start.0 - pc.0,
@@ -385,7 +387,7 @@ fn refuse(mut argument: Argument, refusal: Refusal) -> Argument {
     argument
 }
 
-/// How a number of that type is read; `None` where it is none.
+/// How a number of that type is read; `None` if the type is not a number.
 fn encoding(of: &Type) -> Option<Encoding> {
     Some(match of.shape {
         Shape::Integer { signed: true }

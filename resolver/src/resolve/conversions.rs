@@ -1,10 +1,10 @@
-//! Whether a conversion shows an argument of a type that debug information describes: what the macro checks in the
-//! compiler, for markers that no such check has seen (C), and for what the program was really built with.
+//! Whether a conversion of the format fits the type that the debug information gives an argument.
 //!
-//! The table is that of `simple_markers_record::conversion`. In Rust it is taken word for word. In C a type counts by
-//! its size and sign, after the promotions of ISO C23 6.3.2.1, as gcc's `-Wformat -Wformat-signedness` has it; of an
-//! enumeration, whose sign the compiler chooses, and of `%hhd` and `%hd`, which convert their argument themselves, the
-//! sign does not matter.
+//! The macro of Rust checks this at compile time, the macro of C does not. The table is in
+//! `simple_markers_record::conversion`. For Rust it is used as it is. For C only size and sign of a
+//! type count, after the promotions of ISO C23 6.3.2.1, as in gcc's `-Wformat
+//! -Wformat-signedness`. The sign does not count for enumerations, because the compiler chooses it,
+//! and for `%hhd` and `%hd`, which convert their argument themselves.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use simple_markers_record::printf::{Conversion, Length, Specifier};
 
 use crate::types::{Language, Shape, Type, names_text, pointee, short_name, transparent};
 
-/// What a conversion means where the program runs.
+/// What the meaning of a conversion depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataModel {
     /// The language of the marker.
@@ -37,7 +37,7 @@ pub enum Mismatch {
         conversion: Arc<str>,
         /// The type of the argument.
         given: GivenType,
-        /// What would be right; `None` where nothing is known to be.
+        /// What to use instead; `None` if that is not known.
         help: Option<MismatchHelp>,
     },
     /// The argument of a `*` is no `int` of C, or `i32` of Rust.
@@ -54,13 +54,13 @@ pub enum Mismatch {
 pub struct GivenType {
     /// The name of the type.
     pub name: Arc<str>,
-    /// Its bytes, for a number; `None` for other types, and where they are not known.
+    /// The size of a number in bytes; `None` for other types, and if it is not known.
     pub size: Option<u64>,
-    /// Whether it is signed, for an integer.
+    /// Whether an integer is signed; `None` for other types.
     pub is_signed: Option<bool>,
 }
 
-/// What would be right for a type.
+/// What to use instead of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MismatchHelp {
     /// Another conversion (`%lu`).
@@ -90,8 +90,8 @@ impl std::fmt::Display for Mismatch {
 /// How deep references and newtypes are followed.
 const NESTING: usize = 16;
 
-/// Why a conversion does not show a value of a type, and what would; `None` where it does, and where debug information
-/// does not say enough of the type.
+/// Why a conversion does not fit a type, and what to use instead; `None` if it fits, and if the
+/// debug information does not describe enough of the type.
 #[must_use]
 pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<Mismatch> {
     let (length, specifier) = (conversion.length, conversion.specifier);
@@ -120,8 +120,8 @@ pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<
     }
 }
 
-/// Why a type cannot be that of the width or precision of a `*`; `None` where it can, and where debug information does
-/// not say enough.
+/// Why an argument of a type cannot be the width or precision of a `*`; `None` if it can, and if
+/// the debug information does not describe enough of the type.
 #[must_use]
 pub fn star_mismatch(of: &Type, model: DataModel) -> Option<Mismatch> {
     let fits = match value(of, model.language)? {
@@ -134,7 +134,7 @@ pub fn star_mismatch(of: &Type, model: DataModel) -> Option<Mismatch> {
     (!fits).then(|| Mismatch::Star { given: given(of), language: model.language })
 }
 
-/// What a conversion of a number sees of a type.
+/// The part of a type that matters for a conversion of a number.
 #[derive(Clone, Copy, Debug)]
 enum Category {
     Number(Number),
@@ -163,7 +163,7 @@ enum Class {
     Enumeration,
 }
 
-/// A type behind references and newtypes; `None` where debug information does not say.
+/// The type behind references and newtypes; `None` if the debug information does not tell.
 fn value(of: &Type, language: Language) -> Option<Category> {
     let mut of = of;
     for _ in 0..NESTING {
@@ -191,7 +191,7 @@ fn value(of: &Type, language: Language) -> Option<Category> {
 }
 
 impl Number {
-    /// The row of the table, of a type of Rust.
+    /// The row of the table for a type of Rust.
     fn row(self) -> Option<conversion::Type> {
         use conversion::Type;
         Some(match (self.class, self.size) {
@@ -235,7 +235,7 @@ fn fits_c(number: Number, length: Length, letter: char, address_size: u64) -> bo
     match length {
         Length::Hh => size <= 1,
         Length::H => size <= 2,
-        // What is smaller than an `int` becomes one, whatever its sign.
+        // A type smaller than `int` is promoted to `int`, signed or not.
         Length::None => (size < 4 && (same_sign || wants_sign)) || (size == 4 && same_sign),
         Length::L | Length::Z | Length::T => size == address_size && same_sign,
         Length::Ll | Length::J => size == 8 && same_sign,

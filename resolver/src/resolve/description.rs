@@ -1,4 +1,5 @@
-//! A format and its arguments, put together for reading: `Command returning %p` and `cmd` is `Command returning $cmd`.
+//! The description of a marker: the format `Command returning %p` and the argument `cmd` give
+//! `Command returning $cmd`.
 
 use std::sync::Arc;
 
@@ -10,13 +11,15 @@ use crate::text;
 /// A format with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// The format with each conversion replaced by `$` and its argument; a conversion without one stays as it is.
+    /// The format with each conversion replaced by `$` and its argument. A conversion without an
+    /// argument is not replaced.
     pub description: Arc<str>,
     /// The arguments, each with its conversion.
     pub args: Arc<[DeclaredArgument]>,
 }
 
-/// Puts `format` and the argument list together. What is no conversion is text; more arguments than conversions are kept, without one.
+/// Joins a format and a list of arguments. A malformed conversion is text. An argument without a
+/// conversion is kept.
 #[must_use]
 pub fn describe(format: &[u8], list: &[u8]) -> Described {
     let texts: Vec<&[u8]> = args::split(list).collect();

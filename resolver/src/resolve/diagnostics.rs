@@ -1,6 +1,7 @@
-//! What is wrong with an image or its records, and what keeps an answer from being given. `english/diagnostics.rs` says it to people.
+//! What is wrong with an image or its records, and why an answer is missing.
+//! `english/diagnostics.rs` renders it.
 //!
-//! A hostile file cannot flood a terminal: an image has so many diagnostics at most.
+//! The number of diagnostics is limited, so that a hostile file cannot flood a terminal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,31 +19,31 @@ pub enum Severity {
     Note,
 }
 
-/// Something to say about an image. `Display` gives its place and its message.
+/// A problem of an image. `Display` gives its place and its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// The section it is about; `None` for the image as a whole.
+    /// The section that it is about; `None` for the image as a whole.
     pub section: Option<String>,
     /// The offset in the section; `None` for the section as a whole.
     pub offset: Option<SectionOffset>,
-    /// What it is.
+    /// What is wrong or missing.
     pub kind: DiagnosticKind,
 }
 
-/// What a diagnostic is.
+/// What is wrong or missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
     /// Something could not be read.
     Error(Error),
-    /// Diagnostics that are not listed.
+    /// There are more diagnostics than are listed.
     More {
         /// How many.
         count: usize,
     },
-    /// Whether markers without a site are in the program is unknown.
+    /// It is unknown whether markers without a site are in the program.
     SurvivalUnknown(SurvivalUnknown),
     /// A marker has no site record, and its line has no site.
     NoSite {
@@ -55,7 +56,7 @@ pub enum DiagnosticKind {
         /// Why its line has no site.
         problem: LineProblem,
     },
-    /// A site is where one function ends and the next one starts. It is taken to be in the latter.
+    /// A site is where one function ends and the next one starts. It is assigned to the latter.
     BetweenFunctions {
         /// Where the site is.
         address: u64,
@@ -63,7 +64,7 @@ pub enum DiagnosticKind {
         before: Arc<str>,
         /// The function that starts, demangled.
         after: Arc<str>,
-        /// How many more sites are such.
+        /// How many other sites are also between two functions.
         more: usize,
     },
     /// Functions without symbols are not named, because the debug information cannot be read.
@@ -87,11 +88,11 @@ pub enum SurvivalUnknown {
     OtherObjects,
 }
 
-/// Why debug information in a file of its own is not used.
+/// Why the debug information of a separate file is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DebugFileProblem {
-    /// The link names a path, not a file.
+    /// The debug link contains a path, not the name of a file.
     LinkIsPath {
         /// The name.
         name: String,
@@ -101,7 +102,7 @@ pub enum DebugFileProblem {
         /// Its name.
         name: String,
     },
-    /// The supplementary file of dwz was not found, so nothing is read.
+    /// The supplementary file of dwz was not found, so no debug information is read.
     SupplementaryNotFound {
         /// Its name.
         name: String,
@@ -111,7 +112,7 @@ pub enum DebugFileProblem {
         /// Its name.
         name: String,
     },
-    /// A file was found and does not belong to the image.
+    /// A file was found that does not belong to the image.
     Refused {
         /// Its path.
         path: String,
@@ -133,7 +134,7 @@ pub enum DebugFileProblem {
 pub enum DebugFileRefusal {
     /// It cannot be read.
     Unreadable(Error),
-    /// Its build id is another one.
+    /// It has another build id.
     BuildId {
         /// The build id of the file, in hexadecimal.
         theirs: String,
@@ -144,24 +145,24 @@ pub enum DebugFileRefusal {
     },
     /// It has no build id.
     NoBuildId,
-    /// Its checksum is another one.
+    /// It has another checksum.
     Checksum {
         /// The CRC of the file.
         theirs: u32,
-        /// The CRC that the image says.
+        /// The CRC that the image expects.
         wanted: u32,
     },
     /// It is of another architecture.
     Architecture,
     /// It has no debug information.
     NoDebugInfo,
-    /// Its sections are not those of the image, a relocatable object.
+    /// The image is a relocatable object, and the file has other sections.
     Sections,
     /// It is a package without an index of units.
     NoIndex,
     /// It has no split unit.
     NoSplitUnit,
-    /// Its split unit is another one.
+    /// It has another split unit.
     SplitUnit {
         /// The identity of the file's unit.
         theirs: u64,

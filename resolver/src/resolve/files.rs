@@ -1,9 +1,9 @@
 //! The files that hold the debug information of an image outside of it: asked for, checked, read
 //! (`docs/design.md`, "Separate debug information").
 //!
-//! A file that does not belong to the image is refused, with the two values that differ. A separate debug
-//! file may name its supplementary file and files of split units, and nothing else. So there is no chain of
-//! separate debug files to follow.
+//! A file that does not belong to the image is refused, with the two values that differ. A separate
+//! debug file may refer to a supplementary file and to files of split units, and to nothing else.
+//! So there is no chain of separate debug files.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub(super) struct SeparateFile<'b> {
 /// The sections of debug information of an image.
 #[derive(Default)]
 pub(super) struct Loaded<'b> {
-    /// `None` where they cannot be read.
+    /// `None` if they cannot be read.
     pub(super) sections: Option<Sections<'b>>,
     /// Those of the supplementary file.
     pub(super) alternate: Option<Sections<'b>>,
@@ -51,7 +51,7 @@ pub(super) struct Loaded<'b> {
 }
 
 impl Loaded<'_> {
-    /// Whether there is any debug information, not call frame information alone.
+    /// Whether there is more than call frame information.
     pub(super) fn is_described(&self) -> bool {
         self.sections.as_ref().is_some_and(|sections| !sections.is_empty())
     }
@@ -69,21 +69,22 @@ impl<'i, 'b> Files<'i, 'b> {
         Self { path, image, folders, separate: OnceCell::new(), loaded: OnceCell::new() }
     }
 
-    /// The separate debug file of the image, looked for when it is first asked for; `None` where none was found.
+    /// The separate debug file of the image, searched on the first call; `None` if none was found.
     pub(super) fn separate(&self) -> Option<&SeparateFile<'b>> {
         self.separate.get_or_init(|| self.find()).as_ref()
     }
 
-    /// The separate debug file, if it was asked for already.
+    /// The separate debug file, if it was searched already.
     pub(super) fn known_separate(&self) -> Option<&Image<'b>> {
         Some(&self.separate.get()?.as_ref()?.image)
     }
 
-    /// The image that has the symbols: the separate debug file if it was asked for and `strip` left the image none.
+    /// The file with the symbols: the separate debug file, if it was searched already and the image
+    /// has no symbol table.
     pub(super) fn named(&self) -> &Image<'b> {
         let has_symbols = |image: &&Image<'b>| image.has_section(".symtab");
         let separate = self.known_separate().filter(|_| !has_symbols(&self.image)).filter(has_symbols);
-        // Sections of a relocatable object have other numbers there.
+        // In the separate debug file of a relocatable object the sections have other numbers.
         separate.filter(|separate| !separate.is_relocatable()).unwrap_or(self.image)
     }
 
@@ -177,7 +178,7 @@ impl<'i, 'b> Files<'i, 'b> {
         };
         match self.alternate(path, name, &build_id, &mut errors) {
             Some(alternate) => Loaded { sections, alternate: Some(alternate), errors },
-            // The rest refers to the missing file at every step.
+            // The rest refers to the missing file everywhere.
             None => {
                 let name = text::from_bytes(name);
                 self.folders.note(SUPPLEMENTARY, DebugFileProblem::SupplementaryNotFound { name });
@@ -215,7 +216,7 @@ impl<'i, 'b> Files<'i, 'b> {
         DebugSource { source, path: path.to_owned(), supplements: self.folders.state().used.clone() }
     }
 
-    /// What there is to say of the files, each with the section that it is about.
+    /// The problems with the files, each with the section that it is about.
     pub(super) fn notes(&self) -> Vec<(&'static str, DebugFileProblem)> {
         self.folders.state().notes.clone()
     }
@@ -226,7 +227,7 @@ impl<'i, 'b> Files<'i, 'b> {
     }
 }
 
-/// Why a file is not the one that is wanted, and the section that says so.
+/// Why a file is not the wanted one, and the section that shows it.
 type Refused = (&'static str, DebugFileRefusal);
 
 /// The files that were opened.
@@ -244,7 +245,7 @@ type ObjectName = (Vec<u8>, Option<Vec<u8>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The file that has the debug information, and skeletons of what is not in it.
+    /// The file with the debug information, and with the skeletons of split units.
     of: String,
     notes: Vec<(&'static str, DebugFileProblem)>,
     used: Vec<DebugSource>,
@@ -259,7 +260,7 @@ impl<'b> DebugFolders<'b> {
 
     fn note(&self, section: &'static str, problem: DebugFileProblem) {
         let mut state = self.state();
-        // The diagnostics take no more.
+        // There are fewer diagnostics than that anyway.
         if state.notes.len() < 1000 && !state.notes.iter().any(|(_, known)| *known == problem) {
             state.notes.push((section, problem));
         }
@@ -273,7 +274,7 @@ impl<'b> DebugFolders<'b> {
         }
     }
 
-    /// The first file that passes a check.
+    /// The first file that passes the check.
     fn open(&self, wanted: &Wanted<'_>, check: impl Fn(&Opened) -> Result<(), Refused>) -> Option<&'b Opened> {
         let mut take = |opened: &Opened| match check(opened) {
             Ok(()) => true,

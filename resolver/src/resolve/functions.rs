@@ -1,4 +1,4 @@
-//! Names for sites: the function that holds each, from symbols, and from the debug information where symbols do not say.
+//! The function that holds each site: from symbols, or else from the debug information.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,13 +20,12 @@ use crate::text;
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) function: Arc<str>,
-    /// The symbol, mangled, and how far into it; `None` where the debug information names the function.
+    /// The symbol, mangled, and the offset in it; `None` if the name is from the debug information.
     pub(super) symbol: Option<(Arc<str>, u64)>,
 }
 
-/// Names the functions of all live sites. Where there is no live site neither symbols nor debug information are read. `image` is the one
-/// that has the symbols.
-/// `debug` is asked for only where a symbol does not say.
+/// The functions of all live sites. `image` is the file with the symbols. `debug` is called only if
+/// a site has no symbol. Without live sites, nothing is read.
 pub(super) fn name<'d, 's: 'd>(
     image: &Image<'_>,
     joined: &mut Joined<'_>,
@@ -34,7 +33,7 @@ pub(super) fn name<'d, 's: 'd>(
     diagnostics: &mut Diagnostics,
 ) -> HashMap<Pc, Named> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
-    // Of each place, whether all sites there have an instruction of their own.
+    // Each place, and whether all sites there have their own instruction.
     let mut places: Vec<(Pc, bool)> = sites.filter_map(|site| Some((site.pc?, site.anchored))).collect();
     places.sort_unstable();
     places.dedup_by_key(|(pc, _)| *pc);
@@ -63,7 +62,8 @@ pub(super) fn name<'d, 's: 'd>(
     if let Some(debug) = (!nameless.is_empty()).then(debug).flatten() {
         from_debug_information(debug, &nameless, &mut named, diagnostics);
     }
-    // What begins right after a function and is in no other is what the function ends with: the rest of a call that does not return.
+    // A place right after a function that is in no other one belongs to it: the function ends with
+    // a call that does not return.
     for pc in nameless {
         if let (false, Some(function)) =
             (named.contains_key(&pc), functions.ending_at(pc.section.map(SectionIndex), pc.address))
@@ -74,7 +74,7 @@ pub(super) fn name<'d, 's: 'd>(
     named
 }
 
-/// A symbol, and the name that it stands for.
+/// A symbol, mangled and demangled.
 type SymbolName = (Arc<str>, Arc<str>);
 
 /// Names of functions, each demangled once.
@@ -85,7 +85,7 @@ struct Names<'n, 'data, 'a> {
 }
 
 impl Names<'_, '_, '_> {
-    /// `None` where the symbol has no name, or there is no room for it.
+    /// `None` if the symbol has no name, or the budget for text is used up.
     fn named(&mut self, pc: Pc, function: &Symbol) -> Option<Named> {
         let name = self.by_symbol.entry(function.index).or_insert_with(|| {
             let symbol = self.functions.name(function);
@@ -98,7 +98,7 @@ impl Names<'_, '_, '_> {
         Some(Named { function: Arc::clone(name), symbol: Some((Arc::clone(symbol), offset)) })
     }
 
-    /// That sites are where one function ends and the next begins.
+    /// A note that sites are between two functions.
     fn between(&self, pc: Pc, before: &Symbol, after: &Symbol, more: usize) -> DiagnosticKind {
         let [before, after] = [before, after].map(|function| demangle(self.functions.name(function)).into());
         DiagnosticKind::BetweenFunctions { address: pc.address, before, after, more }

@@ -1,7 +1,8 @@
-//! The text that records point at: each string once, however many records have it, and no more of it than the image warrants.
+//! The text that records refer to. Each string is stored once.
 //!
-//! Records may point anywhere in the string table, linkers merge strings into the ends of others. So a small hostile section can
-//! point at one long string from a million places; all work that grows with the text is paid for out of a budget.
+//! Records may refer to any offset in the string table, because linkers merge strings into the ends
+//! of others. So a small hostile section can refer to one long string from a million places. All
+//! work that grows with the text is charged to a budget.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,19 +21,20 @@ pub(super) struct Interner<'a> {
 }
 
 impl<'a> Interner<'a> {
-    /// For an image whose marker sections have `size` bytes.
+    /// An empty interner for an image whose marker sections have `size` bytes.
     pub(super) fn new(size: u64) -> Self {
-        // Measured: programs need less than twice their sections. 64 leaves room and keeps a megabyte from becoming a gigabyte.
+        // Measured: programs need less than twice their sections. 64 leaves room, and a megabyte
+        // cannot become a gigabyte.
         let bound = size.saturating_mul(64).saturating_add(1 << 20);
         Self { ids: HashMap::new(), texts: Vec::new(), left: bound, bound }
     }
 
-    /// The most that may be spent, in bytes.
+    /// The whole budget, in bytes.
     pub(super) fn bound(&self) -> u64 {
         self.bound
     }
 
-    /// Pays for `bytes` of text; `false` where the budget is spent.
+    /// Charges `bytes` of text; `false` if the budget is used up.
     #[must_use]
     pub(super) fn charge(&mut self, bytes: usize) -> bool {
         let left = self.left.checked_sub(bytes as u64);
@@ -40,7 +42,7 @@ impl<'a> Interner<'a> {
         left.is_some()
     }
 
-    /// The number of `bytes`; `None` where the budget is spent.
+    /// The number of a string; `None` if the budget is used up.
     pub(super) fn intern(&mut self, bytes: &'a [u8]) -> Option<TextId> {
         if !self.charge(bytes.len()) {
             return None;

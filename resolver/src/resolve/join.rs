@@ -16,30 +16,32 @@ use crate::Error;
 use crate::address::SectionOffset;
 use crate::image::{Contents, Image, Layout, Relocated, RelocationTarget};
 
-/// Where a live site is, in the order in which sites are listed: by section (in a relocatable object only), then by address.
+/// Where a live site is. The order is that of lists: by section (only in a relocatable object),
+/// then by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Pc {
-    /// The section that `address` is an offset in; `None` for a link-time address.
+    /// The section in which `address` is an offset; `None` if `address` is a link-time address.
     pub(super) section: Option<usize>,
     pub(super) address: u64,
 }
 
-/// A site record, read.
+/// A site record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RawSite {
     /// Offset of the record in its section.
     pub(super) offset: usize,
-    /// `None` where the site is dead.
+    /// `None` if the site is dead.
     pub(super) pc: Option<Pc>,
     pub(super) column: u32,
     pub(super) anchored: bool,
     pub(super) operands: Option<TextId>,
-    /// Numbers the runs of records with one address. A compiler writes them in the order of the code, so that those of a function are one run;
-    /// a copy of the function in another file makes another.
+    /// The number of its run of records with one address. A compiler writes records in the order of
+    /// the code, so the records of one function are one run. A copy of the function in another file
+    /// is another run.
     pub(super) run: u32,
-    /// How many records of the marker a run has here at most; known when all records are.
+    /// The most records of the marker that one run has here. Counted after all records were read.
     pub(super) copies: u32,
-    /// How many of all runs.
+    /// The records of the marker that all runs have here.
     pub(super) records: u32,
     pub(super) origin: Origin,
 }
@@ -54,9 +56,9 @@ pub(super) struct RawMarker {
     pub(super) args: TextId,
     pub(super) declared: bool,
     pub(super) sites: Vec<RawSite>,
-    /// Why the line table has no site for it, where it was asked.
+    /// Why the line table has no site for it; `None` if it has one, or was not asked.
     pub(super) problem: Option<LineProblem>,
-    /// What was found at each site, where the line table was asked for them; empty where nothing was looked up so far.
+    /// What was found at each site; empty if nothing was looked up yet.
     pub(super) found: Vec<Found>,
 }
 
@@ -66,35 +68,36 @@ pub(super) struct Sections<'data> {
     pub(super) declarations: Vec<Contents<'data>>,
     pub(super) sites: Vec<Contents<'data>>,
     pub(super) strings: Vec<Contents<'data>>,
-    /// Whether sites and strings are those of the image's debug companion.
-    pub(super) are_beside: bool,
+    /// Whether sites and strings are from the separate debug file.
+    pub(super) are_separate: bool,
 }
 
 impl<'data> Sections<'data> {
-    /// Loads the sections. Whatever cannot be read goes to `diagnostics` and is left out.
+    /// Loads the sections. A section that cannot be read is reported and left out.
     pub(super) fn load(image: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
         let mut load = |name| {
             let contents = image.contents(name);
             contents.filter_map(|contents| contents.map_err(|error| diagnostics.error(&error)).ok()).collect()
         };
-        Self { declarations: load(DECLARATIONS), sites: load(SITES), strings: load(STRINGS), are_beside: false }
+        Self { declarations: load(DECLARATIONS), sites: load(SITES), strings: load(STRINGS), are_separate: false }
     }
 
-    /// These, with the sites of the image's debug companion: `strip` moves them there, and `eu-strip` the declarations too.
-    pub(super) fn with_those_of(self, companion: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
-        let theirs = Self::load(companion, diagnostics);
+    /// These sections, with the sites of the separate debug file. `strip` moves the sites there;
+    /// `eu-strip` also moves the declarations.
+    pub(super) fn with_those_of(self, separate: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
+        let theirs = Self::load(separate, diagnostics);
         let declarations = if self.declarations.is_empty() { theirs.declarations } else { self.declarations };
-        Self { declarations, are_beside: !theirs.sites.is_empty(), sites: theirs.sites, strings: theirs.strings }
+        Self { declarations, are_separate: !theirs.sites.is_empty(), sites: theirs.sites, strings: theirs.strings }
     }
 
-    /// Bytes of all of them.
+    /// The size of all sections in bytes.
     pub(super) fn size(&self) -> u64 {
         let all = self.declarations.iter().chain(&self.sites).chain(&self.strings);
         all.map(|contents| contents.bytes.len() as u64).fold(0, u64::saturating_add)
     }
 }
 
-/// What the join made of the records.
+/// The joined records.
 #[derive(Debug)]
 pub(super) struct Joined<'a> {
     pub(super) texts: Interner<'a>,
@@ -102,16 +105,17 @@ pub(super) struct Joined<'a> {
     pub(super) markers: Vec<RawMarker>,
 }
 
-/// Joins the records of `sections`. `companion` is the image that the sites are in, where that is not `image`.
+/// Joins the records of `sections`. `separate` is the separate debug file, which may have the
+/// sites.
 pub(super) fn join<'a>(
     image: &Image<'_>,
-    companion: Option<&Image<'_>>,
+    separate: Option<&Image<'_>>,
     sections: &'a Sections<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Joined<'a> {
-    let companion = companion.filter(|_| sections.are_beside);
+    let separate = separate.filter(|_| sections.are_separate);
     let mut join = Join {
-        layouts: companion.and_then(|companion| Some([companion.layout()?, image.layout()?])),
+        layouts: separate.and_then(|separate| Some([separate.layout()?, image.layout()?])),
         order: image.byte_order(),
         is_relocatable: image.is_relocatable(),
         tables: sections.strings.iter().enumerate().map(|(index, contents)| (contents.section, index)).collect(),
@@ -131,7 +135,7 @@ pub(super) fn join<'a>(
         }
     }
     for contents in &sections.sites {
-        let relocated = companion.unwrap_or(image).relocated(SITES, contents, |error| diagnostics.error(&error));
+        let relocated = separate.unwrap_or(image).relocated(SITES, contents, |error| diagnostics.error(&error));
         for site in Sites::new(&contents.bytes, join.order) {
             let added = site.map_err(Error::from).and_then(|site| join.add_site(&site, &relocated));
             if !carry_on(added, diagnostics) {
@@ -142,14 +146,15 @@ pub(super) fn join<'a>(
     Joined { texts: join.texts, markers: join.markers }
 }
 
-/// Reports an error; `false` where nothing more is to be read after it.
+/// Reports an error; `false` if reading must stop after it.
 fn carry_on(result: Result<(), Error>, diagnostics: &mut Diagnostics) -> bool {
     let Err(error) = result else { return true };
     diagnostics.error(&error);
     !matches!(error, Error::TooMuchText { .. })
 }
 
-/// The strings of a table up to its last NUL. What follows has no end: were it left in, a million records could each look for it.
+/// The strings of a table up to its last NUL. The rest has no end, and a million records could each
+/// search for it.
 fn terminated(table: &[u8]) -> Strings<'_> {
     let end = table.iter().rposition(|&byte| byte == 0).map_or(0, |last| last + 1);
     Strings::new(table.get(..end).unwrap_or_default())
@@ -158,15 +163,16 @@ fn terminated(table: &[u8]) -> Strings<'_> {
 struct Join<'a> {
     order: ByteOrder,
     is_relocatable: bool,
-    /// The layouts of the image that the sites are in, and of the image, where those are two.
+    /// The layouts of the separate debug file and of the image, if the sites are in the former.
     layouts: Option<[Layout; 2]>,
-    /// The string tables, and which of them a section is.
+    /// The string tables.
     strings: Vec<Strings<'a>>,
+    /// The index in `strings` of each section.
     tables: HashMap<SectionIndex, usize>,
     texts: Interner<'a>,
-    /// Strings that were read already: index in `strings`, and offset there.
+    /// Strings that were read already, by index in `strings` and offset.
     by_offset: HashMap<(usize, u32), TextId>,
-    /// Where the last record was, and its run.
+    /// The place of the last record, and its run.
     last: (Option<Pc>, u32),
     /// Markers by name, file and line.
     by_identity: HashMap<(TextId, TextId, u32), usize>,
@@ -189,7 +195,7 @@ impl<'a> Join<'a> {
         Ok(())
     }
 
-    /// The marker of that identity, added where it is not there yet.
+    /// The marker with the same name, file and line, which is `marker` if there is none yet.
     fn marker(&mut self, marker: RawMarker) -> Option<&mut RawMarker> {
         let identity = (marker.name, marker.file, marker.line);
         let index = *self.by_identity.entry(identity).or_insert(self.markers.len());
@@ -233,14 +239,14 @@ impl<'a> Join<'a> {
         Ok(())
     }
 
-    /// Where a site is; `None` where it is dead.
+    /// Where a site is; `None` if it is dead.
     fn pc(&self, site: &Site, relocated: &Relocated) -> Result<Option<Pc>, Error> {
         if !self.is_relocatable {
             return Ok((!site.is_dead()).then_some(Pc { section: None, address: site.pc }));
         }
         match relocated.target(site.pc_offset() as u64) {
             Some(RelocationTarget::Section(section, address)) => {
-                // Sections are numbered otherwise in the companion.
+                // Sections have other numbers in the separate debug file.
                 let place = match &self.layouts {
                     Some([theirs, ours]) => {
                         theirs.address(section, SectionOffset(address)).and_then(|address| ours.section_offset(address))
@@ -258,7 +264,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// The string that a field of `site` points at: as its relocation says, or by the value that stands there.
+    /// The string that a field of `site` refers to: by its relocation, or else by its value.
     fn string(&mut self, site: &Site, value: u32, target: Option<RelocationTarget>) -> Result<TextId, Error> {
         let section_error = |what: &str| {
             let offset = SectionOffset(site.offset as u64);

@@ -1,4 +1,4 @@
-//! Arguments that the program keeps at hand: an operands string as [`Argument`]s.
+//! Arguments that the program keeps for a marker: an operands string becomes [`Argument`]s.
 
 use simple_markers_record::operand::{Kept, Operand, parse};
 
@@ -6,7 +6,8 @@ use super::{Argument, DeclaredArgument, Encoding, Verdict};
 use crate::location::{Processor, operand};
 use crate::text;
 
-/// The arguments `declared` at a site, as far as its operands say. An entry that is no operand goes to `bad`.
+/// The declared arguments of a site, as far as its operands describe them. A malformed entry goes
+/// to `bad`.
 pub(super) fn arguments(
     declared: &[DeclaredArgument],
     operands: &[u8],
@@ -38,7 +39,7 @@ fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argumen
     let parsed = operand::location(&place, kept.size, processor);
     let (verdict, location) = match operand::immediate(&place) {
         Some(_) => (Verdict::Constant, format!("= {}", place.trim_start_matches(['$', '#']))),
-        // The assembler takes a register with or without `%`, people and gdb's `info registers` expect it.
+        // The assembler accepts a register with or without `%`; people expect it.
         None if matches!(processor, Processor::X86_64 | Processor::I386)
             && place.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
         {

@@ -1,7 +1,8 @@
-//! Where a marker without site records is: by file and line (`docs/design.md`, "The place of a marker").
+//! Where a marker without site records is: found by file and line (`docs/design.md`, "The place of
+//! a marker").
 //!
-//! One site for each *copy* of the line, that is for each instance of a function that has rows of it, and not for each row. It knows nothing
-//! of how rows are written down, that is `dwarf::lines`.
+//! Each copy of the line has one site: each instance of a function with rows of the line, not each
+//! row. `dwarf::lines` reads the rows.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,22 +19,23 @@ use crate::dwarf::{DebugInfo, Die, NoLine};
 pub struct LineSites {
     /// The sites, by address.
     pub sites: Vec<LineSite>,
-    /// Why there are none; `None` where there are.
+    /// Why there are none; `None` if there are sites.
     pub problem: Option<LineProblem>,
 }
 
-/// A site that the line program names.
+/// A site that was found in the line table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineSite {
     /// Where it is.
     pub address: Vaddr,
-    /// The line that was taken, from 1.
+    /// The line of its row, from 1.
     pub line: u32,
-    /// Whether that is the very line; else the next one of the function that has code.
+    /// Whether that is the line that was asked for; otherwise it is the next line of the function
+    /// that has code.
     pub is_exact: bool,
     /// The name of the function, with its namespaces.
     pub function: Option<Arc<str>>,
-    /// The instance of it; `None` where the address is in no function.
+    /// The instance of the function; `None` if the address is in no function.
     pub instance: Option<Die>,
 }
 
@@ -42,15 +44,16 @@ pub struct LineSite {
 pub enum LineProblem {
     /// No line program names the file.
     NoSuchFile,
-    /// Several files agree equally well with the name: these.
+    /// These files match the name equally well.
     SeveralFiles(Vec<Arc<str>>),
-    /// The line has no code, and no function of the file that has any is declared before it.
+    /// The line has no code, and no function with code is declared before it in the file.
     NoFunction,
-    /// The line has no code, and can be in a function or in one nested in it.
+    /// The line has no code, and may be in a function or in another one nested in it.
     SeveralFunctions,
-    /// The line has no code, and no line below it in its function has any.
+    /// The line has no code, and no later line of its function has code.
     NothingBelow,
-    /// The line has no code, and may be the last of its block: the next one with code is on other paths too.
+    /// The line has no code, and may be the last line of its block: other paths lead to the next
+    /// line with code too.
     BlockEnds,
 }
 
@@ -76,17 +79,19 @@ impl std::fmt::Display for LineProblem {
 }
 
 impl DebugInfo<'_> {
-    /// Finds files of which [`DebugInfo::sites_of_line`] is then asked: all at once, which takes no longer than one of them.
+    /// Finds the files that [`DebugInfo::sites_of_line`] is asked for later. All files take no
+    /// longer than one.
     ///
     /// # Errors
     ///
-    /// There is more to read than debug information of this size warrants.
+    /// There is more to read than debug information of this size can need.
     pub(crate) fn find_files<'f>(&self, files: impl IntoIterator<Item = &'f Arc<str>>) -> Result<(), Error> {
         let names: Vec<SourcePath> = files.into_iter().map(|file| SourcePath::new(file)).collect();
         self.match_files(&names)
     }
 
-    /// The sites of a line, or of the next one of its function that has code (`docs/design.md`, "The place of a marker").
+    /// The sites of a line, or of the next line of its function that has code (`docs/design.md`,
+    /// "The place of a marker").
     ///
     /// # Errors
     ///
@@ -104,11 +109,12 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Starts the search for the sites of a line: finds the file. Else why there are no sites.
+    /// Starts the search for the sites of a line by finding its file, or says why there are no
+    /// sites.
     ///
     /// # Errors
     ///
-    /// There is more to read than debug information of this size warrants.
+    /// There is more to read than debug information of this size can need.
     pub(crate) fn search_line(&self, file: &str, line: u32) -> Result<Result<LineSearch, LineProblem>, Error> {
         let matched = self.match_file(&SourcePath::new(file))?;
         Ok(match &*matched {
@@ -120,7 +126,7 @@ impl DebugInfo<'_> {
         })
     }
 
-    /// The sites of the very line in some units that no earlier search of the same line found.
+    /// The sites of exactly this line in some units, without those that an earlier search found.
     ///
     /// # Errors
     ///
@@ -155,7 +161,7 @@ impl DebugInfo<'_> {
         Ok(found)
     }
 
-    /// The sites of the next line of the function that has code, for a line that has none itself.
+    /// For a line without code, the sites of the next line of its function that has code.
     ///
     /// # Errors
     ///
@@ -190,7 +196,7 @@ pub(crate) struct LineSearch {
 }
 
 impl LineSearch {
-    /// Whether no site was found so far.
+    /// Whether no site has been found yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.copies.sites.is_empty()
     }
@@ -205,15 +211,15 @@ impl LineSearch {
     }
 }
 
-/// The sites so far, by address: GCC writes several rows at one.
+/// The sites so far, by address: GCC writes several rows for one address.
 #[derive(Debug, Default)]
 struct Copies {
     sites: BTreeMap<u64, LineSite>,
 }
 
 impl Copies {
-    /// Adds the first address of each run of rows of one instance; returns those that were not known. Where some rows are
-    /// statements, only those count.
+    /// Adds the first address of each run of rows of one instance, and returns the new ones. If
+    /// some rows are statements, only these count.
     fn add(
         &mut self,
         info: &DebugInfo<'_>,
@@ -243,7 +249,7 @@ impl Copies {
     }
 }
 
-/// Whether nothing but rows without a line is between two rows.
+/// Whether all rows between two rows have no line.
 fn is_one_run(rows: &Rows, one: usize, two: usize) -> bool {
     (one.saturating_add(1)..two).all(|between| rows.get(between).is_some_and(|row| row.line == 0))
 }

@@ -1,7 +1,8 @@
-//! The sites of markers that recorded none: C compiled with the macro of 2008. The line table says where their lines are.
+//! The sites of markers without site records (C compiled with the macro of 2008): the line table
+//! says where their lines are.
 //!
-//! All markers are searched in some units at a time, and what is at their sites is looked up at once: so the units are read once, and
-//! what was made of them is dropped before the next ones are read.
+//! All markers are searched in one group of units at a time, and their sites are looked up right
+//! away. So each unit is read once, and its caches are dropped before the next group is read.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,10 +21,10 @@ use super::site_debug::{OfLine, SiteDebug};
 use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;
 
-/// So many units are read before they are dropped.
+/// How many units are read before their caches are dropped.
 const UNITS: usize = 64;
 
-/// So many markers look for the nearest line before the units of their files are dropped.
+/// How many markers look for the nearest line before the caches of their units are dropped.
 const MARKERS: usize = 128;
 
 /// A marker whose sites are searched for.
@@ -33,14 +34,15 @@ struct Search<'m> {
     marker: &'m mut RawMarker,
     file: Arc<str>,
     described: Described,
-    /// `None` where the search is over.
+    /// `None` if the search is over.
     line: Option<LineSearch>,
     sites: Vec<(RawSite, Found)>,
     problem: Option<LineProblem>,
     error: Option<Error>,
 }
 
-/// Looks up the line of each marker that has no site, and adds the sites. What stays without is noted.
+/// Looks up the line of each marker that has no site, and adds the sites. Adds a note for each
+/// marker that is still without a site.
 pub(super) fn find(
     debug: &SiteDebug<'_, '_>,
     lookup: Lookup<'_, '_, '_>,
@@ -60,7 +62,7 @@ pub(super) fn find(
         let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker));
         searches.push(Search::start(index, marker, file, described, debug));
     }
-    // Those of one unit next to each other, for what one thread made of it another need not make.
+    // Markers of one unit are next to each other, so that threads share the unit's caches.
     searches.sort_by_key(|search| search.line.as_ref().and_then(|line| line.units().next()));
     let units: BTreeSet<usize> =
         searches.iter().flat_map(|search| search.line.iter().flat_map(LineSearch::units)).collect();
@@ -107,7 +109,7 @@ impl<'m> Search<'m> {
         Self { index, marker, file, described, line, sites: Vec::new(), problem, error }
     }
 
-    /// Searches the very line in some units.
+    /// Searches exactly the marker's line in some units.
     fn in_units(&mut self, units: Range<usize>, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
         let Some(line) = &mut self.line else { return };
         match debug.search_units(line, units) {
@@ -116,7 +118,7 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Searches the next line that has code, where the very line has none.
+    /// Searches the next line that has code, if the marker's line has none.
     fn nearest(&mut self, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
         let Some(line) = self.line.take().filter(LineSearch::is_empty) else { return };
         match debug.nearest_sites(&line) {
@@ -129,10 +131,10 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Adds sites, with what is there.
+    /// Adds sites, with what was found there.
     fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: Lookup<'_, '_, '_>) {
         let wanted = Wanted { file: &self.file, line: self.marker.line, args: &self.described.args };
-        // There is no record that could say anything of the arguments.
+        // No record describes the arguments.
         let mut args = Vec::new();
         for (pc, origin) in sites {
             if args.is_empty() {

@@ -1,6 +1,5 @@
-//! From the bytes of a file to a [`Resolution`]: reads the records, joins them, and names what holds each site.
-//!
-//! `docs/design.md`. Knows nothing of printing, and does no I/O.
+//! From the bytes of a file to a [`Resolution`] (`docs/design.md`): reads the records, joins them,
+//! and finds out about each site. Prints nothing, and does no I/O.
 
 mod absence;
 mod archive_members;
@@ -64,14 +63,16 @@ pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
 pub use value::Bytes;
 
-/// How much is to be found out.
+/// How much a resolution finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Detail {
-    /// Where each site is and which function holds it: debug information is read only for what no symbol names.
+    /// Where each site is, and which function holds it. Debug information is read only for
+    /// functions without a symbol.
     Names,
-    /// That, and inlined functions and what can be read at each site, from debug information: for a report.
+    /// Also the inlined functions and the arguments of each site, from debug information. This is
+    /// enough for a report.
     Places,
-    /// That, and detail of the types of all arguments, for values to be read and written by.
+    /// Also the full types of all arguments, so that values can be read and shown.
     Everything,
 }
 
@@ -81,19 +82,21 @@ pub fn resolve(path: &str, data: &[u8]) -> Resolution {
     resolve_with(path, data, Detail::Everything)
 }
 
-/// The markers of a file: of the image that it is, or of each image in it where it is an archive.
+/// The markers of a file: of one image, or of each member of an archive.
 ///
-/// `path` names the file in the answer, and its last component names the module. An image without markers is in the answer too,
-/// a member of an archive is not. What cannot be read is among the failures; rows are numbered.
+/// `path` names the file in the result, and its last component names the module. An image without
+/// markers is in the result; a member of an archive without markers is not. A file or member that
+/// cannot be read is among the failures. Rows are numbered.
 #[must_use]
 pub fn resolve_with(path: &str, data: &[u8], detail: Detail) -> Resolution {
     resolve_with_debug_files(path, data, detail, &NoDebugFiles)
 }
 
-/// [`resolve_with`], with the files beside it that hold its debug information, where it has none itself.
+/// [`resolve_with`], with separate debug files for an image that has no debug information itself.
 ///
-/// Each is checked before it is believed, by its build id or its checksum; those that are refused are among the diagnostics, those that
-/// were read are in [`ResolvedImage::debug`]. The sites of markers, which are removed with debug information, are taken from there too.
+/// The build id or checksum of each file is checked. A file that does not match is in the
+/// diagnostics; the files that were read are in [`ResolvedImage::debug`]. `strip` removes site
+/// records with the debug information, so these are read from the separate debug file too.
 #[must_use]
 pub fn resolve_with_debug_files(path: &str, data: &[u8], detail: Detail, debug_files: &dyn DebugFiles) -> Resolution {
     let mut resolution = Resolution::default();
@@ -139,7 +142,8 @@ impl Resolution {
     }
 }
 
-/// Whether a file that starts with these bytes, at least 8 of them, is ELF or an archive.
+/// Whether a file that starts with these bytes is an ELF file or an archive. At least 8 bytes are
+/// needed.
 #[must_use]
 pub fn is_elf_or_archive(start: &[u8]) -> bool {
     start.starts_with(b"\x7fELF") || archive::is_archive(start)

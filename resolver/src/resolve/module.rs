@@ -1,7 +1,8 @@
 //! The name of a module: what `dtrace` and `lsmod` would call a file.
 
-/// The file's name without its folder and extension, and that of a compression: `drivers/scsi_mod.ko` is `scsi_mod`, `libc.so.6` is `libc`. What starts with a
-/// digit is a version, not an extension: `python3.11` stays.
+/// The name of a file without its folder, its extension and the extension of a compression:
+/// `drivers/scsi_mod.ko` is `scsi_mod`, `libc.so.6` is `libc`. An extension does not start with a
+/// digit: `python3.11` stays.
 #[must_use]
 pub fn module_name(path: &str) -> &str {
     let name = path.rsplit('/').find(|component| !component.is_empty()).unwrap_or(path);

@@ -1,4 +1,5 @@
-//! Names for addresses in a location's words: the symbol there, and in a relocatable object the section.
+//! Names for the addresses in the text of a location: a symbol, or the section of a relocatable
+//! object.
 
 use simple_markers_record::ByteOrder;
 
@@ -8,7 +9,7 @@ use crate::image::{Image, Layout};
 use crate::location::Names;
 use crate::location::Processor;
 
-/// The names of an image's addresses.
+/// The names of the addresses of an image.
 pub(super) struct AddressNames<'i, 'data> {
     image: &'i Image<'data>,
     layout: Option<&'i Layout>,

@@ -1,13 +1,14 @@
-//! Places: what the text of an argument says, in Rust's and C's notation (`self.queue.depth`, `p->f`, `*p`, `a[3]`, `t.0`, `&x`).
+//! The grammar of places: the text of an argument in Rust's and C's notation (`self.queue.depth`,
+//! `p->f`, `*p`, `a[3]`, `t.0`, `&x`).
 //!
-//! What a place means for the program is settled elsewhere; here is only the grammar. An argument that is not a place cannot be
-//! looked up, and the error says why.
+//! `arguments` looks places up. An argument that is not a place cannot be looked up, and the error
+//! says why.
 
-/// The path of the variable that the place starts from that `text` writes: `["p"]` of `(*p->q).r[1]`.
+/// The path of the variable that a place starts from: `["p"]` for `(*p->q).r[1]`.
 ///
 /// # Errors
 ///
-/// `text` writes something else than a place: what that is.
+/// `text` is not a place.
 pub fn root_of(text: &str) -> Result<Vec<String>, PlaceError> {
     Ok(Place::parse(text)?.root().to_vec())
 }
@@ -18,40 +19,40 @@ pub fn root_of(text: &str) -> Result<Vec<String>, PlaceError> {
 pub enum PlaceError {
     /// It calls a function.
     Call,
-    /// A character follows that is not part of a place.
+    /// The place is followed by a character that is not part of it.
     NotPart {
         /// The character.
         character: char,
     },
     /// It has too many operators.
     TooManyOperators {
-        /// The most that are taken.
+        /// The most that are accepted.
         most: usize,
     },
     /// Its path has too many names.
     TooManyNames {
-        /// The most that are taken.
+        /// The most that are accepted.
         most: usize,
     },
     /// A parenthesis is not closed.
     OpenParenthesis,
     /// An index is not a number.
     Index,
-    /// A number stands where a variable should.
+    /// There is a number instead of a variable.
     Number {
         /// The number.
         text: String,
     },
-    /// No variable is there.
+    /// There is no variable.
     Empty,
-    /// A character stands where a place should start.
+    /// The place starts with a character that starts no place.
     Start {
         /// The character.
         character: char,
     },
     /// A member has no name.
     Member,
-    /// The address of a place is only part of the argument.
+    /// The address of a place is only a part of the argument.
     InnerAddress,
 }
 
@@ -63,28 +64,26 @@ impl std::fmt::Display for PlaceError {
 
 impl std::error::Error for PlaceError {}
 
-/// A place as it is written.
+/// A place as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A variable: its path, of one name where it is local (`crate::STATE`).
+    /// A variable by its path (`crate::STATE`); a local variable has one name.
     Variable(Vec<String>),
-    /// A member of a structure or tuple, or of what a pointer points at.
+    /// A member of a structure or tuple, or of the target of a pointer.
     Member(Box<Place>, String),
     /// An element.
     Index(Box<Place>, u64),
-    /// What a pointer points at.
+    /// The target of a pointer.
     Deref(Box<Place>),
     /// The address of a place.
     Address(Box<Place>),
 }
 
-/// How deep operators nest. Each takes a level of the stack.
+/// How deep operators may nest. Each level is a recursive call.
 const DEEPEST: usize = 64;
 
 impl Place {
-    /// The place that `text` writes.
-    ///
-    /// Fails where it writes something else, with what that is.
+    /// The place that `text` describes.
     pub(super) fn parse(text: &str) -> Result<Self, PlaceError> {
         let mut parser = Parser { rest: text.trim(), depth: 0 };
         let place = parser.unary()?;
@@ -115,7 +114,7 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// Takes `token` after white space.
+    /// Skips white space, then `token` and the white space after it; `false` if it is not there.
     fn take(&mut self, token: &str) -> bool {
         let rest = self.rest.trim_start().strip_prefix(token);
         self.rest = rest.unwrap_or(self.rest).trim_start();
@@ -134,7 +133,7 @@ impl<'t> Parser<'t> {
                 place => Place::Deref(Box::new(place)),
             }
         } else if self.take("&") {
-            // `&raw const x` of Rust is the same address.
+            // `&raw const x` in Rust is the same address.
             for word in ["raw const ", "raw mut ", "mut "] {
                 if self.take(word) {
                     break;
@@ -203,7 +202,7 @@ impl<'t> Parser<'t> {
         self.word().map(str::to_owned).ok_or(PlaceError::Member)
     }
 
-    /// An identifier or digits; a raw identifier (`r#type`) stands for its name.
+    /// An identifier or digits. A raw identifier (`r#type`) gives its name.
     fn word(&mut self) -> Option<&'t str> {
         let rest = self.rest.strip_prefix("r#").unwrap_or(self.rest);
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
@@ -212,7 +211,7 @@ impl<'t> Parser<'t> {
         Some(word)
     }
 
-    /// A number in decimal or hexadecimal, with `_` and a suffix as the languages allow.
+    /// A decimal or hexadecimal number, which may have `_` and a suffix.
     fn integer(&mut self) -> Option<u64> {
         let word: String = self.word()?.chars().filter(|&c| c != '_').collect::<String>().to_ascii_lowercase();
         match word.strip_prefix("0x") {

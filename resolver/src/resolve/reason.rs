@@ -1,4 +1,5 @@
-//! Why an argument's verdict is what it is: closed enums with their data. `english/arguments.rs` says them to people.
+//! Why an argument has its verdict: closed enums with their data. `english/arguments.rs` renders
+//! them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,13 +17,14 @@ pub enum Reason {
     NotAPlace(PlaceError),
     /// Absent: the debug information describes no function at the site.
     NoScope,
-    /// Absent: the debug information describes the code at the site as that of other functions than the marker's.
+    /// Absent: the debug information describes the code at the site as part of other functions than
+    /// the marker's.
     OtherFunctions,
     /// Absent: no variable of that name is in scope.
     NoVariable {
         /// The name.
         name: Arc<str>,
-        /// Names in scope that are similar.
+        /// Similar names in scope.
         similar: Vec<Arc<str>>,
     },
     /// Absent: the variable is declared only after the marker.
@@ -34,18 +36,19 @@ pub enum Reason {
     },
     /// Absent: the type has no such member, element or target.
     NoSuchPart(NoSuchPart),
-    /// Unsupported: several variables of that name may be meant, and nothing tells which.
+    /// Unsupported: several variables have that name, and nothing tells which one is meant.
     SeveralVariables {
         /// The name.
         name: Arc<str>,
         /// How many there are.
         count: usize,
     },
-    /// Unsupported: the variable belongs to a function around the marker's, which has another frame.
+    /// Unsupported: the variable belongs to the function around the marker's, which has another
+    /// frame.
     OtherFrame,
-    /// Unsupported: the debug information says it in a way that is not supported.
+    /// Unsupported: the debug information describes it in a way that is not supported.
     Unsupported(Unsupported),
-    /// Unsupported: the value is in several places that no single computation puts together.
+    /// Unsupported: the value is in several places that no single computation can join.
     Scattered(Scattered),
     /// Unsupported: part of a register, or a bit-field, of a big-endian processor.
     BigEndianPart,
@@ -57,39 +60,40 @@ pub enum Reason {
     WideOffset,
     /// Unsupported: the computation has too many steps.
     TooManySteps,
-    /// Unsupported: more than so many pointers are on the way to a member.
+    /// Unsupported: too many pointers are on the way to a member.
     TooManyPointers {
         /// The most that are followed.
         most: usize,
     },
-    /// Unsupported: the implicit pointer leads to before its variable.
+    /// Unsupported: the implicit pointer points before the start of its variable.
     BeforeVariable,
-    /// Unsupported: the debug information cannot be read there.
+    /// Unsupported: the debug information cannot be read.
     DebugInfo {
         /// What the error says.
         message: Arc<str>,
     },
-    /// Entry: known only as what it was when the function was entered, and that was overwritten since.
+    /// Entry: known only by a value at the entry of the function, which was overwritten since.
     EntryValue {
         /// The value.
         value: EntryValue,
         /// The value as the assembler and C write it.
         text: Arc<str>,
     },
-    /// Lost: described elsewhere, not at the site.
+    /// Lost: it has a location elsewhere, not at the site.
     NotDescribedHere {
-        /// The nearest range of addresses with a description; `None` where there is none.
+        /// The nearest address range with a location; `None` if there is none.
         nearest: Option<Nearest>,
     },
     /// Lost: the debug information describes no location of the variable anywhere.
     NeverDescribed,
-    /// Lost: the variable has no address, because the linker dropped it or another object defines it.
+    /// Lost: the variable has no address, because the linker dropped it or another object defines
+    /// it.
     NoAddress,
     /// Lost: the part was optimised out.
     OptimizedOut,
     /// Lost: a pointer on the way was optimised out.
     PointerOptimizedOut,
-    /// Lost: the pointer was optimised out; the value that it would point at may be readable.
+    /// Lost: the pointer was optimised out. The value that it would point at may be readable.
     ImplicitPointer,
     /// Lost: the debug information describes no piece of the value.
     NoPiece,
@@ -104,17 +108,17 @@ pub enum Reason {
     NoSize,
 }
 
-/// The nearest range of addresses that has a description of a variable, as seen from a site outside of it.
+/// The nearest address range in which a variable has a location, seen from a site outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Nearest {
-    /// It begins so many bytes after the site.
+    /// It begins after the site.
     Begins {
-        /// Bytes.
+        /// Bytes from the site to its start.
         after: u64,
     },
-    /// It ends so many bytes before the site; 0 where it ends right there.
+    /// It ends at the site or before it.
     Ends {
-        /// Bytes.
+        /// Bytes from its end to the site; 0 if it ends at the site.
         before: u64,
     },
 }

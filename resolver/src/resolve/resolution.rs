@@ -1,6 +1,7 @@
-//! What resolution finds out: plain values, with public fields. Every command, and a user's own program, reads the same ones.
+//! The result of a resolution: plain values with public fields. Every command reads these values,
+//! and so does a user's own program.
 //!
-//! Text is UTF-8; bytes of the image that were not are escaped (`\xNN`).
+//! Text is UTF-8. Bytes of the image that are not UTF-8 are escaped (`\xNN`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::verdicts::Code;
 
 /// Everything that was found in the files that were looked at.
 ///
-/// The probe addresses of some markers, and what can be read there (`examples/probe_addresses.rs` is the whole program):
+/// The probe addresses of some markers, and what can be read there (the example `probe_addresses`):
 ///
 /// ```no_run
 /// use simple_markers_resolver::resolve::{SitePlace, resolve};
@@ -39,9 +40,10 @@ use crate::verdicts::Code;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
-    /// The images, in the order in which the files were given, and of an archive in its own.
+    /// The images, in the order of the files; the members of an archive in the order of the
+    /// archive.
     pub images: Vec<ResolvedImage>,
-    /// What could not be read at all.
+    /// The files and members that could not be read at all.
     pub failures: Vec<Failure>,
 }
 
@@ -50,7 +52,7 @@ pub struct Resolution {
 pub struct Failure {
     /// The file, or `archive(member)`.
     pub path: String,
-    /// Why.
+    /// What is wrong with it.
     pub error: Error,
 }
 
@@ -59,19 +61,20 @@ pub struct Failure {
 pub struct ResolvedImage {
     /// The file, or `archive(member)`.
     pub path: String,
-    /// The file's name (of an archive: the archive's) without folder and extension.
+    /// The name of the file, or of the archive, without folder and extension.
     pub module: Arc<str>,
-    /// The GNU build id in hexadecimal; `None` where the image has none.
+    /// The GNU build id in hexadecimal; `None` if the image has none.
     pub build_id: Option<String>,
-    /// The architecture as `uname -m` names it, `unknown` where we do not know it.
+    /// The architecture.
     pub arch: &'static str,
-    /// What the file is.
+    /// What kind of file it is.
     pub kind: ImageKind,
-    /// Where debug information was read from; `None` where there is none, or none was needed.
+    /// Where debug information was read from; `None` if there is none, or none was needed.
     pub debug: Option<DebugSource>,
-    /// In the order of their first declarations in the image, then those that have none, in the order of their first sites.
+    /// The markers, in the order of their declarations in the image. Markers without a declaration
+    /// follow, in the order of their sites.
     pub markers: Vec<Marker>,
-    /// What is wrong with the image or its records, and what keeps us from an answer.
+    /// What is wrong with the image or its records, and why an answer is missing.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -82,18 +85,20 @@ pub struct DebugSource {
     pub source: DebugSourceKind,
     /// The file that it is in.
     pub path: String,
-    /// The files that parts of it are in, in the order in which they were read; those that no marker needed are not among them.
+    /// The other files that have parts of it (dwz, split units), in the order in which they were
+    /// read. Files that no marker needed are not listed.
     pub supplements: Vec<DebugSource>,
 }
 
-/// Whether a marker made it into the image (`docs/design.md`, "Survival").
+/// Whether a marker is in the image (`docs/design.md`, "Survival").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Survival {
-    /// At least one site, in a function that is in the image.
+    /// It has at least one site in a function that is in the image.
     Live,
-    /// Declared, no site: the compiler removed every copy, or never instantiated the generic.
+    /// It is declared and has no site: the compiler removed every copy, or never instantiated the
+    /// generic function.
     Eliminated,
-    /// Sites, all of functions that the linker dropped.
+    /// It has sites, and the linker dropped all their functions.
     Discarded,
 }
 
@@ -108,7 +113,8 @@ impl Survival {
         }
     }
 
-    /// The code of the verdict, stable over versions (`docs/verdicts.md`); `None` where nothing is to be found fault with.
+    /// The code of the verdict, stable over versions (`docs/verdicts.md`); `None` for
+    /// [`Survival::Live`].
     #[must_use]
     pub fn code(self) -> Option<Code> {
         match self {
@@ -122,7 +128,8 @@ impl Survival {
 /// One marker: a name, a file and a line.
 #[derive(Clone, Debug)]
 pub struct Marker {
-    /// Number of the marker's first row in a list, from 1 over all images; 0 until [`Resolution::number`] ran.
+    /// The number of the marker's first row in a list, from 1, over all images. It is 0 until
+    /// [`Resolution::number`] is called.
     pub id: u64,
     /// Its name.
     pub name: Arc<str>,
@@ -130,73 +137,79 @@ pub struct Marker {
     pub file: Arc<str>,
     /// The source line, from 1.
     pub line: u32,
-    /// The source column, from 1; `None` where no site says.
+    /// The source column, from 1; `None` if no site has one.
     pub column: Option<u32>,
     /// The printf format.
     pub format: Arc<str>,
     /// The format with each conversion replaced by its argument (`$name`).
     pub description: Arc<str>,
-    /// The arguments as written, with their conversions.
+    /// The arguments as written in the source, with their conversions.
     pub args: Arc<[DeclaredArgument]>,
-    /// Whether there is a declaration; a site alone makes a marker too.
+    /// Whether the image has a declaration of the marker. A site alone is also a marker.
     pub declared: bool,
-    /// The verdict; `None` where the image cannot say, and a diagnostic says why.
+    /// Whether the marker is in the image; `None` if the image does not tell. A diagnostic then
+    /// says why.
     pub survival: Option<Survival>,
-    /// Live ones by address, then dead ones.
+    /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,
-    /// What became of a marker that has no live site, as far as it is known; `None` for others, and where nothing is.
+    /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
     pub absence: Option<Absence>,
 }
 
-/// What became of a marker that has no live site: what is known, nothing that is only likely.
+/// Why a marker has no live site. A reason that is only likely is not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Absence {
-    /// Its function is in the image, with code on lines before and behind the marker's: the compiler removed what is between.
+    /// Its function has code on lines before and after the marker's line. The compiler removed the
+    /// code between them.
     DeadBranch {
         /// The function.
         function: Arc<str>,
-        /// The nearest line with code of the function that is before the marker, or its declaration.
+        /// The nearest line before the marker that has code of the function, or the line of the
+        /// function's declaration.
         before: u32,
-        /// The nearest that is behind.
+        /// The nearest line after the marker that has code of the function.
         behind: u32,
     },
-    /// The function that is declared last before it has code on lines before it only: the marker was in a part at its end that the compiler
-    /// removed, or in a function that was never compiled to code.
+    /// The last function declared before the marker has code only on lines before it. Either the
+    /// compiler removed the end of that function, or the marker is in a function that was never
+    /// compiled to code.
     BehindCode {
         /// The function.
         function: Arc<str>,
-        /// The last line of its code.
+        /// The last line that has code of the function.
         last: u32,
     },
-    /// The function that is declared last before it has no code: it was never used, or only where it came to nothing.
+    /// The last function declared before the marker has no code: it was never used, or all its uses
+    /// were optimised out.
     NoCode {
         /// The function.
         function: Arc<str>,
     },
-    /// No function is described that is declared in its file before it: its own was never compiled to code.
+    /// The debug information describes no function that is declared before the marker in its file:
+    /// its function was never compiled to code.
     NotCompiled,
-    /// Its function was compiled, and the linker dropped all copies of it.
+    /// The linker dropped all copies of its function.
     Dropped {
         /// The function.
         function: Arc<str>,
-        /// The functions that it was inlined into, which were dropped with it.
+        /// The functions that it was inlined into. The linker dropped them too.
         into: Vec<Arc<str>>,
     },
-    /// Its function has the same code as another one, and the linker kept that one for both.
+    /// Its function has the same code as another one, and the linker kept only the other one.
     Folded {
         /// The function.
         function: Arc<str>,
-        /// The one that was kept; `None` where debug information names none.
+        /// The function that was kept; `None` if the debug information does not name it.
         into: Option<Arc<str>>,
-        /// Where that is.
+        /// The link-time address of the function that was kept.
         address: Vaddr,
     },
     /// It has no site record, and the line table has no place for it.
     Unresolved {
-        /// Why not.
+        /// Why it has none.
         problem: LineProblem,
     },
-    /// It has no site record, and several files may be its own.
+    /// It has no site record, and several files of the line table match its file.
     Ambiguous {
         /// The files.
         files: Vec<Arc<str>>,
@@ -219,7 +232,8 @@ impl Absence {
         }
     }
 
-    /// The function that the marker is in, or that is declared last before it; `None` where none is known.
+    /// The marker's function, or the last function declared before the marker; `None` if neither is
+    /// known.
     #[must_use]
     pub fn function(&self) -> Option<&str> {
         match self {
@@ -238,7 +252,7 @@ impl Absence {
 pub struct DeclaredArgument {
     /// The argument as written.
     pub text: Arc<str>,
-    /// Its conversion (`%d`; `*` for a width or precision); `None` where the format has none for it.
+    /// Its conversion (`%d`; `*` for a width or precision); `None` if the format has none for it.
     pub conversion: Option<Arc<str>>,
 }
 
@@ -251,21 +265,22 @@ pub enum SitePlace {
     Section {
         /// The section's name.
         section: Arc<str>,
-        /// Where in it.
+        /// The offset in the section.
         offset: SectionOffset,
     },
 }
 
-/// Where a site is known from.
+/// How a site was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// A site record.
+    /// From a site record.
     Record,
-    /// The line table: a row of the marker's own line.
+    /// From the line table: a row of the marker's line.
     Line,
-    /// The line table: the marker's line has no row, and this is the next line of its function that has one.
+    /// From the line table: the marker's line has no row, so this is the next line of its function
+    /// that has one.
     Nearest {
-        /// That line.
+        /// The line of that row, from 1.
         line: u32,
     },
 }
@@ -287,66 +302,72 @@ impl Origin {
 pub struct Inlined {
     /// The function that was inlined.
     pub function: Arc<str>,
-    /// The file of the call that it replaces; `None` where the debug information does not say.
+    /// The file of the call that it replaces; `None` if the debug information does not tell.
     pub call_file: Option<Arc<str>>,
-    /// The line of that call, from 1.
+    /// The line of that call, from 1; `None` if the debug information does not tell.
     pub call_line: Option<u32>,
 }
 
-/// One place in the machine code that stands for a marker.
+/// A copy of a marker in the machine code.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Where it is; `None` for a dead site: its function was dropped.
+    /// Where it is; `None` for a dead site, whose function the linker dropped.
     pub place: Option<SitePlace>,
-    /// Where that is in the file; `None` for a dead site, and where the file has no byte for it (a debug companion).
+    /// Where that is in the file; `None` for a dead site, and if the file has no byte for it (a
+    /// separate debug file).
     pub file_offset: Option<FileOffset>,
-    /// The symbol of the function that holds it, mangled; `None` where no symbol does.
+    /// The symbol of the function that holds it, mangled; `None` if there is no such symbol.
     pub symbol: Option<Arc<str>>,
-    /// How far into the symbol, in bytes; `None` where there is none.
+    /// Bytes from the start of that symbol; `None` if there is no such symbol.
     pub symbol_offset: Option<u64>,
-    /// The function that holds it, demangled, not an inlined one; `None` where neither a symbol nor the debug information names one.
+    /// The out-of-line function that holds it, demangled; `None` if neither a symbol nor the debug
+    /// information names it.
     pub function: Option<Arc<str>>,
-    /// The inlined functions that the marker is in, innermost first: the first is the marker's own, and the last one's call stands in
-    /// [`Site::function`]. Empty where the marker's function was not inlined, or the debug information does not say.
+    /// The inlined functions that the marker is in, innermost first. The first one is the marker's
+    /// function; the last one is called in [`Site::function`]. Empty if the marker's function was
+    /// not inlined, or the debug information does not tell.
     pub inlined: Vec<Inlined>,
-    /// Whether the marker's function ends at the site's address: the marker is the last thing in it, and what stands there is of another one.
+    /// Whether the marker's function ends at the site's address. The marker is then the last thing
+    /// in its function, and the instruction at the address belongs to another one.
     pub scope_ended: bool,
-    /// The source column, from 1; `None` where unknown.
+    /// The source column, from 1; `None` if it is not known.
     pub column: Option<u32>,
-    /// Where the site is known from.
+    /// How the site was found.
     pub origin: Origin,
-    /// Whether an instruction of the marker's own stands there.
+    /// Whether the marker has its own instruction there (`options(anchor)`).
     pub anchored: bool,
-    /// Whether a probe there fires when, and only when, the marker is passed; `None` where not resolved.
+    /// Whether a probe there fires exactly when the marker is passed; `None` if not resolved.
     pub exactness: Option<Exactness>,
-    /// Why that is so; `None` where not resolved.
+    /// Why that is so; `None` if not resolved.
     pub exactness_reason: Option<ExactnessReason>,
-    /// The known predecessors of the address, at most 64; empty where not resolved.
+    /// The known predecessors of the address, at most 64; empty if not resolved.
     pub predecessors: Vec<Predecessor>,
-    /// The instruction there, as objdump writes it; `None` where not resolved, or there is none.
+    /// The instruction there, as objdump writes it; `None` if not resolved, or if there is none.
     pub instruction: Option<Arc<str>>,
-    /// What a uprobe there does; `None` where not resolved or not known, and in a kernel.
+    /// What a uprobe there does; `None` if not resolved or not known, and in a kernel image.
     pub probe: Option<ProbeVerdict>,
-    /// What can be read there, one for each of [`Marker::args`].
+    /// The arguments at the site, one for each of [`Marker::args`].
     pub args: Vec<Argument>,
 }
 
 /// Whether an argument can be read at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Readable: in a register, in memory, computed from those, or kept by the program.
+    /// Readable: in a register, in memory, computed from these, or kept by the program.
     Live,
-    /// Known without reading.
+    /// Known without reading anything.
     Constant,
-    /// Some pieces of it are gone.
+    /// Some of its bytes are optimised out.
     Partial,
-    /// Only known as what a register held when the function was entered, and not recoverable here.
+    /// Known only as the value of a register when the function was entered, and not recoverable at
+    /// the site.
     Entry,
-    /// The variable exists, and the debug information describes no location here: optimised out.
+    /// The variable exists, and the debug information describes no location for it at the site: it
+    /// was optimised out.
     Lost,
     /// No such variable is in scope.
     Absent,
-    /// The debug information says it in a way that we cannot stand for.
+    /// The debug information describes it in a way that is not supported.
     Unsupported,
 }
 
@@ -384,7 +405,7 @@ impl Verdict {
     }
 }
 
-/// How the bytes of an argument are to be read.
+/// How the bytes of a number are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the encodings")]
 pub enum Encoding {
@@ -398,58 +419,64 @@ pub enum Encoding {
 pub struct Argument {
     /// The argument as written.
     pub text: Arc<str>,
-    /// The variable that it starts from (`self` of `self.queue.depth`); the text where it is kept by the program, or is no place.
+    /// The variable that it starts from (`self` in `self.queue.depth`). It is the whole text if the
+    /// program keeps the argument, or the text is not a place.
     pub name: Arc<str>,
-    /// Its type's name, as the language writes it; `None` where not resolved.
+    /// The name of its type, as the language writes it; `None` if not resolved.
     pub type_name: Option<Arc<str>>,
-    /// Its size in bytes; `None` where not resolved, or its type has none.
+    /// Its size in bytes; `None` if not resolved, or if its type has no size.
     pub size: Option<u64>,
-    /// How its bytes are to be read, where it is a number; `None` where not resolved.
+    /// How its bytes are read; `None` if it is not a number, or not resolved.
     pub encoding: Option<Encoding>,
-    /// The verdict; `None` where nothing was asked: there is no debug information, or it was not read.
+    /// Whether it can be read; `None` if there is no debug information, or it was not read.
     pub verdict: Option<Verdict>,
-    /// Whether the program keeps it at hand (an operand of the marker).
+    /// Whether the program keeps it for the marker (`keep`).
     pub is_kept: bool,
-    /// Where it is, to be evaluated; `None` where it cannot be read, or its operand is not understood.
+    /// Where it is, as a value that can be evaluated; `None` if it cannot be read, or its operand
+    /// is malformed.
     pub location: Option<Location>,
-    /// Where it is, as the assembler and C write it (`%rdi`, `-4(%rbp)`, `= 5`); `None` where it cannot be read.
+    /// Where it is, as the assembler and C write it (`%rdi`, `-4(%rbp)`, `= 5`); `None` if it
+    /// cannot be read.
     ///
-    /// Stored as text because the names of symbols and registers come from the image.
+    /// This is text because the names of symbols and registers come from the image.
     pub location_text: Option<Arc<str>>,
-    /// Its type, to read its bytes by; `None` where not resolved.
+    /// Its type, which says how its bytes are read; `None` if not resolved.
     pub ty: Option<Arc<Type>>,
-    /// The language that its value is written in.
+    /// The language in whose notation its value is shown.
     pub language: Language,
-    /// Why the verdict is not better; `None` where there is nothing to say.
+    /// Why the verdict is not better; `None` if it needs no reason.
     pub reason: Option<Reason>,
-    /// Where its variable is described, ascending: link-time addresses, in a relocatable object offsets in the site's section. Empty where
-    /// it has one location for all of its scope, or none.
+    /// The address ranges in which its variable has a location, ascending: link-time addresses, in
+    /// a relocatable object offsets in the site's section. Empty if one location holds for the
+    /// whole scope, or if there is no location.
     pub ranges: Vec<Range<u64>>,
-    /// What is wrong with its conversion for a value of that type; `None` where nothing is.
+    /// Why its conversion does not fit its type; `None` if it fits.
     pub mismatch: Option<Mismatch>,
-    /// Where a lost one was last described before the site; `None` where it was not, and for others.
+    /// For a lost argument, where its last location before the site ended; `None` if it had none
+    /// there, and for other arguments.
     pub ended: Option<Ended>,
 }
 
-/// The end of the last place of a variable before a site.
+/// Where the last location of a variable before a site ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How many bytes before the site; 0 where it ends right there.
+    /// Bytes from the end to the site; 0 if it ends at the site.
     pub distance: u64,
-    /// The instruction that ends it, as objdump writes it, a call with the name of what it calls (`call work`); `None` where the
-    /// instructions are not known.
+    /// The instruction that ends it, as objdump writes it. A call has the name of its function
+    /// (`call work`). `None` if the instructions are not known.
     pub instruction: Option<Arc<str>>,
-    /// The source file of that instruction; `None` where the debug information does not say.
+    /// The source file of that instruction; `None` if the debug information does not tell.
     pub file: Option<Arc<str>>,
-    /// Its source line, from 1.
+    /// The source line of that instruction, from 1.
     pub line: Option<u32>,
-    /// Another variable in scope that was in the same place up to the end, and is described at the site, whatever it is by then; `None`
-    /// where there is none, or the argument is more than a variable's name.
+    /// Another variable in scope that was in the same place until the end and has a location at the
+    /// site. Its value may have changed since. `None` if there is none, or if the argument is more
+    /// than the name of a variable.
     pub shared: Option<Arc<str>>,
 }
 
 impl Argument {
-    /// An argument of which nothing is known but what was written.
+    /// An argument that is not resolved: only its text is known.
     #[must_use]
     pub fn unresolved(text: &Arc<str>) -> Self {
         Self {
@@ -473,13 +500,14 @@ impl Argument {
 }
 
 impl Resolution {
-    /// Appends what was found elsewhere. Numbers are to be given anew.
+    /// Appends the images and failures of another resolution. Call [`Resolution::number`] after it.
     pub fn append(&mut self, mut other: Self) {
         self.images.append(&mut other.images);
         self.failures.append(&mut other.failures);
     }
 
-    /// Numbers the rows of the markers, from 1: a marker's row for each function that holds it, at least one.
+    /// Numbers the rows of all markers, from 1. A marker has one row for each function that holds a
+    /// copy of it, and at least one.
     pub fn number(&mut self) {
         let mut next = 1;
         for marker in self.images.iter_mut().flat_map(|image| &mut image.markers) {

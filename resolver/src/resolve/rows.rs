@@ -1,10 +1,11 @@
-//! Markers by function: a row for each marker and each function that holds a copy of it. What a list shows, and what patterns choose.
+//! The rows of a list: one for each marker and each function that holds a copy of it. Patterns
+//! select rows.
 
 use std::collections::HashMap;
 
 use super::{Marker, Resolution, ResolvedImage, Site, Survival};
 
-/// What stands in a function's place where neither a symbol nor the debug information names one.
+/// Written instead of the function's name if neither a symbol nor the debug information has it.
 pub const NO_FUNCTION: &str = "<no function>";
 
 /// One marker in one function.
@@ -16,9 +17,11 @@ pub struct Row<'a> {
     pub image: &'a ResolvedImage,
     /// The marker.
     pub marker: &'a Marker,
-    /// The function, or in its place why there is none: `<eliminated>`, `<discarded>`, `<unknown>`, [`NO_FUNCTION`].
+    /// The function, or why there is none: `<eliminated>`, `<discarded>`, `<unknown>`,
+    /// [`NO_FUNCTION`].
     pub function: &'a str,
-    /// The sites in that function, by address. The first row of a marker has its dead sites too, after those.
+    /// The sites in that function, by address. The first row of a marker also has its dead sites,
+    /// at the end.
     pub sites: Vec<&'a Site>,
 }
 
@@ -45,7 +48,8 @@ fn function(site: &Site) -> &str {
 }
 
 impl Resolution {
-    /// The rows of all images: in the order of the images, of their markers, and of the address of the marker's first site in the function.
+    /// The rows of all images, in the order of the images, of their markers, and of the first site
+    /// of the marker in each function.
     #[must_use]
     pub fn rows(&self) -> Vec<Row<'_>> {
         let markers = self.images.iter().flat_map(|image| image.markers.iter().map(move |marker| (image, marker)));

@@ -1,4 +1,5 @@
-//! What the debug information adds to the sites of an image: inlined functions, arguments, and the sites of markers that recorded none.
+//! What the debug information says about the sites of an image: inlined functions, arguments, and
+//! the sites of markers without site records.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,25 +18,25 @@ use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Scope};
 use crate::image::{Image, Layout};
 use object::SectionIndex;
 
-/// The debug information of an image, and what it is asked with.
+/// The debug information of an image, asked by site.
 pub(super) struct SiteDebug<'d, 's> {
     debug: &'d DebugInfo<'s>,
     layout: Option<&'d Layout>,
     arguments: Arguments<'d, 's>,
 }
 
-/// Work that is allowed for each site and each of its arguments, beside that for the debug information as a whole: entries and rows that
-/// are looked at. Mostly some 50 to 300 are.
+/// The entries and rows that may be read for each site and each argument, in addition to the budget
+/// of the debug information as a whole. Usually 50 to 300 are read.
 const STEPS: u64 = 500;
 
-/// What the debug information says of a site.
+/// What the debug information says about a site.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
-    /// The function out of line that holds it.
+    /// The out-of-line function that holds it.
     pub(super) function: Option<Arc<str>>,
     /// Its entry.
     pub(super) instance: Option<Die>,
-    /// Whether no function that the marker can be in is there.
+    /// Whether none of the functions there can have the marker.
     pub(super) is_not_there: bool,
     pub(super) inlined: Vec<Inlined>,
     pub(super) scope_ended: bool,
@@ -44,7 +45,7 @@ pub(super) struct Surroundings {
 
 /// The sites of a line near a marker's.
 pub(super) struct OfLine {
-    /// Where, and the line that was taken where the marker's own has no code.
+    /// The places. Each has a line if it is not the marker's own line.
     pub(super) sites: Vec<(Pc, Option<u32>)>,
     /// Why there are none.
     pub(super) problem: Option<LineProblem>,
@@ -62,7 +63,8 @@ impl<'d, 's> SiteDebug<'d, 's> {
         Self { debug, layout, arguments }
     }
 
-    /// What there is at a site of a marker of `file` and `line`: `keep` says which arguments the program keeps, of which nothing is asked.
+    /// What there is at a site of a marker. `keep` says which arguments the program keeps; these
+    /// are not looked up.
     pub(super) fn site(
         &self,
         pc: Pc,
@@ -126,7 +128,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let Frame { pc, function: instance, .. } = stop.frame;
         let ranges = argument.ranges.iter().filter(|range| range.start < range.end && range.end <= pc.0);
         let end = ranges.map(|range| range.end).max()?;
-        // GCC ends what a call overwrites within the call instruction.
+        // If a call overwrites a location, GCC ends its range inside the call instruction.
         let last = Vaddr(end.checked_sub(1)?);
         let by = instructions.zip(instance).and_then(|(code, instance)| code.holding(instance, last));
         let (at, instruction) = by.unzip();
@@ -135,9 +137,10 @@ impl<'d, 's> SiteDebug<'d, 's> {
         Some(Ended { distance: pc.0.saturating_sub(end), instruction, file, line, shared })
     }
 
-    /// The variable that was in one place with an argument at an address, and is described at the site.
+    /// The variable that shared a location with an argument at the address `last`, and has a
+    /// location at the site.
     fn shared(&self, argument: &Argument, stop: &Stop<'_>, last: Vaddr) -> Option<Arc<str>> {
-        // A member may share its place too, but not under a name that scopes have.
+        // A member may share its location too, but no scope has its name.
         if argument.text.trim() != &*argument.name || argument.name.contains("::") {
             return None;
         }
@@ -150,51 +153,52 @@ impl<'d, 's> SiteDebug<'d, 's> {
         Some(name.into())
     }
 
-    /// What became of the function that a line is in; `None` where the debug information does not say.
-    pub(super) fn fate(&self, file: &str, line: u32) -> Result<Option<LineAbsence>, Error> {
+    /// What became of the function that a line is in; `None` if the debug information does not
+    /// tell.
+    pub(super) fn absence(&self, file: &str, line: u32) -> Result<Option<LineAbsence>, Error> {
         self.debug.allow(STEPS);
         self.debug.absence_of_line(file, line)
     }
 
-    /// The name of the function that starts at an address; `None` where none does.
+    /// The name of the function that starts at an address; `None` if there is none.
     pub(super) fn function_starting_at(&self, address: Vaddr) -> Option<Arc<str>> {
         self.debug.allow(STEPS);
         self.debug.function_starting_at(address).ok().flatten()
     }
 
-    /// The function out of line that holds a place; `None` where the debug information describes none.
+    /// The out-of-line function that holds a place; `None` if the debug information describes none.
     pub(super) fn function(&self, pc: Pc) -> Result<Option<Arc<str>>, Error> {
         let Some(pc) = self.address(pc) else { return Ok(None) };
         self.debug.allow(STEPS);
-        // Of no file: which of the inlined functions is meant does not matter.
+        // Without a file: it does not matter which inlined function is meant.
         Ok(self.debug.scope_at(pc, "", 0)?.and_then(|scope| scope.frames.last()?.function.clone()))
     }
 
-    /// Looks for some files, of which lines are then asked.
+    /// Finds files before their lines are asked for.
     pub(super) fn find_files(&self, files: &[Arc<str>]) -> Result<(), Error> {
         self.debug.find_files(files)
     }
 
-    /// Starts the search for the sites of a line; else why there are none.
+    /// Starts the search for the sites of a line, or says why there are none.
     pub(super) fn search_line(&self, file: &str, line: u32) -> Result<Result<LineSearch, LineProblem>, Error> {
         self.debug.allow(STEPS);
         self.debug.search_line(file, line)
     }
 
-    /// The places of the very line in some units that no earlier search of the same line found.
+    /// The places of exactly this line in some units, without those that an earlier search found.
     pub(super) fn search_units(&self, search: &mut LineSearch, units: Range<usize>) -> Result<Vec<Pc>, Error> {
         let sites = self.debug.search_units(search, units)?;
         Ok(sites.iter().filter_map(|site| self.pc(site.address)).collect())
     }
 
-    /// The places of the next line that has code, and why there are none.
+    /// The places of the next line that has code, or why there are none.
     pub(super) fn nearest_sites(&self, search: &LineSearch) -> Result<OfLine, Error> {
         let LineSites { sites, problem } = self.debug.nearest_sites(search)?;
         let site = |site: &super::LineSite| Some((self.pc(site.address)?, (!site.is_exact).then_some(site.line)));
         Ok(OfLine { sites: sites.iter().filter_map(site).collect(), problem })
     }
 
-    /// Drops what was made of units of which nothing more is asked.
+    /// Drops the caches of units that are no longer needed.
     pub(super) fn release(&self) {
         self.debug.release();
     }
@@ -216,7 +220,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         }
     }
 
-    /// A number of an address as reports have it: of a relocatable object the offset in its section.
+    /// An address as reports have it: in a relocatable object the offset in its section.
     fn place(&self, address: u64) -> u64 {
         self.pc(Vaddr(address)).map_or(address, |pc| pc.address)
     }

@@ -1,7 +1,7 @@
-//! The value of an argument where a machine stands at its site: its bytes, and what they say.
+//! The value of an argument on a machine that is stopped at its site: its bytes, and their meaning.
 //!
-//! The location asks the machine for registers and memory, the type says what the bytes mean; for what a pointer in them leads to, the
-//! machine's memory is read again.
+//! The location asks the machine for registers and memory, and the type gives the bytes a meaning.
+//! For the target of a pointer the memory is read again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,21 +17,23 @@ use crate::types::{self, Limits, Object, ReadContext, Rendered, Shape, Type};
 /// The bytes of an argument's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes {
-    /// The bytes, in the byte order of the image; 0 where they are gone.
+    /// The bytes, in the byte order of the image; 0 if optimised out.
     pub bytes: Vec<u8>,
-    /// The bits that are gone, counted as in [`crate::types::Member::bit_offset`].
+    /// The bits that are optimised out, counted as in [`crate::types::Member::bit_offset`].
     pub gone: Vec<Range<u64>>,
 }
 
 impl Argument {
-    /// The value's bytes at a site at which `machine` stands; `None` where the argument cannot be read there, or has no size.
+    /// The bytes of the value on a machine that is stopped at the site; `None` if the argument
+    /// cannot be read there, or has no size.
     ///
     /// # Errors
     ///
     /// The machine does not have what the location asks for.
     pub fn read(&self, machine: &dyn Machine) -> Result<Option<Bytes>, Unreadable> {
         let (Some(location), Some(size)) = (&self.location, self.size) else { return Ok(None) };
-        // Before anything is made of that size: debug information may say any.
+        // Checked before anything of that size is allocated: malformed debug information may have
+        // any size.
         if size > MAX_VALUE_SIZE {
             return Err(Unreadable::TooLarge(size));
         }
@@ -51,22 +53,24 @@ impl Argument {
         Ok(Some(Bytes { bytes: known.evaluate(machine, size)?, gone }))
     }
 
-    /// The value in full, as its language writes such values; `None` where the argument cannot be read, or its type is not known.
+    /// The whole value in the notation of its language; `None` if the argument cannot be read, or
+    /// its type is not known.
     ///
     /// # Errors
     ///
-    /// As [`Argument::read`].
+    /// Those of [`Argument::read`].
     pub fn show(&self, machine: &dyn Machine, processor: Processor) -> Result<Option<Rendered>, Unreadable> {
         let (Some(value), Some(of)) = (self.read(machine)?, self.kind()) else { return Ok(None) };
         let object = Object { bytes: &value.bytes, optimized_out: &value.gone };
         Ok(Some(self.with_reading(machine, processor, |reading| types::render(&of, object, reading))))
     }
 
-    /// The value as a conversion of a marker's format (`%-8lu`) prints it; `stars` are the values of its `*`.
+    /// The value as a conversion of a format (`%-8lu`) prints it. `stars` are the values of its
+    /// `*`.
     ///
     /// # Errors
     ///
-    /// Why there is nothing to print: the argument cannot be read, or its type is none that the conversion takes.
+    /// The argument cannot be read, or its type does not fit the conversion.
     pub fn print(
         &self,
         conversion: &str,
@@ -85,7 +89,7 @@ impl Argument {
         self.with_reading(machine, processor, |reading| types::printf(&conversion, stars, &of, object, reading))
     }
 
-    /// The type; of what the program keeps, the number that its operand says.
+    /// The type. For an argument that the program keeps it is the number type of its operand.
     fn kind(&self) -> Option<Arc<Type>> {
         if let Some(of) = &self.ty {
             return Some(Arc::clone(of));
@@ -98,7 +102,7 @@ impl Argument {
         Some(Arc::new(Type { name: "".into(), size: self.size, shape }))
     }
 
-    /// Calls `then` with how values are read and written where `machine` stands.
+    /// Calls `then` with the context in which values of `machine` are read.
     fn with_reading<T>(
         &self,
         machine: &dyn Machine,
