@@ -58,26 +58,26 @@ pub(crate) struct Check {
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  Are all markers of a program there, with their arguments:
+  Check that all markers of a program are there, with their arguments:
       smark check target/release/server
-  Compared with what was reviewed, any difference being an error:
+  Compare with the reviewed state; any difference is an error:
       smark check --lock markers.lock --deny baseline target/release/server
-  Make or renew the lock file:
+  Create or update the lock file:
       smark check --lock markers.lock --update target/release/server
-  In CI, with annotations, and files for code scanning and for test reports:
+  In CI, with annotations, and files for code scanning and test reports:
       smark check --format github --output sarif=smark.sarif --output junit=smark.xml target/release/server
-  Probes must be exact, and that arguments are lost does not matter:
+  Require exact probes, and ignore lost arguments:
       smark check --deny exactness --allow lost target/release/server
-  Change the sources until it holds (in a Cargo project: cargo smark fix):
+  Change the sources until the check holds (in a Cargo project: cargo smark fix):
       smark check --fix --build 'make -C src server' --deny exactness src/server
-  What would be changed first:
+  Show the first changes as a diff:
       smark check --fix --dry-run src/server";
 
 const EXIT: &str = "\
 EXIT STATUS
-  0  it holds: nothing that is denied was found
-  1  it does not: something was, or a pattern matches nothing
-  2  it could not be checked: no such file, not ELF, no markers at all, malformed records or a malformed lock file";
+  0  the check holds: no finding is denied
+  1  it does not hold: a finding is denied, or a pattern matches nothing
+  2  it could not be checked: no such file, not ELF, no markers at all, malformed records or lock file";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {

@@ -3,15 +3,15 @@
 // How the sources in this folder say what they expect (the values are escaped as in C):
 //   // expect: name=N format="F" args="A" sites=S [line=L] [file="F"] [flags=B] [operands=REGEX]
 //              one marker, with a declaration for each of its sites. S is a number, N+ for at least N, or N- for at most N.
-//   // dead:   a name of which every site has the address 0 after --gc-sections.
-//   // absent: a name that has neither declaration nor site when optimised.
+//   // dead:   a name whose sites all have the address 0 after --gc-sections.
+//   // absent: a name without declaration and site when optimised.
 //   // options: ...   for compiling and linking, in every configuration
 //   // only: W          the configurations that the file is for: gcc, clang, C (not compiled as C++ too), link (not where nothing is linked),
 //                      x86_64 -c (that target, compiled only), with FILE (a further source of FILE, never on its own)
 //   // values: N V...  what the program has at hand for each argument of a kept marker N when it gets there: a number, "text", or * for
 //                      anything. A second one for the same N is the second time. No values, no debugger.
 //   // same-code: D     the same instructions as with D defined; see zero.c
-//   // sources: ...   what else is linked
+//   // sources: ...   other files to link
 //   // runs             the program is run and exits with 0.
 //   // error: REGEX     in fail/: what an error line of the compiler or assembler says (LC_ALL=C), with -Werror=format, and under gcc
 //                      -Werror=format-signedness.

@@ -1,20 +1,23 @@
-"""One program under gdb, driven by the test `differential`: a request a line on standard input, an answer a line on standard output,
-both JSON. Run as `gdb -q -nx -batch -x session.py --args PROGRAM ARGUMENTS`.
+"""Runs one program under gdb for the test `differential`. Reads a request from each line of standard
+input, and writes an answer as a line to standard output, both JSON. Run as `gdb -q -nx -batch -x session.py --args PROGRAM ARGUMENTS`.
 
-What is read of a variable is read twice. `frame`: what gdb's own parser makes of the text in the frame of the marker's function, as
-somebody at its prompt sees it. `scope`: the variable that the language means by the name at the marker, found here among gdb's blocks
-(the innermost block of the marker's function that has one declared no further down than the marker), its value as gdb reads it, and
-the rest of the text walked over gdb's values. gdb reads the debug information in both; in the second it has no say in which variable.
+Each argument is read twice. `frame` is the result of gdb's own parser in the frame of the marker's
+function, as at gdb's prompt. `scope` starts from the variable that the language means by the name
+at the marker. This script finds it in gdb's blocks: the innermost block of the marker's function
+with such a variable declared at or above the marker. gdb reads its value, and the script evaluates
+the rest of the text on gdb's values. gdb reads the debug information in both cases, but does not
+choose the variable in the second.
 
-A value is given as its scalars, each [path, first bit, bits, bytes]: what is between them is padding. In place of the bytes stands
-`null` for what gdb says is optimised out, and ["why"] for what it cannot give.
+A value is given as its scalars, each [path, first bit, bits, bytes]; the bits in between are
+padding. `null` replaces the bytes of a scalar that is optimised out, and ["why"] those that gdb
+cannot read.
 
 Requests and answers (addresses are decimal; those of the image are link-time, those of memory are the process's):
 
     {"op": "start"}                                     {"bias": n, "pid": n}
-    {"op": "break", "addresses": [n], "hits": n}        {}          each is deleted after so many hits
+    {"op": "break", "addresses": [n], "hits": n}        {}          each is deleted after that many hits
     {"op": "continue"}                                  {"stopped": n} or {"exited": n} or {"signal": "SIGSEGV"}
-    {"op": "count", "addresses": [n]}                   {"hits": [n], "exited": n}      how often the program comes by, to its end
+    {"op": "count", "addresses": [n]}                   {"hits": [n], "exited": n}      hits until the program ends
     {"op": "registers"}                                 {"REGISTER": "hex"}     by DWARF's numbers
     {"op": "read", "address": n, "length": n}           {"bytes": "hex" or null}
     {"op": "scopes"}                                    {"frames": [[function, is inline]], "at": [function], "before": [function]}
@@ -22,9 +25,10 @@ Requests and answers (addresses are decimal; those of the image are link-time, t
                                                         {"frame": VALUE, "scope": VALUE, "symbol": SYMBOL or null}
 
 VALUE is {"type": s, "size": n, "leaves": [...]} or {"error": s}; SYMBOL is {"line": n, "function": s or null, "frame_line": n or null}:
-where the variable is declared, in which function, and where the one is declared that gdb's own rule takes.
+the line and function of the variable's declaration, and the line of the variable that gdb's own
+rule chooses.
 
-A program for another processor is run by the emulator in SESSION_EMULATOR (qemu's user mode), with gdb at the other end of a socket.
+A program for another processor is run by the emulator in SESSION_EMULATOR (qemu's user mode), and gdb connects to it through a socket.
 """
 import gdb
 import json
@@ -36,7 +40,7 @@ import subprocess
 import tempfile
 import time
 
-# The program and gdb's own words go elsewhere: these two are the only ones who talk here.
+# The output of the program and of gdb goes elsewhere; only requests and answers use these two.
 requests = os.fdopen(os.dup(0), "r")
 answers = os.fdopen(os.dup(1), "w")
 nowhere = os.open("/dev/null", os.O_RDWR)
@@ -53,7 +57,7 @@ for setting in [
 
 MOST_LEAVES = 600
 DEEPEST = 14
-# By DWARF's numbers: registers of eight bytes, and vectors with the field that has their halves.
+# Registers by DWARF number: eight-byte ones, and vectors with the field for their halves.
 # System V ABI for x86-64, figure 3.36; AADWARF64, 4.1.
 X86_64 = (
     dict(enumerate(["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"] + ["r%d" % n for n in range(8, 16)] + ["rip"]))
@@ -95,14 +99,14 @@ def start(_):
 
 
 def emulate(arguments):
-    """The program under the emulator, before its first instruction. The emulator ends with gdb."""
+    """Starts the program in the emulator, stopped before its first instruction. The emulator ends with gdb."""
     folder = tempfile.mkdtemp()
     try:
         socket = folder + "/gdb"
         command = EMULATOR + ["-g", socket, program()] + arguments.split()
         emulator = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
         gdb.execute("set sysroot " + os.environ["SESSION_LIBRARIES"], to_string=True)
-        # It takes a moment until it listens.
+        # The emulator needs a moment to start listening.
         for _ in range(3000):
             try:
                 gdb.execute("target remote " + socket, to_string=True)
@@ -197,7 +201,7 @@ def name_of(function):
 
 
 def chain(at):
-    """The functions whose blocks hold an address, innermost first, to the one that is not inlined."""
+    """The functions whose blocks contain an address, from the innermost to the one that is not inlined."""
     return [name_of(block.function) for block in enclosing(at) if block.function is not None]
 
 
@@ -224,8 +228,8 @@ def scopes(_):
 
 
 def plain(name):
-    """A function's name without its path, its parameters of type, what the compiler appends to the symbol of a part of it, and what
-    demanglers write differently: as `plain` in `tests/src/dwarfdump.rs`."""
+    """The name of a function without its path, generic arguments and compiler suffixes. Also unifies what
+    demanglers write differently, as `plain` in `tests/src/dwarfdump.rs`."""
     depth, short = 0, ""
     for character in (name or "").replace("->", ""):
         if character == "<":
@@ -239,7 +243,7 @@ def plain(name):
     inner = last.strip("{}")
     if inner == last:
         return last.split(".")[0]
-    # What the debug information calls an asynchronous block is a closure in the symbol.
+    # An asynchronous block in the debug information is a closure in the symbol.
     kind = re.split("[#_:]", inner)[0]
     return "{closure}" if kind == "async" else "{%s}" % kind
 
@@ -277,7 +281,7 @@ def symbol_of(name, line, function, at):
             continue
         if holder != marker:
             break
-        # A variable that is a constant is no variable to gdb.
+        # gdb does not list a constant as a variable.
         found = [symbol for symbol in block if symbol.name == name]
         found = [symbol for symbol in found if symbol.is_variable or symbol.is_argument or symbol.is_constant]
         found = [symbol for symbol in found if symbol.line <= line]
@@ -285,7 +289,7 @@ def symbol_of(name, line, function, at):
             return max(found, key=lambda symbol: symbol.line), name_of(holder)
     file = [block for block in (gdb.block_for_pc(at),) if block is not None]
     for block in [block.static_block for block in file] + [block.global_block for block in file]:
-        # Rust's names have their modules in front.
+        # Rust names start with their modules.
         found = [symbol for symbol in block if symbol.name == name or symbol.name.endswith("::" + name)]
         found = [symbol for symbol in found if symbol.is_variable or symbol.is_constant]
         if found:
@@ -453,7 +457,7 @@ def scalar(value, bits):
         if value.is_optimized_out:
             return None
         value.fetch_lazy()
-        # A pointer to what has no address. gdb 13 says the same, and has zeros, of what lies behind the last piece of a location.
+        # A synthetic pointer. gdb 13 also prints this, with zeros, for data after the last piece of a location.
         if value.address is None and "<synthetic pointer>" in value.format_string(symbols=False):
             return ["synthetic pointer"]
         if type.code == gdb.TYPE_CODE_FLT:
@@ -506,13 +510,13 @@ def value(request):
     frame_line = None
     if frame is not None:
         frame.select()
-        # What a kept marker evaluates, gdb must not evaluate once more.
+        # gdb must not evaluate the expression of a kept argument again.
         effects = re.search(r"\+\+|--|(?<![=!<>])=(?!=)", text)
         own = answer(lambda: gdb.parse_and_eval(text)) if not effects else {"error": "text: it has effects"}
     at = pc() - 1 if request["ended"] else pc()
     known = []
     described = None
-    # gdb's values of variables in registers want a frame; inlined ones all have the registers of the newest.
+    # gdb needs a frame for variables in registers. Inlined frames share the registers of the newest one.
     newest = gdb.newest_frame()
 
     def root(name):
@@ -547,7 +551,7 @@ for line in requests:
     request = json.loads(line)
     try:
         reply = OPERATIONS[request["op"]](request)
-    except Exception as error:  # The test says which request it was.
+    except Exception as error:  # The test names the request.
         reply = {"failed": "%s: %s" % (type(error).__name__, error)}
     answers.write(json.dumps(reply) + "\n")
     answers.flush()

@@ -25,7 +25,7 @@ NOINLINE int faults_not(int *p, int x)
     return x * 5;
 }
 
-/* A jump of which nothing is left. */
+/* A jump without any remaining code. */
 NOINLINE int feature(int x)
 {
     __asm__ goto("140: jmp %l[no]\n141:\n" ALTERNATIVE("140b", "141b", "142f", "142f")

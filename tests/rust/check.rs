@@ -83,7 +83,7 @@ fn assert_found(document: &Value, code: &str, marker: &str, line: Option<u64>, c
     assert_eq!(finding["line"].as_u64(), line, "{finding:#}");
     let causes = finding["causes"].as_array().expect("causes");
     let has = cause.is_empty() || causes.iter().any(|found| found.as_str().is_some_and(|found| found.contains(cause)));
-    assert!(has, "{cause:?} is no cause of {finding:#}");
+    assert!(has, "{cause:?} is not a cause of {finding:#}");
     COVERED.with_borrow_mut(|covered| covered.provoked.insert(code.to_owned()));
 }
 

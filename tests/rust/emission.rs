@@ -9,14 +9,14 @@ use std::{env, fmt::Write as _, fs};
 
 use simple_markers_tests::fixture::{self, Site};
 use simple_markers_tests::image::{Code, Instruction};
-use simple_markers_tests::source::{Fate, Marker};
+use simple_markers_tests::source::{Marker, Outcome};
 use simple_markers_tests::{listing, source, tools};
 
 /// `examples/constructs`, built with one profile.
 struct Build {
     profile: &'static str,
-    /// The index into [`Marker::fate`].
-    fate: usize,
+    /// The index into [`Marker::outcome`].
+    outcome: usize,
     image: PathBuf,
     code: Code,
     sites: Vec<Site>,
@@ -38,10 +38,10 @@ static MARKERS: LazyLock<Vec<(String, Marker)>> = LazyLock::new(|| {
 });
 
 impl Build {
-    fn new(profile: &'static str, folder: &str, fate: usize) -> Self {
+    fn new(profile: &'static str, folder: &str, outcome: usize) -> Self {
         build("constructs", profile);
         let image = fixture::target().join(folder).join("constructs");
-        Self { profile, fate, code: Code::of(&image), sites: fixture::sites(&image), image }
+        Self { profile, outcome, code: Code::of(&image), sites: fixture::sites(&image), image }
     }
 
     /// The live sites of a marker.
@@ -99,7 +99,7 @@ fn the_program_does_what_it_did() {
 fn every_marker_is_declared_as_it_is_written() {
     for build in &*BUILDS {
         let mut expected = Vec::new();
-        for (file, marker) in MARKERS.iter().filter(|(_, marker)| marker.fate[build.fate] != Fate::Absent) {
+        for (file, marker) in MARKERS.iter().filter(|(_, marker)| marker.outcome[build.outcome] != Outcome::Absent) {
             let Marker { name, format, args, .. } = marker;
             let lines = marker.places.iter().map(|(line, _)| line.to_string());
             expected.extend(lines.map(|line| [name.clone(), file.clone(), line, format.clone(), args.clone()]));
@@ -131,14 +131,14 @@ fn each_marker_meets_its_fate() {
     for build in &*BUILDS {
         for (file, marker) in &*MARKERS {
             let (live, dead) = (build.live(file, marker).len(), build.dead(file, marker));
-            let met = match marker.fate[build.fate] {
-                Fate::Live(least, most) => (least..=most).contains(&live),
-                Fate::Eliminated | Fate::Absent => (live, dead) == (0, 0),
-                Fate::Discarded => live == 0 && dead > 0,
+            let met = match marker.outcome[build.outcome] {
+                Outcome::Live(least, most) => (least..=most).contains(&live),
+                Outcome::Eliminated | Outcome::Absent => (live, dead) == (0, 0),
+                Outcome::Discarded => live == 0 && dead > 0,
             };
             if !met {
-                let (profile, name, fate) = (build.profile, &marker.name, marker.fate[build.fate]);
-                let _ = writeln!(differences, "{profile}: {name}: {fate:?}, but {live} live and {dead} discarded");
+                let (profile, name, outcome) = (build.profile, &marker.name, marker.outcome[build.outcome]);
+                let _ = writeln!(differences, "{profile}: {name}: {outcome:?}, but {live} live and {dead} discarded");
             }
         }
     }
@@ -174,7 +174,7 @@ fn every_address_is_an_instruction_of_this_program() {
             let module = if stem == "library" { "constructs_library" } else { &stem };
             // A mangled name has its length before it, or two dots after it in a type.
             let (segment, in_type) = (format!("{}{module}", module.len()), format!("constructs..{module}.."));
-            let expected = |name: &str| match build.fate {
+            let expected = |name: &str| match build.outcome {
                 0 => name.contains(&segment) || name.contains(&in_type),
                 // A site may be inlined into another function of the crate, or, if it runs in its
                 // own thread, into one of the standard library.

@@ -132,7 +132,7 @@ fn only_markers_change(project: &Project, macros: &str) {
         let number = |group: usize| found.get(group).map(|number| number.as_str().parse::<usize>().expect("a number"));
         let (start, count) = (number(1).expect("a line"), number(2).unwrap_or(1));
         let last = start + count.saturating_sub(1);
-        assert!(old.iter().any(|(from, to)| *from <= start && last <= *to), "{line} is no marker's");
+        assert!(old.iter().any(|(from, to)| *from <= start && last <= *to), "{line} belongs to no marker");
         hunks += 1;
     }
     assert!(hunks > 0, "nothing changed");

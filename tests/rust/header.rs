@@ -199,7 +199,7 @@ impl Build<'_> {
                     || (symbol.start..symbol.start + symbol.size).contains(&pc) && instructions.contains_key(&pc)
             });
             if !inside {
-                return Some(format!("{name}: {pc:#x} is no instruction of a function"));
+                return Some(format!("{name}: {pc:#x} is not an instruction of a function"));
             }
             let anchor = instructions.get(&pc).is_some_and(|text| text == "nop");
             (site.flags & 1 != 0 && !anchor).then(|| format!("{name}: no nop at {pc:#x}"))

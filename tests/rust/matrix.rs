@@ -42,7 +42,7 @@ use simple_markers_tests::fixture::{self, Site};
 use simple_markers_tests::image::Code;
 use simple_markers_tests::listing::Function;
 use simple_markers_tests::matrix::{self, Build, Link, Markers, Toolchain};
-use simple_markers_tests::source::{self, Fate, Marker};
+use simple_markers_tests::source::{self, Marker, Outcome};
 use simple_markers_tests::tools;
 
 static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
@@ -221,20 +221,20 @@ impl Image {
         }
     }
 
-    /// Checks the expected fate of each marker.
-    fn check_fates(&self, markers: &[(String, Marker)], configuration: &Configuration) {
+    /// Checks the expected outcome of each marker.
+    fn check_outcomes(&self, markers: &[(String, Marker)], configuration: &Configuration) {
         for (_, marker) in markers {
             let (live, dead) = self.count(marker);
-            let fate = marker.fate[usize::from(configuration.level != "0")];
-            let met = match fate {
+            let outcome = marker.outcome[usize::from(configuration.level != "0")];
+            let met = match outcome {
                 // The listing decides how many copies there must be.
-                Fate::Live(..) => live > 0,
+                Outcome::Live(..) => live > 0,
                 // The optimiser may also remove the function itself.
-                Fate::Discarded => live == 0 && (dead > 0 || configuration.lto != Lto::None),
-                Fate::Eliminated => (live, dead) == (0, 0),
-                Fate::Absent => panic!("{} is declared", marker.name),
+                Outcome::Discarded => live == 0 && (dead > 0 || configuration.lto != Lto::None),
+                Outcome::Eliminated => (live, dead) == (0, 0),
+                Outcome::Absent => panic!("{} is declared", marker.name),
             };
-            assert!(met, "{}: {}: {fate:?}, but {live} live and {dead} gone", self.what, marker.name);
+            assert!(met, "{}: {}: {outcome:?}, but {live} live and {dead} gone", self.what, marker.name);
         }
     }
 
@@ -314,7 +314,7 @@ fn prove(lto: Lto, configurations: &[(&'static str, &'static str)], picked: &[us
                 let what = format!("{lto:?}, opt-level {level}, {units} units, {}", path.display());
                 let image = Image::of(what, path);
                 image.check_records(&markers);
-                image.check_fates(&markers, &configuration);
+                image.check_outcomes(&markers, &configuration);
                 image.check_sections();
                 sites += matrix::check_addresses(&image.what, &listing, &image.code, &image.sites);
                 led += image.check_witnesses(&markers, "4base7witness");
@@ -609,7 +609,7 @@ fn the_linker_optimises_across_crates() {
     let [(_, image), (_, without)] = &images;
     let markers = Kind::Pie.markers();
     image.check_records(&markers);
-    image.check_fates(&markers, &configuration);
+    image.check_outcomes(&markers, &configuration);
     image.check_sections();
     image.check_without(&without.path);
     let live = image.sites.iter().filter(|site| site.pc != 0).count();
@@ -639,7 +639,7 @@ fn prove_constructs(lto: Lto) {
         let image = Image::of(format!("constructs, {lto:?}, {}", link.name), &build.folder().join(&link.name));
         assert_eq!(tools::run(&mut Command::new(&image.path)), "224 witnesses, sum 1722220\n", "{}", image.what);
         image.check_records(&markers);
-        image.check_fates(&markers, &configuration);
+        image.check_outcomes(&markers, &configuration);
         image.check_sections();
         let live = matrix::check_addresses(&image.what, &listing, &image.code, &image.sites);
         let led = image.check_witnesses(&markers, "18constructs_library7witness");

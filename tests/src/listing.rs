@@ -156,7 +156,7 @@ impl Function {
             }
         }
         match rest.first() {
-            Some(next) => Err(format!("{}: {next:?} comes from nowhere", self.name)),
+            Some(next) => Err(format!("{}: {next:?} is not in the listing", self.name)),
             None => Ok(placed),
         }
     }

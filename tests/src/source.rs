@@ -22,14 +22,14 @@ pub struct Marker {
     /// The number of the witness after it.
     pub witness: Option<u32>,
     /// The expectation in the comment, for the profiles `dev` and `release`.
-    pub fate: [Fate; 2],
+    pub outcome: [Outcome; 2],
     /// The register contents of the kept arguments, as bits.
     pub keeps: Vec<u64>,
 }
 
-/// The expected fate of a marker.
+/// The expected outcome of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// The lowest and the highest number of sites.
     Live(usize, usize),
     /// Declared, without a site.
@@ -141,7 +141,7 @@ impl Source<'_> {
             places: self.places(invocation.start, macros),
             args: arguments.join(", "),
             witness: self.witness(invocation.content.end + 1),
-            fate: [Fate::Absent; 2],
+            outcome: [Outcome::Absent; 2],
             keeps: Vec::new(),
             name,
             format,
@@ -199,20 +199,22 @@ impl Marker {
     /// Reads the comment of the marker.
     fn expect(&mut self, comment: &str) {
         let mut clauses = comment.split("; ");
-        let mut fates: [Option<Fate>; 2] = [None; 2];
+        let mut outcomes: [Option<Outcome>; 2] = [None; 2];
         for clause in clauses.next().expect("a clause").split(", ") {
-            let (fate, profile) = clause.split_once(" in ").map_or((clause, None), |(fate, name)| (fate, Some(name)));
+            let (outcome, profile) =
+                clause.split_once(" in ").map_or((clause, None), |(outcome, name)| (outcome, Some(name)));
             let profiles: &[usize] = match profile {
                 None => &[0, 1],
                 Some("dev") => &[0],
                 Some("release") => &[1],
-                Some(other) => panic!("{}: {other} is no profile", self.name),
+                Some(other) => panic!("{}: {other} is not a profile", self.name),
             };
             for profile in profiles {
-                fates[*profile] = Some(fate_of(fate).unwrap_or_else(|| panic!("{}: {fate}?", self.name)));
+                outcomes[*profile] = Some(outcome_of(outcome).unwrap_or_else(|| panic!("{}: {outcome}?", self.name)));
             }
         }
-        self.fate = fates.map(|fate| fate.unwrap_or_else(|| panic!("{}: expected in each profile?", self.name)));
+        self.outcome =
+            outcomes.map(|outcome| outcome.unwrap_or_else(|| panic!("{}: expected in each profile?", self.name)));
         for clause in clauses {
             match clause.split_once(' ') {
                 Some(("keeps", values)) => self.keeps = values.split(' ').map(bits).collect(),
@@ -223,15 +225,15 @@ impl Marker {
     }
 }
 
-fn fate_of(text: &str) -> Option<Fate> {
+fn outcome_of(text: &str) -> Option<Outcome> {
     let words: Vec<_> = text.split(' ').collect();
     Some(match words.as_slice() {
-        ["live"] => Fate::Live(1, usize::MAX),
-        ["live", count, "time" | "times"] => Fate::Live(count.parse().ok()?, count.parse().ok()?),
-        ["live", "at", "least", count, "time" | "times"] => Fate::Live(count.parse().ok()?, usize::MAX),
-        ["eliminated"] => Fate::Eliminated,
-        ["discarded"] => Fate::Discarded,
-        ["absent"] => Fate::Absent,
+        ["live"] => Outcome::Live(1, usize::MAX),
+        ["live", count, "time" | "times"] => Outcome::Live(count.parse().ok()?, count.parse().ok()?),
+        ["live", "at", "least", count, "time" | "times"] => Outcome::Live(count.parse().ok()?, usize::MAX),
+        ["eliminated"] => Outcome::Eliminated,
+        ["discarded"] => Outcome::Discarded,
+        ["absent"] => Outcome::Absent,
         _ => return None,
     })
 }
@@ -242,7 +244,7 @@ fn bits(value: &str) -> u64 {
         value.strip_suffix("f32").and_then(|value| value.parse().ok()).map(|value| u64::from(f32::to_bits(value)));
     let integer = value.parse::<i128>().ok().map(|value| value as u64);
     let double = value.parse().ok().map(f64::to_bits);
-    single.or(integer).or(double).unwrap_or_else(|| panic!("{value} is no number"))
+    single.or(integer).or(double).unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// A place or a name without spaces and without `r#`.

@@ -1,4 +1,4 @@
-/* Runs a generated program, of which the assembly is linked: with COUNTED sites counted by what is in it. */
+/* Runs a generated program, linked from its assembly. With COUNTED, reads the counters in it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

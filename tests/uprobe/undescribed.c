@@ -1,4 +1,4 @@
-/* Compiled without debug information: what is folded with a function of shared_address.c is known by its symbol only. */
+/* Compiled without debug information: a function folded with one of shared_address.c has only a symbol. */
 int undescribed(int x);
 
 int undescribed(int x)

@@ -1,4 +1,4 @@
-// An inline function of C++: each file has it, in a group of which the linker takes one.
+// A C++ inline function. Each file has it in a group, and the linker keeps one copy.
 #include "simple_marker.h"
 
 __attribute__((noinline)) inline int shared(int a) {

@@ -1,4 +1,4 @@
-//! What the other crates are made of.
+//! The base crate of the others.
 #![no_std]
 
 use core::hint::black_box;
@@ -81,7 +81,7 @@ pub fn dead_with_closure(value: u32) -> u32 {
     closure(value)
 }
 
-/// Reached through a pointer only.
+/// Called only through a pointer.
 pub static TABLE: [fn(u32) -> u32; 2] = [twin, other_twin];
 
 fn twin(value: u32) -> u32 {
@@ -90,7 +90,7 @@ fn twin(value: u32) -> u32 {
     value + 7
 }
 
-/// With `--cfg twins` the code of the two is the same.
+/// `--cfg twins` makes the code of both the same.
 const OTHER: u32 = if cfg!(twins) { 7 } else { 9 };
 
 fn other_twin(value: u32) -> u32 {

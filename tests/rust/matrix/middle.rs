@@ -1,4 +1,4 @@
-//! Between the program and its base.
+//! The crate between the program and the base crate.
 #![no_std]
 
 use base::witness;

@@ -12,7 +12,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 
-/// What the program prints, in one number.
+/// The output of the program in one number.
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_run(seed: u32) -> u64 {
     simple_mark!(plugin:run, "seed %u", seed); //~ live
@@ -23,7 +23,7 @@ pub extern "C" fn plugin_run(seed: u32) -> u64 {
     u64::from(value) << 32 | u64::from(base::witnessed())
 }
 
-/// Public in Rust is not exported from a library for C, and the compiler knows it.
+/// A library for C does not export it, although it is public in Rust.
 #[inline(never)]
 pub fn not_exported(value: u32) -> u32 {
     simple_mark!(plugin:not_exported, "value %u", value); //~ eliminated

@@ -1,4 +1,4 @@
-//! The program: what it prints depends on every function that is live.
+//! The program. Its output depends on every live function.
 #![no_std]
 #![no_main]
 
@@ -30,7 +30,7 @@ extern "C" fn main(count: c_int, _: *const *const c_char) -> c_int {
     0
 }
 
-/// Anyone could link to it: an executable does not export it.
+/// Has a public symbol, but an executable does not export it.
 #[unsafe(no_mangle)]
 extern "C" fn matrix_exported(value: u32) -> u32 {
     simple_mark!(program:exported, "exported %u", value); //~ discarded

@@ -238,7 +238,7 @@ fn read_answer(answer: &Value) -> Answer {
 }
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 fn hexadecimal(text: &str) -> Option<Vec<u8>> {

@@ -155,7 +155,7 @@ pub fn check(path: &Path) {
 fn agrees(comparison: &Comparison) {
     let Comparison { complaints, .. } = comparison;
     let shown: Vec<_> = complaints.iter().take(20).map(String::as_str).collect();
-    assert!(complaints.is_empty(), "{} of second opinion\n{}", complaints.len(), shown.join("\n"));
+    assert!(complaints.is_empty(), "{} complaints of the second opinion\n{}", complaints.len(), shown.join("\n"));
 }
 
 /// Compares what the resolver says about an image with what `goblin` and `addr2line` read. `bytes`
