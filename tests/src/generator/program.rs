@@ -157,7 +157,7 @@ pub(super) enum Operator {
 pub(super) enum Condition {
     Less(Expression, Expression),
     Equal(Expression, Expression),
-    /// A comparison of a call's result with a number.
+    /// Whether the result of a call is below a number.
     Calls(Call, u32),
     Both(Box<Condition>, Box<Condition>),
     Either(Box<Condition>, Box<Condition>),
