@@ -184,7 +184,7 @@ fn look(image: &[u8]) -> ResolvedImage {
 /// The arguments of the first site.
 fn arguments(args: &str, sections: Vec<(&'static str, Vec<u8>)>) -> Vec<Argument> {
     let image = look(&image(args, &[0x1018], sections));
-    let site = image.markers[0].sites.first().expect("the site is there, whatever the debug information is");
+    let site = image.markers[0].sites.first().expect("the site is there for any debug information");
     assert_eq!(site.place, Some(SitePlace::Address(Vaddr(0x1018))));
     site.args.clone()
 }

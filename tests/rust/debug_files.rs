@@ -64,7 +64,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let folder = fixture::target().join("companions").join(name);
+        let folder = fixture::target().join("separate").join(name);
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("an old folder is removed");
         }
@@ -391,7 +391,7 @@ fn units_may_be_split() {
 #[test]
 fn rust_splits_units_too() {
     let build = |how: &str| {
-        let target = fixture::target().join("companions").join(format!("rust-{how}"));
+        let target = fixture::target().join("separate").join(format!("rust-{how}"));
         let mut build = fixture::cargo();
         build.args(["build", "--offline", "--quiet", "--profile", "demo", "--package", "io-queue"]);
         build

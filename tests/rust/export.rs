@@ -325,9 +325,9 @@ fn bpftrace_prints(program: &Program) -> String {
     let id = run(Command::new("readelf").arg("--notes").arg(&program.path));
     let id = id.split("Build ID: ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a build id");
     let debug = folder.path().join("debug");
-    let companion = debug.join(".build-id").join(&id[..2]).join(format!("{}.debug", &id[2..]));
-    fs::create_dir_all(companion.parent().expect("a folder")).expect("a folder");
-    run(Command::new("objcopy").arg("--only-keep-debug").args([&program.path, &companion]));
+    let separate = debug.join(".build-id").join(&id[..2]).join(format!("{}.debug", &id[2..]));
+    fs::create_dir_all(separate.parent().expect("a folder")).expect("a folder");
+    run(Command::new("objcopy").arg("--only-keep-debug").args([&program.path, &separate]));
     run(Command::new("strip").arg(&program.path).arg("-o").arg(&stripped));
     let (exported, _) = export("bpftrace", &stripped, &["--debug-dir", &debug.to_string_lossy()]);
     let script = folder.path().join("probes.bt");

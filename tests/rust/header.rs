@@ -169,8 +169,8 @@ impl Build<'_> {
         if let (Some(file), Some(line)) = (&expected.file, expected.line) {
             return vec![(file.clone(), line)];
         }
-        let companions = self.source.companions();
-        let files = std::iter::once(self.source).chain(&companions);
+        let other_files = self.source.other_files();
+        let files = std::iter::once(self.source).chain(&other_files);
         let places = files.flat_map(|file| {
             let path = file.path.to_str().expect("UTF-8").as_bytes();
             let markers = file.markers().into_iter().filter(|marker| marker.name == expected.name);

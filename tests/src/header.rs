@@ -169,12 +169,12 @@ impl Source {
     /// Other inputs of the compilation: `// sources:`, and the headers that it includes from its
     /// folder.
     #[must_use]
-    pub fn companions(&self) -> Vec<Self> {
-        let beside = |name: &str| self.path.with_file_name(name).to_str().expect("UTF-8").to_owned();
+    pub fn other_files(&self) -> Vec<Self> {
+        let sibling = |name: &str| self.path.with_file_name(name).to_str().expect("UTF-8").to_owned();
         let headers = self.text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
         let headers = headers.filter(|name| *name != "simple_marker.h");
         let sources = self.directives("sources").flat_map(str::split_whitespace);
-        headers.chain(sources).map(|name| Self::new(&beside(name))).collect()
+        headers.chain(sources).map(|name| Self::new(&sibling(name))).collect()
     }
 
     /// The markers of the text.
