@@ -48,7 +48,10 @@ fn markers_are_joined_named_and_judged() {
         assert_eq!(resolution.failures, []);
         assert_eq!(diagnostics(&resolution), []);
         let found = &resolution.images[0];
-        assert_eq!((found.module.as_ref(), found.arch, found.kind), ("scsi_mod", "x86_64", ImageKind::Executable));
+        assert_eq!(
+            (found.module.as_ref(), found.arch.as_str(), found.kind),
+            ("scsi_mod", "x86_64", ImageKind::Executable)
+        );
         let queue = &found.markers[0];
         assert_eq!(queue.description.as_ref(), "Command $cmd for $lun");
         assert_eq!((queue.declared, queue.line, queue.column), (true, 10, Some(5)));

@@ -318,10 +318,8 @@ impl Suite {
             counts[1] += usize::from(is_shared);
             counts[2] += usize::from(is_shared && hits > passed);
             if is_shared && site.predecessors.len() > 1 {
-                let ways = tally
-                    .ways
-                    .entry(site.predecessors.iter().map(|it| way_of(it.kind.as_str())).collect())
-                    .or_default();
+                let ways =
+                    tally.ways.entry(site.predecessors.iter().map(|it| way_of(it.kind.name())).collect()).or_default();
                 ways[0] += 1;
                 ways[1] += usize::from(hits > passed);
             }

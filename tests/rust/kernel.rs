@@ -120,7 +120,7 @@ fn a_module_is_the_same_packed_and_leads_kprobes_to_its_instructions() {
         assert!(site.exactness.is_some() && site.probe.is_none(), "{name}: {site:?}");
     }
     let of = |wanted: &str| sites.iter().find(|(name, _)| name == wanted).map(|(_, site)| *site).expect("a site");
-    assert_eq!(of("key").predecessors.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["patched"]);
+    assert_eq!(of("key").predecessors.iter().map(|it| it.kind.name()).collect::<Vec<_>>(), ["patched"]);
     assert_eq!(of("step").args[0].verdict, Some(Verdict::Live));
     // Compression must change nothing but the path in the output of `smark`.
     let said = |file: &Path| {
@@ -153,7 +153,7 @@ fn what_a_kernel_does_to_its_code_are_ways_in() {
         let found: BTreeMap<_, _> = sites(&image)
             .into_iter()
             .map(|(name, site)| {
-                (name, (site.exactness, site.predecessors.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>()))
+                (name, (site.exactness, site.predecessors.iter().map(|it| it.kind.name()).collect::<Vec<_>>()))
             })
             .collect();
         let expected = [

@@ -188,7 +188,7 @@ impl Profile {
     /// The target of an image: the one given, or else its architecture.
     #[must_use]
     pub fn target<'p>(&'p self, image: &'p ResolvedImage) -> &'p str {
-        self.target.as_deref().unwrap_or(image.arch)
+        self.target.as_deref().unwrap_or(image.arch.as_str())
     }
 }
 

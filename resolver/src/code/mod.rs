@@ -138,7 +138,7 @@ pub enum EdgeKind {
 impl EdgeKind {
     /// The stable name in JSON (`docs/json.md`, `ways_in`).
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Entry => "entry",
             Self::FallThrough => "fall_through",

@@ -71,9 +71,9 @@ pub enum RefusedReason {
 }
 
 impl RefusedReason {
-    /// The stable name of the reason.
+    /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::LockPrefix => "lock_prefix",
             Self::SegmentPrefix => "segment_prefix",
@@ -117,9 +117,9 @@ pub enum BreaksReason {
 }
 
 impl BreaksReason {
-    /// The stable name of the reason.
+    /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::TakenForBranch => "taken_for_branch",
             Self::TakenForReturn => "taken_for_return",

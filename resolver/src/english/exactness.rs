@@ -128,6 +128,6 @@ mod tests {
         let reason =
             ExactnessReason::AndSeveralRecords { reason: Box::new(ExactnessReason::NoPredecessor), records: 3 };
         assert_eq!(reason.to_string(), "nothing that is known leads there; and 3 records of the marker are there");
-        assert_eq!(reason.as_str(), "no_predecessor");
+        assert_eq!(reason.name(), "no_predecessor");
     }
 }

@@ -30,7 +30,8 @@ pub(crate) fn error(error: &ExportError) -> String {
         }
         ExportError::Kind(_) => "it is neither an executable nor a shared object".to_owned(),
         ExportError::Processor { processor, supported } => {
-            format!("not supported for {}, only for {}", shown(processor), supported.join(" and "))
+            let supported: Vec<_> = supported.iter().map(|processor| processor.as_str()).collect();
+            format!("not supported for {processor}, only for {}", supported.join(" and "))
         }
         ExportError::BigEndian => "not supported for big-endian images".to_owned(),
         ExportError::Path(Tool::Bpftrace) => {

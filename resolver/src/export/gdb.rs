@@ -4,6 +4,7 @@
 //! A place is a symbol plus an offset, because gdb relocates it when the program is loaded. It does
 //! not relocate a number.
 
+use crate::resolve::Architecture;
 use std::fmt::Write as _;
 
 use super::arithmetic::{self, Syntax};
@@ -25,7 +26,7 @@ const LONGEST: u32 = 4096;
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let names = FunctionNames::of(bytes)?;
     let is_fixed = writer.image.kind == ImageKind::Executable;
-    let arm = writer.image.arch == "aarch64";
+    let arm = writer.image.arch == Architecture::Aarch64;
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
     // Set for good: gdb parses the arguments at each hit, in the language of the frame.
     writer.line("set language c");

@@ -23,7 +23,7 @@ pub use omission::{ArgumentOmission, ExportError, SiteOmission};
 pub use plan::{At, Settings};
 
 use crate::english;
-use crate::resolve::{Marker, ResolvedImage};
+use crate::resolve::{Architecture, Marker, ResolvedImage};
 use crate::text::shown;
 use plan::{Planned, Point};
 
@@ -88,8 +88,11 @@ pub fn text(
 ) -> Result<Exported, ExportError> {
     let mut writer = Writer { image, path, exported: Exported::default() };
     let uprobe = to != Consumer::Gdb;
-    let supported: &[&str] =
-        if matches!(to, Consumer::Bpftrace | Consumer::Stap) { &["x86_64"] } else { &["x86_64", "aarch64"] };
+    let supported: &[Architecture] = if matches!(to, Consumer::Bpftrace | Consumer::Stap) {
+        &[Architecture::X86_64]
+    } else {
+        &[Architecture::X86_64, Architecture::Aarch64]
+    };
     plan::check(image, supported)?;
     if bytes.get(5) != Some(&1) {
         return Err(ExportError::BigEndian);

@@ -6,7 +6,7 @@ use super::Tool;
 use crate::Error;
 use crate::image::ImageKind;
 use crate::location::{PartError, Register};
-use crate::resolve::{Exactness, ExactnessReason, ProbeReason, Reason, Survival, Verdict};
+use crate::resolve::{Architecture, Exactness, ExactnessReason, ProbeReason, Reason, Survival, Verdict};
 
 /// Why an image cannot be exported at all.
 #[derive(Debug)]
@@ -17,9 +17,9 @@ pub enum ExportError {
     /// The tool's export does not support the processor.
     Processor {
         /// The processor of the image.
-        processor: String,
+        processor: Architecture,
         /// The processors that are supported.
-        supported: &'static [&'static str],
+        supported: &'static [Architecture],
     },
     /// The image is big-endian.
     BigEndian,

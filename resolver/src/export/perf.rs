@@ -5,6 +5,7 @@ use super::plan::Planned;
 use super::symbols::FunctionNames;
 use super::{ArgumentOmission, ExportError, Tool, Writer, uprobe};
 use crate::location::{Processor, Register};
+use crate::resolve::Architecture;
 
 const MARK: &str = "#";
 
@@ -27,7 +28,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     writer.line("");
     writer.line("set -e");
     writer.line("[ \"$1\" = -D ] && do=-D || do=--add");
-    let aarch64 = writer.image.arch == "aarch64";
+    let aarch64 = writer.image.arch == Architecture::Aarch64;
     writer.each(MARK, planned, &mut |writer, point| {
         let (arguments, left_out) = uprobe::arguments(point, aarch64, LINE.saturating_sub(writer.path.len()));
         for (argument, why) in left_out {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::address::{FileOffset, Vaddr};
 use crate::image::ImageKind;
-use crate::resolve::{Argument, Exactness, Marker, ResolvedImage, Site, SitePlace};
+use crate::resolve::{Architecture, Argument, Exactness, Marker, ResolvedImage, Site, SitePlace};
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
@@ -227,12 +227,12 @@ impl<'r> Point<'r> {
 }
 
 /// Fails if images of this kind or processor cannot be exported.
-pub(super) fn check(image: &ResolvedImage, processors: &'static [&'static str]) -> Result<(), ExportError> {
+pub(super) fn check(image: &ResolvedImage, processors: &'static [Architecture]) -> Result<(), ExportError> {
     if !matches!(image.kind, ImageKind::Executable | ImageKind::Pie | ImageKind::Shared) {
         return Err(ExportError::Kind(image.kind));
     }
     match processors.contains(&image.arch) {
         true => Ok(()),
-        false => Err(ExportError::Processor { processor: image.arch.to_owned(), supported: processors }),
+        false => Err(ExportError::Processor { processor: image.arch, supported: processors }),
     }
 }

@@ -18,7 +18,7 @@ use super::uprobe::sum;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool};
 use crate::address::Vaddr;
 use crate::location::{Expr, Node, Processor, Register, ValueType};
-use crate::resolve::{Marker, ResolvedImage};
+use crate::resolve::{Architecture, Marker, ResolvedImage};
 
 const NOTES: &[u8] = b".note.stapsdt";
 const BASE: &[u8] = b".stapsdt.base";
@@ -93,7 +93,7 @@ pub fn image(
     keep: &dyn Fn(&Marker) -> bool,
     settings: &Settings,
 ) -> Result<Exported, ExportError> {
-    check(image, &["x86_64", "aarch64"])?;
+    check(image, &[Architecture::X86_64, Architecture::Aarch64])?;
     let mut table = SectionTable::read(bytes)?;
     let mut exported = Exported::default();
     let mut notes = table.notes.clone();
@@ -122,7 +122,7 @@ pub fn image(
             exported.notes.push(Note::BaseInOtherSegment);
         }
         let (provider, name) = names.of(&point);
-        let arguments = match arguments(&point, image.arch == "aarch64") {
+        let arguments = match arguments(&point, image.arch == Architecture::Aarch64) {
             (arguments, None) => arguments,
             (arguments, Some((from, why))) => {
                 exported.notes.push(Note::Arguments { marker: Arc::clone(&point.marker.name), at, from, why });

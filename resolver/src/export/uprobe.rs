@@ -1,6 +1,7 @@
 //! Lines for the kernel's `uprobe_events` (Documentation/trace/uprobetracer.rst). All versions since
 //! 4.20 accept them.
 
+use crate::resolve::Architecture;
 use std::collections::HashSet;
 
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
@@ -36,7 +37,7 @@ const RESERVED: [&str; 9] = [
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
     check_path(writer.path)?;
     writer.heading(MARK, &["As root: cat THIS >> /sys/kernel/tracing/uprobe_events"]);
-    let aarch64 = writer.image.arch == "aarch64";
+    let aarch64 = writer.image.arch == Architecture::Aarch64;
     writer.each(MARK, planned, &mut |writer, point| {
         let (definition, left_out) = definition(point, writer.path, aarch64);
         for (argument, why) in left_out {

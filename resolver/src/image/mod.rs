@@ -3,6 +3,7 @@
 //! Owns everything that is ELF (gABI) or `ar`; knows nothing of markers but the names of their sections. Nothing is copied but what
 //! is compressed or relocated, and nothing is read before it is asked for.
 
+mod architecture;
 pub(crate) mod archive;
 mod branches;
 mod bytes;
@@ -20,7 +21,7 @@ use std::sync::OnceLock;
 
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::FileHeader;
-use object::{Architecture, Endianness, Object as _, ObjectSection as _, ObjectSegment as _, SectionIndex};
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _, SectionIndex};
 use simple_markers_record::ByteOrder;
 
 use crate::Error;
@@ -28,6 +29,7 @@ use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::error::parser_says;
 use crate::location::Processor;
 use crate::ranges::RangeMap;
+pub use architecture::Architecture;
 pub(crate) use bytes::Constants;
 pub(crate) use contents::Contents;
 pub use kind::ImageKind;
@@ -115,39 +117,18 @@ impl<'data> Image<'data> {
         }
     }
 
-    /// The architecture as `uname -m` names it; `unknown` where `e_machine` is none that we know.
     #[must_use]
-    pub(crate) fn architecture(&self) -> &'static str {
-        match self.elf.architecture() {
-            Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => "aarch64",
-            Architecture::Arm => "arm",
-            Architecture::I386 => "i386",
-            Architecture::X86_64 => "x86_64",
-            Architecture::X86_64_X32 => "x32",
-            Architecture::LoongArch32 => "loongarch32",
-            Architecture::LoongArch64 => "loongarch64",
-            Architecture::M68k => "m68k",
-            Architecture::Mips => "mips",
-            Architecture::Mips64 | Architecture::Mips64_N32 => "mips64",
-            Architecture::PowerPc => "ppc",
-            Architecture::PowerPc64 => "ppc64",
-            Architecture::Riscv32 => "riscv32",
-            Architecture::Riscv64 => "riscv64",
-            Architecture::S390x => "s390x",
-            Architecture::Sparc | Architecture::Sparc32Plus => "sparc",
-            Architecture::Sparc64 => "sparc64",
-            Architecture::Bpf => "bpf",
-            _ => "unknown",
-        }
+    pub(crate) fn architecture(&self) -> Architecture {
+        Architecture::of(self.elf.architecture())
     }
 
     /// The processor, as far as registers and operands are concerned.
     #[must_use]
     pub(crate) fn processor(&self) -> Processor {
-        match self.elf.architecture() {
-            Architecture::X86_64 | Architecture::X86_64_X32 => Processor::X86_64,
+        match self.architecture() {
+            Architecture::X86_64 | Architecture::X32 => Processor::X86_64,
             Architecture::I386 => Processor::I386,
-            Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => Processor::Aarch64,
+            Architecture::Aarch64 => Processor::Aarch64,
             _ => Processor::Other,
         }
     }

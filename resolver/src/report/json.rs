@@ -89,7 +89,7 @@ impl Serialize for Image<'_> {
         image.serialize_field("path", &self.image.path)?;
         image.serialize_field("module", &*self.image.module)?;
         image.serialize_field("build_id", &self.image.build_id)?;
-        image.serialize_field("arch", self.image.arch)?;
+        image.serialize_field("arch", self.image.arch.as_str())?;
         image.serialize_field("kind", self.image.kind.as_str())?;
         image.serialize_field("debug", &self.image.debug.as_ref().map(View))?;
         image.serialize_field("markers", &Markers(self))?;
@@ -200,7 +200,7 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("scope_ended", &of.scope_ended)?;
         site.serialize_field("exactness_code", &of.exactness.map(|exactness| exactness.code().as_str()))?;
         site.serialize_field("exactness_why", &of.exactness_reason.as_ref().map(ToString::to_string))?;
-        site.serialize_field("exactness_reason", &of.exactness_reason.as_ref().map(ExactnessReason::as_str))?;
+        site.serialize_field("exactness_reason", &of.exactness_reason.as_ref().map(ExactnessReason::name))?;
         site.end()
     }
 }
@@ -211,7 +211,7 @@ impl Serialize for View<'_, Predecessor> {
         way.serialize_field("address", &hex(self.0.address))?;
         way.serialize_field("file", &self.0.file.as_deref())?;
         way.serialize_field("line", &self.0.line)?;
-        way.serialize_field("kind", self.0.kind.as_str())?;
+        way.serialize_field("kind", self.0.kind.name())?;
         way.end()
     }
 }
@@ -223,7 +223,7 @@ impl Serialize for View<'_, ProbeVerdict> {
         probe.serialize_field("cost", &self.0.cost.map(ProbeCost::as_str))?;
         probe.serialize_field("best_address", &self.0.best_address.map(hex))?;
         probe.serialize_field("why", &self.0.reason.map(|reason| reason.to_string()))?;
-        probe.serialize_field("reason", &self.0.reason.map(ProbeReason::as_str))?;
+        probe.serialize_field("reason", &self.0.reason.map(ProbeReason::name))?;
         probe.end()
     }
 }

@@ -169,9 +169,9 @@ pub enum ExactnessReason {
 }
 
 impl ExactnessReason {
-    /// The stable name of the reason.
+    /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
-    pub fn as_str(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Anchored => "anchored",
             Self::Entry => "entry",
@@ -180,12 +180,12 @@ impl ExactnessReason {
             Self::SeveralPredecessors { .. } => "several_predecessors",
             Self::SeveralCopies { .. } => "several_copies",
             Self::SeveralRecords { .. } => "several_records",
-            Self::AndSeveralRecords { reason, .. } => reason.as_str(),
+            Self::AndSeveralRecords { reason, .. } => reason.name(),
             Self::FoldedMarkers => "folded_markers",
             Self::FoldedFunctions { .. } => "folded_functions",
             Self::FoldedFunctionsMayDiffer { .. } => "folded_functions_may_differ",
             Self::SeveralNames { .. } => "several_names",
-            Self::FoldingUnknown(unknown) => unknown.as_str(),
+            Self::FoldingUnknown(unknown) => unknown.name(),
             Self::FunctionEnds => "function_ends",
             Self::NamedFunctionEnds { .. } => "named_function_ends",
             Self::SectionEnds => "section_ends",
@@ -195,7 +195,7 @@ impl ExactnessReason {
             Self::NoPredecessor => "no_predecessor",
             Self::AnotherFunction => "another_function",
             Self::LandingPadsUnknown { .. } => "landing_pads_unknown",
-            Self::PatchesUnknown(unknown) => unknown.as_str(),
+            Self::PatchesUnknown(unknown) => unknown.name(),
             Self::ReplacedInstructions => "replaced_instructions",
             Self::NoFunction => "no_function",
             Self::BetweenFunctions { .. } => "between_functions",
@@ -233,9 +233,9 @@ pub enum FoldingUnknown {
 }
 
 impl FoldingUnknown {
-    /// The stable name of the reason.
+    /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::SameSizeDropped => "folding_unknown_same_size_dropped",
             Self::NoSymbol => "folding_unknown_no_symbol",
@@ -266,9 +266,9 @@ pub enum PatchesUnknown {
 }
 
 impl PatchesUnknown {
-    /// The stable name of the reason.
+    /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::EntrySize { .. } => "patches_unknown_entry_size",
             Self::NotInFile { .. } => "patches_unknown_not_in_file",

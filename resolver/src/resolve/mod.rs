@@ -46,7 +46,7 @@ pub use crate::dwarf::{
     ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, FrameBaseProblem, Malformed, NoSuchPart, Operation,
     PlaceProblem, Unsupported,
 };
-pub use crate::image::ImageKind;
+pub use crate::image::{Architecture, ImageKind};
 use crate::image::{Image, archive};
 use crate::text;
 pub use conversions::{DataModel, GivenType, Mismatch, MismatchHelp, mismatch, star_mismatch};

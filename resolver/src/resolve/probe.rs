@@ -52,14 +52,14 @@ pub enum ProbeReason {
 }
 
 impl ProbeReason {
-    /// The stable name of the reason.
+    /// The name of the reason, stable over versions (`docs/json.md`).
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Rewritten => "rewritten",
             Self::FiresEachIteration => "fires_each_iteration",
-            Self::Refused(reason) => reason.as_str(),
-            Self::Breaks(reason) => reason.as_str(),
+            Self::Refused(reason) => reason.name(),
+            Self::Breaks(reason) => reason.name(),
         }
     }
 }

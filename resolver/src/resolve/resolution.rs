@@ -10,7 +10,7 @@ use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Prede
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
-use crate::image::ImageKind;
+use crate::image::{Architecture, ImageKind};
 use crate::location::Location;
 use crate::types::{Language, Type};
 use crate::verdicts::Code;
@@ -66,7 +66,7 @@ pub struct ResolvedImage {
     /// The GNU build id in hexadecimal; `None` if the image has none.
     pub build_id: Option<String>,
     /// The architecture.
-    pub arch: &'static str,
+    pub arch: Architecture,
     /// What kind of file it is.
     pub kind: ImageKind,
     /// Where debug information was read from; `None` if there is none, or none was needed.

@@ -494,7 +494,7 @@ pub fn everything() -> Resolution {
         path: path.to_owned(),
         module: "queue".into(),
         build_id: Some("0123456789abcdef".to_owned()),
-        arch: "x86_64",
+        arch: simple_markers_resolver::resolve::Architecture::X86_64,
         kind,
         debug: Some(DebugSource { source: DebugSourceKind::Image, path: path.to_owned(), supplements: Vec::new() }),
         markers,
