@@ -21,7 +21,7 @@ pub(crate) struct Cfg {
     pub(super) ranges: Vec<Range<u64>>,
     /// The edges to each target, without those from the preceding instruction.
     pub(super) edges: BTreeMap<u64, Vec<Edge>>,
-    /// The address of the first bytes that are no instruction.
+    /// The address of the first bytes that are not an instruction.
     pub(super) undecoded: Option<Vaddr>,
     pub(super) indirect: Vec<(Vaddr, Indirect)>,
     /// Whether indirect jumps lead only to landing marks (`endbr64`).
@@ -119,7 +119,7 @@ impl Cfg {
         self.instructions.last().is_some_and(|last| last.edge_to_next().is_some())
     }
 
-    /// Whether some bytes are no instruction.
+    /// Whether some bytes are not an instruction.
     #[must_use]
     pub(crate) fn has_undecoded(&self) -> bool {
         self.undecoded.is_some()

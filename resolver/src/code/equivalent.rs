@@ -1,9 +1,9 @@
-//! Later addresses where a probe sees what it sees at an address: the instruction under a probe
-//! makes a factor of ten in its cost.
+//! Later addresses where a probe sees the same as at a given address. The instruction under a probe
+//! can change its cost by a factor of ten.
 //!
-//! They follow the address as long as the code goes straight on: it passes no store, call or
-//! branch, and nothing else leads in. The caller says whether the arguments can still be read
-//! there; it gets the registers that were written on the way.
+//! The addresses follow in a straight line: there is no store, call or branch on the way, and no
+//! edge from elsewhere. The caller decides whether the arguments can still be read there. It gets
+//! the registers that were written on the way.
 
 use super::Function;
 use super::cfg::{Cfg, Indirect};
@@ -11,12 +11,12 @@ use super::instruction_set::{InstructionSet, Successors};
 use super::probe::{Cost, Probe};
 use crate::address::Vaddr;
 
-/// An address that is reached whenever an earlier one is, with the same memory.
+/// An address that is always reached after an earlier one, with the same memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Equivalent {
     /// The address.
     pub(crate) at: Vaddr,
-    /// What has been written since.
+    /// The registers that were written since.
     pub(crate) overwritten: Registers,
     /// What a probe there does.
     pub(crate) probe: Probe,
@@ -38,12 +38,12 @@ impl Registers {
     }
 }
 
-/// How many instructions are looked at.
+/// How many instructions are tried.
 const FAR: usize = 32;
 
 impl Cfg {
-    /// The addresses where a probe sees what it sees at `pc`, `pc` itself first; empty if it is no
-    /// instruction of the function.
+    /// The addresses where a probe sees the same as at `pc`, starting with `pc` itself; empty if
+    /// the function has no instruction at `pc`.
     #[must_use]
     pub(crate) fn equivalents(&self, function: &Function<'_>, pc: Vaddr) -> Vec<Equivalent> {
         let Some(first) = self.index(pc.0) else { return Vec::new() };
@@ -51,7 +51,7 @@ impl Cfg {
         let mut overwritten = Registers { mask: 0, set: self.set };
         let mut effects = self.set.effects();
         let mut index = first;
-        // An unknown indirect jump may lead to any address behind `pc`.
+        // An unknown indirect jump may lead to any address after `pc`.
         let is_known =
             self.indirect.iter().all(|(_, what)| !matches!(what, Indirect::Unknown)) && self.undecoded.is_none();
         for _ in 0..FAR {
@@ -74,8 +74,8 @@ impl Cfg {
         found
     }
 
-    /// The cheapest of [`Self::equivalents`] for which `keep` holds, the first of equals. `None` if
-    /// the kernel accepts none that fires once for each pass.
+    /// The cheapest of [`Self::equivalents`] that `keep` accepts, and the first of equally cheap
+    /// ones. `None` if the kernel accepts none that fires exactly once for each pass.
     #[must_use]
     pub(crate) fn best(
         &self,

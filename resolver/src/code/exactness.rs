@@ -9,7 +9,7 @@ use super::instruction_set::{Instruction, InstructionKind};
 use super::{Edge, EdgeKind};
 use crate::address::Vaddr;
 
-/// What the instructions of a function say of an address.
+/// The answer for an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Assessment {
     /// Whether a probe there is exact.
@@ -48,27 +48,28 @@ pub(crate) enum ExactReason {
 /// Why it is not known whether a site is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UnprovenReason {
-    /// The bytes at this address of the function are no instruction.
+    /// The bytes at this address are not an instruction.
     Undecoded(Vaddr),
     /// The address is in the middle of an instruction.
     InsideInstruction,
     /// The indirect jump at this address may lead to the site.
     IndirectJump(Vaddr),
-    /// No known edge leads to the address: it is dead, or an edge that the instructions do not show
-    /// leads there.
+    /// No known edge leads to the address. It is dead code, or the instructions do not show the
+    /// edge.
     NoPredecessor,
 }
 
 impl Cfg {
-    /// Whether a probe at `pc` fires exactly when a marker there is passed. `anchored`: the marker
-    /// emitted a no-operation of its own at `pc`; ignored if `pc` has no such instruction.
+    /// Whether a probe at `pc` fires exactly when a marker there is passed. `anchored` means that
+    /// the marker emitted a no-operation of its own at `pc`. It is ignored if `pc` has no such
+    /// instruction.
     #[must_use]
     pub(crate) fn exactness(&self, pc: Vaddr, anchored: bool) -> Assessment {
         if !self.contains(pc) {
             return Assessment { outcome: Outcome::Outside, predecessors: Vec::new() };
         }
         let Some(index) = self.index(pc.0) else {
-            // Nothing is decoded behind bytes that are no instruction.
+            // Bytes that are not an instruction end the decoding.
             let reason = self.undecoded.map_or(UnprovenReason::InsideInstruction, UnprovenReason::Undecoded);
             return Assessment { outcome: Outcome::Unproven(reason), predecessors: Vec::new() };
         };

@@ -1,7 +1,7 @@
-//! What differs between instruction sets: one trait, implemented by one folder for each set.
+//! What differs between instruction sets: one trait, which one folder for each set implements.
 //!
 //! The rest of `code` knows instructions only as the plain values here. `docs/design.md`, "A new
-//! instruction set", says what it takes to add one.
+//! instruction set", lists the steps for adding one.
 
 use std::fmt;
 
@@ -21,28 +21,28 @@ pub(crate) fn of_machine(machine: u16) -> Option<&'static dyn InstructionSet> {
 
 /// An instruction set.
 ///
-/// `code` is always the bytes from an instruction on, and may continue behind it. It comes from a
-/// file: it may be too short, or no instruction.
+/// `code` always starts at an instruction, and may continue after it. It comes from a file, so it
+/// may be too short, or not an instruction.
 pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// The ELF machine (`e_machine`).
     fn machine(&self) -> u16;
 
-    /// Decodes `code` from its start and gives each instruction to `each` until that returns false.
-    /// Returns the address of the first bytes that are no instruction.
+    /// Decodes `code` and passes each instruction to `each` until that returns false. Returns the
+    /// address of the first bytes that are not an instruction.
     fn decode(&self, start: u64, code: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64>;
 
-    /// A function from an instruction's address and code to its effects. Bytes that are no
-    /// instruction have [`Effects::UNKNOWN`].
+    /// A function from an instruction's address and code to its effects. It returns
+    /// [`Effects::UNKNOWN`] for bytes that are not an instruction.
     fn effects(&self) -> Box<dyn FnMut(u64, &[u8]) -> Effects>;
 
-    /// The registers whose value after a call is not their value before it.
+    /// The registers that a call may change.
     fn clobbered_by_calls(&self) -> u64;
 
-    /// The bit of a register in [`Effects::written`], by its number in DWARF; `None` if it has
-    /// none.
+    /// The bit in [`Effects::written`] for a register with this DWARF number; `None` if the
+    /// register has no bit.
     fn register_bit(&self, number: u16) -> Option<u32>;
 
-    /// Bytes of the no-operation that an anchored marker emits.
+    /// The size in bytes of the no-operation that an anchored marker emits.
     fn anchor_size(&self) -> u8;
 
     /// Bits of an address.
@@ -54,7 +54,7 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// else.
     fn jump_tables(&self, search: &mut JumpTableSearch<'_, '_>, jump: usize) -> Option<Vec<JumpTable>>;
 
-    /// Whether an indirect jump may be a tail call, by its form.
+    /// Whether an indirect jump has a form that a tail call may have.
     fn may_be_tail_call(&self, at: u64, code: &[u8]) -> bool;
 
     /// Whether an indirect jump must lead to a landing mark if the function has landing marks.
@@ -66,26 +66,26 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// What a uprobe on an instruction does.
     fn probe(&self, at: u64, code: &[u8]) -> Probe;
 
-    /// What a call calls; `None` if the instruction is no call, or calls through a register.
+    /// The target of a call; `None` if the instruction is not a call, or calls through a register.
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee>;
 
-    /// The slot that an entry of a procedure linkage table jumps through; `None` if the code is no
-    /// such entry, or its slot is not known.
+    /// The slot that an entry of a procedure linkage table jumps through; `None` if the code is not
+    /// such an entry, or its slot is not known.
     fn linkage_slot(&self, at: u64, code: &[u8]) -> Option<Vaddr>;
 
-    /// The four bytes at `here` after a relocation of a branch or an address was applied to them;
-    /// `None` if they stay. `target` gives the relocation's target, `None` if the object does not
-    /// define it: then the result leads far away from all code of the object.
+    /// The four bytes at `here` after a relocation of a branch or an address; `None` if the
+    /// relocation does not change them. `target` returns the target of the relocation, or `None` if
+    /// the object does not define it. The result then points far outside of the object's code.
     fn relocated(&self, relocation: u32, field: u32, here: Vaddr, target: &dyn Fn() -> Option<Vaddr>) -> Option<u32>;
 
-    /// Bytes of an entry of the kernel's `__ex_table` before its entries had a type; `None` if they
-    /// always had one.
+    /// Bytes of an entry of the kernel's `__ex_table` in old kernels, whose entries had no type;
+    /// `None` if they always had one.
     fn untyped_fault_entry(&self) -> Option<usize> {
         None
     }
 }
 
-/// One instruction, as far as the control-flow graph goes.
+/// One instruction, as the control-flow graph needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub(crate) at: u64,
@@ -109,15 +109,15 @@ pub(crate) enum Successors {
     Indirect,
     /// Nothing in this function.
     Ends,
-    /// Nothing, or in a kernel the next instruction.
+    /// Nothing. In a kernel, the next instruction.
     Traps,
 }
 
-/// What else matters of an instruction.
+/// The role of an instruction, apart from control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstructionKind {
     Plain,
-    /// Does nothing. Stands between functions and before loops to align them.
+    /// It does nothing. It aligns functions and loops.
     Padding,
     /// A landing mark for indirect jumps (`endbr64`, `bti j`).
     LandingMark,
@@ -128,7 +128,7 @@ impl Instruction {
         self.at.wrapping_add(u64::from(self.size))
     }
 
-    /// The edge to the next instruction; `None` if there is none.
+    /// The edge to the next instruction; `None` if there is no such edge.
     pub(crate) fn edge_to_next(&self) -> Option<EdgeKind> {
         match self.successors {
             Successors::Next | Successors::Conditional(_) => Some(EdgeKind::FallThrough),
@@ -137,7 +137,7 @@ impl Instruction {
         }
     }
 
-    /// Where a direct branch leads.
+    /// The target of a direct branch.
     pub(crate) fn branch_target(&self) -> Option<u64> {
         match self.successors {
             Successors::Conditional(target) | Successors::Jump(target) => Some(target),
@@ -149,8 +149,8 @@ impl Instruction {
 /// What an instruction may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// The registers that it may write, maybe too many: one bit each, as the instruction set
-    /// numbers them.
+    /// The registers that it may write, with one bit each in the numbering of the instruction set.
+    /// There may be too many, but never too few.
     pub(crate) written: u64,
     /// Whether it may write memory, or has an effect outside of registers.
     pub(crate) stores: bool,
@@ -161,12 +161,12 @@ impl Effects {
     pub(crate) const UNKNOWN: Self = Self { written: u64::MAX, stores: true };
 }
 
-/// What a call calls.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Callee {
     /// The instruction at an address.
     At(Vaddr),
-    /// What the word at an address points to.
+    /// The address in the word at this address.
     Through(Vaddr),
 }
 

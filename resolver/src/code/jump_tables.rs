@@ -1,10 +1,10 @@
-//! Indirect jumps: which go through jump tables, and where those lead; which leave the function.
+//! Indirect jumps: which use jump tables and where those lead, and which leave the function.
 //!
-//! If the index of a table is checked, the table is read as far as the check goes. If it is not
-//! (rustc and clang leave the check out if the type has no other values), it is read as long as its
-//! entries lead to instructions of the function, and no further than the next table. That reads at
-//! least the whole table, because every entry leads into the function. Edges too many make no
-//! address exact that is not. This relies on [`Function::ranges`] being all of the function.
+//! If the code checks the index of a table, the table is read as far as the check allows. rustc and
+//! clang omit the check if the type has no other values. Then the table is read until an entry does
+//! not lead to an instruction of the function, or the next table starts. This reads at least the
+//! whole table, because all its entries lead into the function. Additional edges never make an
+//! address exact that is not. This requires that [`Function::ranges`] is the whole function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,26 +15,26 @@ use super::stack_depth::{self, StackDepth};
 use super::{Edge, EdgeKind, Function, Memory};
 use crate::address::Vaddr;
 
-/// The longest table that is read.
+/// The most entries that are read of one table.
 const LONGEST: u64 = 1 << 16;
 
 /// The most entries that are read for one function: a constant, and a factor for each of its
 /// instructions.
 const MOST: (usize, usize) = (1 << 17, 16);
 
-/// The most rounds of the search: the tables that one round finds may show the next one others.
+/// The most rounds of the search. The tables found in one round may reveal others in the next.
 const ROUNDS: usize = 8;
 
-/// Where the entries of a jump table are, and how to read one.
+/// The position and the format of a jump table's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct JumpTable {
     /// The address of the first entry.
     pub(crate) at: u64,
     /// Bytes of an entry.
     pub(crate) size: u8,
-    /// What is added to each entry after the shift.
+    /// The number that is added to each entry after the shift.
     pub(crate) base: u64,
-    /// How far an entry is shifted to the left.
+    /// The number of bits by which an entry is shifted to the left.
     pub(crate) shift: u8,
     pub(crate) signed: bool,
     pub(crate) entries: Entries,
@@ -43,14 +43,14 @@ pub(crate) struct JumpTable {
 /// How many entries a jump table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Entries {
-    /// As many as the check of the index lets through.
+    /// As many as the check of the index allows.
     Checked(u64),
-    /// At most so many.
+    /// At most this number.
     AtMost(u64),
 }
 
 impl JumpTable {
-    /// Where an entry of these bytes leads.
+    /// The target of an entry with these bytes.
     fn target(&self, entry: &[u8], address_bits: u32) -> u64 {
         let mut value = entry.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
         if self.signed && self.size < 8 {
@@ -61,14 +61,14 @@ impl JumpTable {
         if address_bits == 32 { target & u64::from(u32::MAX) } else { target }
     }
 
-    /// Whether the table has addresses, and no check bounds it. Such a table may be one of the
-    /// programmer's (`goto *labels[op]`), which may have holes.
+    /// Whether the entries are addresses and no check limits the index. The programmer may have
+    /// written such a table (`goto *labels[op]`), and it may have holes.
     fn may_have_holes(&self) -> bool {
         self.base == 0 && matches!(self.entries, Entries::AtMost(_))
     }
 }
 
-/// What an instruction set may ask to find the tables of a jump.
+/// What an instruction set can query to find the tables of a jump.
 pub(crate) struct JumpTableSearch<'a, 'f> {
     function: &'a Function<'f>,
     cfg: &'a Cfg,
@@ -82,8 +82,8 @@ impl<'f> JumpTableSearch<'_, 'f> {
         Some((at, self.function.code_at(at)))
     }
 
-    /// All instructions that may have given a register its value at the one at `index`, by the bit
-    /// of [`Effects::written`](super::instruction_set::Effects); `None` if they are not known.
+    /// All instructions that may have written a register before the instruction at `index`, by the
+    /// bit in [`Effects::written`](super::instruction_set::Effects); `None` if they are not known.
     pub(crate) fn definitions(&mut self, index: usize, register: u64) -> Option<Vec<usize>> {
         self.definitions.definitions(self.cfg, index, register)
     }
@@ -101,7 +101,8 @@ impl<'f> JumpTableSearch<'_, 'f> {
         self.definitions.only_predecessor(index)
     }
 
-    /// Whether a branch, the only predecessor of the instruction at `index`, is taken to get there.
+    /// Whether a branch is taken on the way to the instruction at `index`. The branch is that
+    /// instruction's only predecessor.
     pub(crate) fn is_taken(&self, branch: usize, index: usize) -> bool {
         self.cfg.is(branch, |it| it.end() != self.cfg.instructions.get(index).map_or(0, |it| it.at))
     }
@@ -130,18 +131,18 @@ pub(super) fn settle(cfg: &mut Cfg, function: &Function<'_>, memory: &dyn Memory
     cfg.find_reachable();
 }
 
-/// The indirect jumps of one function, while it is found out what they do.
+/// The indirect jumps of one function during the analysis.
 struct Settling<'f> {
     function: &'f Function<'f>,
     memory: &'f dyn Memory,
     definitions: ReachingDefinitions,
     /// The edges of the graph without those of jump tables.
     direct: BTreeMap<u64, Vec<Edge>>,
-    /// The tables of each jump, as of the last round.
+    /// The tables of each jump after the last round.
     tables: BTreeMap<usize, Option<Vec<JumpTable>>>,
-    /// Where all tables start that any round found.
+    /// The starts of all tables found in any round.
     starts: BTreeSet<u64>,
-    /// The targets of each jump, entry by entry, as of the last round.
+    /// The targets of each jump after the last round, entry by entry.
     targets: BTreeMap<usize, Option<Vec<u64>>>,
     /// Whether the last round changed nothing.
     is_stable: bool,
@@ -177,8 +178,8 @@ impl<'f> Settling<'f> {
     }
 
     fn find_tables(&mut self, cfg: &Cfg, jumps: &[usize]) {
-        // A table that an earlier round found was found while all other jumps counted as leading
-        // anywhere. So it stays what it is, whatever these turn out to be.
+        // Earlier rounds assumed that all unknown jumps lead anywhere. So a table that they found
+        // remains valid.
         let targets = &self.targets;
         self.definitions.update(cfg, |jump| matches!(targets.get(&jump), Some(Some(_))));
         self.tables.clear();
@@ -191,15 +192,15 @@ impl<'f> Settling<'f> {
     }
 
     fn read_tables(&self, cfg: &Cfg) -> BTreeMap<usize, Option<Vec<u64>>> {
-        // Bounds the time for thousands of jumps through one long table.
+        // Limits the time if thousands of jumps use one long table.
         let mut left = cfg.instructions.len().saturating_mul(MOST.1).saturating_add(MOST.0);
         let all = self.tables.iter();
         let read = all.map(|(&jump, tables)| (jump, tables.as_deref().and_then(|it| self.read(cfg, it, &mut left))));
         read.collect()
     }
 
-    /// Where tables lead, entry by entry; `None` if one cannot be read, or leads into the middle of
-    /// an instruction.
+    /// The targets of tables, entry by entry; `None` if a table cannot be read, or leads into the
+    /// middle of an instruction.
     fn read(&self, cfg: &Cfg, tables: &[JumpTable], left: &mut usize) -> Option<Vec<u64>> {
         let mut targets = Vec::new();
         for table in tables {
@@ -217,8 +218,8 @@ impl<'f> Settling<'f> {
                 let raw = self.memory.read(Vaddr(at), usize::from(table.size));
                 match raw.map(|raw| table.target(raw, cfg.set.address_bits())) {
                     Some(target) if cfg.index(target).is_some() => targets.push(target),
-                    // A range of the function that has no marker's address may be left out. There
-                    // is no edge to add for it.
+                    // The caller may omit a range of the function that has no marker. No edge is
+                    // needed for a target there.
                     Some(target) if is_checked && !cfg.contains(Vaddr(target)) => targets.push(target),
                     _ if is_checked || entry == 0 => return None,
                     _ => break,
@@ -240,7 +241,7 @@ impl<'f> Settling<'f> {
         cfg.find_reachable();
     }
 
-    /// What each jump does. A table that does not hold with all edges known is unknown.
+    /// What each jump does. A table that is no longer valid with all edges known counts as unknown.
     fn indirect(&self, cfg: &Cfg) -> Vec<(Vaddr, Indirect)> {
         let has_orphans = cfg.has_orphans();
         let depths = stack_depth::depths(self.function, cfg);
@@ -266,16 +267,16 @@ impl<'f> Settling<'f> {
         self.targets.iter().filter_map(of).collect()
     }
 
-    /// Whether a table of the jump may be one of the programmer's, with holes. That it was read
-    /// whole is shown only if it leaves no code without predecessors. The table of a `switch` has
-    /// no holes.
+    /// Whether a table of the jump may be one that the programmer wrote, with holes. Such a table
+    /// is certainly complete only if all code has predecessors. The table of a `switch` has no
+    /// holes.
     fn may_have_holes(&self, jump: usize) -> bool {
         let tables = self.tables.get(&jump).and_then(Option::as_deref).unwrap_or_default();
         tables.iter().any(JumpTable::may_have_holes)
     }
 
-    /// Whether the instruction before a jump frees the stack. No compiler does that before a jump
-    /// inside the function.
+    /// Whether the instruction before a jump frees stack. Compilers do this only before jumps that
+    /// leave the function.
     fn is_epilogue(&self, cfg: &Cfg, jump: usize) -> bool {
         let before = cfg.before(jump).and_then(|before| cfg.instructions.get(before));
         before.is_some_and(|before| {

@@ -1,14 +1,14 @@
-//! What the instructions say: whether a probe at an address fires exactly when a marker there is
+//! What the instructions show: whether a probe at an address fires exactly when a marker there is
 //! passed, and what the probe costs.
 //!
-//! Works on plain bytes and addresses. It does not know records, debug information or output. A
-//! [`Function`] is decoded once into a control-flow graph ([`Cfg`], `cfg`). `jump_tables` reads its
-//! jump tables, with `reaching_definitions` for the values of registers and `stack_depth` for jumps
-//! that leave the function. The graph answers which predecessors an address has
-//! ([`Cfg::exactness`], `exactness`) and at which later addresses a probe sees the same
-//! ([`Cfg::equivalents`], `equivalent`). `probe` says what the kernel does with a uprobe. `x86` and
-//! `aarch64` implement [`InstructionSet`], which has everything that depends on the processor.
-//! `docs/design.md`, "Exactness", explains the answers.
+//! This folder works on plain bytes and addresses. It does not know records, debug information or
+//! output. A [`Function`] is decoded once into a control-flow graph ([`Cfg`], `cfg`). `jump_tables`
+//! reads its jump tables. It uses `reaching_definitions` for the values of registers and
+//! `stack_depth` for jumps that leave the function. The graph gives the predecessors of an address
+//! ([`Cfg::exactness`], `exactness`) and the later addresses where a probe sees the same
+//! ([`Cfg::equivalents`], `equivalent`). `probe` describes what the kernel does with a uprobe.
+//! `x86` and `aarch64` implement [`InstructionSet`], which contains everything that depends on the
+//! processor. `docs/design.md`, "Exactness", explains the answers.
 
 mod aarch64;
 mod cfg;

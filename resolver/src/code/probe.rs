@@ -1,9 +1,9 @@
 //! What the Linux kernel does with a uprobe on one instruction: whether it accepts it, whether the
 //! probe fires, what a hit costs, and what it breaks.
 //!
-//! Measured on Linux 6.18: the hits are counted, and what the program computes is compared with and
-//! without the probe (`tests/rust/probe.rs`). The code in the kernel is `arch/x86/kernel/uprobes.c`
-//! and `arch/arm64/kernel/probes/decode-insn.c`.
+//! Measured on Linux 6.18. `tests/rust/probe.rs` counts the hits, and compares what the program
+//! computes with and without the probe. The kernel's code is in `arch/x86/kernel/uprobes.c` and
+//! `arch/arm64/kernel/probes/decode-insn.c`.
 
 /// A uprobe on an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! Which instructions give a register its value at another: reaching definitions, computed
-//! backwards over a [`Cfg`].
+//! Which instructions may have written the value of a register at a given instruction: reaching
+//! definitions, computed backwards over a [`Cfg`].
 //!
-//! Used only for functions with indirect jumps. A block without known predecessors counts as
-//! entered from every indirect jump whose targets are not known and, if landing pads are not known,
-//! from every call. So the result holds for each jump table that is not known yet.
+//! Used only for functions with indirect jumps. If a block has no known predecessors, every
+//! indirect jump with unknown targets counts as its predecessor. If landing pads are not known,
+//! every call does too. So the result is correct while some jump tables are not known yet.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,5 +1,5 @@
-//! How deep the stack is at each instruction: a jump that leaves the function finds it as the entry
-//! did.
+//! How deep the stack is at each instruction. A jump that leaves the function needs the depth of
+//! the entry.
 
 use std::collections::HashMap;
 

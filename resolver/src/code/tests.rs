@@ -142,7 +142,7 @@ fn a_table_that_cannot_be_read_leaves_all_unproven() {
         assert_eq!(cfg.indirect(), [(Vaddr(0x1015), Indirect::Unknown)]);
         let unproven = Outcome::Unproven(UnprovenReason::IndirectJump(Vaddr(0x1015)));
         assert_eq!(cfg.exactness(Vaddr(0x1005), false).outcome, unproven);
-        // What has two ways in is shared whatever the jump does; an anchor is exact.
+        // A site with two predecessors is shared in any case. An anchored site is exact.
         assert_eq!(cfg.exactness(Vaddr(0x101c), true).outcome, Outcome::Exact(ExactReason::Anchored));
     }
 }
@@ -348,8 +348,8 @@ fn aarch64_probes_follow_the_kernels_masks() {
 
 #[test]
 fn any_bytes_end_in_a_verdict() {
-    // A generator of pseudo-random numbers (xorshift); half of the functions are made of jumps,
-    // calls and moves only.
+    // A pseudo-random number generator (xorshift). Half of the functions consist of only jumps,
+    // calls and moves.
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut random = || {
         state ^= state << 13;

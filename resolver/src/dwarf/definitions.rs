@@ -1,6 +1,7 @@
-//! Where the debug information has the code of functions of some names, and which of them it says were dropped (DWARF 5, 2.17 and 3.3).
+//! Which functions of given names the debug information defines, and which of them the linker
+//! dropped (DWARF 5, 2.17 and 3.3).
 //!
-//! A pass over all units, for the few images in which several functions have one address.
+//! This reads all units. Only the few images with several functions at one address need it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,18 +15,19 @@ use crate::Error;
 /// A function that a unit defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Definition {
-    /// Where it starts; `None` where the linker dropped it.
+    /// Where it starts; `None` if the linker dropped it.
     pub(crate) start: Option<u64>,
-    /// Its size in bytes; `None` where its code is in several pieces.
+    /// Its size in bytes; `None` if its code is in several pieces.
     pub(crate) size: Option<u64>,
 }
 
 impl Scopes<'_> {
-    /// The functions out of line whose name, as the linker has it, is among `names`, or all; by name. A unit that cannot be read has none.
+    /// The concrete out-of-line instances by name: those whose linkage name is in `names`, or all.
+    /// A unit that cannot be read contributes none.
     ///
     /// # Errors
     ///
-    /// It is more work than debug information of this size warrants.
+    /// The work limit for debug information of this size is reached.
     pub(super) fn definitions_of(
         &self,
         names: Option<&HashSet<&[u8]>>,
@@ -37,7 +39,7 @@ impl Scopes<'_> {
                 continue;
             };
             let Ok(mut entries) = unit.entries_raw(None) else { continue };
-            // It is asked once, beside all that is asked of sites.
+            // This runs once, in addition to the work for the sites, so it gets work of its own.
             self.units.allow(unit.header.length_including_self() as u64);
             let mut uncharged = 0;
             while !entries.is_empty() {
@@ -95,7 +97,8 @@ impl Scopes<'_> {
         Ok(Some((name.into_owned(), Definition { start, size })))
     }
 
-    /// Where the code of the unit starts that holds an address, where all of it is one piece.
+    /// The start of the code of the unit that holds an address; `None` if that code is in several
+    /// pieces.
     pub(super) fn one_piece_around(&self, address: u64) -> Option<u64> {
         let unit = self.units.unit_at(crate::address::Vaddr(address))?;
         let own = self.units.own_unit(unit).ok()?;

@@ -1,5 +1,5 @@
-//! The description of a type as plain data, [`Type`]: followed behind pointers to some depth, and no further than some
-//! hundred types.
+//! The description of a type as plain data, [`Type`]. It follows pointers to a given depth and has
+//! at most some hundred types.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,34 +17,35 @@ use crate::location::Processor;
 use crate::text;
 use crate::types::{Language, Member, Sequence, Shape, Type, Variant, Variants};
 
-/// The most types of one description.
+/// The most types in one description.
 const MOST: usize = 512;
 
-/// How deep types are nested, pointers or not.
+/// How deeply types may be nested, pointers or not.
 const NESTING: u32 = 48;
 
-/// The most enumerators of one type. The largest enumerations of the kernel have some thousand.
+/// The most enumerators of one type. The largest enumerations of the kernel have a few thousand.
 const ENUMERATORS: usize = 4096;
 
 impl Types<'_> {
-    /// A description of a type, with what pointers lead to followed `depth` times; numbers and characters behind a pointer
-    /// always are.
+    /// A description of a type. Pointers are followed `depth` times. The description always
+    /// includes numbers and characters behind a pointer.
     ///
     /// # Errors
     ///
-    /// The debug information of the type itself cannot be read; what is wrong deeper in it is said there, as
-    /// [`Shape::Opaque`].
+    /// The debug information of the type itself cannot be read. A problem with a nested type is
+    /// described there, as [`Shape::Opaque`].
     pub(super) fn describe_type(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         Describer { info: self, known: HashMap::new(), left: MOST, is_brief: false }.describe(of, depth, 0)
     }
 
-    /// As [`DebugInfo::describe_type`], but of a structure or union of C behind a pointer nothing but its name and size: those of the kernel
-    /// have hundreds of members each, and lead from one to the other.
+    /// Like [`DebugInfo::describe_type`], but a C structure or union behind a pointer has only its
+    /// name and size. The structures of the kernel have hundreds of members each, and point to each
+    /// other.
     pub(super) fn describe_type_briefly(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         Describer { info: self, known: HashMap::new(), left: MOST, is_brief: true }.describe(of, depth, 0)
     }
 
-    /// Whether a number has a sign.
+    /// Whether the number has a sign.
     pub(super) fn is_signed(&self, of: TypeRef) -> Result<bool, Error> {
         let mut of = of;
         for _ in 0..4 {
@@ -94,7 +95,7 @@ impl Describer<'_, '_> {
         Ok(described)
     }
 
-    /// The type of something in another one, in which an error does not spoil the rest.
+    /// The type of a part. An error here makes only this part opaque.
     fn inner(&mut self, of: Option<TypeRef>, depth: u32, nesting: u32) -> Arc<Type> {
         self.describe(of, depth, nesting + 1).unwrap_or_else(|error| opaque("?".into(), None, &error.to_string()))
     }
@@ -154,7 +155,7 @@ impl Describer<'_, '_> {
         })
     }
 
-    /// Floats whose bits are those of IEEE 754, and x86's `long double`.
+    /// A float in an IEEE 754 format, or the `long double` of x86.
     fn float(&self, name: &str, size: u64) -> Shape {
         let x86 = matches!(self.info.units.processor(), Processor::X86_64 | Processor::I386);
         let arm = self.info.units.processor() == Processor::Aarch64;
@@ -190,7 +191,7 @@ impl Describer<'_, '_> {
         })
     }
 
-    /// Whether a structure is one of C that has members.
+    /// Whether this is a C structure with members.
     fn is_outlined(&self, die: Die) -> Result<bool, Error> {
         Ok(self.info.dwarf_language(die).is_some_and(is_c) && !self.info.is_declaration(die)?)
     }
@@ -227,8 +228,8 @@ impl Describer<'_, '_> {
             is_negative |= value < 0;
             raw.push((child, value));
         }
-        // gcc says the underlying type since version 5, and the encoding under -gdwarf-2 and -gdwarf-4
-        // -gno-strict-dwarf.
+        // gcc writes the underlying type since version 5. With -gdwarf-2 and -gdwarf-4
+        // -gno-strict-dwarf it writes the encoding.
         let signed = is_negative || self.info.is_signed(die.into())?;
         let mut enumerators = Vec::with_capacity(raw.len());
         for (child, value) in raw {
@@ -280,7 +281,7 @@ impl Describer<'_, '_> {
         Ok(if is_union { Shape::Union { members } } else { Shape::Struct { members } })
     }
 
-    /// What stands behind a pointer that is part of a type of the library.
+    /// The target of a pointer inside a type of the Rust library.
     fn behind_pointer(&mut self, of: TypeRef, depth: u32, nesting: u32) -> Result<Option<Arc<Type>>, Error> {
         let is_base = match self.info.strip(of)? {
             Some(of) => self.info.type_tag(of)? == dw::DW_TAG_base_type,

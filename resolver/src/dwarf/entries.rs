@@ -1,5 +1,6 @@
-//! Entries and their attributes (DWARF 5, 2.1 to 2.3, 2.13 and 2.17): each access is paid for, and what an entry leaves to the one that it
-//! completes is looked up there.
+//! Entries and their attributes (DWARF 5, 2.1 to 2.3, 2.13 and 2.17). Each access is charged. An
+//! attribute that an entry lacks is looked up in the entry that its `DW_AT_abstract_origin` or
+//! `DW_AT_specification` names.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,11 +12,12 @@ use super::tables;
 use super::units::{Die, Entry, Unit, Units, Value};
 use crate::Error;
 
-/// How many links from an entry to the one that it completes are followed. Compilers make three.
+/// The most `DW_AT_abstract_origin` and `DW_AT_specification` links that are followed. Compilers
+/// make three.
 const LINKS: usize = 16;
 
 impl<'s> Units<'s> {
-    /// An entry, and the unit that it is in.
+    /// The entry and its unit.
     pub(super) fn entry(&self, die: Die) -> Result<(&Unit<'s>, Entry<'_, '_, 's>), Error> {
         self.charge(1)?;
         let unit = self.unit(die.unit)?;
@@ -28,7 +30,7 @@ impl<'s> Units<'s> {
         Ok(self.entry(die)?.1.tag())
     }
 
-    /// An attribute of the entry itself.
+    /// An attribute of the entry itself, without its origins.
     pub(super) fn own_attribute(&self, die: Die, name: DwAt) -> Result<Option<Value<'s>>, Error> {
         let (_, entry) = self.entry(die)?;
         let (mut attributes, mut passed) = (entry.attrs(), 0usize);
@@ -42,7 +44,7 @@ impl<'s> Units<'s> {
         Ok(None)
     }
 
-    /// Attributes of the entry itself, in one pass over it.
+    /// Attributes of the entry itself, read in one pass.
     pub(super) fn own_attributes<const N: usize>(
         &self,
         die: Die,
@@ -63,8 +65,9 @@ impl<'s> Units<'s> {
         Ok(values)
     }
 
-    /// An attribute of the entry, or of what it completes (`DW_AT_abstract_origin`, `DW_AT_specification`; DWARF 5, 2.13.2 and 3.3.8), with
-    /// the entry that has it: its unit is what strings, addresses and references in the value belong to.
+    /// An attribute of the entry or its origins (`DW_AT_abstract_origin`, `DW_AT_specification`;
+    /// DWARF 5, 2.13.2 and 3.3.8), with the entry that has it. Strings, addresses and references in
+    /// the value belong to the unit of that entry.
     pub(super) fn attribute(&self, die: Die, name: DwAt) -> Result<Option<(Die, Value<'s>)>, Error> {
         let mut die = die;
         for _ in 0..LINKS {
@@ -81,13 +84,14 @@ impl<'s> Units<'s> {
         Err(self.error(die, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
     }
 
-    /// What an entry completes; `None` for one that stands for itself.
+    /// The entry that `DW_AT_abstract_origin` or `DW_AT_specification` names; `None` if the entry
+    /// has neither.
     pub(super) fn origin(&self, die: Die) -> Result<Option<Die>, Error> {
         let [origin, specification] = self.own_attributes(die, [dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
         origin.or(specification).map(|origin| self.reference(die, &origin)).transpose()
     }
 
-    /// The entry that everything that completes it leads to: an abstract instance or a declaration.
+    /// The last origin: an abstract instance, a declaration, or the entry itself.
     pub(super) fn root_origin(&self, die: Die) -> Result<Die, Error> {
         let mut die = die;
         for _ in 0..LINKS {
@@ -99,7 +103,8 @@ impl<'s> Units<'s> {
         Err(self.error(die, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
     }
 
-    /// The entry that a reference in an attribute of `from` means (DWARF 5, 7.5.5, class reference).
+    /// The entry that a reference in an attribute of `from` names (DWARF 5, 7.5.5, class
+    /// reference).
     pub(super) fn reference(&self, from: Die, value: &Value<'s>) -> Result<Die, Error> {
         let die = match value {
             AttributeValue::UnitRef(offset) => Some(Die { unit: from.unit, offset: offset.0 }),
@@ -111,7 +116,8 @@ impl<'s> Units<'s> {
         die.ok_or_else(|| self.error(from, "a reference that leads nowhere"))
     }
 
-    /// The entry of an attribute that is a reference, of the entry or of what it completes; `None` where there is no such attribute.
+    /// The entry that a reference attribute of the entry or its origins names; `None` if there is
+    /// no such attribute.
     pub(super) fn referred(&self, die: Die, name: DwAt) -> Result<Option<Die>, Error> {
         match self.attribute(die, name)? {
             Some((from, value)) => self.reference(from, &value).map(Some),
@@ -119,7 +125,8 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// Pays for bytes that are searched for the end of a text. Few cost nothing, which most are.
+    /// Charges for the bytes that are searched for the end of a string. Short strings, which most
+    /// are, cost nothing.
     fn charge_for_text(&self, bytes: usize) -> Result<(), Error> {
         match bytes as u64 / 64 {
             0 => Ok(()),
@@ -127,7 +134,7 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// A string attribute of the entry, or of what it completes; `None` where there is none.
+    /// A string attribute of the entry or its origins; `None` if there is no such attribute.
     pub(super) fn string(&self, die: Die, name: DwAt) -> Result<Option<Cow<'s, [u8]>>, Error> {
         let Some((from, value)) = self.attribute(die, name)? else { return Ok(None) };
         let unit = self.unit(from.unit)?;
@@ -136,23 +143,24 @@ impl<'s> Units<'s> {
         Ok(Some(Cow::Borrowed(string.slice())))
     }
 
-    /// `DW_AT_name` of the entry, or of what it completes.
+    /// `DW_AT_name` of the entry or its origins.
     pub(super) fn name(&self, die: Die) -> Result<Option<Cow<'s, [u8]>>, Error> {
         self.string(die, dw::DW_AT_name)
     }
 
-    /// An unsigned constant, of the entry or of what it completes; `None` where there is none, or one of another class.
+    /// An unsigned constant of the entry or its origins; `None` if there is no such attribute, or
+    /// it has another class.
     pub(super) fn unsigned(&self, die: Die, name: DwAt) -> Result<Option<u64>, Error> {
         Ok(self.attribute(die, name)?.and_then(|(_, value)| value.udata_value()))
     }
 
-    /// Whether a flag is set, on the entry or on what it completes.
+    /// Whether a flag is set on the entry or its origins.
     pub(super) fn flag(&self, die: Die, name: DwAt) -> Result<bool, Error> {
         Ok(matches!(self.attribute(die, name)?, Some((_, AttributeValue::Flag(true)))))
     }
 
-    /// The addresses of an entry, empty ranges too: LLVM writes those around what it does not know to be empty. Those of code that
-    /// the linker dropped are left out.
+    /// The address ranges of an entry, including empty ones, which LLVM writes when it does not
+    /// know that they are empty. Ranges of code that the linker dropped are left out.
     pub(super) fn entry_ranges(
         &self,
         dwarf: &gimli::Dwarf<Reader<'s>>,
@@ -160,7 +168,7 @@ impl<'s> Units<'s> {
         entry: &Entry<'_, '_, 's>,
     ) -> Result<Vec<Range<u64>>, gimli::Error> {
         let size = unit.encoding().address_size;
-        // The linkers' marks of code that they dropped: the last two addresses, and 0 or 1.
+        // Linkers mark dropped code with one of the last two addresses, or with 0 or 1.
         let dropped = |address: u64| {
             address <= 1 || address >= (u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63)) - 1
         };
@@ -210,7 +218,8 @@ impl<'s> Units<'s> {
                     push(begin, begin.saturating_add(length));
                 }
                 RawRngListEntry::AddressOrOffsetPair { begin, end } | RawRngListEntry::OffsetPair { begin, end } => {
-                    // The base of dropped code: what is relative to it is dropped too. A unit of several ranges has base 0.
+                    // This is the base of dropped code, so the offsets from it are dropped too. A
+                    // unit with several ranges has base 0.
                     if base == 0 || !dropped(base) {
                         push(base.wrapping_add(begin), base.wrapping_add(end));
                     }
@@ -222,7 +231,7 @@ impl<'s> Units<'s> {
         Ok(ranges)
     }
 
-    /// The entries right below one, in their order, with their tags.
+    /// The direct children of an entry, in order, with their tags.
     pub(super) fn children(&self, die: Die) -> Result<Vec<(Die, DwTag)>, Error> {
         let unit = self.unit(die.unit)?;
         let error = |error| self.error(die, error);
@@ -246,7 +255,7 @@ impl<'s> Units<'s> {
                 }
                 continue;
             }
-            // LLVM writes no DW_AT_sibling: all that is below the child is passed over, and paid for.
+            // LLVM writes no DW_AT_sibling. Everything below the child is read over, and charged.
             let mut depth = 0isize;
             loop {
                 let Some((delta, _)) = cursor.next_dfs().map_err(error)? else { return Ok(children) };
@@ -264,7 +273,7 @@ impl<'s> Units<'s> {
     }
 }
 
-/// How many bytes are searched to find the end of an attribute.
+/// How many bytes are searched to find the end of an attribute's value.
 fn searched(attribute: &gimli::Attribute<Reader<'_>>) -> usize {
     match attribute.raw_value() {
         AttributeValue::String(string) => string.len(),
@@ -272,7 +281,8 @@ fn searched(attribute: &gimli::Attribute<Reader<'_>>) -> usize {
     }
 }
 
-/// Reads over the attributes of an entry: the offset behind all that is in it, where it says that (`DW_AT_sibling`).
+/// Reads the attributes of an entry; returns the offset of its sibling if it has one
+/// (`DW_AT_sibling`).
 pub(super) fn behind<'s>(
     unit: &Unit<'s>,
     entries: &mut gimli::EntriesRaw<'_, '_, Reader<'s>>,
@@ -290,7 +300,7 @@ pub(super) fn behind<'s>(
             sibling = Some(offset);
         }
     }
-    // One that leads back would lead round and round.
+    // A sibling that lies before this entry would make an endless loop.
     let inside = entries.next_offset().0..unit.header.length_including_self();
     Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))
 }

@@ -1,7 +1,8 @@
 //! Values that registers had on entry to the function (`DW_OP_entry_value`; DWARF 5, 2.5.1.7).
 //!
-//! Compilers write one where the register holds something else by now. It is recovered only where that is proved wrong:
-//! at the entry itself, or where call frame information says that the function keeps it. Asking the caller is left out.
+//! Compilers write this operation when the register holds something else by now. The value is
+//! recovered only if it provably still exists: at the entry itself, or if call frame information
+//! says where the function saved it. The caller's call site information is not used.
 
 use gimli::{Encoding, Expression};
 
@@ -11,7 +12,7 @@ use super::unsupported::EntryValue;
 use crate::location::{Expr, Node, ValueType};
 
 impl<'s> Evaluator<'_, 's> {
-    /// The value that an expression had on entry, where it can be read at the place.
+    /// The value that an expression had on entry, if it can be read at the place.
     pub(super) fn entry_value(
         &self,
         unit: Option<usize>,

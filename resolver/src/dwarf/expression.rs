@@ -1,8 +1,9 @@
-//! DWARF's expressions as data: the stack machine run over computations instead of numbers (DWARF 5, 2.5 and 2.6.1).
+//! DWARF expressions as data: the stack machine runs over symbolic computations instead of numbers
+//! (DWARF 5, 2.5 and 2.6.1).
 //!
-//! An expression is taken whole or refused with a reason that names the operation. Nothing is read: registers and
-//! memory are steps of the computation. What the stack machine leaves to its surroundings is in [`super::frame`] and
-//! [`super::entry_value`].
+//! An expression is translated completely, or refused with a reason that names the operation.
+//! Nothing is read: registers and memory are steps of the computation. [`super::frame`] and
+//! [`super::entry_value`] supply the frame base, the call frame and entry values.
 
 use gimli::{DieReference, Encoding, Expression, Operation, Reader as _, UnitOffset, constants as dw};
 
@@ -21,14 +22,14 @@ use crate::location::{
 #[cfg(test)]
 mod tests;
 
-/// Why an expression is not taken.
+/// Why an expression is refused.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It asks for a value from the time of entry to the function.
+    /// It needs a value from the time of entry to the function.
     Entry(EntryValue),
-    /// It asks for what is not supported.
+    /// It needs something that is not supported.
     Unsupported(Unsupported),
-    /// The debug information cannot be read there.
+    /// The debug information there cannot be read.
     Broken(Error),
 }
 
@@ -62,14 +63,14 @@ impl From<gimli::Error> for Refusal {
     }
 }
 
-/// What surrounds an expression.
+/// The context of an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EvaluationContext<'a> {
     /// A place in a function.
     Frame(&'a Frame),
-    /// The same, for an expression that cannot count from the frame base, for it makes it.
+    /// The same, for the expression of the frame base itself, which cannot use the frame base.
     FrameBase(&'a Frame),
-    /// No place: only whether the expression is one that can be read is of interest.
+    /// No place. The expression is only checked for whether it can be read.
     Unknown,
 }
 
@@ -82,25 +83,26 @@ impl EvaluationContext<'_> {
     }
 }
 
-/// How expressions are read.
+/// The context of an evaluation.
 #[derive(Clone, Debug)]
 pub(super) struct Evaluator<'i, 's> {
     pub(super) info: &'i Locations<'s>,
     pub(super) context: EvaluationContext<'i>,
-    /// How many expressions this one stands in: calls, frame bases, entry values.
+    /// How deeply this expression is nested in others: calls, frame bases, entry values.
     pub(super) depth: u8,
 }
 
-/// The most expressions that stand in one another. Compilers make three (`DW_OP_fbreg` in `DW_OP_call4`, its CFA an
-/// expression).
+/// How deeply expressions may be nested. Compilers reach three (`DW_OP_fbreg` in `DW_OP_call4`,
+/// whose CFA is an expression).
 const NESTED: u8 = 16;
 
-/// The most values on the stack, and the most pieces: far above what compilers write.
+/// The most values on the stack, and the most pieces. Compilers stay far below it.
 const STACK: usize = 256;
 const PIECES: usize = 4096;
 
 impl<'s> Evaluator<'_, 's> {
-    /// The location that an expression of `from` describes; `None` where it says that the value is nowhere.
+    /// The location that an expression of `from` describes; `None` if the expression says that
+    /// there is no location.
     pub(super) fn location(&self, from: Die, expression: Expression<Reader<'s>>) -> Result<Option<Location>, Refusal> {
         let encoding = self.info.units.unit(from.unit)?.encoding();
         let mut machine = self.machine()?;
@@ -143,19 +145,19 @@ impl<'s> Evaluator<'_, 's> {
     }
 }
 
-/// An expression that is being read.
+/// The state of the stack machine.
 struct StackMachine<'r, 'i, 's> {
     evaluator: &'r Evaluator<'i, 's>,
     address_size: u8,
     stack: Vec<Expr>,
     pieces: Vec<Piece>,
-    /// A location that only a piece may follow, or the end.
+    /// A complete location. Only a piece or the end may follow.
     complete: Option<Source>,
-    /// Of all pieces.
+    /// The nodes of all pieces together.
     weight: u32,
 }
 
-/// An operation, as far as gimli is not to read it.
+/// An operation. gimli does not parse the pieces, see [`read`].
 enum Read<'s> {
     Piece { bits: u64, offset: u64 },
     Other(Operation<Reader<'s>>, gimli::DwOp),
@@ -193,7 +195,7 @@ impl<'s> StackMachine<'_, '_, 's> {
         Ok(())
     }
 
-    /// The location that came out.
+    /// The resulting location.
     fn location(mut self) -> Result<Option<Location>, Refusal> {
         if !self.pieces.is_empty() {
             if self.complete.is_some() || !self.stack.is_empty() {
@@ -210,8 +212,8 @@ impl<'s> StackMachine<'_, '_, 's> {
         Ok(Some(Location::whole(source)))
     }
 
-    /// `DW_OP_piece`, `DW_OP_bit_piece`: what came since the last one is the location of the bits, nothing where
-    /// nothing came.
+    /// `DW_OP_piece`, `DW_OP_bit_piece`: the operations since the last piece describe these bits.
+    /// If there are none, the bits are optimised out.
     fn piece(&mut self, bits: u64, offset: u64) -> Result<(), Refusal> {
         let source = match self.complete.take() {
             Some(source) => source,
@@ -329,7 +331,7 @@ impl<'s> StackMachine<'_, '_, 's> {
             Operation::PushObjectAddress => Err(Unsupported::NoObject.into()),
             Operation::TLS => {
                 let offset = self.pop()?;
-                // gcc writes the offset as an address on some targets; it is none.
+                // On some targets gcc writes the offset as an address, although it is not one.
                 let offset = match offset.node() {
                     Node::Address(offset) => Expr::constant(offset.0),
                     _ => self.address(&offset)?,
@@ -363,7 +365,7 @@ impl<'s> StackMachine<'_, '_, 's> {
                 let info = self.evaluator.info;
                 let variable =
                     unit.and_then(|unit| info.units.die_in(unit, value)).map(|die| info.units.info_offset(die));
-                // One that leads nowhere is a value that is not there.
+                // A reference to nothing describes a value that is not available.
                 let variable = variable.unwrap_or(InfoOffset(u64::MAX));
                 self.complete = Some(Source::ImplicitPointer { variable, offset: byte_offset });
                 Ok(())
@@ -439,7 +441,7 @@ impl<'s> StackMachine<'_, '_, 's> {
         Ok(tables::address(self.evaluator.info.units.dwarf_of(unit)?, self.evaluator.info.units.unit(unit)?, index)?)
     }
 
-    /// `DW_OP_call2` and its like: the operations of another entry's location stand in the place of the call.
+    /// `DW_OP_call2` and similar: the operations of another entry's location replace the call.
     fn call(&mut self, unit: Option<usize>, callee: DieReference, name: gimli::DwOp, depth: u8) -> Result<(), Refusal> {
         let info = self.evaluator.info;
         let die = match (callee, unit) {
@@ -459,7 +461,7 @@ impl<'s> StackMachine<'_, '_, 's> {
         }
     }
 
-    /// The type that an entry describes; the generic one for offset 0 (DWARF 5, 2.5.1.6).
+    /// The type that a base type entry describes; the generic type for offset 0 (DWARF 5, 2.5.1.6).
     fn base_type(&self, unit: Option<usize>, offset: UnitOffset, name: gimli::DwOp) -> Result<ValueType, Refusal> {
         if offset.0 == 0 {
             return Ok(ValueType::Generic);
@@ -479,7 +481,8 @@ impl<'s> StackMachine<'_, '_, 's> {
         let refuse = |problem| {
             Err(Unsupported::BaseType { operation: name.into(), problem, name: type_name.clone(), size }.into())
         };
-        // LLVM's `DW_ATE_unsigned_1` has 1 bit, in 0 bytes or, from LLVM 15 on, in one; its bits are in its name only.
+        // LLVM's `DW_ATE_unsigned_1` has 1 bit. Its size is 0 bytes, or since LLVM 15 one byte.
+        // Only its name gives the number of bits.
         let bits = type_name.strip_prefix("DW_ATE_").and_then(|name| name.rsplit('_').next()?.parse::<u64>().ok());
         if info.units.own_attribute(die, dw::DW_AT_bit_size)?.is_some()
             || bits.is_some_and(|bits| bits != size.wrapping_mul(8))
@@ -505,7 +508,8 @@ impl<'s> StackMachine<'_, '_, 's> {
     }
 }
 
-/// Reads an operation. gimli multiplies the size of a piece without looking, so pieces are read here.
+/// Reads one operation. gimli does not check for overflow when it multiplies the size of a piece,
+/// so pieces are read here.
 fn read<'s>(bytes: &mut Reader<'s>, encoding: Encoding) -> Result<Read<'s>, Refusal> {
     let mut ahead = *bytes;
     let name = gimli::DwOp(ahead.read_u8()?);
@@ -561,7 +565,7 @@ fn empty() -> Refusal {
     Malformed::StackUnderflow.into()
 }
 
-/// Stands for what is known only at a place.
+/// A placeholder for a value that is known only at a place.
 fn placeholder() -> Expr {
     Expr::constant(0)
 }

@@ -1,7 +1,9 @@
-//! Names of source files: put together from the tables of a line program, and matched with the name that a marker gives.
+//! Names of source files: how they are built from the tables of a line program, and how they are
+//! matched with the name in a marker.
 //!
-//! DWARF 5, 6.2.4 and 6.2.4.1: a file is a name, a directory of the table and the compilation directory, each relative to the next. Owns
-//! which file of several is meant (`docs/design.md`, "The place of a marker"); what the lines of a file say is left to `lines`.
+//! DWARF 5, 6.2.4 and 6.2.4.1: a file has a name, a directory from the table, and the compilation
+//! directory, each relative to the next. This module decides which of several files a name means
+//! (`docs/design.md`, "The place of a marker"). `lines` reads the rows of a file.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -16,27 +18,30 @@ use super::units::{Die, Value, is_partial};
 use crate::Error;
 use crate::text;
 
-/// The name of a file in parts, from its root down; `/` alone is the first part of an absolute name.
+/// The name of a file in parts, from its root down. The first part of an absolute name is `/`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SourcePath {
     text: Arc<str>,
 }
 
-/// How well two names of files agree. The greater, the better.
+/// How well two names of files agree. A greater value is a better match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Agreement {
-    /// So many last components are the same, then they differ: a prefix was remapped, or it is another file.
+    /// This number of last components agree, and then the names differ. A prefix was remapped, or
+    /// it is another file.
     Tail(usize),
-    /// One name is the end of the other, which has so many components in common with it.
+    /// One name is the end of the other. They have this number of components in common.
     Contained(usize),
-    /// One is what the compiler was given, in the folder that it ran in, the other is the file that this means.
+    /// One name is what the compiler was given, and the other is that name resolved in the
+    /// compilation directory.
     AsWritten,
-    /// They are the same, both absolute.
+    /// Both are absolute, and the same.
     Same,
 }
 
 impl SourcePath {
-    /// The name, with `.`, `..`, doubled slashes and backslashes resolved as text: a link is not followed.
+    /// The name with `.`, `..`, double slashes and backslashes resolved textually. Symbolic links
+    /// are not followed.
     pub(crate) fn new(text: &str) -> Self {
         if is_plain(text) {
             return Self { text: text.into() };
@@ -59,7 +64,6 @@ impl SourcePath {
         Self { text: text.into() }
     }
 
-    /// The name, as text.
     pub(crate) fn as_str(&self) -> &Arc<str> {
         &self.text
     }
@@ -73,7 +77,7 @@ impl SourcePath {
         self.text.starts_with('/')
     }
 
-    /// How well the names agree; `None` where not even their last components do.
+    /// How well the names agree; `None` if their last components differ.
     pub(crate) fn agreement(&self, other: &Self) -> Option<Agreement> {
         if self.text == other.text && self.is_absolute() {
             return Some(Agreement::Same);
@@ -101,7 +105,7 @@ fn is_plain(text: &str) -> bool {
     !text.contains('\\') && relative.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// The best of several candidates, all that agree equally well, in their order.
+/// The candidates with the best agreement, in their order.
 pub(crate) fn best<T>(candidates: impl IntoIterator<Item = (Agreement, T)>) -> Vec<(Agreement, T)> {
     let mut best: Vec<(Agreement, T)> = Vec::new();
     for (agreement, candidate) in candidates {
@@ -114,22 +118,22 @@ pub(crate) fn best<T>(candidates: impl IntoIterator<Item = (Agreement, T)>) -> V
     best
 }
 
-/// The files that a unit names, by their number; numbers that mean no file have none.
+/// The files that a unit names, by number. A number without a file has `None`.
 #[derive(Debug, Default)]
 pub(super) struct UnitFiles {
     files: Vec<Option<SourcePath>>,
-    /// The folder that the compiler ran in; `None` where the unit does not say.
+    /// The compilation directory; `None` if the unit does not state it.
     compiled_in: Option<String>,
 }
 
-/// A unit, or a table, by its number or offset, and those of the wanted names that it has.
+/// A unit by its index, or a table by its offset, and the wanted names that it contains.
 type Naming<'n> = (usize, Vec<&'n [u8]>);
 
-/// More files than this are read of no unit.
+/// The most files that are read for one unit.
 const MOST: usize = 1 << 20;
 
 impl UnitFiles {
-    /// A file, by its number.
+    /// The file with a number.
     pub(super) fn get(&self, number: u64) -> Option<&SourcePath> {
         self.files.get(usize::try_from(number).ok()?)?.as_ref()
     }
@@ -139,12 +143,12 @@ impl UnitFiles {
         self.files.len()
     }
 
-    /// All, with their numbers.
+    /// All files, with their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &SourcePath)> {
         self.files.iter().enumerate().filter_map(|(number, file)| Some((number as u64, file.as_ref()?)))
     }
 
-    /// The numbers of the files that agree best with a name, and how well; empty where none does.
+    /// The numbers of the files that agree best with a name, and how well; empty if none does.
     pub(super) fn matching(&self, name: &SourcePath) -> Vec<(Agreement, u64)> {
         let compiled_in = self.compiled_in.as_deref().filter(|_| !name.is_absolute());
         let meant = compiled_in.map(|folder| SourcePath::new(&format!("{folder}/{}", name.text)));
@@ -157,13 +161,14 @@ impl UnitFiles {
 }
 
 impl Lines<'_> {
-    /// The files of the table of a unit's line program.
+    /// The files in the line table of a unit.
     pub(super) fn unit_files(&self, index: usize) -> Result<Arc<UnitFiles>, Error> {
         self.files.get_or_make(index, || self.read_files(index))
     }
 
-    /// The units whose tables name a file that ends in one of `lasts`, in their order, each with those that it names: without putting
-    /// names together. Type units share the table of the unit that they come with, of which only the first counts.
+    /// The units whose tables name a file that ends in one of `lasts`, in their order, each with
+    /// the names that it has. Does not build full names. Type units share the table of their
+    /// compilation unit; only the first of these units counts.
     pub(super) fn naming<'n>(&self, lasts: &HashSet<&'n [u8]>) -> Result<Vec<Naming<'n>>, Error> {
         let named = (0..self.units.own_count()).into_par_iter().map(|unit| self.named_in(unit, lasts));
         let named: Vec<_> = named.collect::<Result<_, _>>()?;
@@ -173,13 +178,14 @@ impl Lines<'_> {
         Ok(first.map(|(unit, (_, named))| (unit, named)).collect())
     }
 
-    /// Which of `lasts` the table of a unit names, and where that table is; `None` where it names none.
+    /// Which of `lasts` the table of a unit names, and the offset of that table; `None` if it names
+    /// none.
     fn named_in<'n>(&self, index: usize, lasts: &HashSet<&'n [u8]>) -> Result<Option<Naming<'n>>, Error> {
         let Ok(unit) = self.units.unit_alone(index) else {
             self.units.check_work_left()?;
             return Ok(None);
         };
-        // Neither those that dwz made of what others had in common.
+        // Also skips the partial units that dwz makes from entries that units have in common.
         if is_partial(&unit) {
             return Ok(None);
         }
@@ -204,14 +210,15 @@ impl Lines<'_> {
         let string = |value| tables::text(dwarf, unit, value).ok().map(|string| text::from_bytes(string.slice()));
         let folder = unit.comp_dir.map(|directory| text::from_bytes(directory.slice()));
         let compiled_in = folder.map(|folder| folder.to_string()).filter(|folder| !folder.is_empty());
-        // Numbers start at 1 before DWARF 5; there 0 is the unit's own file, which the header does not name.
+        // Numbers start at 1 before DWARF 5. There 0 is the unit's primary file, which the header
+        // does not name.
         let first = usize::from(header.version() < 5);
         let count = header.file_names().len().min(MOST);
         self.units.charge(count as u64)?;
         let mut files = vec![None; first];
         for file in header.file_names().iter().take(count) {
             let name = string(file.path_name());
-            // Directory 0 is the compilation directory, which the unit names itself.
+            // Directory 0 is the compilation directory, which the unit states itself.
             let is_own = file.directory_index() == 0 && unit.comp_dir.is_some();
             let directory = if is_own { None } else { file.directory(header).and_then(string) };
             let join = |base: &str, name: &str| match name.starts_with('/') {
@@ -227,14 +234,14 @@ impl Lines<'_> {
                     None => SourcePath::new(&path),
                 }
             });
-            // Long directories that many files share make a small table large.
+            // Many files with the same long directory would make a small table expensive.
             self.units.charge(path.as_ref().map_or(0, |path| path.text.len() as u64 / 4))?;
             files.push(path);
         }
         Ok(UnitFiles { files, compiled_in })
     }
 
-    /// The path of a file as the compiler of a unit was given it: without the folder that it ran in.
+    /// The path of a file as the compiler was given it: without the compilation directory.
     pub(super) fn as_written(&self, unit: usize, file: &SourcePath) -> Arc<str> {
         let folder = self
             .units
@@ -246,12 +253,12 @@ impl Lines<'_> {
         inside.map_or_else(|| Arc::clone(&file.text), Arc::from)
     }
 
-    /// The file and line at which an entry, or what it completes, is declared; `None` where it does not say.
+    /// The file and line where an entry or its origin is declared; `None` if neither states it.
     pub(super) fn declared(&self, die: Die) -> Result<Option<(SourcePath, u32)>, Error> {
         self.position(die, dw::DW_AT_decl_file, dw::DW_AT_decl_line)
     }
 
-    /// A file and a line that two attributes name.
+    /// The file and line in two attributes.
     pub(super) fn position(
         &self,
         die: Die,

@@ -1,7 +1,7 @@
-//! What surrounds a variable at a place: the frame base, and the frame of the call (DWARF 5, 3.3.5 and 6.4).
+//! The frame base and the call frame of a variable at a place (DWARF 5, 3.3.5 and 6.4).
 //!
-//! Call frame information is read from `.debug_frame`, and from `.eh_frame` (System V ABI AMD64, 3.7) where that says
-//! nothing.
+//! Call frame information comes from `.debug_frame`. If that has none for the address, it comes
+//! from `.eh_frame` (System V ABI AMD64, 3.7).
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -21,16 +21,16 @@ use crate::address::Vaddr;
 use crate::location::{Expr, Node, Processor, Register, Source, ValueType};
 use crate::ranges::RangeMap;
 
-/// A place at which a variable is looked at.
+/// A place where a variable is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The instruction before which execution stands.
+    /// The instruction that is executed next.
     pub pc: Vaddr,
-    /// The function that holds it and was not inlined: its `DW_AT_frame_base` counts.
+    /// The function that holds the place and was not inlined. Its `DW_AT_frame_base` counts.
     pub function: Option<Die>,
-    /// Whether `pc` is the first instruction of the function *and* no branch leads back to it: then, and only then,
-    /// registers are what they were on entry. gcc and clang turn tail recursion into a loop to the first instruction,
-    /// so the address alone proves nothing.
+    /// Whether `pc` is the first instruction of the function *and* no branch leads back to it. Only
+    /// then do registers have the values they had on entry. gcc and clang turn tail recursion into
+    /// a loop to the first instruction, so the address alone proves nothing.
     pub at_entry: bool,
 }
 
@@ -41,10 +41,10 @@ pub(super) struct Frames {
     eh_frame: RangeMap<usize>,
 }
 
-/// What the row of an address says.
+/// The row of the call frame table for an address.
 struct Row<'s> {
     cfa: Cfa<'s>,
-    /// Of the register that was asked for.
+    /// The rule of the requested register.
     rule: RegisterRule<usize>,
 }
 
@@ -71,11 +71,11 @@ impl<'s> Locations<'s> {
         }
     }
 
-    /// Where the value that a register had on entry is at a place, where call frame information says so: in the frame,
-    /// or still in the register.
+    /// Where the value that a register had on entry is at a place, if call frame information says
+    /// so: in the frame, or still in the register.
     ///
-    /// A register without a rule proves nothing: under `preserve_none` gcc and clang pass arguments in registers that
-    /// are otherwise kept.
+    /// A register without a rule proves nothing. With `preserve_none`, gcc and clang pass arguments
+    /// in registers that are otherwise callee-saved.
     pub(super) fn saved(&self, frame: &Frame, register: Register, depth: u8) -> Result<Option<Expr>, Refusal> {
         if !register.is_callee_saved(self.units.processor()) {
             return Ok(None);
@@ -91,7 +91,7 @@ impl<'s> Locations<'s> {
         expr.map(Some).ok_or_else(Refusal::too_large)
     }
 
-    /// What `DW_OP_fbreg` counts from.
+    /// The address that `DW_OP_fbreg` adds its offset to.
     pub(super) fn frame_base(&self, frame: &Frame, depth: u8) -> Result<Expr, Refusal> {
         let unsupported = |problem| Refusal::Unsupported(Unsupported::FrameBase(problem));
         let function = frame.function.ok_or_else(|| unsupported(FrameBaseProblem::NoFunction))?;
@@ -100,7 +100,7 @@ impl<'s> Locations<'s> {
         let evaluator = Evaluator { info: self, context: EvaluationContext::FrameBase(frame), depth };
         match evaluator.attribute(from, &value)? {
             Described::At { location, .. } => match location.source() {
-                // Clang's `DW_OP_reg6`: what the register holds.
+                // Clang's `DW_OP_reg6`: the frame base is the content of the register.
                 Some(Source::Register(register)) => {
                     Expr::new(Node::Register(*register, ValueType::Generic)).ok_or_else(Refusal::too_large)
                 }
@@ -137,7 +137,7 @@ impl<'s> Locations<'s> {
         })
     }
 
-    /// Where in `.eh_frame` the entry for an address is.
+    /// The offset in `.eh_frame` of the entry for an address.
     pub(super) fn eh_frame_at(&self, address: u64) -> Option<usize> {
         self.call_frames().eh_frame.get(address)
     }
@@ -189,7 +189,8 @@ impl<'s> Locations<'s> {
     }
 }
 
-/// Which entry holds an address; where several do, the first. What cannot be read is left out.
+/// Which frame description entry holds an address; the first one if several do. Entries that cannot
+/// be read are left out.
 fn index<'s, S>(section: &S, bases: &gimli::BaseAddresses) -> RangeMap<usize>
 where
     S: UnwindSection<EndianSlice<'s, gimli::RunTimeEndian>>,
@@ -197,7 +198,7 @@ where
 {
     let mut ranges = Vec::new();
     let mut entries = section.entries(bases);
-    // Many entries share a common one, which may be long: each is read once.
+    // Many entries share a common information entry, which may be long. Each is read once.
     let mut common = HashMap::new();
     while let Ok(Some(entry)) = entries.next() {
         let CieOrFde::Fde(partial) = entry else { continue };

@@ -1,5 +1,8 @@
-//! Where the unwinder enters a function: the landing pads of its exception tables (Itanium C++ ABI, "Exception Handling Tables"; LSB 5,
-//! 10.5). gcc, clang and rustc all write them into `.gcc_except_table`, and an entry of `.eh_frame` says where those of a function start.
+//! Where the unwinder enters a function: the landing pads in its exception tables (Itanium C++ ABI,
+//! "Exception Handling Tables"; LSB 5, 10.5).
+//!
+//! gcc, clang and rustc write the tables into `.gcc_except_table`. The entry of a function in
+//! `.eh_frame` gives the address of its table.
 
 use gimli::constants as dw;
 use gimli::{EndianSlice, Pointer, Reader as _, RunTimeEndian, UnwindSection as _};
@@ -8,19 +11,22 @@ use super::locations::Locations;
 use super::unsupported::ExceptionTableProblem;
 use crate::address::Vaddr;
 
-/// A way of the unwinder into a function.
+/// A landing pad, and the code whose exceptions it handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LandingPad {
-    /// Where it is.
+    /// Its address.
     pub(crate) at: Vaddr,
-    /// The start of the code that it serves.
+    /// The start of the code that it handles.
     pub(crate) from: Vaddr,
 }
 
 impl Locations<'_> {
-    /// The landing pads for the code of a range; empty where it has none. `memory` gives what is loaded from an address on.
+    /// The landing pads for the code in a range; empty if it has none. `memory` returns the loaded
+    /// bytes from an address on.
     ///
-    /// Fails with a reason where there are some that cannot be read.
+    /// # Errors
+    ///
+    /// An exception table of the range cannot be read.
     pub(super) fn landing_pads<'m>(
         &self,
         range: &std::ops::Range<u64>,
@@ -33,7 +39,7 @@ impl Locations<'_> {
         let mut at = range.start;
         while at < range.end {
             self.units.charge(1).map_err(|_| ExceptionTableProblem::WorkLimit)?;
-            // A function has one entry, one for each of its parts where the compiler split it.
+            // A function has one entry in `.eh_frame`. If the compiler split it, each part has one.
             let Some(offset) = self.eh_frame_at(at) else { break };
             let fde = section.fde_from_offset(&bases, offset.into(), gimli::EhFrame::cie_from_offset).map_err(bad)?;
             let table = match fde.lsda() {
@@ -43,7 +49,7 @@ impl Locations<'_> {
             };
             if let Some(table) = table {
                 let bytes = memory(Vaddr(table)).ok_or(ExceptionTableProblem::NotLoaded { table: Vaddr(table) })?;
-                let table = Table {
+                let table = ExceptionTable {
                     start: table,
                     size: bytes.len(),
                     rest: EndianSlice::new(bytes, self.units.sections.endian()),
@@ -61,7 +67,7 @@ impl Locations<'_> {
 
     fn read(
         &self,
-        mut table: Table<'_>,
+        mut table: ExceptionTable<'_>,
         function: u64,
         pads: &mut Vec<LandingPad>,
     ) -> Result<(), ExceptionTableProblem> {
@@ -93,21 +99,22 @@ impl Locations<'_> {
     }
 }
 
-/// A table that is read from its start on.
-struct Table<'m> {
+/// An exception table that is being read.
+struct ExceptionTable<'m> {
     start: u64,
     size: usize,
     rest: EndianSlice<'m, RunTimeEndian>,
     address_size: u8,
 }
 
-impl Table<'_> {
-    /// Where the next byte is.
+impl ExceptionTable<'_> {
+    /// The address of the next byte.
     fn at(&self) -> u64 {
         self.start.wrapping_add(self.size.saturating_sub(self.rest.len()) as u64)
     }
 
-    /// A value in one of the encodings of pointers (LSB 5, 10.5.1); `None` where it is in none that these tables have.
+    /// A value in a pointer encoding (LSB 5, 10.5.1); `None` for an encoding that these tables do
+    /// not use.
     fn value(&mut self, encoding: u8) -> Result<Option<u64>, gimli::Error> {
         let here = self.at();
         let rest = &mut self.rest;
@@ -143,13 +150,14 @@ mod tests {
         let info = DebugInfo::new(&sections).locations;
         let rest = EndianSlice::new(bytes, RunTimeEndian::Little);
         let mut pads = Vec::new();
-        info.read(Table { start: 0x2000, size: bytes.len(), rest, address_size: 8 }, 0x1000, &mut pads)?;
+        info.read(ExceptionTable { start: 0x2000, size: bytes.len(), rest, address_size: 8 }, 0x1000, &mut pads)?;
         Ok(pads.into_iter().map(|pad| (pad.at.0, pad.from.0)).collect())
     }
 
     #[test]
     fn tables_are_read_in_the_encodings_that_compilers_write() {
-        // gcc and clang: no start of landing pads, no types, uleb128; the second call has none.
+        // gcc and clang: no base for landing pads, no types, uleb128. The second call has no
+        // landing pad.
         assert_eq!(read(&[0xff, 0xff, 0x01, 8, 0x10, 4, 0x30, 0, 0x20, 4, 0, 0]), Ok(vec![(0x1030, 0x1010)]));
         // Landing pads relative to 0x2001 + 0x100, types, udata4.
         let mut table = vec![0x1b, 0, 1, 0, 0, 0x9b, 0x21, 0x03, 13];

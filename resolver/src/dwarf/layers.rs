@@ -1,6 +1,7 @@
 //! Test: no file of a layer uses a layer to its right.
 
-/// The layers, from left to right, each with its files. What no layer uses, the facade and the tests, is not listed.
+/// The layers from left to right, each with its files. The facade and the tests are not listed,
+/// because no layer uses them.
 const LAYERS: [&[(&str, &str)]; 6] = [
     &[
         ("aranges", include_str!("aranges.rs")),
@@ -55,7 +56,7 @@ fn no_layer_uses_one_to_its_right() {
                 }
             }
             assert!(!code.contains("super::debug_info") && !code.contains("DebugInfo<"), "{file} uses the facade");
-            // Types do not look at functions, nor names at types.
+            // Files about types do not use functions, and files about names do not use types.
             if (4..).contains(&level) {
                 for (module, _) in LAYERS[1..4].iter().copied().flatten() {
                     assert!(!code.contains(&format!("super::{module}::")), "{file} (layer {level}) uses {module}");

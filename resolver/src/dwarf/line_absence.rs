@@ -1,8 +1,10 @@
-//! What became of the function that a line of the source is in: for markers that are not in the image, why they are not.
+//! What happened to the function around a source line. This explains why a marker on the line is
+//! not in the image.
 //!
-//! DWARF says where a function is declared, not where it ends. So that a line is in a function is known only where code of the function
-//! stands on lines before and behind it; everything else is said as what it is. Units that describe no variables (`-g1`, line tables only) do
-//! not describe all functions either, and nothing is concluded from those.
+//! DWARF states where a function is declared, but not where it ends. A line is certainly in a
+//! function only if the function has code on lines before and after it. Other cases are reported as
+//! what they are. Units without variables (`-g1`, line tables only) do not describe all functions
+//! either, so nothing is concluded from them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,34 +23,36 @@ use crate::text;
 /// The function that a line is, or may be, in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LineAbsence {
-    /// No function is described that is declared in the file before the line.
+    /// No described function of the file is declared before the line.
     NoFunction,
-    /// The function declared last before it.
+    /// The function whose declaration is the last one before the line.
     Function {
         /// Its name in the source.
         name: Arc<str>,
-        /// What its symbol is called.
+        /// The name of its symbol.
         symbol: Arc<str>,
-        /// What is known of its code.
+        /// What is known about its code.
         state: CodeState,
     },
 }
 
-/// What is known of the code of the function that is declared last before a line.
+/// What is known about the code of the last function that is declared before a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CodeState {
-    /// It has code on these lines, the nearest before and behind: the line is in it.
+    /// It has code on these lines, the nearest before and after the line. So the line is in it.
     Around(u32, u32),
-    /// It has code, the last of it on this line, which is before: the line is in it or in a function that is not described.
+    /// All its code is before the line, the last of it on this line. The line is in it, or in a
+    /// function that is not described.
     Before(u32),
-    /// It was compiled, and all its code was dropped by the linker. The functions that it was inlined into; none where it stood alone.
+    /// It was compiled, and the linker dropped all its code. Holds the functions that it was
+    /// inlined into; empty if it was not inlined.
     Dropped(Vec<Arc<str>>),
     /// It has no code.
     Absent,
 }
 
 impl Scopes<'_> {
-    /// What became of the function that a line is in; `None` where the debug information does not say.
+    /// What happened to the function around a line; `None` if the debug information does not say.
     ///
     /// # Errors
     ///
@@ -57,7 +61,7 @@ impl Scopes<'_> {
         let matched = self.lines.match_file(&SourcePath::new(file))?;
         let (path, units) = match &*matched {
             Matched::File { path, units } => (path, units),
-            // What was compiled without debug information is nowhere described.
+            // Code that was compiled without debug information is not described anywhere.
             Matched::None | Matched::Several(_) => return Ok(None),
         };
         let units: BTreeSet<usize> = units.iter().map(|(unit, _)| *unit).collect();
@@ -86,7 +90,8 @@ impl Scopes<'_> {
             }
             inner_last = inner_last.max(Some(last));
         }
-        // What is in a closure is in the function around it as well. A function that has code elsewhere was not dropped.
+        // A line in a closure is in the enclosing function as well. A function that has code
+        // elsewhere was not dropped.
         for (_, origins) in holders.iter().rev().filter(|_| inner_last.is_none()) {
             if let Some(into) = self.dropped(&units, origins)? {
                 return self.function_absence(origins, CodeState::Dropped(into));
@@ -96,7 +101,7 @@ impl Scopes<'_> {
         self.function_absence(origins, inner_last.map_or(CodeState::Absent, CodeState::Before))
     }
 
-    /// The function out of line that starts at an address; `None` where none does.
+    /// The concrete out-of-line instance that starts at an address; `None` if there is none.
     pub(super) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
         let Some(unit) = self.units.unit_at(address) else { return Ok(None) };
         let functions = self.functions(unit)?;
@@ -119,7 +124,7 @@ impl Scopes<'_> {
         Ok(Some(LineAbsence::Function { name, symbol, state }))
     }
 
-    /// The lines on which functions have code.
+    /// The lines of a file where functions have code.
     fn lines_of(&self, units: &BTreeSet<usize>, origins: &[Die], path: &SourcePath) -> Result<BTreeSet<u32>, Error> {
         let mut lines = BTreeSet::new();
         for &unit in units {
@@ -132,7 +137,8 @@ impl Scopes<'_> {
         Ok(lines)
     }
 
-    /// The functions that dropped copies of functions were inlined into; `None` where no copy was dropped.
+    /// The functions that dropped copies of a function were inlined into; `None` if no copy was
+    /// dropped.
     fn dropped(&self, units: &BTreeSet<usize>, origins: &[Die]) -> Result<Option<Vec<Arc<str>>>, Error> {
         let (mut any, mut into) = (false, BTreeSet::new());
         for &unit in units {
@@ -150,7 +156,8 @@ impl Scopes<'_> {
         Ok(any.then(|| into.into_iter().collect()))
     }
 
-    /// The function out of line that an instance is in, itself where it is one.
+    /// The concrete out-of-line instance that holds an instance, or the instance itself if it is
+    /// one.
     fn out_of_line(&self, functions: &Functions, instance: usize) -> Result<Option<usize>, Error> {
         let mut at = Some(instance);
         while let Some((index, node)) = at.and_then(|at| Some((at, functions.node(at)?))) {
@@ -163,7 +170,7 @@ impl Scopes<'_> {
         Ok(None)
     }
 
-    /// The instances of a function in a unit that had code which is not in the image.
+    /// The instances of a function in a unit whose code is not in the image.
     fn dropped_in(&self, unit: usize, functions: &Functions, origin: Die) -> Result<Arc<[usize]>, Error> {
         let of_origin =
             |dropped: &HashMap<Die, Arc<[usize]>>| dropped.get(&origin).map_or_else(|| Arc::from([]), Arc::clone);
@@ -171,7 +178,8 @@ impl Scopes<'_> {
             return Ok(of_origin(dropped));
         }
         let mut dropped: HashMap<Die, Vec<usize>> = HashMap::new();
-        // Whether each function out of line was dropped. What is in one is what it is: addresses in lists are not always marked.
+        // Whether each concrete out-of-line instance was dropped. This decides for the instances
+        // inlined in it too, because linkers do not always mark addresses in lists.
         let mut is_dropped = HashMap::new();
         for (index, node) in functions.nodes().iter().enumerate().filter(|(_, node)| node.kind.is_instance()) {
             let Some(function) = self.out_of_line(functions, index)? else { continue };

@@ -1,7 +1,8 @@
 //! The rows of line programs (DWARF 5, 6.2), by address and by line.
 //!
-//! A program runs when its unit is first asked for rows, and for a file only those units are asked whose tables name it. Owns what a row
-//! is; which rows stand for a marker is decided in `resolve::by_line`.
+//! A line program runs when the rows of its unit are first needed. For a file, only units whose
+//! tables name it are read. This module defines what a row is. `resolve::by_line` decides which
+//! rows describe a marker.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -19,11 +20,11 @@ pub(crate) struct Row {
     pub(crate) address: u64,
     /// The number of the file in the unit's table.
     pub(crate) file: u64,
-    /// 0 where the code has no line.
+    /// 0 if the code has no line.
     pub(crate) line: u32,
-    /// Whether the compiler recommends a breakpoint there.
+    /// Whether the compiler recommends a breakpoint there (`is_stmt`).
     pub(crate) is_statement: bool,
-    /// Whether it only says where the code before it ends.
+    /// Whether the row only marks the end of the code before it.
     ends: bool,
 }
 
@@ -33,17 +34,18 @@ impl Row {
     }
 }
 
-/// The rows of a unit, ascending by address; those of one address in their order.
+/// The rows of a unit, in ascending order of address. Rows of one address keep their order.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     rows: Vec<Row>,
-    /// The indices of those that have a line, by file, line and index. As narrow as will do: there are millions.
+    /// The indices of the rows that have a line, sorted by file, line and index. `u32` because
+    /// there are millions.
     by_line: Vec<u32>,
 }
 
 impl Rows {
     fn new(mut rows: Vec<Row>) -> Self {
-        // Where one sequence ends and another starts, the end comes first.
+        // If one sequence ends where another starts, the end comes first.
         rows.sort_by_key(|row| (row.address, !row.ends));
         rows.shrink_to_fit();
         let with_line = (0..).zip(&rows).filter(|(_, row)| !row.ends && row.line != 0);
@@ -65,7 +67,8 @@ impl Rows {
         self.by_line.get(first..end).unwrap_or_default().iter().map(|&index| index as usize)
     }
 
-    /// The rows that say something about the bytes of a range: not those that another row at their address replaces.
+    /// The rows that describe bytes of a range. Leaves out rows that another row at the same
+    /// address replaces.
     pub(super) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (usize, &Row)> {
         let first = self.rows.partition_point(|row| row.address <= range.start).saturating_sub(1);
         let end = range.end;
@@ -79,19 +82,19 @@ impl Rows {
     }
 }
 
-/// The files that a name may mean, each with the units whose tables name it.
+/// The files that a name may mean.
 #[derive(Debug)]
 pub(crate) enum Matched {
     /// One file.
     File {
         /// The file.
         path: SourcePath,
-        /// Unit by unit, the numbers of the file.
+        /// For each unit that names the file, its numbers for it.
         units: Vec<(usize, Vec<u64>)>,
     },
     /// No unit's table names such a file.
     None,
-    /// Several that agree equally well.
+    /// Several files agree equally well.
     Several(Vec<SourcePath>),
 }
 
@@ -110,12 +113,13 @@ impl<'s> Lines<'s> {
         Self { units, rows: PerUnit::new(count), files: PerUnit::new(count), matched: Mutex::default() }
     }
 
-    /// Of how many units the rows are known.
+    /// How many units have their rows loaded.
     pub(super) fn known_units(&self) -> usize {
         self.rows.count()
     }
 
-    /// Drops the rows of units. The tables of files stay: they are small, and are read for all units at once.
+    /// Drops the rows of units. Keeps the tables of files, because they are small and read for all
+    /// units at once.
     pub(super) fn clear(&self) {
         self.rows.clear();
     }
@@ -146,7 +150,7 @@ impl Lines<'_> {
                 ends: row.end_sequence(),
             });
             if row.end_sequence() {
-                // The linkers' marks of code that they dropped: 0 or 1, and the last two addresses.
+                // Linkers mark dropped code with 0 or 1, or with one of the last two addresses.
                 let start = all.get(first).map_or(0, |row| row.address);
                 if start <= 1 || start >= last - 1 {
                     all.truncate(first);
@@ -154,12 +158,12 @@ impl Lines<'_> {
                 first = all.len();
             }
         }
-        // Without an end nothing says how far its last row reaches.
+        // Without an end of the sequence, the size of its last row is unknown.
         all.truncate(first);
         Ok(Rows::new(all))
     }
 
-    /// The file and line of the instruction at an address; `None` where the line table does not say.
+    /// The file and line of the instruction at an address; `None` if the line table does not say.
     pub(super) fn line_at(&self, address: Vaddr) -> Option<(Arc<str>, u32)> {
         let unit = self.units.unit_at(address)?;
         let rows = self.rows(unit).ok()?;
@@ -170,7 +174,8 @@ impl Lines<'_> {
         (!row.ends && row.line != 0).then(|| (Arc::clone(file.as_str()), row.line))
     }
 
-    /// The file that a name means, and the units that have lines of it. Only tables are read, no program is run.
+    /// The file that a name means, and the units that have lines of it. Reads only the tables, and
+    /// runs no line program.
     pub(super) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
         let known = || self.matched.lock().unwrap_or_else(PoisonError::into_inner).get(name).map(Arc::clone);
         if let Some(matched) = known() {
@@ -180,12 +185,12 @@ impl Lines<'_> {
         known().ok_or_else(|| Error::dwarf(None, "a file that was not looked for"))
     }
 
-    /// Finds the files that names mean, for [`DebugInfo::match_file`]: all in one pass over the tables.
+    /// Finds the files that names mean, for [`DebugInfo::match_file`], in one pass over the tables.
     pub(super) fn match_files(&self, names: &[SourcePath]) -> Result<(), Error> {
         let lasts: HashSet<&[u8]> = names.iter().map(|name| name.last().as_bytes()).collect();
         let mut by_last: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (unit, named) in self.naming(&lasts)? {
-            // A unit that cannot be read has no lines to offer.
+            // A unit that cannot be read has no lines.
             if self.units.own_unit(unit).is_ok() {
                 named.into_iter().for_each(|last| by_last.entry(last).or_default().push(unit));
             }
@@ -221,7 +226,7 @@ impl Lines<'_> {
             [path] => {
                 let path = (*path).clone();
                 let mut units: Vec<(usize, Vec<u64>)> = Vec::new();
-                // In all units that name it, also where one does not say in which folder it was compiled (type units of gcc).
+                // Includes units that do not state their compilation directory (type units of gcc).
                 for (_, (_, unit, number)) in candidates.into_iter().filter(|(_, (found, ..))| *found == path) {
                     match units.last_mut().filter(|(last, _)| *last == unit) {
                         Some((_, numbers)) => numbers.push(number),

@@ -1,8 +1,9 @@
-//! The location attribute of a variable: one expression, or a list of them for ranges of addresses (DWARF 5, 2.6.2 and
-//! 7.7.3; DWARF 4, 2.6.2, `.debug_loc`).
+//! The location attribute of a variable: one expression, or a list of them for ranges of addresses
+//! (DWARF 5, 2.6.2 and 7.7.3; DWARF 4, 2.6.2, `.debug_loc`).
 //!
-//! gcc writes the view numbers of a list (`DW_AT_GNU_locviews`) in front of it, where no location attribute points;
-//! with `-gvariable-location-views=incompat5` they are entries of the list (`DW_LLE_GNU_view_pair`).
+//! gcc writes the view numbers of a list (`DW_AT_GNU_locviews`) in front of it, where no location
+//! attribute points; with `-gvariable-location-views=incompat5` they are entries of the list
+//! (`DW_LLE_GNU_view_pair`).
 
 use std::ops::Range;
 
@@ -19,33 +20,37 @@ use crate::Error;
 use crate::address::Vaddr;
 use crate::location::{Location, Node, Source};
 
-/// What the debug information says of where a variable is at a place.
+/// What the debug information says about the location of a variable at a place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Described {
-    /// Here it is; pieces of it may be [`Source::OptimizedOut`](crate::location::Source::OptimizedOut), not all of them.
+    /// It is here. Some pieces, but not all, may be
+    /// [`Source::OptimizedOut`](crate::location::Source::OptimizedOut).
     At {
-        /// Where.
+        /// The location.
         location: Location,
-        /// The addresses for which the list says this; `None` where it is said for all of the scope.
+        /// The addresses that the list entry covers; `None` if the location holds for all of the
+        /// scope.
         range: Option<Range<Vaddr>>,
     },
-    /// Only as a value from the time of entry to the function, which cannot be proved to be still at hand.
+    /// It is only described by a value from the time of entry to the function. Nothing proves that
+    /// this value still exists.
     Entry {
-        /// Which value.
+        /// The value.
         value: EntryValue,
     },
-    /// It is described, and nowhere at this place.
+    /// It is described elsewhere, but not at this place.
     Lost {
-        /// Where it is described with something to read, ascending, adjacent ones joined.
+        /// The ranges where it is described and can be read, ascending. Adjacent ranges are joined.
         ranges: Vec<Range<Vaddr>>,
     },
-    /// It has neither a location nor a value anywhere.
+    /// It has no location and no value anywhere.
     Never,
-    /// It is at an address that no linker gave it: the linker dropped it, or in a relocatable object it is defined in another one.
+    /// It has no valid address. The linker dropped it, or another object defines it (in a
+    /// relocatable object).
     Dropped,
-    /// It is described in a way that is not supported.
+    /// The description is not supported.
     Unsupported {
-        /// Why not.
+        /// The reason.
         why: Unsupported,
     },
 }
@@ -53,21 +58,21 @@ pub enum Described {
 /// One entry of a location list.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'s> {
-    /// `None` for the default location, of every address that no other entry holds.
+    /// `None` for the default location, which covers every address that no other entry covers.
     pub(super) range: Option<Range<Vaddr>>,
     pub(super) expression: Expression<Reader<'s>>,
 }
 
-/// What a location attribute says.
+/// The content of a location attribute.
 pub(super) enum Listed<'s> {
     /// One expression for all of the scope.
     Single(Expression<Reader<'s>>),
-    /// A list.
+    /// A location list.
     List(Vec<Entry<'s>>),
 }
 
 impl<'s> Locations<'s> {
-    /// The expressions of a location attribute of `from`.
+    /// Reads a location attribute of `from`.
     pub(super) fn location_attribute(&self, from: Die, value: &Value<'s>) -> Result<Listed<'s>, Refusal> {
         let unit = self.units.unit(from.unit)?;
         match value {
@@ -90,7 +95,7 @@ impl<'s> Locations<'s> {
         }
     }
 
-    /// The entries of a list, those of no addresses left out.
+    /// The entries of a list, without those that cover no addresses.
     fn list(&self, from: Die, unit: &Unit<'s>, offset: LocationListsOffset) -> Result<Vec<Entry<'s>>, Refusal> {
         let is_v5 = unit.encoding().version >= 5;
         let name = if is_v5 { ".debug_loclists" } else { ".debug_loc" };
@@ -124,7 +129,7 @@ impl<'s> Locations<'s> {
 }
 
 impl<'s> Locations<'s> {
-    /// The section of location lists of the file that a unit is in: `.debug_loclists`, or `.debug_loc` before DWARF 5.
+    /// The section of location lists for a unit: `.debug_loclists`, or `.debug_loc` before DWARF 5.
     fn locations(&self, unit: usize, is_v5: bool) -> Reader<'s> {
         match (self.units.contribution(unit), is_v5) {
             (Some(Contribution { locations: [_, lists], .. }), true) => *lists,
@@ -135,8 +140,8 @@ impl<'s> Locations<'s> {
     }
 }
 
-/// What gcc and clang wrote of DWARF 4 in `.debug_loc.dwo`: an early form of DWARF 5's lists, in which lengths are of four bytes and
-/// expressions have their length in two.
+/// The format that gcc and clang wrote into `.debug_loc.dwo` for DWARF 4. It is an early form of
+/// the lists of DWARF 5: lengths have four bytes, and the length of an expression has two.
 mod early {
     pub(super) const END: u8 = 0;
     pub(super) const BASE: u8 = 1;
@@ -153,7 +158,7 @@ struct List<'s> {
 }
 
 impl<'s> List<'s> {
-    /// Reads an entry of `.debug_loclists`; whether there may be another one.
+    /// Reads an entry of `.debug_loclists`; false at the end of the list.
     fn next_v5(&mut self, dwarf: &gimli::Dwarf<Reader<'s>>, unit: &Unit<'s>) -> gimli::Result<bool> {
         let size = unit.encoding().address_size;
         let reader = &mut self.reader;
@@ -199,7 +204,7 @@ impl<'s> List<'s> {
         Ok(true)
     }
 
-    /// Reads an entry of `.debug_loc.dwo`; whether there may be another one.
+    /// Reads an entry of `.debug_loc.dwo`; false at the end of the list.
     fn next_early(&mut self, dwarf: &gimli::Dwarf<Reader<'s>>, unit: &Unit<'s>) -> gimli::Result<bool> {
         let size = unit.encoding().address_size;
         let reader = &mut self.reader;
@@ -227,7 +232,7 @@ impl<'s> List<'s> {
         Ok(true)
     }
 
-    /// Reads an entry of `.debug_loc`; whether there may be another one.
+    /// Reads an entry of `.debug_loc`; false at the end of the list.
     fn next_v4(&mut self, unit: &Unit<'s>) -> gimli::Result<bool> {
         let size = unit.encoding().address_size;
         let (begin, end) = (self.reader.read_address(size)?, self.reader.read_address(size)?);
@@ -245,7 +250,8 @@ impl<'s> List<'s> {
         Ok(true)
     }
 
-    /// Offsets from the base address as addresses; nothing where a linker removed what the base was in.
+    /// Converts offsets from the base address to addresses; an empty range if the linker dropped
+    /// the base.
     fn based(&self, begin: u64, end: u64, size: u8) -> (u64, u64) {
         if is_tombstone(self.base, size) {
             return (0, 0);
@@ -261,7 +267,7 @@ impl<'s> List<'s> {
     }
 }
 
-/// An address by its index.
+/// The address at an index.
 fn indexed<'s>(dwarf: &gimli::Dwarf<Reader<'s>>, unit: &Unit<'s>, reader: &mut Reader<'s>) -> gimli::Result<u64> {
     let index = reader.read_uleb128()?;
     tables::address(dwarf, unit, DebugAddrIndex(usize::try_from(index).unwrap_or(usize::MAX)))
@@ -276,17 +282,18 @@ fn highest(address_size: u8) -> u64 {
     if address_size >= 8 { u64::MAX } else { (1u64 << (u32::from(address_size) * 8)) - 1 }
 }
 
-/// Whether a linker put the address in place of one that it removed (lld: the highest one, or the one before it in
-/// lists).
+/// Whether a linker marks dropped code with this address (lld: the highest address, or in lists the
+/// one before it).
 fn is_tombstone(address: u64, size: u8) -> bool {
     address >= highest(size) - 1
 }
 
 impl<'s> Evaluator<'_, 's> {
-    /// What a location attribute of `from` says at the place; for a list that says nothing there, [`Described::Lost`]
-    /// without ranges.
+    /// What a location attribute of `from` says at the place. If a list has no entry for it, the
+    /// result is [`Described::Lost`] without ranges.
     ///
-    /// Where entries overlap the value may be in any of them (DWARF 5, 2.6.2): the first that can be read counts.
+    /// If entries overlap, the value is in each of them (DWARF 5, 2.6.2). The first one that can be
+    /// read counts.
     pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
         let lost = || Described::Lost { ranges: Vec::new() };
         let (entries, pc) = match (self.info.location_attribute(from, value)?, self.context.pc()) {
@@ -312,7 +319,7 @@ impl<'s> Evaluator<'_, 's> {
         Ok(refused.unwrap_or_else(lost))
     }
 
-    /// What one expression says; `None` where it says that the value is nowhere.
+    /// What one expression says; `None` if it says that there is no location.
     fn described(
         &self,
         from: Die,
@@ -331,8 +338,9 @@ impl<'s> Evaluator<'_, 's> {
         }
     }
 
-    /// Whether the variable is at the address that linkers write for what they dropped: 0 or 1, or the highest ones (lld). In a
-    /// relocatable object nothing is at 0 (`image/layout.rs`), but symbols of other objects.
+    /// Whether the variable is at an address that linkers write for dropped data: 0 or 1, or the
+    /// highest addresses (lld). In a relocatable object, only symbols of other objects are at 0
+    /// (`image/layout.rs`).
     fn is_dropped(&self, location: &Location) -> bool {
         let size = self.info.units.sections.address_size();
         match location.source() {
@@ -344,8 +352,9 @@ impl<'s> Evaluator<'_, 's> {
         }
     }
 
-    /// Whether a location in memory may be a value: LLVM writes a computed value as `DW_OP_stack_value`, and leaves that out before
-    /// DWARF 4, which introduced it. Then `DW_OP_breg5 1` is the value of `rdi + 1`, or what is in memory there.
+    /// Whether a location in memory may in fact be a value. LLVM marks a computed value with
+    /// `DW_OP_stack_value`, but omits it before DWARF 4, which introduced it. Then `DW_OP_breg5 1`
+    /// is either the value `rdi + 1`, or the memory there.
     fn is_ambiguous(&self, from: Die, location: &Location) -> Result<bool, Error> {
         if self.info.units.unit(from.unit)?.encoding().version >= 4 {
             return Ok(false);
@@ -359,8 +368,8 @@ impl<'s> Evaluator<'_, 's> {
         Ok(has(b"clang") || has(b"LLVM"))
     }
 
-    /// The addresses for which a location attribute of `from` says something that can be read: all of them for a single
-    /// expression.
+    /// The addresses where a location attribute of `from` gives something that can be read. A
+    /// single expression covers all addresses.
     pub(super) fn attribute_ranges(&self, from: Die, value: &Value<'s>) -> Result<Vec<Range<Vaddr>>, Refusal> {
         let everywhere = Vaddr(0)..Vaddr(u64::MAX);
         let entries = match self.info.location_attribute(from, value)? {
@@ -379,7 +388,7 @@ impl<'s> Evaluator<'_, 's> {
     }
 }
 
-/// Ranges in ascending order, those that touch joined.
+/// Sorts the ranges, and joins those that touch.
 fn joined(mut ranges: Vec<Range<Vaddr>>) -> Vec<Range<Vaddr>> {
     ranges.sort_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<Vaddr>> = Vec::new();
@@ -396,21 +405,22 @@ fn joined(mut ranges: Vec<Range<Vaddr>>) -> Vec<Range<Vaddr>> {
 mod tests {
     use object::Architecture;
 
-    use super::super::testing::{Build, FUNCTION, Fake, die, frame};
+    use super::super::test_bytes::{FUNCTION, Fake, UnitBytes, die, frame};
     use super::*;
 
-    /// A location in words, with its last address.
+    /// A location as text, and the end of its range.
     #[derive(Clone, Debug, PartialEq)]
     enum Said {
         Words(String),
         Refused(Unsupported),
     }
 
-    /// What is said of a variable with a list, so many bytes into the function; and where it is described.
+    /// What is found for a variable with a list at offsets in the function, and the ranges where it
+    /// is described.
     fn said(version: u16, architecture: Architecture, list: &[u8], at: &[u64]) -> (Vec<Said>, Vec<(u64, u64)>) {
-        let mut build = Build::new(version, architecture);
+        let mut build = UnitBytes::new(version, architecture);
         let function = build.function(&[0x56]);
-        // View numbers, which no attribute points at.
+        // View numbers. No attribute points at them.
         build.lists.extend([9, 1, 2, 0xff]);
         let variable = build.listed();
         build.lists.extend(list);
@@ -495,7 +505,7 @@ mod tests {
                 pair(0x20, 0x20, &[0x33, 0x9f]),
                 pair(u64::MAX, 0x1080, &[]),
                 pair(0, 8, &[0x34, 0x9f]),
-                // lld's mark of what it removed.
+                // lld's mark for dropped code.
                 pair(u64::MAX, u64::MAX - 1, &[]),
                 pair(0, 8, &[0x35, 0x9f]),
                 pair(0, 0, &[]),

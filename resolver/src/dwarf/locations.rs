@@ -1,4 +1,5 @@
-//! Where values are: the layer of expressions, location lists, call frames and entry values, with the index of call frames.
+//! The layer that finds values: expressions, location lists, call frames and entry values. It owns
+//! the index of call frames.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,5 +1,5 @@
-//! The members of structures and unions, and where in them they are (DWARF 5, 5.7.6; bit-fields of DWARF 2 and 3: 5.5.6
-//! there).
+//! The members of structures and unions, and their offsets (DWARF 5, 5.7.6; bit-fields of DWARF 2
+//! and 3: 5.5.6 there).
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
@@ -14,7 +14,8 @@ use crate::Error;
 pub(super) struct RawMember {
     /// Its name; empty for an anonymous structure or union, and for a base class.
     pub(super) name: String,
-    /// Whether what it has are members of the whole too: an anonymous structure or union, a base class.
+    /// Whether its members are also members of the whole: an anonymous structure or union, or a
+    /// base class.
     pub(super) is_inlined: bool,
     /// Its type.
     pub(super) of: Option<TypeRef>,
@@ -22,34 +23,34 @@ pub(super) struct RawMember {
     pub(super) place: Result<Place, PlaceProblem>,
 }
 
-/// Bits of a structure.
+/// The bits of a member in its structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// The first bit.
     pub(super) bit_offset: u64,
-    /// How many, of a bit-field.
+    /// The number of bits of a bit-field; `None` for other members.
     pub(super) bit_size: Option<u64>,
 }
 
-/// The most members of one structure. The largest that we saw, of a generated table, has some thousand.
+/// The most members of one structure. The largest one seen, a generated table, has a few thousand.
 const MOST: usize = 4096;
 
-/// How deep anonymous structures and base classes are searched.
+/// How deeply anonymous structures and base classes are searched.
 const NESTING: u32 = 16;
 
-/// What the search for a member came to.
+/// The result of a search for a member.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
-    /// It is there.
+pub(super) enum FoundMember {
+    /// The member.
     Member(Place, TypeRef),
-    /// It is there, or would be, and cannot be reached: why.
+    /// The member is there, or may be there, but cannot be reached.
     Refused(Unsupported),
-    /// There is none of that name.
+    /// There is no member of that name.
     No,
 }
 
 impl Types<'_> {
-    /// The members of a structure that have a place in it, in the order of their declaration.
+    /// The members that have a place in the structure, in the order of their declaration.
     pub(super) fn members(&self, aggregate: Die) -> Result<Vec<RawMember>, Error> {
         let mut members = Vec::new();
         for (child, tag) in self.units.children(aggregate)? {
@@ -83,7 +84,7 @@ impl Types<'_> {
         Ok(members)
     }
 
-    /// One member.
+    /// Reads one member.
     pub(super) fn member_at(&self, die: Die) -> Result<RawMember, Error> {
         let of = self.type_of(die)?;
         let name = self.text_name(die)?;
@@ -120,7 +121,8 @@ impl Types<'_> {
         };
         let place = || {
             let (from_top, storage, size) = (from_top?, i128::from(storage?), i128::from(bit_size?));
-            // DWARF 2 and 3 count from the most significant bit of a storage unit, whatever the byte order.
+            // DWARF 2 and 3 count from the most significant bit of the storage unit, in both byte
+            // orders.
             let offset = match self.is_big_endian() {
                 true => i128::from(start).checked_add(from_top)?,
                 false => {
@@ -137,7 +139,7 @@ impl Types<'_> {
         let expression = match self.units.own_attribute(member, dw::DW_AT_data_member_location)? {
             None => return Ok(Ok(0)),
             Some(AttributeValue::Exprloc(expression)) => expression,
-            // DWARF 2 and 3 have no form of its own for an expression.
+            // DWARF 2 and 3 have no separate form for an expression.
             Some(AttributeValue::Block(block)) => gimli::Expression(block),
             Some(AttributeValue::LocationListsRef(_) | AttributeValue::SecOffset(_)) => {
                 return Ok(Err(PlaceProblem::List));
@@ -153,19 +155,19 @@ impl Types<'_> {
         let second = operations.next().map_err(|error| self.units.error(member, error))?;
         match (first, second) {
             (Some(Operation::PlusConstant { value }), None) => Ok(Ok(value)),
-            // With the address of the structure already there, what gcc 2 wrote.
+            // gcc 2 writes an addition to the address of the structure.
             (Some(Operation::UnsignedConstant { value }), Some(Operation::Plus)) => Ok(Ok(value)),
             _ => Ok(Err(PlaceProblem::Expression)),
         }
     }
 
-    /// The member of a name: of the structure itself, else of its anonymous structures and unions, else of its base
-    /// classes.
-    pub(super) fn find_member(&self, aggregate: Die, name: &str) -> Result<Found, Error> {
+    /// Finds a member by name: first in the structure itself, then in its anonymous structures and
+    /// unions, then in its base classes.
+    pub(super) fn find_member(&self, aggregate: Die, name: &str) -> Result<FoundMember, Error> {
         self.find_at(aggregate, name, 0)
     }
 
-    fn find_at(&self, aggregate: Die, name: &str, nesting: u32) -> Result<Found, Error> {
+    fn find_at(&self, aggregate: Die, name: &str, nesting: u32) -> Result<FoundMember, Error> {
         if nesting > NESTING {
             return Err(self.units.error(aggregate, "a structure that is nested too deep"));
         }
@@ -173,12 +175,14 @@ impl Types<'_> {
         let is_it = |member: &&RawMember| !member.name.is_empty() && is_called(&member.name, name);
         if let Some(member) = members.iter().find(is_it) {
             return Ok(match (&member.place, member.of) {
-                (&Err(problem), _) => Found::Refused(Unsupported::MemberPlace { member: name.to_owned(), problem }),
-                (Ok(_), None) => Found::Refused(Unsupported::MemberType { member: name.to_owned() }),
-                (Ok(place), Some(of)) => Found::Member(*place, of),
+                (&Err(problem), _) => {
+                    FoundMember::Refused(Unsupported::MemberPlace { member: name.to_owned(), problem })
+                }
+                (Ok(_), None) => FoundMember::Refused(Unsupported::MemberType { member: name.to_owned() }),
+                (Ok(place), Some(of)) => FoundMember::Member(*place, of),
             });
         }
-        let (mut found, mut unreachable) = (Found::No, None);
+        let (mut found, mut unreachable) = (FoundMember::No, None);
         for member in members.iter().filter(|member| member.is_inlined) {
             let Some(inner) = member.of.map(|of| self.strip(of)).transpose()?.flatten() else { continue };
             let place = match &member.place {
@@ -189,29 +193,30 @@ impl Types<'_> {
                 }
             };
             match (self.find_at(inner.die, name, nesting + 1)?, &found) {
-                (Found::No, _) => {}
-                (_, Found::Member(..) | Found::Refused(_)) => {
-                    return Ok(Found::Refused(Unsupported::AmbiguousMember { member: name.to_owned() }));
+                (FoundMember::No, _) => {}
+                (_, FoundMember::Member(..) | FoundMember::Refused(_)) => {
+                    return Ok(FoundMember::Refused(Unsupported::AmbiguousMember { member: name.to_owned() }));
                 }
-                (Found::Member(within, of), Found::No) => {
+                (FoundMember::Member(within, of), FoundMember::No) => {
                     found = match within.bit_offset.checked_add(place.bit_offset) {
-                        Some(bit_offset) => Found::Member(Place { bit_offset, ..within }, of),
-                        None => Found::Refused(Unsupported::MemberOffset),
+                        Some(bit_offset) => FoundMember::Member(Place { bit_offset, ..within }, of),
+                        None => FoundMember::Refused(Unsupported::MemberOffset),
                     };
                 }
-                (refused @ Found::Refused(_), Found::No) => found = refused,
+                (refused @ FoundMember::Refused(_), FoundMember::No) => found = refused,
             }
         }
         Ok(match (found, unreachable) {
-            (Found::No, Some(problem)) => {
-                Found::Refused(Unsupported::MemberPlaceOfBase { member: name.to_owned(), problem })
+            (FoundMember::No, Some(problem)) => {
+                FoundMember::Refused(Unsupported::MemberPlaceOfBase { member: name.to_owned(), problem })
             }
             (found, _) => found,
         })
     }
 }
 
-/// Whether the name in the debug information is the one in the source: rustc calls the first member of a tuple `__0`.
+/// Whether a name in the debug information is the name in the source: rustc calls the first member
+/// of a tuple `__0`.
 pub(super) fn is_called(described: &str, written: &str) -> bool {
     let is_number = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
     described == written || (is_number && described.strip_prefix("__") == Some(written))

@@ -1,10 +1,12 @@
-//! What the debug information says: units, functions and scopes, lines, variables, their locations and types (DWARF 2 to 5).
+//! Debug information: units, functions and scopes, lines, variables, their locations and types
+//! (DWARF 2 to 5).
 //!
-//! Owns gimli: none of its types leaves this folder. It knows nothing of markers: it answers for addresses, names, files and lines.
+//! This folder owns gimli: none of gimli's types leaves it. It knows nothing about markers. It
+//! answers questions about addresses, names, files and lines.
 //!
-//! Layers, each of which owns its cache and uses only those to its left: `Units` (`units.rs`) <- `Lines` (`lines.rs`) <- `Scopes`
-//! (`scopes.rs`) <- `Names` (`names.rs`), and `Units` <- `Types` (`types.rs`) <- `Locations` (`locations.rs`). [`DebugInfo`]
-//! (`debug_info.rs`) stands in front of them.
+//! Each layer owns its cache and uses only the layers to its left: `Units` (`units.rs`) <- `Lines`
+//! (`lines.rs`) <- `Scopes` (`scopes.rs`) <- `Names` (`names.rs`), and `Units` <- `Types`
+//! (`types.rs`) <- `Locations` (`locations.rs`). [`DebugInfo`] (`debug_info.rs`) is the facade.
 
 mod aranges;
 mod debug_info;
@@ -23,8 +25,6 @@ mod line_absence;
 pub(crate) mod lines;
 mod location_list;
 mod locations;
-#[cfg(test)]
-mod maker;
 mod members;
 mod names;
 mod next_line;
@@ -37,7 +37,9 @@ mod split;
 mod steps;
 mod tables;
 #[cfg(test)]
-mod testing;
+mod test_bytes;
+#[cfg(test)]
+mod test_dwarf;
 mod type_names;
 #[cfg(test)]
 mod type_tests;

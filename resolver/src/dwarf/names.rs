@@ -1,7 +1,9 @@
-//! Which variable a name means in a scope (`docs/design.md`, "The scope of a site"): the innermost declaration that stands before the marker.
+//! Which variable a name means in a scope (`docs/design.md`, "The scope of a site"): the innermost
+//! declaration before the marker.
 //!
-//! The scope's own function is the limit, what its caller has is not in scope; then come statics, which have a place of their own. Where
-//! a variable is, is left to `location`.
+//! The search ends at the function of the scope, because the variables of its caller are not in
+//! scope. Then it looks at statics, which have addresses of their own. `location` finds out where a
+//! variable is.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -17,59 +19,62 @@ use super::units::{CHARGE_INTERVAL, Die, Units};
 use crate::Error;
 use crate::text;
 
-/// What a name means.
+/// The result of looking up a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// A variable or parameter.
     Found {
-        /// Its entry, in the instance where that has one.
+        /// Its entry: that of the instance, or else that of the abstract instance.
         variable: Die,
-        /// Whether it was found outside of the function: one for the whole program, or for each thread.
+        /// Whether it was found outside of the function: one for the whole program, or for each
+        /// thread.
         is_static: bool,
-        /// Whether the entry is that of the instance or a definition, so that its location is the variable's here. Where not, the optimiser
-        /// left nothing of it in this place, or it is only declared.
+        /// Whether the entry belongs to the instance or is a definition, so that its location is
+        /// valid here. If not, the optimiser removed the variable from this instance, or it is only
+        /// declared.
         is_placed: bool,
     },
-    /// A variable of that name is in scope only below the marker.
+    /// A variable of that name is in scope only after the marker.
     DeclaredLater {
         /// The line that declares it.
         line: u32,
     },
-    /// It is not known in which scope the marker is ([`super::Doubt::NotThere`]).
+    /// The scope of the marker is not known ([`super::Doubt::NotThere`]).
     NoScope,
-    /// Several variables, and nothing tells which: of scopes that the marker may all be in, or of one.
+    /// Several variables match, and nothing distinguishes them. They are in one scope, or in
+    /// several scopes that the marker may be in.
     Several(Vec<Die>),
-    /// A variable of a function around this one, in another frame (nested functions of GCC).
+    /// A variable of an enclosing function, in another frame (nested functions of GCC).
     OtherFrame {
         /// Its entry.
         variable: Die,
     },
-    /// No such variable.
+    /// There is no such variable.
     Absent {
-        /// Names in scope that look like it, the closest first.
+        /// Similar names in scope, the closest first.
         similar: Vec<String>,
     },
 }
 
-/// A variable outside of functions, or a static of one.
+/// A variable outside of functions, or a static variable of a function.
 #[derive(Clone, Debug)]
 struct Static {
     die: Die,
-    /// The namespaces, types and functions that it is in, outermost first.
+    /// The namespaces, types and functions around it, outermost first.
     within: Vec<Box<[u8]>>,
     is_declaration: bool,
     is_external: bool,
 }
 
-/// A definition, by its name.
+/// A definition, with its name.
 type Global = (Box<[u8]>, Static);
 
-/// Where a function is.
+/// The names that enclose a function.
 #[derive(Debug)]
 struct FunctionPath {
     /// The names around it, outermost first, and its own.
     names: Vec<Box<[u8]>>,
-    /// How many of them are the module's.
+    /// How many of the names belong to the module.
     module: usize,
 }
 
@@ -79,18 +84,20 @@ struct Globals {
     statics: HashMap<Box<[u8]>, Vec<Static>>,
 }
 
-/// Above so many bytes of debug information, units that hold no marker are searched only for what the marker's own unit declares.
+/// If the debug information is larger than this, in bytes, other units are searched only for names
+/// that the unit of the marker declares.
 const SMALL: u64 = 64 << 20;
 
-/// The variables right in a scope of an instance.
+/// The variables directly in a scope of an instance.
 pub(super) struct Declarations {
     own: Arc<[Variable]>,
-    /// Those of the abstract instance.
+    /// The variables of the abstract instance.
     of_abstract: Arc<[Variable]>,
 }
 
 impl Declarations {
-    /// Each variable, and whether the instance itself has it. Of the abstract instance, only those that the instance does not repeat.
+    /// Each variable, with whether it belongs to the instance itself. A variable of the abstract
+    /// instance is included only if the instance does not repeat it.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Variable, bool)> {
         let known: BTreeSet<Die> = match self.of_abstract.is_empty() {
             true => BTreeSet::new(),
@@ -101,7 +108,7 @@ impl Declarations {
     }
 }
 
-/// What one scope says of a name.
+/// The result of looking up a name in one scope.
 enum Local {
     Found { variable: Die, is_placed: bool },
     Several(Vec<Die>),
@@ -109,7 +116,7 @@ enum Local {
     None,
 }
 
-/// What names mean.
+/// The layer that looks up names.
 #[derive(Debug)]
 pub(super) struct Names<'s> {
     units: Arc<Units<'s>>,
@@ -124,7 +131,8 @@ impl<'s> Names<'s> {
 }
 
 impl Names<'_> {
-    /// What a path of names means in a scope, for a marker of `file` and `line`: `["cmd"]`, `["crate", "queue", "DEPTH"]`.
+    /// Finds the variable that a path means in a scope, for a marker at `file` and `line`. Paths
+    /// are `["cmd"]` or `["crate", "queue", "DEPTH"]`.
     ///
     /// # Errors
     ///
@@ -174,7 +182,8 @@ impl Names<'_> {
         Ok(Lookup::Absent { similar: self.similar(scope, last, &file, line)? })
     }
 
-    /// A local that was found; for one that is only declared (`extern` in a block) its definition.
+    /// The result for a local variable. If it is only declared (`extern` in a block), its
+    /// definition.
     fn found(&self, scope: &Scope, variable: Die, is_placed: bool, name: &[&str]) -> Result<Lookup, Error> {
         if self.units.flag(variable, dw::DW_AT_declaration)? {
             let defined = self.in_statics(scope, name)?;
@@ -183,7 +192,7 @@ impl Names<'_> {
         Ok(Lookup::Found { variable, is_static: false, is_placed })
     }
 
-    /// The declarations right in a scope of an instance, and those that only its abstract instance repeats.
+    /// The declarations directly in a scope of an instance, and those of its abstract instance.
     fn declarations(&self, unit: usize, node: usize) -> Result<Declarations, Error> {
         let mut all = Declarations { own: self.scopes.variables(unit, node)?, of_abstract: Arc::from([]) };
         let Some(die) = self.scopes.functions(unit)?.node(node).map(|found| Die { unit, offset: found.offset }) else {
@@ -198,7 +207,7 @@ impl Names<'_> {
         Ok(all)
     }
 
-    /// The scopes from a position out to its function, with what each declares.
+    /// The scopes from a position out to its function, with the declarations of each.
     pub(super) fn outward(
         &self,
         position: Position,
@@ -227,7 +236,8 @@ impl Names<'_> {
                 if *variable.name != *name {
                     continue;
                 }
-                // Lines of another file (a macro's, an included one's) cannot be compared: what is in scope is declared then.
+                // Lines of another file (of a macro or an included file) cannot be compared. The
+                // name then counts as declared.
                 let declared =
                     variable.declared.as_ref().filter(|(known, _)| is_file(known, file)).map_or(0, |(_, line)| *line);
                 if declared > line {
@@ -255,8 +265,8 @@ impl Names<'_> {
         Ok(later.map_or(Local::None, Local::Later))
     }
 
-    /// A variable of a block that has no code around the marker, or none at all: the last one that the function declares before the line.
-    /// That there is one is all that is known, whether the marker can see it is not.
+    /// A variable of a block that has no code, or no code around the marker: the last one that the
+    /// function declares before the line. Whether the marker can see it is not known.
     fn without_scope(
         &self,
         position: Position,
@@ -295,7 +305,7 @@ impl Names<'_> {
         Ok(last.map(|(_, die)| die))
     }
 
-    /// A variable of a function that the marker's is nested in.
+    /// A variable of a function that encloses the marker's function.
     fn in_outer_function(&self, scope: &Scope, name: &[u8]) -> Result<Option<Die>, Error> {
         let Some(frame) = scope.frames.first() else { return Ok(None) };
         let origin = self.units.root_origin(frame.instance)?;
@@ -315,7 +325,8 @@ impl Names<'_> {
         Ok(None)
     }
 
-    /// What a path means among statics: from the function outward in its own unit, then in the others.
+    /// Looks a path up among statics: from the function outward in its own unit, then in the other
+    /// units.
     fn in_statics(&self, scope: &Scope, name: &[&str]) -> Result<Option<Lookup>, Error> {
         let Some(frame) = scope.frames.first() else { return Ok(None) };
         let Some((last, path)) = name.split_last() else { return Ok(None) };
@@ -336,7 +347,8 @@ impl Names<'_> {
         if is_declared || size <= SMALL {
             let empty = Vec::new();
             let elsewhere = self.globals()?.statics.get(last.as_bytes()).unwrap_or(&empty);
-            // What is internal to another unit is seen from here only where it is not a C name: rustc has many units for one crate.
+            // A static that is internal to another unit is visible here only if it is not a C name,
+            // because rustc makes many units for one crate.
             let elsewhere: Vec<Static> = elsewhere
                 .iter()
                 .filter(|known| known.die.unit != unit && (known.is_external || !known.within.is_empty()))
@@ -360,10 +372,12 @@ impl Names<'_> {
         while let Some(found) = at.and_then(|at| functions.node(at)) {
             self.units.charge(1)?;
             if let Some(name) = self.path_part(root.unit, found.kind, found.offset)? {
-                // rustc: what is in a method is below `{impl#0}`, the method itself below its type.
+                // rustc puts the contents of a method below `{impl#0}`, and the method itself below
+                // its type.
                 if !name.starts_with(b"{impl") {
                     module = if found.kind == Kind::Namespace { module + 1 } else { 0 };
-                    // A closure is in a namespace that stands for the function around it.
+                    // rustc puts a closure in a namespace that is named after the enclosing
+                    // function. That namespace is not a module.
                     if name.starts_with(b"{") {
                         module = 0;
                     }
@@ -372,7 +386,7 @@ impl Names<'_> {
             }
             at = found.parent;
         }
-        // Of a closure, what is outside of the function that it is in.
+        // For a closure, take what is outside of the function that contains it.
         if let Some(closure) = names.iter().rposition(|name| name.starts_with(b"{")) {
             module = names.len().saturating_sub(closure).saturating_sub(2);
         }
@@ -380,7 +394,7 @@ impl Names<'_> {
         Ok(FunctionPath { names, module })
     }
 
-    /// The namespaces, types and functions that an entry is in, outermost first.
+    /// The namespaces, types and functions around an entry, outermost first.
     fn path(&self, die: Die) -> Result<Vec<Box<[u8]>>, Error> {
         let functions = self.scopes.functions(die.unit)?;
         let mut at = match functions.at_offset(die.offset) {
@@ -406,7 +420,7 @@ impl Names<'_> {
         }
     }
 
-    /// The statics of a name in a unit.
+    /// The statics of a unit with a given name.
     fn unit_statics(&self, unit: usize, name: &[u8]) -> Result<Vec<Static>, Error> {
         let functions = self.scopes.functions(unit)?;
         let mut statics = Vec::new();
@@ -414,7 +428,7 @@ impl Names<'_> {
         while let Some(found) = functions.node(node) {
             self.units.charge(1)?;
             let (index, kind) = (node, found.kind);
-            // Functions have their own; `local` finds those.
+            // Statics inside functions are left out. `local` finds those.
             node = if matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
                 index + 1
             } else {
@@ -424,7 +438,7 @@ impl Names<'_> {
                 continue;
             }
             for variable in self.scopes.variables(unit, index)?.iter().filter(|variable| *variable.name == *name) {
-                // C++ defines members and what is in namespaces outside of them.
+                // C++ defines members and variables of namespaces outside of them.
                 let within = if variable.origin == variable.die {
                     match &path_of {
                         Some((known, path)) if *known == index => Vec::clone(path),
@@ -441,7 +455,7 @@ impl Names<'_> {
                 statics.push(self.as_static(variable.die, within)?);
             }
         }
-        // A declaration that a definition completes says nothing of its own.
+        // A declaration is left out if a definition refers to it.
         let mut completed = BTreeSet::new();
         for known in statics.iter().filter(|known: &&Static| !known.is_declaration) {
             completed.insert(self.units.root_origin(known.die)?);
@@ -452,7 +466,8 @@ impl Names<'_> {
 
     fn path_of_variable(&self, variable: Die) -> Result<Vec<Box<[u8]>>, Error> {
         let functions = self.scopes.functions(variable.unit)?;
-        // The last scope that starts before it and has not ended: entries are in order.
+        // Entries are in order, so the enclosing scope is the last one that starts before it and
+        // has not ended.
         let mut at = functions.before(variable.offset);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
@@ -472,7 +487,7 @@ impl Names<'_> {
         Ok(Static { die, within, is_declaration, is_external: self.units.flag(die, dw::DW_AT_external)? })
     }
 
-    /// The definitions of all units, without a look into their functions.
+    /// The definitions of all units, without those inside functions.
     fn globals(&self) -> Result<&Globals, Error> {
         if let Some(globals) = self.globals.get() {
             return Ok(globals);
@@ -488,16 +503,18 @@ impl Names<'_> {
     /// The definitions at the top level and in the namespaces of a unit.
     fn unit_globals(&self, index: usize) -> Result<Vec<Global>, Error> {
         let mut globals = Vec::new();
-        // A unit that cannot be read defines nothing that could be; of one that cannot be read to its end, what is before that.
+        // A unit that cannot be read has no definitions. If only its end cannot be read, the
+        // definitions before that count.
         let Ok(unit) = self.units.unit(index) else {
-            // Unless there is no work left: half of the statics would be a wrong answer.
+            // If the work limit is reached, fail: half of the statics would give a wrong answer.
             self.units.check_work_left()?;
             return Ok(globals);
         };
         let Ok(mut entries) = unit.entries_raw(None) else { return Ok(globals) };
-        // Where `entries` was started anew behind what was passed over, its depth.
+        // The depth where `entries` was restarted after entries that were skipped.
         let mut start_depth = 0isize;
-        // The namespaces around the current entry. What is right in them is one deeper than they are, the unit's first entry is at 0.
+        // The namespaces around the current entry. The unit's first entry has depth 0, and the
+        // contents of a namespace are one deeper than the namespace.
         let mut within: Vec<Box<[u8]>> = Vec::new();
         let mut spaces: Vec<usize> = Vec::new();
         let mut uncharged = 0;
@@ -523,7 +540,7 @@ impl Names<'_> {
             match abbreviation.tag() {
                 dw::DW_TAG_variable => {
                     let Some(name) = self.units.name(die)? else { continue };
-                    // The names are copied.
+                    // Charges for copying the names.
                     uncharged += 4 * within.len() as u64;
                     let known = self.as_static(die, within.clone())?;
                     if !known.is_declaration {
@@ -535,7 +552,7 @@ impl Names<'_> {
                     self.units.charge(1 + within.len() as u64)?;
                     within.extend(self.units.name(die)?.map(|name| plain(&name)));
                 }
-                // What is in anything else is not looked at.
+                // Other entries are skipped with their children.
                 _ => {
                     if let Some(again) = next.and_then(|next| unit.entries_raw(Some(next)).ok()) {
                         (entries, start_depth) = (again, depth);
@@ -547,7 +564,7 @@ impl Names<'_> {
         Ok(globals)
     }
 
-    /// Names in scope that look like one that is not.
+    /// Names in scope that are similar to a name that is not.
     fn similar(&self, scope: &Scope, name: &str, file: &SourcePath, line: u32) -> Result<Vec<String>, Error> {
         let mut names = BTreeSet::new();
         let Some(&position) = scope.positions.first() else { return Ok(Vec::new()) };
@@ -578,12 +595,13 @@ fn plain(name: &[u8]) -> Box<[u8]> {
     name.get(..end).unwrap_or(name).into()
 }
 
-/// The names of a path that stand in the source.
+/// The names of a path that are written in the source.
 fn written(path: &[Box<[u8]>]) -> impl Iterator<Item = &[u8]> {
     path.iter().map(|part| &**part).filter(|part| !part.starts_with(b"{impl"))
 }
 
-/// Those of some statics that a path means, seen from a function: all of the innermost place that has one.
+/// The statics that a path means as seen from a function: those in the innermost place that has
+/// any.
 fn nearest<'a>(statics: &'a [Static], around: &FunctionPath, path: &[&str]) -> Vec<&'a Static> {
     let (mut bases, mut path): (Vec<usize>, &[&str]) = ((0..=around.names.len()).rev().collect(), path);
     match path.first() {

@@ -1,4 +1,5 @@
-//! The next line with code, for a line that has none: of the same function, no further than the block around it (`resolve/by_line.rs`).
+//! The next line with code, for a marker line that has none. It is in the same function and in the
+//! same block (`resolve/by_line.rs`).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ pub(crate) struct NextLine {
     pub(crate) instance: Die,
     pub(crate) unit: usize,
     pub(crate) line: u32,
-    /// The indices of its rows, of all ranges, ascending in each.
+    /// The indices of its rows in all ranges, ascending in each range.
     pub(crate) rows: Vec<usize>,
 }
 
@@ -23,17 +24,18 @@ pub(crate) struct NextLine {
 pub(crate) enum NoLine {
     /// No function of the file is declared before the line.
     NoFunction,
-    /// The function that holds the line, or one nested in it: nothing tells.
+    /// The line may be in this function or in one nested in it.
     SeveralFunctions,
-    /// No line of the function below that one has code.
+    /// No later line of the function has code.
     NothingBelow,
-    /// The line may be the last of a block.
+    /// The block of the marker may end before the next line.
     BlockEnds,
 }
 
 impl Scopes<'_> {
-    /// For each instance of the function that holds a line, in some units, the rows of the next line that has one, no further than the
-    /// block around it: the instance, the unit and the rows' indices. Else why there is none.
+    /// The rows of the next line with code, for each instance in some units of the function that
+    /// holds a line. The next line must be in the same block. Returns the instance, the unit and
+    /// the indices of the rows, or why there is no such line.
     pub(super) fn next_line(
         &self,
         units: &[usize],
@@ -61,7 +63,8 @@ impl Scopes<'_> {
                 chosen = here;
                 break;
             }
-            // Behind a closure: its last line says nothing of where it ends, save where the function around it goes on before the marker.
+            // The marker is after a closure. The last line of a closure does not show where it
+            // ends, unless the enclosing function has code between the closure and the marker.
             let mut is_past = here.is_empty();
             if let Some((_, outer)) = holders.peek() {
                 for (&unit, &origin) in units.iter().flat_map(|unit| outer.iter().map(move |origin| (unit, origin))) {

@@ -1,9 +1,9 @@
-//! What types of Rust's standard library are made of, recognised by their names *and* their members as rustc 1.63 to
-//! 1.97 describe them: a type of another make is a structure like any other.
+//! Types of Rust's standard library, recognised by their names *and* their members as rustc 1.63 to
+//! 1.97 describe them. A type with other members is treated as a plain structure.
 
 use gimli::constants as dw;
 
-use super::members::{Found, Place};
+use super::members::{FoundMember, Place};
 use super::types::Types;
 use super::types::{TypeRef, is_pointer};
 use super::units::Die;
@@ -11,15 +11,15 @@ use super::unsupported::Unsupported;
 use crate::Error;
 use crate::types::SequenceKind;
 
-/// Elements that stand elsewhere, and their number.
+/// Elements in other memory, and their number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawSequence {
     pub(super) kind: SequenceKind,
-    /// The pointer's first bit, and the pointer.
+    /// The first bit of the pointer, and its type.
     pub(super) data: (u64, TypeRef),
-    /// Bytes from where it points to the first element.
+    /// Bytes from the address in the pointer to the first element.
     pub(super) offset: u64,
-    /// The number's first bit, and its type.
+    /// The first bit of the number, and its type.
     pub(super) length: (u64, TypeRef),
     pub(super) element: TypeRef,
 }
@@ -27,23 +27,25 @@ pub(super) struct RawSequence {
 /// What `*` does to a type of the library.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
-    /// A part of it.
+    /// It gives a part of the object.
     Part(u64, TypeRef),
-    /// What is `offset` bytes behind where the pointer at some bit points.
+    /// It gives the object `offset` bytes after the address in the pointer.
     Through { pointer: (u64, TypeRef), offset: u64, of: TypeRef },
-    /// It can be dereferenced, and we cannot follow: why.
+    /// The type can be dereferenced in Rust, but that is not supported.
     Refused(Unsupported),
 }
 
-/// How deep wrappers around a pointer are followed: `Vec`, `RawVec`, `RawVecInner`, `Unique`, `NonNull`.
+/// How many wrappers around a pointer are followed: `Vec`, `RawVec`, `RawVecInner`, `Unique`,
+/// `NonNull`.
 const NESTING: u32 = 8;
 
 impl Types<'_> {
-    /// A member by its name, with where its first bit is; `None` where there is none, or no such place.
+    /// The first bit and the type of a member by its name; `None` if there is no such member, or
+    /// its place is not known.
     fn part(&self, of: TypeRef, name: &str) -> Result<Option<(u64, TypeRef)>, Error> {
         let Some(of) = self.aggregate(of)? else { return Ok(None) };
         Ok(match self.find_member(of, name)? {
-            Found::Member(Place { bit_offset, bit_size: None }, of) => Some((bit_offset, of)),
+            FoundMember::Member(Place { bit_offset, bit_size: None }, of) => Some((bit_offset, of)),
             _ => None,
         })
     }
@@ -56,7 +58,7 @@ impl Types<'_> {
         }
     }
 
-    /// The pointer that a type is, or that it is a wrapper of.
+    /// The pointer that the type is or wraps.
     fn pointer_in(&self, of: TypeRef) -> Result<Option<(u64, TypeRef)>, Error> {
         let (mut offset, mut of) = (0u64, of);
         for _ in 0..NESTING {
@@ -88,7 +90,7 @@ impl Types<'_> {
         Ok(None)
     }
 
-    /// The elements of a slice, a `Vec` and such; `None` for every other type.
+    /// The elements of a slice, a `Vec` or a similar type; `None` for every other type.
     pub(super) fn sequence(&self, of: TypeRef) -> Result<Option<RawSequence>, Error> {
         let Some(die) = self.aggregate(of)? else { return Ok(None) };
         let name = self.text_name(die)?;
@@ -110,7 +112,7 @@ impl Types<'_> {
         }
     }
 
-    /// The text in a `Vec<u8>` that is wrapped in a `String`, or more than once in a `PathBuf`.
+    /// The text of a `String` or `PathBuf`, which wrap a `Vec<u8>` once or several times.
     fn text_of_vec(&self, die: Die) -> Result<Option<RawSequence>, Error> {
         let (mut offset, mut of) = (0u64, TypeRef::from(die));
         for _ in 0..NESTING {
@@ -166,7 +168,7 @@ impl Types<'_> {
         let Some(inner) = self.aggregate(target)? else { return Ok(None) };
         let inner_name = self.text_name(inner)?;
         match base(&inner_name) {
-            // The counts, then the elements: `RcBox` up to Rust 1.71.
+            // The counts, and then the elements. `RcBox` is the name up to Rust 1.71.
             "RcInner" | "RcBox" | "ArcInner" => {
                 let mut value = self.part(target, "value")?;
                 if value.is_none() {
@@ -203,8 +205,8 @@ impl Types<'_> {
         }
     }
 
-    /// What `*` leads to from a type of the library that can be dereferenced and is no pointer in debug information;
-    /// `None` for all others.
+    /// What `*` gives for a type of the library that can be dereferenced, but is not a pointer in
+    /// debug information; `None` for all others.
     pub(super) fn library_target(&self, of: TypeRef) -> Result<Option<Target>, Error> {
         let Some(die) = self.aggregate(of)? else { return Ok(None) };
         let name = self.text_name(die)?;
@@ -217,7 +219,7 @@ impl Types<'_> {
             "Pin" => {
                 let mut inner = self.part(of, "pointer")?;
                 if inner.is_none() {
-                    // Up to Rust 1.82 and some more.
+                    // The name up to about Rust 1.82.
                     inner = self.part(of, "__pointer")?;
                 }
                 Ok(inner.map(|(offset, inner)| Target::Part(offset, inner)))
@@ -260,7 +262,7 @@ impl Types<'_> {
         }
     }
 
-    /// All of what the pointer in a type points at.
+    /// The whole object that the pointer in a type points at.
     fn whole_target(&self, outer: u64, of: TypeRef) -> Result<Option<Target>, Error> {
         if let Some(refused @ Target::Refused(_)) = self.fat(of)? {
             return Ok(Some(refused));
@@ -270,7 +272,7 @@ impl Types<'_> {
         Ok(Some(Target::Through { pointer: (at, pointer), offset: 0, of }))
     }
 
-    /// What an `Rc` or `Arc` counts.
+    /// The object in an `Rc` or `Arc`.
     fn counted(&self, outer: u64, of: TypeRef) -> Result<Option<Target>, Error> {
         if let Some(refused @ Target::Refused(_)) = self.fat(of)? {
             return Ok(Some(refused));
@@ -287,7 +289,7 @@ impl Types<'_> {
         Ok(value.map(|(bits, of)| Target::Through { pointer: (at, pointer), offset: bits / 8, of }))
     }
 
-    /// Why a pointer inside of wrappers cannot be followed: it has a length or a table of functions beside it.
+    /// Why the pointer in a wrapper cannot be followed: it has a length or a vtable.
     fn fat(&self, of: TypeRef) -> Result<Option<Target>, Error> {
         let mut of = of;
         for _ in 0..NESTING {
@@ -307,7 +309,7 @@ impl Types<'_> {
 }
 
 impl RawSequence {
-    /// The same, `bits` further into what holds it.
+    /// The same, `bits` further into the object that contains it.
     fn shifted(self, bits: u64) -> Option<Self> {
         let data = (self.data.0.checked_add(bits)?, self.data.1);
         let length = (self.length.0.checked_add(bits)?, self.length.1);
@@ -320,7 +322,7 @@ fn base(name: &str) -> &str {
     name.split_once('<').map_or(name, |(base, _)| base)
 }
 
-/// What a pointer of Rust points at, by its name.
+/// The name of the type that a Rust pointer points at, from the name of the pointer type.
 fn pointee_name(name: &str) -> &str {
     for sign in ["&mut ", "&", "*const ", "*mut "] {
         if let Some(rest) = name.strip_prefix(sign) {

@@ -1,4 +1,5 @@
-//! The sections of debug information, ready to be read: decompressed, of a relocatable object relocated (DWARF 5, 7.3).
+//! The sections of debug information, ready to be read: decompressed, and relocated if the object
+//! is relocatable (DWARF 5, 7.3).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,14 +13,15 @@ use crate::address::Vaddr;
 use crate::image::{Image, Layout};
 use crate::location::Processor;
 
-/// What everything under `dwarf/` is read with.
+/// The reader that all of `dwarf/` uses.
 pub(super) type Reader<'s> = EndianSlice<'s, RunTimeEndian>;
 
 /// The sections of an image that hold debug information.
 #[derive(Debug)]
 pub struct Sections<'data> {
     sections: HashMap<&'static str, Cow<'data, [u8]>>,
-    /// Where `.eh_frame`, `.text` and `.got` are loaded: what pointers in `.eh_frame` may be relative to.
+    /// The addresses of `.eh_frame`, `.text` and `.got`. Pointers in `.eh_frame` may be relative to
+    /// them.
     bases: [Option<Vaddr>; 3],
     endian: RunTimeEndian,
     processor: Processor,
@@ -27,7 +29,7 @@ pub struct Sections<'data> {
     address_size: u8,
 }
 
-/// What is read of debug information.
+/// The sections of debug information that are read.
 const IDS: [SectionId; 13] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
@@ -44,14 +46,14 @@ const IDS: [SectionId; 13] = [
     SectionId::DebugTypes,
 ];
 
-/// Sections that may be looked at, beside those of [`SectionId`].
+/// The sections of call frame information.
 const FRAMES: [&str; 2] = [".eh_frame", ".debug_frame"];
 
 impl<'data> Sections<'data> {
-    /// Loads the sections; those that are not there are empty.
+    /// Loads the sections. A missing section is empty.
     ///
-    /// A relocation that cannot be applied goes to `error` and is left out; what it would have changed is then wrong, and is most
-    /// likely refused.
+    /// A relocation that cannot be applied is reported through `error` and skipped. The debug
+    /// information that needs it is then wrong, and is most likely refused.
     ///
     /// # Errors
     ///
@@ -61,7 +63,8 @@ impl<'data> Sections<'data> {
         Self::load_as(image, names.map(|name| (name, name)), error)
     }
 
-    /// Loads the sections of a file of split units (`.dwo`, `.dwp`), by the names that they have in an image.
+    /// Loads the sections of a file of split units (`.dwo`, `.dwp`), under the names that they have
+    /// in an image.
     ///
     /// # Errors
     ///
@@ -72,7 +75,8 @@ impl<'data> Sections<'data> {
         Self::load_as(image, names.chain(indices), error)
     }
 
-    /// Loads the frames, which are with the program and not with its debug information.
+    /// Loads the call frame information, which is in the program and not in its separate debug
+    /// file.
     ///
     /// # Errors
     ///
@@ -88,7 +92,7 @@ impl<'data> Sections<'data> {
         Ok(())
     }
 
-    /// Loads sections: as which each, and by which name the file has it.
+    /// Loads sections. Each pair is the name to keep a section under and its name in the file.
     fn load_as(
         image: &Image<'data>,
         names: impl Iterator<Item = (&'static str, &'static str)>,
@@ -96,7 +100,7 @@ impl<'data> Sections<'data> {
     ) -> Result<Self, Error> {
         let layout = image.layout();
         let mut loaded: Vec<(&'static str, Vec<Part<'data>>)> = Vec::new();
-        // Where each section of the file starts in what is made of all of its name.
+        // Where each section of the file starts in the concatenation of all sections of its name.
         let mut starts: HashMap<SectionIndex, u64> = HashMap::new();
         for (kept_as, name) in names {
             let (mut parts, mut size) = (Vec::new(), 0u64);
@@ -113,7 +117,8 @@ impl<'data> Sections<'data> {
         let mut sections = HashMap::new();
         for (name, mut parts) in loaded {
             if let Some(layout) = &layout {
-                // A debug companion keeps the relocations of what it has no bytes of.
+                // A separate debug file keeps the relocations of sections whose bytes it does not
+                // have.
                 for part in parts.iter_mut().filter(|part| !part.bytes.is_empty()) {
                     image.relocate(
                         name,
@@ -141,7 +146,8 @@ impl<'data> Sections<'data> {
         })
     }
 
-    /// Sections from their bytes, by name (`.debug_info`), as they are in a linked image; those that are not given are empty.
+    /// Makes sections from their bytes, by name (`.debug_info`), as they are in a linked image. A
+    /// missing section is empty.
     #[must_use]
     #[cfg(any(test, feature = "fuzzing"))]
     pub fn from_parts(
@@ -163,7 +169,7 @@ impl<'data> Sections<'data> {
         self.get(SectionId::DebugInfo.name()).is_empty()
     }
 
-    /// How many steps of work so much debug information warrants.
+    /// The work limit for this amount of debug information.
     pub(super) fn allowed_work(&self) -> u64 {
         let size = |names: &[&str]| names.iter().map(|name| self.get(name).len() as u64).sum::<u64>();
         let entries = size(&[".debug_info", ".debug_types"]).saturating_mul(8);
@@ -171,7 +177,7 @@ impl<'data> Sections<'data> {
         entries.saturating_add(others.saturating_mul(2))
     }
 
-    /// The bytes of a section; empty where there is none.
+    /// The bytes of a section; empty if there is no such section.
     #[must_use]
     pub fn get(&self, name: &str) -> &[u8] {
         self.sections.get(name).map_or(&[], |bytes| bytes)
@@ -229,8 +235,9 @@ impl<'data> Sections<'data> {
 
 type Part<'data> = crate::image::Contents<'data>;
 
-/// The value of a place in a section: an address where it is loaded, else an offset in all sections of its name. Sections of frames are
-/// both: they are read as if all of them stood one after the other where the first one stands.
+/// The value of a place in a section. In a loaded section this is its address, and otherwise the
+/// offset in the concatenation of all sections of its name. Sections of call frame information use
+/// both: they are read as if they followed each other at the address of the first one.
 fn place(
     layout: &Layout,
     frames: Option<Vaddr>,

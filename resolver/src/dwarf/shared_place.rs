@@ -1,5 +1,5 @@
-//! Which other variable is in the same place as one: compilers keep one register for several that have the same value, until one of them
-//! changes (DWARF 5, 2.6).
+//! Which other variable is at the same location as a given one. Compilers keep one register for
+//! several variables that have the same value, until one of them changes (DWARF 5, 2.6).
 
 use super::DebugInfo;
 use super::Lookup;
@@ -11,13 +11,14 @@ use crate::Error;
 use crate::location::Location;
 use crate::text;
 
-/// So many variables are looked at.
+/// The most variables that are compared.
 const MOST: usize = 256;
 
 impl DebugInfo<'_> {
-    /// The name of another variable that a marker of `file` and `line` can name in a scope, of the same size as `variable`, which at `last`
-    /// is where `variable` is, and at `site` is described whole; `None` where there is none, or the scope is in doubt. Of several the
-    /// innermost. Constants are no place.
+    /// The name of another variable that a marker at `file` and `line` can name in a scope. It has
+    /// the size of `variable`, has the location of `variable` at `last`, and is described
+    /// completely at `site`. If there are several, the innermost. `None` if there is none, or the
+    /// scope is in doubt. A constant has no location.
     ///
     /// # Errors
     ///
@@ -44,7 +45,7 @@ impl DebugInfo<'_> {
             if !shares || self.whole(die, site)?.is_none() {
                 continue;
             }
-            // That the marker would see this one, and no other of the name.
+            // Check that the marker sees this variable, and no other one of that name.
             let seen = self.names.lookup(scope, &[&name], file, line)?;
             if matches!(seen, Lookup::Found { variable, is_placed: true, .. } if variable == die) {
                 return Ok(Some(name));
@@ -60,7 +61,8 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Where all of a variable is; `None` where some of it is gone, or it has no size.
+    /// The location of all of a variable; `None` if part of it is optimised out, or its size is not
+    /// known.
     fn whole(&self, variable: Die, frame: &Frame) -> Result<Option<Location>, Error> {
         let Some(size) = self.size_of(variable)? else { return Ok(None) };
         match self.locations.variable(variable, frame)? {

@@ -1,8 +1,8 @@
-//! Entries that are not in the image: split units, in files of their own (`.dwo`) or in packages of those (`.dwp`; DWARF 5, 7.3.2 and
-//! appendix F, and what gcc and clang did before it for DWARF 4).
+//! Split units: units whose entries are in files of their own (`.dwo`) or in packages of such files
+//! (`.dwp`; DWARF 5, 7.3.2 and appendix F; DWARF 4: the GNU extension of gcc and clang).
 //!
-//! The image has a skeleton of each unit, with its addresses and lines. Here the rest is joined to it, when it is first asked for.
-//! Who opens files, and which, is not known here: [`SplitFiles`].
+//! The image has a skeleton unit for each, with its addresses and lines. This module adds the
+//! entries of the split unit when they are first needed. [`SplitFiles`] opens the files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,27 +16,28 @@ use super::unsupported::Unsupported;
 use crate::address::Vaddr;
 use crate::text;
 
-/// Gives the files that the entries of skeleton units are in.
+/// Gives the files with the split units of skeleton units.
 pub trait SplitFiles: std::fmt::Debug + Sync {
-    /// The package of the image's split units, and its path; `None` where there is none.
+    /// The package of the image's split units, and its path; `None` if there is no package.
     fn package(&self) -> Option<(&Sections<'_>, Arc<str>)>;
 
-    /// The file that holds a unit, its path, and a number that is the same for the same file; `None` where it was not found.
+    /// The file that holds a split unit, with a number that identifies the file, and its path;
+    /// `None` if it was not found.
     fn object(&self, wanted: &SplitUnit) -> Option<(u64, &Sections<'_>, Arc<str>)>;
 }
 
-/// A unit that has but a skeleton in the image.
+/// A split unit, as its skeleton unit names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitUnit {
     /// The name of its file (`DW_AT_dwo_name`).
     pub name: Vec<u8>,
-    /// The folder that the name is relative to; `None` where it does not say.
+    /// The directory that the name is relative to; `None` if the skeleton unit does not state it.
     pub comp_dir: Option<Vec<u8>>,
-    /// Its identity.
+    /// Its identity (`dwo_id`).
     pub id: u64,
 }
 
-/// The sections that a split unit is in.
+/// The sections of a split unit.
 #[derive(Debug)]
 pub(super) struct Contribution<'s> {
     pub(super) dwarf: gimli::Dwarf<Reader<'s>>,
@@ -45,16 +46,16 @@ pub(super) struct Contribution<'s> {
     pub(super) path: Arc<str>,
 }
 
-/// The entries of a unit, from a file of their own.
+/// The entries of a split unit.
 #[derive(Debug)]
 pub(super) struct Split<'s> {
     pub(super) unit: Unit<'s>,
     pub(super) of: Arc<Contribution<'s>>,
-    /// Types of the same file.
+    /// The type units in the same file.
     types: Types<'s>,
 }
 
-/// Units of types of a file.
+/// The type units of a file.
 #[derive(Debug)]
 pub(super) struct Types<'s> {
     pub(super) units: Vec<Slot<'s>>,
@@ -67,7 +68,7 @@ impl<'s> Types<'s> {
         Self { units, by_signature }
     }
 
-    /// Which unit a type is in, and its offset there.
+    /// The index of the unit that has a type, and the offset of the type in it.
     pub(super) fn find(&self, signature: gimli::DebugTypeSignature) -> Option<(usize, usize)> {
         self.by_signature.get(&signature.0).copied()
     }
@@ -81,7 +82,7 @@ impl<'s> Contribution<'s> {
         Self { dwarf, locations, path }
     }
 
-    /// What a package has in a row of its index of units or of types.
+    /// The sections that a row in the index of a package names, of its units or its type units.
     fn row(package: &Package<'s>, types: bool, row: u32, image: &gimli::Dwarf<Reader<'s>>) -> gimli::Result<Self> {
         let index = if types { &package.index.tu_index } else { &package.index.cu_index };
         let mut locations = [IndexSectionId::DebugLoc, IndexSectionId::DebugLocLists].map(|_| package.empty);
@@ -105,7 +106,7 @@ impl<'s> Contribution<'s> {
         Ok(Self { dwarf, locations, path: Arc::clone(&package.path) })
     }
 
-    /// The unit with an identity, and the types beside it.
+    /// The split unit with an identity, and the type units in the same file.
     fn unit(self, info: &Units<'s>, id: u64) -> Option<Split<'s>> {
         let (mut found, mut types) = (None, Vec::new());
         let mut headers = self.dwarf.units();
@@ -140,10 +141,10 @@ pub(super) struct Package<'s> {
 }
 
 impl<'s> Sections<'s> {
-    /// The identities of the split units in a `.dwo` file, and whether one of them is `id`.
+    /// Whether the file contains the split unit `id`, and the identities of the split units in it.
     #[must_use]
     pub fn split_unit(&self, id: u64) -> (bool, Vec<u64>) {
-        // For its budget, and what it looks at before gimli does.
+        // This provides a work limit, and the checks that gimli does not make.
         let info = Units::new(self, None, None);
         let mut dwarf = self.dwarf();
         dwarf.file_type = DwarfFileType::Dwo;
@@ -157,15 +158,16 @@ impl<'s> Sections<'s> {
 }
 
 impl<'s> Units<'s> {
-    /// The entries of a unit, where they are in another file; `None` where they are not, or it was not found.
+    /// The split unit of a skeleton unit; `None` if the unit is not a skeleton unit, or its split
+    /// unit was not found.
     pub(super) fn split(&self, index: usize) -> Option<&Split<'s>> {
         self.files?;
-        // None of these is in the supplementary file, which has no code to speak of.
+        // The supplementary file has no code, and so no skeleton units.
         let slot = self.units.get(index).filter(|slot| matches!(slot.home, Home::Image))?;
         slot.split.get_or_init(|| self.open(index)).as_ref()
     }
 
-    /// What a unit is a skeleton of; `None` where it is none.
+    /// The split unit that a skeleton unit names; `None` if the unit is not a skeleton unit.
     pub(super) fn skeleton(&self, index: usize) -> Option<SplitUnit> {
         let unit = self.own_unit(index).ok()?;
         let id = unit.dwo_id?.0;
@@ -174,19 +176,21 @@ impl<'s> Units<'s> {
         Some(SplitUnit { name: name.slice().to_vec(), comp_dir, id })
     }
 
-    /// Why the entries at an address cannot be read; `None` where they can, or there are none.
+    /// Why the entries at an address cannot be read; `None` if they can, or there are none.
     pub(super) fn missing_at(&self, address: Vaddr) -> Option<Unsupported> {
         let unit = self.unit_at(address)?;
         let skeleton = self.skeleton(unit)?;
         match self.split(unit) {
             Some(_) => None,
-            // Not looked for: what is asked next says so.
+            // The work limit is reached, so the file was not looked for. The next question reports
+            // this.
             None if self.check_work_left().is_err() => None,
             None => Some(Unsupported::SplitUnit { file: text::from_bytes(&skeleton.name) }),
         }
     }
 
-    /// Must not ask for what is split, nor make errors at an entry, which do: this is what they wait for.
+    /// Finds the split unit. Must not access split entries or make an error with the position of an
+    /// entry, because both wait for this function.
     fn open(&self, index: usize) -> Option<Split<'s>> {
         let wanted = self.skeleton(index)?;
         let mut split = self.open_in_package(wanted.id).or_else(|| {
@@ -217,7 +221,8 @@ impl<'s> Units<'s> {
         self.package.get_or_init(open).as_ref()
     }
 
-    /// More debug information warrants more work; each file and each part of a package counts once.
+    /// Raises the work limit for additional debug information. Counts each file and each part of a
+    /// package once.
     fn credit(&self, what: (bool, u64), steps: u64) {
         let mut credited = self.credited.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if credited.insert(what) {
@@ -225,7 +230,8 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// The units of types that stand beside a split unit; of number [`Self::unit_count`] those of the package.
+    /// The type units in the file of a split unit. For the index [`Self::unit_count`], those of the
+    /// package.
     pub(super) fn split_types(&self, index: usize) -> Option<&Types<'s>> {
         if index != self.unit_count() {
             return self.split(index).map(|split| &split.types);
@@ -246,7 +252,8 @@ impl<'s> Units<'s> {
         }))
     }
 
-    /// The entry at an offset in `.debug_info.dwo` of the file that `unit` is in; `None` where that is in no unit.
+    /// The entry at an offset in `.debug_info.dwo` of the file that `unit` is in; `None` if no unit
+    /// holds that offset.
     pub(super) fn split_die(&self, unit: usize, of: &Contribution<'s>, wanted: gimli::DebugInfoOffset) -> Option<Die> {
         let offset =
             |header: &gimli::UnitHeader<Reader<'s>>| wanted.to_unit_offset(header).map(|UnitOffset(offset)| offset);
@@ -263,7 +270,7 @@ impl<'s> Units<'s> {
         None
     }
 
-    /// The skeletons, by what they are of.
+    /// The skeleton units, by the identities of their split units.
     fn skeletons(&self) -> &HashMap<u64, usize> {
         self.skeletons.get_or_init(|| {
             let skeleton = |unit| Some((self.own_unit(unit).ok()?.dwo_id?.0, unit));

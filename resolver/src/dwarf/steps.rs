@@ -1,11 +1,12 @@
-//! What each step of a place does to its type: `.member`, `[index]`, `*` (the places of `simple_mark!`, and of C).
+//! What each step of a place does to a type: `.member`, `[index]`, `*` (the places of
+//! `simple_mark!`, and of C).
 //!
-//! As Rust does, a step is repeated behind references, boxes and counted pointers where the type has no such member
-//! itself.
+//! As in Rust, a step is repeated through references, boxes and counted pointers if the type itself
+//! has no such member.
 
 use gimli::constants as dw;
 
-use super::members::Found;
+use super::members::FoundMember;
 use super::rust_types::Target;
 use super::types::Types;
 use super::types::{TypeRef, is_aggregate, is_pointer};
@@ -25,40 +26,41 @@ pub enum Step {
     Deref,
 }
 
-/// What a step leads to.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Projection {
     /// A part of the object.
     Part {
-        /// Where it starts, in bits from the start of the object, counted as in [`crate::types::Member::bit_offset`].
+        /// Where it starts, in bits from the start of the object, counted as in
+        /// [`crate::types::Member::bit_offset`].
         bit_offset: u64,
-        /// Its bits where it is a bit-field.
+        /// The size in bits of a bit-field; `None` for other parts.
         bit_size: Option<u64>,
         /// Its type.
         of: TypeRef,
-        /// Whether the step is still to be made, from there.
+        /// Whether to repeat the step from there.
         again: bool,
     },
-    /// What a pointer in the object points at.
+    /// The target of a pointer in the object.
     Through {
         /// Where the pointer starts, in bits from the start of the object.
         pointer_bit_offset: u64,
         /// Bytes of the pointer.
         pointer_size: u64,
-        /// How many bytes behind where it points the thing is.
+        /// The offset of the target in bytes from the address in the pointer.
         offset: u64,
         /// Its type.
         of: TypeRef,
-        /// Whether the step is still to be made, from there.
+        /// Whether to repeat the step from there.
         again: bool,
     },
     /// The type has no such part.
     Absent(NoSuchPart),
-    /// The part may be there, and the step to it is not supported.
+    /// The part may exist, but the step to it is not supported.
     Refused(Unsupported),
 }
 
-/// How many members a refusal lists.
+/// How many members [`NoSuchPart::NoMember`] lists.
 const LISTED: usize = 12;
 
 impl Types<'_> {
@@ -70,7 +72,7 @@ impl Types<'_> {
     pub(super) fn step(&self, of: TypeRef, step: &Step) -> Result<Projection, Error> {
         let Some(stripped) = self.strip(of)? else { return Ok(Projection::Absent(NoSuchPart::Void)) };
         let tag = self.type_tag(stripped)?;
-        // A reference of C++ stands for what it refers to.
+        // A C++ reference is used like the object that it refers to.
         if matches!(tag, dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type) {
             return self.follow(stripped, true);
         }
@@ -96,7 +98,7 @@ impl Types<'_> {
         Ok(Projection::Absent(NoSuchPart::NotPointer { of: self.type_name(Some(named))? }))
     }
 
-    /// Through a pointer.
+    /// Follows a pointer.
     fn follow(&self, pointer: TypeRef, again: bool) -> Result<Projection, Error> {
         if self.units.unsigned(pointer.die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
             return Ok(refused(Unsupported::PointerAddressSpace));
@@ -118,7 +120,7 @@ impl Types<'_> {
         Ok(Projection::Through { pointer_bit_offset: 0, pointer_size, offset: 0, of, again })
     }
 
-    /// Through what Rust's library makes of a pointer.
+    /// Dereferences a type of Rust's library.
     fn library_deref(&self, of: TypeRef, again: bool) -> Result<Option<Projection>, Error> {
         if self.language(of.die) != Language::Rust {
             return Ok(None);
@@ -126,8 +128,8 @@ impl Types<'_> {
         Ok(match self.library_target(of)? {
             None => None,
             Some(Target::Refused(why)) => Some(Projection::Refused(why)),
-            // A `Pin` is dereferenced by what it holds; `ManuallyDrop` is itself what it holds, since Rust 1.94 in one
-            // more wrapper.
+            // Dereferencing a `Pin` dereferences what it holds. `ManuallyDrop` gives what it holds,
+            // which has one more wrapper since Rust 1.94.
             Some(Target::Part(bit_offset, inner)) => {
                 let is_wrapper = match self.strip(inner)? {
                     Some(inner) => self.library_target(inner)?.is_some() || is_pointer(self.type_tag(inner)?),
@@ -158,7 +160,7 @@ impl Types<'_> {
         if !is_aggregate(tag) {
             return Ok(Projection::Absent(NoSuchPart::NoMembers { of: self.type_name(Some(named))? }));
         }
-        // First, for the fields of the library's pointers are private.
+        // This comes first, because the fields of the library's pointers are private.
         if let Some(projection) = self.library_deref(of, true)? {
             return Ok(projection);
         }
@@ -166,7 +168,7 @@ impl Types<'_> {
             return Ok(refused(Unsupported::OnlyDeclared { of: self.type_name(Some(named))? }));
         }
         match self.find_member(of.die, name)? {
-            Found::Member(place, of) => {
+            FoundMember::Member(place, of) => {
                 return Ok(Projection::Part {
                     bit_offset: place.bit_offset,
                     bit_size: place.bit_size,
@@ -174,8 +176,8 @@ impl Types<'_> {
                     again: false,
                 });
             }
-            Found::Refused(why) => return Ok(Projection::Refused(why)),
-            Found::No => {}
+            FoundMember::Refused(why) => return Ok(Projection::Refused(why)),
+            FoundMember::No => {}
         }
         let Some(variants) = self.variants(of.die)? else { return self.no_member(named, of.die, name) };
         match &*variants.variants {
@@ -254,7 +256,7 @@ impl Types<'_> {
         if !dimension.from_zero {
             return Ok(refused(Unsupported::Array(ArrayProblem::LowerBound)));
         }
-        // 0 is what C wrote for a flexible array before C99.
+        // 0 is a flexible array, as C wrote it before C99.
         match dimension.count {
             Some(count) if count != 0 && index >= count => {
                 return Ok(Projection::Absent(NoSuchPart::NoElement { index, count }));
@@ -281,7 +283,7 @@ impl Types<'_> {
         Ok(Projection::Through { pointer_bit_offset, pointer_size, offset, of, again: false })
     }
 
-    /// Bytes before an element.
+    /// The offset of an element in bytes.
     fn offset_of(&self, element: TypeRef, index: u64) -> Result<Option<u64>, Error> {
         Ok(self.type_size(element)?.and_then(|size| size.checked_mul(index)))
     }

@@ -1,6 +1,8 @@
-//! Tables that units share or refer to by index: abbreviations, addresses, strings, lists (DWARF 5, 7.5.3 and 7.26 to 7.29).
+//! Tables that units share or refer to by index: abbreviations, addresses, strings, lists (DWARF 5,
+//! 7.5.3 and 7.26 to 7.29).
 //!
-//! What gimli does not look at is looked at here: how large a table is before it is read, and whether an index is in it.
+//! This module makes the checks that gimli does not: the size of a table before it is read, and
+//! whether an index is in the table.
 
 use std::sync::{Arc, PoisonError};
 
@@ -10,11 +12,13 @@ use super::sections::Reader;
 use super::units::{Unit, Units, Value};
 use crate::Error;
 
-/// The most attributes of an abbreviation. Compilers make some twenty; one that takes no bytes costs nothing to write, and time to read.
+/// The most attributes of an abbreviation. Compilers make about twenty. Without a limit, attributes
+/// that take no bytes in the entry would make reading slow.
 const ATTRIBUTES: usize = 256;
 
 impl<'s> Units<'s> {
-    /// A unit, without its line program, which [`DebugInfo::line_program`] reads: its tables are large, and needed no more than twice.
+    /// Reads a unit without its line program. [`DebugInfo::line_program`] reads that, because its
+    /// tables are large and needed at most twice.
     pub(super) fn parse(
         &self,
         dwarf: &Dwarf<Reader<'s>>,
@@ -26,8 +30,9 @@ impl<'s> Units<'s> {
         Ok(unit)
     }
 
-    /// A unit as it stands in the image, with no more than its first entry needs: that one's abbreviation alone, and the header of its
-    /// line program. It is not kept: for a look at every unit, of which few are wanted.
+    /// Reads only what the first entry of a unit needs: its abbreviation, and the header of the
+    /// line program. Used to look at all units when few of them are wanted. The result is not
+    /// cached.
     pub(super) fn unit_alone(&self, index: usize) -> Result<Unit<'s>, String> {
         let slot = self.slot(index).map_err(|error| error.to_string())?;
         let dwarf = self.home(slot);
@@ -35,22 +40,22 @@ impl<'s> Units<'s> {
         self.parse_with(dwarf, slot.header, abbreviations)
     }
 
-    /// The line program of a unit; `None` where it has none.
+    /// The line program of a unit; `None` if it has none.
     pub(super) fn line_program(&self, index: usize) -> Result<Option<gimli::IncompleteLineProgram<Reader<'s>>>, Error> {
         let alone = self.unit_alone(index);
         Ok(alone.map_err(|error| Error::dwarf(None, &format!("unit {index}: {error}")))?.line_program)
     }
 
-    /// A unit with the header of its line program, which is paid for.
+    /// Reads a unit, with the header of its line program, which is charged.
     fn parse_with(
         &self,
         dwarf: &Dwarf<Reader<'s>>,
         header: gimli::UnitHeader<Reader<'s>>,
         abbreviations: Arc<gimli::Abbreviations>,
     ) -> Result<Unit<'s>, String> {
-        // Once all is spent, nothing more is read.
+        // Stops if the work limit is reached.
         self.charge(1).map_err(|error| error.to_string())?;
-        // gimli looks up what the first entry says of the unit.
+        // gimli looks up the attributes of the first entry.
         let mut entries = header.entries(&abbreviations);
         if let Ok(Some((_, root))) = entries.next_dfs() {
             let mut attributes = root.attrs();
@@ -68,18 +73,21 @@ impl<'s> Units<'s> {
         Ok(unit)
     }
 
-    /// The abbreviations at an offset (DWARF 5, 7.5.3), read once for all units that use them.
+    /// The abbreviations at an offset (DWARF 5, 7.5.3). They are read once for all units that use
+    /// them.
     fn abbreviations(&self, dwarf: &Dwarf<Reader<'s>>, offset: usize) -> Result<Arc<gimli::Abbreviations>, String> {
         let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
         let mut reader = *dwarf.debug_abbrev.reader();
         reader.skip(offset).map_err(bad)?;
-        // Of several files, and of parts of packages: a table is where it stands in memory, and goes no further than its part.
+        // The key is the address and the size of the section in memory, because there may be
+        // several files, and several parts of a package.
         let key = (reader.slice().as_ptr() as usize, reader.len());
         let known = || self.abbreviations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known().get(&key) {
             return Ok(Arc::clone(known));
         }
-        // Not while the others wait: most units have a table of their own, and are read at the same time.
+        // Reads without holding the lock, because most units have a table of their own and are read
+        // in parallel.
         while let Some(Declaration { length, .. }) = next_declaration(&mut reader, offset)? {
             self.charge(length as u64).map_err(|error| error.to_string())?;
         }
@@ -87,7 +95,7 @@ impl<'s> Units<'s> {
         Ok(Arc::clone(known().entry(key).or_insert_with(|| Arc::new(abbreviations))))
     }
 
-    /// The abbreviation of a unit's first entry, found without making anything of those before it.
+    /// The abbreviation of a unit's first entry. The abbreviations before it are skipped.
     fn abbreviation_of_root(
         &self,
         dwarf: &Dwarf<Reader<'s>>,
@@ -105,18 +113,19 @@ impl<'s> Units<'s> {
                 return Err(bad(gimli::Error::UnknownAbbreviation(wanted)));
             };
             if code == wanted {
-                // A table of that one.
+                // Makes a table with only this abbreviation.
                 let one: Vec<u8> = start.slice().iter().take(length).copied().chain([0]).collect();
                 let section = gimli::DebugAbbrev::from(gimli::EndianSlice::new(&one, table.endian()));
                 return section.abbreviations(gimli::DebugAbbrevOffset(0)).map_err(bad);
             }
-            // Mostly it is the first.
+            // It is usually the first one.
             self.charge(length as u64).map_err(|error| error.to_string())?;
         }
     }
 }
 
-/// Refuses an index that is no place in its table: gimli multiplies without looking, and what wraps around is read at another place.
+/// Refuses an index outside of its table. gimli does not check for overflow when it multiplies the
+/// index, and would then read elsewhere.
 fn check_index(dwarf: &Dwarf<Reader<'_>>, value: &Value<'_>) -> gimli::Result<()> {
     let (index, table) = match value {
         AttributeValue::DebugAddrIndex(index) => (index.0, dwarf.debug_addr.reader()),
@@ -129,7 +138,7 @@ fn check_index(dwarf: &Dwarf<Reader<'_>>, value: &Value<'_>) -> gimli::Result<()
     }
 }
 
-/// An address of `.debug_addr` (DWARF 5, 7.27).
+/// The address at an index of `.debug_addr` (DWARF 5, 7.27).
 pub(super) fn address<'s>(
     dwarf: &Dwarf<Reader<'s>>,
     unit: &Unit<'s>,
@@ -139,7 +148,7 @@ pub(super) fn address<'s>(
     dwarf.address(unit, index)
 }
 
-/// The address that an attribute is; `None` for one of another class.
+/// The address in an attribute; `None` if the attribute has another class.
 pub(super) fn attribute_address<'s>(
     dwarf: &Dwarf<Reader<'s>>,
     unit: &Unit<'s>,
@@ -149,13 +158,14 @@ pub(super) fn attribute_address<'s>(
     dwarf.attr_address(unit, value)
 }
 
-/// The text that an attribute is.
+/// The text in an attribute.
 pub(super) fn text<'s>(dwarf: &Dwarf<Reader<'s>>, unit: &Unit<'s>, value: Value<'s>) -> gimli::Result<Reader<'s>> {
     check_index(dwarf, &value)?;
     dwarf.attr_string(unit, value)
 }
 
-/// Where a list starts, by its index in the table at `base` of a section (DWARF 5, 7.28 and 7.29).
+/// The offset of a list from its index in the table at `base` of a section (DWARF 5, 7.28 and
+/// 7.29).
 pub(super) fn list_offset(mut section: Reader<'_>, unit: &Unit<'_>, base: usize, index: usize) -> gimli::Result<usize> {
     let format = unit.encoding().format;
     let bad = gimli::Error::UnsupportedOffset;
@@ -164,14 +174,14 @@ pub(super) fn list_offset(mut section: Reader<'_>, unit: &Unit<'_>, base: usize,
     section.read_offset(format)?.checked_add(base).ok_or(bad)
 }
 
-/// An abbreviation as it stands in its table.
+/// The abbreviation in its encoded form.
 struct Declaration {
     code: u64,
-    /// In bytes.
+    /// Its size in bytes.
     length: usize,
 }
 
-/// Reads over an abbreviation of the table at `offset`; `None` at the end.
+/// Skips an abbreviation of the table at `offset`; `None` at the end of the table.
 fn next_declaration(reader: &mut Reader<'_>, offset: usize) -> Result<Option<Declaration>, String> {
     let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
     let start = reader.len();

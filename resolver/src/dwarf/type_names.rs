@@ -1,5 +1,5 @@
-//! The names of types, as their language writes them (C: ISO C23 6.7.7, "Type names"; Rust: as rustc names them in
-//! debug information).
+//! The names of types in the syntax of their language (C: ISO C23 6.7.7, "Type names"; Rust: the
+//! names that rustc writes into debug information).
 
 use gimli::{AttributeValue, DwTag, constants as dw};
 
@@ -9,18 +9,18 @@ use super::units::Die;
 use crate::Error;
 use crate::types::Language;
 
-/// How deep a name is followed; what is deeper is `..`.
+/// How deeply a name is nested. Deeper parts are written as `..`.
 const NESTING: u32 = 32;
 
 /// The most parameters of a function that are named.
 const PARAMETERS: usize = 16;
 
-/// The longest name, in bytes; what is longer is cut.
+/// The longest name in bytes. Longer names are cut.
 const LONGEST: usize = 2048;
 
 impl Types<'_> {
-    /// The name of a type, `void` for `None`: `struct foo *`, `unsigned int[4]`, `int (*)(int)`; Rust's as debug
-    /// information has it (`&str`).
+    /// The name of a type; `void` for `None`. For C: `struct foo *`, `unsigned int[4]`, `int
+    /// (*)(int)`. For Rust, the name in the debug information (`&str`).
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Types<'_> {
         self.declare(of, String::new(), 0).map(cut)
     }
 
-    /// A declaration of something of a type; `declarator` is what C writes around its name.
+    /// A declaration with a type. `declarator` is what C writes around the declared name.
     fn declare(&self, of: Option<TypeRef>, declarator: String, nesting: u32) -> Result<String, Error> {
         let Some(of) = of else { return Ok(joined("void", &declarator)) };
         if nesting > NESTING || declarator.len() > LONGEST {
@@ -58,7 +58,7 @@ impl Types<'_> {
                 _ => "*",
             };
             return match target {
-                // The pointer inside of a slice has no name.
+                // The pointer inside a slice has no name.
                 _ if rust => Ok(format!("{sign}{}", self.declare(target, String::new(), next)?)),
                 Some(target) if self.binds_closer(target)? => {
                     self.declare(Some(target), format!("({sign}{declarator})"), next)
@@ -98,9 +98,9 @@ impl Types<'_> {
         }
     }
 
-    /// A qualifier: before what it qualifies, and behind the `*` of a pointer.
+    /// A qualified type. C writes the qualifier before the type, or after the `*` of a pointer.
     fn qualified(&self, of: TypeRef, declarator: String, nesting: u32) -> Result<String, Error> {
-        // Those of one type, once each, in the order in which they are mostly written.
+        // All qualifiers of one type, each once, in the usual order.
         let (mut inner, mut words) = (Some(of), [None; 4]);
         for _ in 0..NESTING {
             let Some(of) = inner else { break };
@@ -109,7 +109,7 @@ impl Types<'_> {
                 dw::DW_TAG_volatile_type => (1, "volatile"),
                 dw::DW_TAG_restrict_type => (2, "restrict"),
                 dw::DW_TAG_atomic_type => (3, "_Atomic"),
-                // What C qualifies of an array is its elements, and gcc says it of both.
+                // A qualifier of an array belongs to its elements in C. gcc writes it for both.
                 dw::DW_TAG_array_type if self.units.name(of.die)?.is_none() && self.is_qualified(of)? => {
                     return self.declare(inner, declarator, nesting);
                 }
@@ -143,7 +143,8 @@ impl Types<'_> {
         })
     }
 
-    /// Whether what C writes behind a declarator of the type, `[4]` or `(int)`, binds closer than a `*` before it.
+    /// Whether the suffix of the declarator, `[4]` or `(int)`, binds more tightly than a `*` before
+    /// it.
     fn binds_closer(&self, of: TypeRef) -> Result<bool, Error> {
         let mut of = of;
         for _ in 0..NESTING {
@@ -178,7 +179,7 @@ impl Types<'_> {
         })
     }
 
-    /// What C writes before the name of a structure.
+    /// The keyword that C writes before the name of a structure.
     fn keyword(&self, die: Die, tag: DwTag) -> &'static str {
         match self.dwarf_language(die) {
             Some(
@@ -205,7 +206,7 @@ impl Types<'_> {
     }
 }
 
-/// A type and a declarator. `int[4]` is written without a space, `int *` and `int (*)(int)` with one.
+/// Joins a type and a declarator. `int[4]` has no space, `int *` and `int (*)(int)` have one.
 fn joined(name: &str, declarator: &str) -> String {
     match declarator.is_empty() || declarator.starts_with('[') {
         true => format!("{name}{declarator}"),
@@ -213,7 +214,7 @@ fn joined(name: &str, declarator: &str) -> String {
     }
 }
 
-/// A name of a bearable length.
+/// Cuts a name that is too long.
 fn cut(mut name: String) -> String {
     if let Some((end, _)) = name.char_indices().nth(LONGEST) {
         name.truncate(end);
@@ -226,7 +227,7 @@ fn is_c_qualifier(tag: DwTag) -> bool {
     matches!(tag, dw::DW_TAG_const_type | dw::DW_TAG_volatile_type | dw::DW_TAG_restrict_type | dw::DW_TAG_atomic_type)
 }
 
-/// The name of a number as it is mostly written: gcc says `long unsigned int`, clang `unsigned long`.
+/// The usual name of a number type. gcc writes `long unsigned int`, and clang `unsigned long`.
 fn canonical(name: String) -> String {
     let short = match &*name {
         "short int" => "short",

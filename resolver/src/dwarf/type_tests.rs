@@ -1,4 +1,4 @@
-//! Tests of the reading of types, on debug information made with `gimli::write`.
+//! Tests of reading types, with debug information made by `gimli::write`.
 
 use gimli::constants as dw;
 use gimli::write::{Address, AttributeValue as Attr, DwarfUnit, EndianVec, Sections as Written, UnitEntryId};
@@ -10,13 +10,13 @@ use super::{DebugInfo, NoSuchPart, PlaceProblem, Projection, Sections, Step, Typ
 use crate::image::Image;
 use crate::types::{Language, Shape, Type};
 
-/// A unit in the making.
-struct Maker {
+/// A unit, to which types are added.
+struct TypeBuilder {
     dwarf: DwarfUnit,
     big: bool,
 }
 
-impl Maker {
+impl TypeBuilder {
     fn new(version: u16, language: gimli::DwLang) -> Self {
         let encoding = gimli::Encoding { format: gimli::Format::Dwarf32, version, address_size: 8 };
         let mut dwarf = DwarfUnit::new(encoding);
@@ -44,7 +44,7 @@ impl Maker {
         self.add(Some(of), dw::DW_TAG_member, &attributes)
     }
 
-    /// A variable of the type, called `x`: where the tests find it again.
+    /// Adds a variable `x` of the type, and runs a check on the type.
     fn check(mut self, of: UnitEntryId, check: impl FnOnce(&DebugInfo<'_>, TypeRef)) {
         self.add(None, dw::DW_TAG_variable, &[name("x"), typed(of)]);
         let (endian, order) = match self.big {
@@ -123,32 +123,32 @@ fn through(projection: Projection) -> (u64, u64, u64, TypeRef, bool) {
 fn bit_fields_of_every_version_are_counted_alike() {
     // struct { int a:3; int b:5; } as gcc -gdwarf-2 describes it, and as -gdwarf-5 does.
     for (big, places) in [(false, [0, 3]), (true, [0, 3])] {
-        let mut maker = Maker::new(2, dw::DW_LANG_C89);
-        maker.big = big;
-        let int = maker.base("int", 4, dw::DW_ATE_signed);
-        let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
+        let mut builder = TypeBuilder::new(2, dw::DW_LANG_C89);
+        builder.big = big;
+        let int = builder.base("int", 4, dw::DW_ATE_signed);
+        let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
         let from_top = if big { [0, 3] } else { [29, 24] };
         for ((called, size), offset) in [("a", 3), ("b", 5)].into_iter().zip(from_top) {
-            let id = maker.add(Some(outer), dw::DW_TAG_member, &[name(called), typed(int), bytes(4)]);
-            let entry = maker.dwarf.unit.get_mut(id);
+            let id = builder.add(Some(outer), dw::DW_TAG_member, &[name(called), typed(int), bytes(4)]);
+            let entry = builder.dwarf.unit.get_mut(id);
             entry.set(dw::DW_AT_bit_size, Attr::Udata(size));
             entry.set(dw::DW_AT_bit_offset, Attr::Udata(offset));
             // DW_OP_plus_uconst 4.
             entry.set(dw::DW_AT_data_member_location, Attr::Block(vec![0x23, 4]));
         }
-        maker.check(outer, |info, of| {
+        builder.check(outer, |info, of| {
             for ((called, size), place) in [("a", 3), ("b", 5)].into_iter().zip(places) {
                 let (bit_offset, bit_size, ..) = part(info.step(of, &member(called)).unwrap());
                 assert_eq!((bit_offset, bit_size), (32 + place, Some(size)), "{called}, big-endian: {big}");
             }
         });
     }
-    let mut maker = Maker::new(5, dw::DW_LANG_C11);
-    let int = maker.base("int", 4, dw::DW_ATE_signed);
-    let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
+    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let int = builder.base("int", 4, dw::DW_ATE_signed);
+    let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
     let place = [(dw::DW_AT_bit_size, Attr::Udata(5)), (dw::DW_AT_data_bit_offset, Attr::Udata(35))];
-    maker.add(Some(outer), dw::DW_TAG_member, &[&[name("b"), typed(int)], &place[..]].concat());
-    maker.check(outer, |info, of| {
+    builder.add(Some(outer), dw::DW_TAG_member, &[&[name("b"), typed(int)], &place[..]].concat());
+    builder.check(outer, |info, of| {
         let (bit_offset, bit_size, ..) = part(info.step(of, &member("b")).unwrap());
         assert_eq!((bit_offset, bit_size), (35, Some(5)));
     });
@@ -156,19 +156,20 @@ fn bit_fields_of_every_version_are_counted_alike() {
 
 #[test]
 fn names_are_written_as_in_c() {
-    let mut maker = Maker::new(4, dw::DW_LANG_C99);
-    let int = maker.base("long unsigned int", 8, dw::DW_ATE_unsigned);
-    let tag = maker.add(None, dw::DW_TAG_structure_type, &[name("node"), bytes(8)]);
-    let constant = maker.add(None, dw::DW_TAG_const_type, &[typed(tag)]);
-    let pointer = maker.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(constant)]);
-    let fixed = maker.add(None, dw::DW_TAG_const_type, &[typed(pointer)]);
-    let array = maker.add(None, dw::DW_TAG_array_type, &[typed(fixed)]);
-    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
-    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_count, Attr::Udata(3))]);
-    let function = maker.add(None, dw::DW_TAG_subroutine_type, &[typed(int), (dw::DW_AT_prototyped, Attr::Flag(true))]);
-    maker.add(Some(function), dw::DW_TAG_formal_parameter, &[typed(array)]);
-    let code = maker.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(function)]);
-    maker.check(code, |info, of| {
+    let mut builder = TypeBuilder::new(4, dw::DW_LANG_C99);
+    let int = builder.base("long unsigned int", 8, dw::DW_ATE_unsigned);
+    let tag = builder.add(None, dw::DW_TAG_structure_type, &[name("node"), bytes(8)]);
+    let constant = builder.add(None, dw::DW_TAG_const_type, &[typed(tag)]);
+    let pointer = builder.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(constant)]);
+    let fixed = builder.add(None, dw::DW_TAG_const_type, &[typed(pointer)]);
+    let array = builder.add(None, dw::DW_TAG_array_type, &[typed(fixed)]);
+    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
+    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_count, Attr::Udata(3))]);
+    let function =
+        builder.add(None, dw::DW_TAG_subroutine_type, &[typed(int), (dw::DW_AT_prototyped, Attr::Flag(true))]);
+    builder.add(Some(function), dw::DW_TAG_formal_parameter, &[typed(array)]);
+    let code = builder.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(function)]);
+    builder.check(code, |info, of| {
         assert_eq!(info.type_name(Some(of)).unwrap(), "unsigned long (*)(const struct node *const[2][3])");
         assert_eq!(info.type_name(None).unwrap(), "void");
         assert_eq!(info.type_size(of).unwrap(), Some(8));
@@ -180,12 +181,12 @@ fn names_are_written_as_in_c() {
 
 #[test]
 fn arrays_of_arrays_are_indexed_one_by_one() {
-    let mut maker = Maker::new(5, dw::DW_LANG_C11);
-    let short = maker.base("short", 2, dw::DW_ATE_signed);
-    let array = maker.add(None, dw::DW_TAG_array_type, &[typed(short)]);
-    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
-    maker.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(2))]);
-    maker.check(array, |info, of| {
+    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let short = builder.base("short", 2, dw::DW_ATE_signed);
+    let array = builder.add(None, dw::DW_TAG_array_type, &[typed(short)]);
+    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
+    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(2))]);
+    builder.check(array, |info, of| {
         assert_eq!(info.type_size(of).unwrap(), Some(12));
         let (bit_offset, _, row, _) = part(info.step(of, &Step::Index(1)).unwrap());
         assert_eq!((bit_offset, info.type_size(row).unwrap()), (48, Some(6)));
@@ -204,21 +205,22 @@ fn arrays_of_arrays_are_indexed_one_by_one() {
 
 #[test]
 fn members_of_anonymous_unions_and_of_declared_structures() {
-    let mut maker = Maker::new(5, dw::DW_LANG_C11);
-    let int = maker.base("int", 4, dw::DW_ATE_signed);
-    let union = maker.add(None, dw::DW_TAG_union_type, &[bytes(4)]);
-    maker.add(Some(union), dw::DW_TAG_member, &[name("inside"), typed(int)]);
-    let declared = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), (dw::DW_AT_declaration, Attr::Flag(true))]);
-    let absent = maker.add(None, dw::DW_TAG_structure_type, &[name("t"), (dw::DW_AT_declaration, Attr::Flag(true))]);
-    let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(32)]);
-    maker.add(Some(outer), dw::DW_TAG_member, &[typed(union), (dw::DW_AT_data_member_location, Attr::Udata(4))]);
-    let pointer = maker.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(absent)]);
-    maker.member(outer, "t", 8, pointer);
-    let odd = maker.member(outer, "odd", 0, int);
+    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let int = builder.base("int", 4, dw::DW_ATE_signed);
+    let union = builder.add(None, dw::DW_TAG_union_type, &[bytes(4)]);
+    builder.add(Some(union), dw::DW_TAG_member, &[name("inside"), typed(int)]);
+    let declared =
+        builder.add(None, dw::DW_TAG_structure_type, &[name("s"), (dw::DW_AT_declaration, Attr::Flag(true))]);
+    let absent = builder.add(None, dw::DW_TAG_structure_type, &[name("t"), (dw::DW_AT_declaration, Attr::Flag(true))]);
+    let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(32)]);
+    builder.add(Some(outer), dw::DW_TAG_member, &[typed(union), (dw::DW_AT_data_member_location, Attr::Udata(4))]);
+    let pointer = builder.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(absent)]);
+    builder.member(outer, "t", 8, pointer);
+    let odd = builder.member(outer, "odd", 0, int);
     // DW_OP_dup: something computed.
-    maker.dwarf.unit.get_mut(odd).set(dw::DW_AT_data_member_location, Attr::Block(vec![0x12]));
-    let link = maker.add(None, dw::DW_TAG_pointer_type, &[typed(declared)]);
-    maker.check(link, |info, of| {
+    builder.dwarf.unit.get_mut(odd).set(dw::DW_AT_data_member_location, Attr::Block(vec![0x12]));
+    let link = builder.add(None, dw::DW_TAG_pointer_type, &[typed(declared)]);
+    builder.check(link, |info, of| {
         let (at, size, offset, target, again) = through(info.step(of, &member("inside")).unwrap());
         assert_eq!((at, size, offset, again), (0, 8, 0, true));
         let (bit_offset, ..) = part(info.step(target, &member("inside")).unwrap());
@@ -243,20 +245,20 @@ fn members_of_anonymous_unions_and_of_declared_structures() {
 
 #[test]
 fn circles_end() {
-    let mut maker = Maker::new(5, dw::DW_LANG_C11);
-    let first = maker.add(None, dw::DW_TAG_typedef, &[]);
-    let second = maker.add(None, dw::DW_TAG_const_type, &[typed(first)]);
+    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let first = builder.add(None, dw::DW_TAG_typedef, &[]);
+    let second = builder.add(None, dw::DW_TAG_const_type, &[typed(first)]);
     let (at, value) = typed(second);
-    maker.dwarf.unit.get_mut(first).set(at, value);
-    maker.check(first, |info, of| {
+    builder.dwarf.unit.get_mut(first).set(at, value);
+    builder.check(first, |info, of| {
         assert!(info.strip(of).unwrap_err().to_string().ends_with("a type that is defined by itself"));
         assert!(info.type_name(Some(of)).unwrap().ends_with(".."));
     });
-    // A structure that holds itself.
-    let mut maker = Maker::new(5, dw::DW_LANG_C11);
-    let outer = maker.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(8)]);
-    maker.member(outer, "s", 0, outer);
-    maker.check(outer, |info, of| {
+    // A structure that contains itself.
+    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(8)]);
+    builder.member(outer, "s", 0, outer);
+    builder.check(outer, |info, of| {
         fn depth(of: &Type) -> u32 {
             match &of.shape {
                 Shape::Struct { members } => 1 + depth(&members[0].of),
@@ -269,38 +271,38 @@ fn circles_end() {
 
 #[test]
 fn rust_enums_and_what_leads_through_pointers() {
-    let mut maker = Maker::new(4, dw::DW_LANG_Rust);
-    let u32_ = maker.base("u32", 4, dw::DW_ATE_unsigned);
-    let u64_ = maker.base("u64", 8, dw::DW_ATE_unsigned);
-    let value = maker.add(None, dw::DW_TAG_structure_type, &[name("Queue"), bytes(4)]);
-    maker.member(value, "depth", 0, u32_);
+    let mut builder = TypeBuilder::new(4, dw::DW_LANG_Rust);
+    let u32_ = builder.base("u32", 4, dw::DW_ATE_unsigned);
+    let u64_ = builder.base("u64", 8, dw::DW_ATE_unsigned);
+    let value = builder.add(None, dw::DW_TAG_structure_type, &[name("Queue"), bytes(4)]);
+    builder.member(value, "depth", 0, u32_);
     // Option<&Queue> with the niche of the reference.
-    let reference = maker.add(None, dw::DW_TAG_pointer_type, &[name("&Queue"), typed(value)]);
-    let option = maker.add(None, dw::DW_TAG_structure_type, &[name("Option<&Queue>"), bytes(8)]);
-    let some = maker.add(Some(option), dw::DW_TAG_structure_type, &[name("Some"), bytes(8)]);
-    maker.member(some, "__0", 0, reference);
-    let none = maker.add(Some(option), dw::DW_TAG_structure_type, &[name("None"), bytes(8)]);
-    let variants = maker.add(Some(option), dw::DW_TAG_variant_part, &[]);
-    let discriminant = maker.member(variants, "", 0, u64_);
-    maker.dwarf.unit.get_mut(variants).set(dw::DW_AT_discr, Attr::UnitRef(discriminant));
-    let variant = maker.add(Some(variants), dw::DW_TAG_variant, &[(dw::DW_AT_discr_value, Attr::Data1(0))]);
-    maker.member(variant, "None", 0, none);
-    let variant = maker.add(Some(variants), dw::DW_TAG_variant, &[]);
-    maker.member(variant, "Some", 0, some);
+    let reference = builder.add(None, dw::DW_TAG_pointer_type, &[name("&Queue"), typed(value)]);
+    let option = builder.add(None, dw::DW_TAG_structure_type, &[name("Option<&Queue>"), bytes(8)]);
+    let some = builder.add(Some(option), dw::DW_TAG_structure_type, &[name("Some"), bytes(8)]);
+    builder.member(some, "__0", 0, reference);
+    let none = builder.add(Some(option), dw::DW_TAG_structure_type, &[name("None"), bytes(8)]);
+    let variants = builder.add(Some(option), dw::DW_TAG_variant_part, &[]);
+    let discriminant = builder.member(variants, "", 0, u64_);
+    builder.dwarf.unit.get_mut(variants).set(dw::DW_AT_discr, Attr::UnitRef(discriminant));
+    let variant = builder.add(Some(variants), dw::DW_TAG_variant, &[(dw::DW_AT_discr_value, Attr::Data1(0))]);
+    builder.member(variant, "None", 0, none);
+    let variant = builder.add(Some(variants), dw::DW_TAG_variant, &[]);
+    builder.member(variant, "Some", 0, some);
     // Rc<Queue>.
-    let counted = maker.add(None, dw::DW_TAG_structure_type, &[name("RcInner<Queue>"), bytes(24)]);
-    maker.member(counted, "strong", 0, u64_);
-    maker.member(counted, "weak", 8, u64_);
-    maker.member(counted, "value", 16, value);
-    let raw = maker.add(None, dw::DW_TAG_pointer_type, &[name("*const RcInner<Queue>"), typed(counted)]);
-    let wrapped = maker.add(None, dw::DW_TAG_structure_type, &[name("NonNull<RcInner<Queue>>"), bytes(8)]);
-    maker.member(wrapped, "pointer", 0, raw);
-    let rc = maker.add(None, dw::DW_TAG_structure_type, &[name("Rc<Queue>"), bytes(8)]);
-    maker.member(rc, "ptr", 0, wrapped);
-    let tuple = maker.add(None, dw::DW_TAG_structure_type, &[name("(Option<&Queue>, Rc<Queue>)"), bytes(16)]);
-    maker.member(tuple, "__0", 0, option);
-    maker.member(tuple, "__1", 8, rc);
-    maker.check(tuple, |info, of| {
+    let counted = builder.add(None, dw::DW_TAG_structure_type, &[name("RcInner<Queue>"), bytes(24)]);
+    builder.member(counted, "strong", 0, u64_);
+    builder.member(counted, "weak", 8, u64_);
+    builder.member(counted, "value", 16, value);
+    let raw = builder.add(None, dw::DW_TAG_pointer_type, &[name("*const RcInner<Queue>"), typed(counted)]);
+    let wrapped = builder.add(None, dw::DW_TAG_structure_type, &[name("NonNull<RcInner<Queue>>"), bytes(8)]);
+    builder.member(wrapped, "pointer", 0, raw);
+    let rc = builder.add(None, dw::DW_TAG_structure_type, &[name("Rc<Queue>"), bytes(8)]);
+    builder.member(rc, "ptr", 0, wrapped);
+    let tuple = builder.add(None, dw::DW_TAG_structure_type, &[name("(Option<&Queue>, Rc<Queue>)"), bytes(16)]);
+    builder.member(tuple, "__0", 0, option);
+    builder.member(tuple, "__1", 8, rc);
+    builder.check(tuple, |info, of| {
         let (bit_offset, _, option, _) = part(info.step(of, &member("0")).unwrap());
         assert_eq!(bit_offset, 0);
         let why = refusal(info.step(option, &member("depth")).unwrap());
@@ -322,12 +324,12 @@ fn rust_enums_and_what_leads_through_pointers() {
 
 #[test]
 fn addresses_stay_out_of_names() {
-    // An attribute of another class where a name is expected is an error, not a panic.
-    let mut maker = Maker::new(5, dw::DW_LANG_C11);
-    let base = maker.base("int", 4, dw::DW_ATE_signed);
+    // An attribute of another class in place of a name is an error, not a panic.
+    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let base = builder.base("int", 4, dw::DW_ATE_signed);
     let odd =
-        maker.add(None, dw::DW_TAG_typedef, &[(dw::DW_AT_name, Attr::Address(Address::Constant(4))), typed(base)]);
-    maker.check(odd, |info, of| {
+        builder.add(None, dw::DW_TAG_typedef, &[(dw::DW_AT_name, Attr::Address(Address::Constant(4))), typed(base)]);
+    builder.check(odd, |info, of| {
         assert!(info.type_name(Some(of)).is_err());
         assert_eq!(info.type_size(of).unwrap(), Some(4));
     });

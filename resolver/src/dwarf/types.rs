@@ -1,8 +1,7 @@
-//! Types as debug information has them: what a type is called, is made of and how large it is, one step at a time
+//! Types in the debug information: the name, the parts and the size of a type, one step at a time
 //! (DWARF 5, chapter 5).
 //!
-//! Nothing here describes a whole type (`describe.rs`) or knows what Rust's library means by its types
-//! (`rust_types.rs`).
+//! `describe.rs` describes whole types. `rust_types.rs` knows the types of Rust's library.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,8 +16,8 @@ use crate::Error;
 use crate::text;
 use crate::types::Language;
 
-/// A type: its entry, and how many dimensions of it are indexed already where it is an array of several (`int a[2][3]`
-/// is one entry with two dimensions, and `a[1]` has none of its own).
+/// A type: its entry, and how many dimensions of an array are already indexed. `int a[2][3]` is one
+/// entry with two dimensions, and `a[1]` has no entry of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeRef {
     pub(super) die: Die,
@@ -31,31 +30,32 @@ impl From<Die> for TypeRef {
     }
 }
 
-/// The types at the top level of a unit, in one pass however many are asked for.
+/// The types at the top level of a unit, found in one pass.
 #[derive(Debug, Default)]
 struct Definitions<'s> {
-    /// Those that are defined, by name, with their offsets; `None` where there are several of one name.
+    /// The offsets of the defined types by name; `None` if several have the same name.
     defined: HashMap<(DwTag, Cow<'s, [u8]>), Option<usize>>,
-    /// The offsets of those that are only declared, ascending.
+    /// The offsets of the types that are only declared, ascending.
     declared: Vec<usize>,
 }
 
-/// How many qualifiers and names are followed before a type is taken for a circle. The kernel has types of a dozen.
+/// How many qualifiers and typedefs are followed before the type counts as circular. The kernel has
+/// a dozen.
 const LINKS: usize = 64;
 
-/// How deep arrays and such are followed for a size.
+/// How deeply arrays and similar types are followed for a size.
 const NESTING: u32 = 32;
 
 /// One dimension of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dimension {
-    /// How many elements; `None` where that is not a constant, or not said.
+    /// The number of elements; `None` if it is not a constant, or not stated.
     pub(super) count: Option<u64>,
-    /// Whether the first element has number 0.
+    /// Whether the first element has the number 0.
     pub(super) from_zero: bool,
 }
 
-/// The types of the units.
+/// The layer that reads types.
 #[derive(Debug)]
 pub(super) struct Types<'s> {
     pub(super) units: Arc<Units<'s>>,
@@ -67,12 +67,13 @@ impl<'s> Types<'s> {
         Self { units: Arc::clone(units), definitions: PerUnit::new(units.unit_count()) }
     }
 
-    /// Drops what was made of units.
+    /// Drops the caches of units.
     pub(super) fn clear(&self) {
         self.definitions.clear();
     }
 
-    /// The type of a variable, a member, a function's result, of what a pointer points at; `None` for `void`.
+    /// The type of an entry: of a variable, a member, a function's result, or the target of a
+    /// pointer; `None` for `void`.
     ///
     /// # Errors
     ///
@@ -81,12 +82,13 @@ impl<'s> Types<'s> {
         Ok(self.units.referred(die, dw::DW_AT_type)?.map(TypeRef::from))
     }
 
-    /// The type without the names and qualifiers around it (`typedef`, `const`, `volatile`, `restrict`, `_Atomic`;
-    /// DWARF 5, 5.3 and 5.4), and its definition where the unit has one for a declaration; `None` for `void`.
+    /// The type without typedefs and qualifiers (`typedef`, `const`, `volatile`, `restrict`,
+    /// `_Atomic`; DWARF 5, 5.3 and 5.4). A declaration is replaced by its definition if the unit
+    /// has one. `None` for `void`.
     ///
     /// # Errors
     ///
-    /// The debug information cannot be read there, or goes in a circle.
+    /// The debug information cannot be read there, or is circular.
     pub(super) fn strip(&self, of: TypeRef) -> Result<Option<TypeRef>, Error> {
         let mut of = of;
         for _ in 0..LINKS {
@@ -105,12 +107,12 @@ impl<'s> Types<'s> {
         Err(self.units.error(of.die, "a type that is defined by itself"))
     }
 
-    /// The definition of a type that may be a declaration only: by its signature, or by name at the top level of the
-    /// same unit. The same entry where there is none.
+    /// The definition of a type that may be only declared: by its signature, or by name at the top
+    /// level of the same unit. The same entry if there is no definition.
     ///
-    /// Definitions of the same name in other units are not looked for: C does not ask that they agree.
+    /// Other units are not searched, because C does not require that types of the same name agree.
     fn complete(&self, die: Die, tag: DwTag) -> Result<Die, Error> {
-        // gcc leaves the declaration out of an enumeration that stands in a type unit.
+        // gcc omits the declaration flag of an enumeration that is in a type unit.
         if let Some(value) = self.units.own_attribute(die, dw::DW_AT_signature)? {
             return self.units.reference(die, &value);
         }
@@ -133,7 +135,7 @@ impl<'s> Types<'s> {
     fn find_definitions(&self, unit: usize) -> Result<Definitions<'s>, Error> {
         let mut definitions = Definitions::default();
         for (child, tag) in self.units.children(self.units.root(unit)?)? {
-            // Most of what is there beside types.
+            // Most entries at this level that are not types.
             if matches!(tag, dw::DW_TAG_subprogram | dw::DW_TAG_variable) {
                 continue;
             }
@@ -147,21 +149,22 @@ impl<'s> Types<'s> {
         Ok(definitions)
     }
 
-    /// Whether the type is declared, and not defined where it is.
+    /// Whether the entry is only a declaration (`DW_AT_declaration`).
     pub(super) fn is_declaration(&self, die: Die) -> Result<bool, Error> {
         Ok(matches!(self.units.own_attribute(die, dw::DW_AT_declaration)?, Some(AttributeValue::Flag(true))))
     }
 
-    /// The tag of a type; an array that is partly indexed is an array.
+    /// The tag of a type. A partly indexed array is an array.
     pub(super) fn type_tag(&self, of: TypeRef) -> Result<DwTag, Error> {
         self.units.tag(of.die)
     }
 
-    /// Bytes of a type; `None` where the debug information does not say, or only the running program knows.
+    /// The size of a type in bytes; `None` if the debug information does not state it, or only the
+    /// running program knows it.
     ///
     /// # Errors
     ///
-    /// The debug information cannot be read there, or goes in a circle.
+    /// The debug information cannot be read there, or is circular.
     pub(super) fn type_size(&self, of: TypeRef) -> Result<Option<u64>, Error> {
         self.size_at(of, 0)
     }
@@ -204,12 +207,12 @@ impl<'s> Types<'s> {
         }
     }
 
-    /// Bytes of an address, in the unit of an entry.
+    /// Bytes of an address in the unit of an entry.
     pub(super) fn address_size(&self, die: Die) -> Result<u64, Error> {
         Ok(u64::from(self.units.unit(die.unit)?.encoding().address_size))
     }
 
-    /// Whether the first byte of a number is its most significant one.
+    /// Whether the first byte of a number is the most significant one.
     pub(super) fn is_big_endian(&self) -> bool {
         use gimli::{Endianity as _, Reader as _};
         self.units.sections.reader(".debug_info").endian().is_big_endian()
@@ -270,7 +273,7 @@ impl<'s> Types<'s> {
             Some(value) => constant(&value).and_then(|count| u64::try_from(count).ok()),
             None => match self.units.own_attribute(subrange, dw::DW_AT_upper_bound)? {
                 Some(value) => match (constant(&value), lower) {
-                    // gcc writes -1 in all the bits of the form for `int a[0]`.
+                    // For `int a[0]`, gcc writes -1 as the largest number of the form.
                     (Some(upper), Some(0)) if upper == i128::from(u64::MAX) => Some(0),
                     (Some(upper), Some(lower)) => {
                         let count = upper.checked_sub(lower).and_then(|last| last.checked_add(1));
@@ -284,7 +287,7 @@ impl<'s> Types<'s> {
         Ok(Dimension { count, from_zero: lower == Some(0) })
     }
 
-    /// The type of an array's elements: an array too where not all dimensions are indexed.
+    /// The type of an array's elements. It is an array too if further dimensions are not indexed.
     pub(super) fn element(&self, array: TypeRef) -> Result<Option<TypeRef>, Error> {
         let next = array.dimension.saturating_add(1);
         match next < self.dimensions(array.die)?.len() {
@@ -293,7 +296,7 @@ impl<'s> Types<'s> {
         }
     }
 
-    /// What is laid out otherwise than C does it; `None` where nothing is.
+    /// How the layout of the array differs from an array of C; `None` if it does not.
     pub(super) fn odd_array(&self, array: Die) -> Result<Option<ArrayProblem>, Error> {
         for (name, what) in [
             (dw::DW_AT_byte_stride, ArrayProblem::Stride),
@@ -307,13 +310,13 @@ impl<'s> Types<'s> {
         Ok(None)
     }
 
-    /// The name of an entry as text, or the empty string.
+    /// The name of an entry as text; empty if it has none.
     pub(super) fn text_name(&self, die: Die) -> Result<String, Error> {
         Ok(self.units.name(die)?.map_or_else(String::new, |name| text::from_bytes(&name)))
     }
 }
 
-/// Whether entries of the tag only name or qualify another type.
+/// Whether entries with the tag only name or qualify another type.
 pub(super) fn is_qualifier(tag: DwTag) -> bool {
     matches!(
         tag,
@@ -328,19 +331,18 @@ pub(super) fn is_qualifier(tag: DwTag) -> bool {
     )
 }
 
-/// Whether values of the tag are addresses.
+/// Whether values of types with the tag are addresses.
 pub(super) fn is_pointer(tag: DwTag) -> bool {
     matches!(tag, dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type)
 }
 
-/// Whether entries of the tag have members.
+/// Whether types with the tag have members.
 pub(super) fn is_aggregate(tag: DwTag) -> bool {
     matches!(tag, dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type | dw::DW_TAG_interface_type)
 }
 
-/// A constant of any form. One whose form says nothing of the sign is taken for unsigned (gcc and LLVM write negative
-/// ones as
-/// `DW_FORM_sdata`); 16 bytes may be a block.
+/// A constant of any form. If the form has no sign, the constant is unsigned, because gcc and LLVM
+/// write negative constants as `DW_FORM_sdata`. A constant of 16 bytes may be a block.
 pub(super) fn constant(value: &Value<'_>) -> Option<i128> {
     match value {
         AttributeValue::Sdata(value) => Some(i128::from(*value)),
@@ -356,7 +358,7 @@ pub(super) fn constant(value: &Value<'_>) -> Option<i128> {
     }
 }
 
-/// `value` as an integer of so many bytes has it.
+/// `value` wrapped to an integer of `size` bytes.
 pub(super) fn wrap(value: i128, size: u64, signed: bool) -> i128 {
     let Some(unused) = u32::try_from(size).ok().and_then(|size| 128u32.checked_sub(size.checked_mul(8)?)) else {
         return value;

@@ -1,6 +1,6 @@
-//! What the debug information says and this crate does not follow: closed enums with their data.
+//! Debug information that this crate does not support: closed enums with their data.
 //!
-//! Each reason has a stable name for programs. `english/dwarf.rs` says it to people.
+//! Each reason has a stable name for programs. `english/dwarf.rs` writes the text for people.
 
 use crate::address::Vaddr;
 use crate::location::{Expr, Processor, Register};
@@ -32,7 +32,8 @@ impl From<gimli::DwOp> for Operation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unsupported {
-    /// The location has more steps than [`crate::location::MAX_NODES`], or more pieces or stack values than accepted.
+    /// The location has more steps than [`crate::location::MAX_NODES`], or more pieces or stack
+    /// values than accepted.
     TooLarge,
     /// The location is malformed.
     Malformed(Malformed),
@@ -54,16 +55,17 @@ pub enum Unsupported {
         /// The processor that gives the register its name.
         processor: Processor,
     },
-    /// The expression asks for the address of an object, and there is none (`DW_OP_push_object_address`).
+    /// The expression needs the address of an object, and there is none
+    /// (`DW_OP_push_object_address`).
     NoObject,
     /// The variable has no value yet (`DW_OP_GNU_uninit`).
     Uninitialised,
-    /// The operation is known and not followed.
+    /// The operation is known, but not supported.
     Operation {
         /// The operation.
         operation: Operation,
     },
-    /// No specification that we know has this operation.
+    /// The operation is in no known specification.
     UnknownOperation {
         /// The operation.
         operation: Operation,
@@ -73,7 +75,7 @@ pub enum Unsupported {
         /// The operation.
         operation: Operation,
     },
-    /// The stack machine has no such type.
+    /// The stack machine does not have the type.
     BaseType {
         /// The operation that names the type.
         operation: Operation,
@@ -103,7 +105,7 @@ pub enum Unsupported {
         /// What the parser says.
         parser: String,
     },
-    /// The location counts from the frame base, and that is not known (`DW_OP_fbreg`).
+    /// The location is relative to the frame base, which is not known (`DW_OP_fbreg`).
     FrameBase(FrameBaseProblem),
     /// The location attribute has a form that locations do not have.
     LocationForm,
@@ -123,7 +125,7 @@ pub enum Unsupported {
     },
     /// The pointer points into an address space of its own (`DW_AT_address_class`).
     PointerAddressSpace,
-    /// The pointer points at something of no known type.
+    /// The type of the pointer's target is not known.
     UnknownTarget {
         /// Name of the pointer's type.
         of: String,
@@ -137,7 +139,7 @@ pub enum Unsupported {
         /// Name of the type.
         of: String,
     },
-    /// The type has several variants, and the step does not say which one.
+    /// The type has several variants, and the step does not name one.
     SeveralVariants {
         /// Name of the type.
         of: String,
@@ -182,12 +184,12 @@ pub enum Unsupported {
     },
     /// The offset of the member is too large.
     MemberOffset,
-    /// The pointer points at something whose size only the running program knows.
+    /// Only the running program knows the size of the pointer's target.
     UnsizedTarget {
         /// Name of the pointer's type; `None` for a pointer inside of a wrapper.
         of: Option<String>,
     },
-    /// The pointer points at a trait object, whose type only the running program knows.
+    /// The pointer points at a trait object. Only the running program knows its type.
     TraitObject {
         /// Name of the pointer's type; `None` for a pointer inside of a wrapper.
         of: Option<String>,
@@ -198,19 +200,19 @@ pub enum Unsupported {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// The DWARF parser refuses it: what it says.
+    /// The DWARF parser refuses it, with this message.
     Parser(String),
     /// The frame base is computed from itself.
     FrameBaseOfItself,
-    /// There are pieces where a value is expected.
+    /// The location has pieces, but a value is expected.
     PiecesForValue,
-    /// There is a location where a value is expected.
+    /// The expression gives a location, but a value is expected.
     LocationForValue,
     /// The expression leaves nothing on the stack.
     EmptyStack,
     /// The operations take more values than the stack has.
     StackUnderflow,
-    /// Expressions refer to each other too deep.
+    /// Expressions refer to each other too deeply.
     Nesting,
     /// Operations follow the end of the location.
     AfterEnd,
@@ -220,7 +222,7 @@ pub enum Malformed {
     LeftAtPiece,
     /// A floating-point number is used as an address.
     FloatAddress,
-    /// The operation has another size than its type.
+    /// The operation and its type differ in size.
     Size {
         /// The operation.
         operation: Operation,
@@ -229,16 +231,16 @@ pub enum Malformed {
         /// Bytes of the type.
         type_size: u8,
     },
-    /// The expression has an index of an address and is not in a unit.
+    /// The expression has an index of an address, but is not in a unit.
     IndexOutsideUnit,
-    /// The expression names a type and is not in a unit.
+    /// The expression names a type, but is not in a unit.
     TypeOutsideUnit,
-    /// The operation calls an entry that is not there.
+    /// The operation calls an entry that does not exist.
     NoCallee {
         /// The operation.
         operation: Operation,
     },
-    /// The operation names a type that is no base type.
+    /// The operation names a type that is not a base type.
     NoBaseType {
         /// The operation.
         operation: Operation,
@@ -251,9 +253,9 @@ pub enum Malformed {
 pub enum BaseTypeProblem {
     /// Its bits are not whole bytes.
     Bits,
-    /// It has a byte order of its own (`DW_AT_endianity`).
+    /// It has its own byte order (`DW_AT_endianity`).
     ByteOrder,
-    /// Its encoding or size.
+    /// Its encoding or size is not supported.
     Encoding,
 }
 
@@ -261,13 +263,13 @@ pub enum BaseTypeProblem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameBaseProblem {
-    /// The function is not described.
+    /// The function has no entry in the debug information.
     NoFunction,
     /// The function has no `DW_AT_frame_base`.
     NoAttribute,
     /// The frame base is in pieces.
     Pieces,
-    /// The frame base is described elsewhere, not for the address.
+    /// The frame base is described for other addresses, but not for this one.
     NotHere,
 }
 
@@ -284,23 +286,23 @@ pub enum ConstantProblem {
         /// Bytes of the type.
         size: usize,
     },
-    /// The string has another length than the type.
+    /// The string and the type differ in length.
     String {
         /// Bytes of the type.
         size: u64,
     },
-    /// The block has another length than the type.
+    /// The block and the type differ in length.
     Block {
         /// Bytes of the block.
         bytes: u64,
         /// Bytes of the type.
         size: u64,
     },
-    /// The attribute has a form that values do not have.
+    /// The attribute has a form that constants do not have.
     Form,
 }
 
-/// How an array is laid out that is not followed.
+/// Why the layout of an array is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayProblem {
@@ -308,7 +310,7 @@ pub enum ArrayProblem {
     Stride,
     /// The elements are elsewhere (`DW_AT_data_location`).
     Elsewhere,
-    /// The first element has not the number 0.
+    /// The number of the first element is not 0.
     LowerBound,
     /// The type has fewer dimensions than the step needs.
     Dimension,
@@ -318,7 +320,7 @@ pub enum ArrayProblem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlaceProblem {
-    /// It is in a virtual base class: only the running program knows where.
+    /// It is in a virtual base class. Only the running program knows where.
     VirtualBase,
     /// The bit offset is not a constant.
     BitOffset,
@@ -334,7 +336,7 @@ pub enum PlaceProblem {
     Expression,
 }
 
-/// Why a type has no part that a step asks for.
+/// Why a type does not have the part that a step names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoSuchPart {
@@ -379,7 +381,7 @@ pub enum NoSuchPart {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryValue {
-    /// What an expression came to on entry (`DW_OP_entry_value`).
+    /// The value of an expression on entry (`DW_OP_entry_value`).
     Expression(Expr),
     /// An argument as the caller passed it (`DW_OP_GNU_parameter_ref`).
     Parameter,
@@ -389,12 +391,12 @@ pub enum EntryValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExceptionTableProblem {
-    /// The call frame information that names the table: what the parser says.
+    /// The call frame information that names the table cannot be read.
     CallFrame {
-        /// What the parser says.
+        /// The message of the parser.
         parser: String,
     },
-    /// The address of the table is behind a pointer.
+    /// The address of the table is given indirectly, through a pointer.
     Indirect,
     /// Nothing is loaded at the address of the table.
     NotLoaded {
@@ -405,15 +407,15 @@ pub enum ExceptionTableProblem {
     Malformed {
         /// The address.
         table: Vaddr,
-        /// What the parser says.
+        /// The message of the parser.
         parser: String,
     },
-    /// The table has an encoding that we do not know.
+    /// The table has an encoding that is not supported.
     Encoding {
         /// The address.
         table: Vaddr,
     },
-    /// The work that the debug information allows is used up.
+    /// The work limit for this debug information is reached.
     WorkLimit,
 }
 

@@ -1,4 +1,4 @@
-//! Where a variable is at a place, or its value where it is a constant (DWARF 5, 2.6, 2.10 and 4.1).
+//! Where a variable is at a place, or its value if it is a constant (DWARF 5, 2.6, 2.10 and 4.1).
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use crate::Error;
 use crate::address::Vaddr;
 use crate::location::{Expr, InfoOffset, Location, Node, Source};
 
-/// How many links from an entry to the one that it completes are followed, and from a type to the one that it
-/// qualifies.
+/// The most links that are followed from an entry to its origins, and from a type to the type that
+/// it qualifies.
 const LINKS: usize = 32;
 
-/// What an entry has to say of its value.
+/// What an entry says about its location or value.
 enum Said<'s> {
     Location(Die, Value<'s>),
     Constant(Die, Value<'s>),
@@ -27,7 +27,7 @@ enum Said<'s> {
 }
 
 impl<'s> Locations<'s> {
-    /// Where a variable, parameter or DWARF procedure is at a place.
+    /// The location or value of a variable, parameter or DWARF procedure at a place.
     ///
     /// # Errors
     ///
@@ -48,8 +48,9 @@ impl<'s> Locations<'s> {
         }
     }
 
-    /// The addresses for which a variable is described with something to read, ascending, adjacent ones joined: all of
-    /// the address space for one that has a single location or value in all of its scope.
+    /// The addresses where a variable is described and can be read, ascending. Adjacent ranges are
+    /// joined. A variable with a single location or value for its scope has the whole address
+    /// space.
     ///
     /// # Errors
     ///
@@ -70,7 +71,8 @@ impl<'s> Locations<'s> {
         }
     }
 
-    /// Where the variable is that a [`Source::ImplicitPointer`] points into; [`Described::Never`] where there is none.
+    /// The location of the variable that a [`Source::ImplicitPointer`] points into;
+    /// [`Described::Never`] if there is none.
     ///
     /// # Errors
     ///
@@ -82,8 +84,7 @@ impl<'s> Locations<'s> {
         }
     }
 
-    /// The location or value of an entry, or else of what it completes: an entry's own word counts before that of its
-    /// origin.
+    /// The location or value of an entry or its origins. The entry's own attribute has precedence.
     fn said(&self, variable: Die) -> Result<Said<'s>, Error> {
         let mut die = variable;
         for _ in 0..LINKS {
@@ -103,8 +104,8 @@ impl<'s> Locations<'s> {
 
     /// `DW_AT_const_value`, in the bytes that the variable would have.
     ///
-    /// `DW_FORM_data1` and its like are filled up with zeros whatever the type's sign is: gcc and clang write negative
-    /// numbers as `DW_FORM_sdata`, and gdb reads them so.
+    /// `DW_FORM_data1` and similar forms are extended with zeros, even if the type has a sign: gcc
+    /// and clang write negative numbers as `DW_FORM_sdata`, and gdb reads them in the same way.
     fn constant(&self, variable: Die, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
         let size = match self.types.type_of(variable)? {
             Some(of) => self.types.type_size(of)?,
@@ -113,7 +114,7 @@ impl<'s> Locations<'s> {
         let unsupported = |problem| Err(Refusal::Unsupported(Unsupported::Constant(problem)));
         let is_big = self.units.sections.is_big_endian();
         let number = |number: u64, fill: u8, present: u64| {
-            // A floating-point or other value of a fixed form may do without a size.
+            // For values of a fixed form, such as floating-point numbers, the type needs no size.
             let size = size.or((present != 0).then_some(present));
             let Some(size) = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= 16) else {
                 return unsupported(ConstantProblem::TypeSize);
@@ -135,7 +136,7 @@ impl<'s> Locations<'s> {
         let string = |bytes: &[u8]| {
             let mut bytes = bytes.to_vec();
             bytes.push(0);
-            // An array that has no room for the end of the string.
+            // The array has no room for the end of the string.
             if size == Some(bytes.len() as u64 - 1) {
                 bytes.pop();
             }
@@ -179,7 +180,7 @@ impl<'s> Locations<'s> {
 mod tests {
     use object::Architecture;
 
-    use super::super::testing::{Build, Fake, die, frame, frames};
+    use super::super::test_bytes::{Fake, UnitBytes, die, frame, frames};
     use super::super::unsupported::FrameBaseProblem;
     use super::*;
     use crate::location::Names;
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn constants_have_the_bytes_of_their_type() {
-        let mut build = Build::new(4, Architecture::X86_64);
+        let mut build = UnitBytes::new(4, Architecture::X86_64);
         let byte = build.base(8, 1, "u8");
         let int = build.base(5, 4, "int");
         let named = build.reference(11, int);
@@ -218,7 +219,7 @@ mod tests {
             (9, wide, &minus_one, Ok(&wide_bytes)),
             (8, int, &[4, 1, 2, 3, 4], Ok(&[1, 2, 3, 4])),
             (8, int, &[2, 1, 2], Err(ConstantProblem::Block { bytes: 2, size: 4 })),
-            // A number of one byte for a type without a size has that one.
+            // A number in one byte has one byte if its type has no size.
             (6, function, &[3], Ok(&[3])),
         ];
         let variables: Vec<_> = cases.iter().map(|(form, of, value, _)| build.constant(*form, *of, value)).collect();
@@ -232,7 +233,7 @@ mod tests {
 
     #[test]
     fn entry_values_need_a_proof() {
-        let mut build = Build::new(4, Architecture::X86_64);
+        let mut build = UnitBytes::new(4, Architecture::X86_64);
         build.frames = frames();
         let function = build.function(&[0x9c]);
         let on_entry = build.variable(&[0xa3, 1, 0x55, 0x23, 8, 0x9f]);
@@ -246,14 +247,14 @@ mod tests {
                 Described::Entry { value } => crate::english::dwarf::entry_value(&value, &names),
                 other => format!("{other:?}"),
             };
-            // The address of the entry is not enough: a loop may lead back to it.
+            // The address of the entry alone proves nothing, because a loop may lead back to it.
             let entry = frame(function, 0);
             assert_eq!(say(copy, &entry), "%rdi on entry");
             assert_eq!(say(copy, &Frame { at_entry: true, ..entry }), "%rdi+0x8");
-            // %rbx has no rule before it is saved, and is at CFA - 16 after that.
+            // %rbx has no rule before it is saved. Then it is at CFA - 16.
             assert_eq!(say(kept, &frame(function, 0x8)), "%rbx on entry");
             assert_eq!(say(kept, &frame(function, 0x10)), "*(%rsp)");
-            // The frame base is the frame of the call: %rsp + 8, then %rsp + 16.
+            // The frame base is the CFA: %rsp + 8, then %rsp + 16.
             assert_eq!(say(local, &frame(function, 0xf)), "-0x8(%rsp)");
             assert_eq!(say(local, &frame(function, 0x10)), "(%rsp)");
             let outside = info.variable(die(local), &frame(function, 0x1000)).expect("readable");

@@ -1,4 +1,4 @@
-//! Types of several variants (DWARF 5, 5.7.10): Rust's enums.
+//! Types with several variants (DWARF 5, 5.7.10): Rust's enums.
 
 use gimli::{AttributeValue, Reader as _, constants as dw};
 
@@ -11,23 +11,25 @@ use crate::Error;
 /// The variants of a type.
 #[derive(Clone, Debug)]
 pub(super) struct RawVariants {
-    /// What tells them apart; `None` where there is only one, or where it is not said.
+    /// The member that selects the variant; `None` if there is only one variant, or the debug
+    /// information does not state it.
     pub(super) discriminant: Option<RawMember>,
-    /// In the order of the declaration.
+    /// The variants in the order of their declaration.
     pub(super) variants: Vec<RawVariant>,
 }
 
 /// One variant.
 #[derive(Clone, Debug)]
 pub(super) struct RawVariant {
-    /// The values of the discriminant, ends included; `None` for the one that is meant by all others.
+    /// The values of the discriminant, with inclusive ends; `None` for the variant that all other
+    /// values select.
     pub(super) values: Option<Vec<(i128, i128)>>,
     /// Its members.
     pub(super) members: Vec<RawMember>,
 }
 
 impl RawVariant {
-    /// Its name: that of its only member, as rustc has it.
+    /// The name of the variant, which rustc writes as the name of its only member.
     pub(super) fn name(&self) -> &str {
         match &*self.members {
             [member] => &member.name,
@@ -40,7 +42,7 @@ impl RawVariant {
 const MOST: usize = 4096;
 
 impl Types<'_> {
-    /// The variants of a structure; `None` where it is no type of several.
+    /// The variants of a structure; `None` if it has no variants.
     pub(super) fn variants(&self, aggregate: Die) -> Result<Option<RawVariants>, Error> {
         let part = self.units.children(aggregate)?.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_variant_part);
         let Some((part, _)) = part else { return Ok(None) };
@@ -73,7 +75,8 @@ impl Types<'_> {
         let AttributeValue::Block(mut block) = value else {
             return Err(self.units.error(variant, "a list of discriminants of an unknown form"));
         };
-        // DWARF 5, 7.5.6 and Figure 7.19: a label, then one value or two, in LEB128 of the sign of the discriminant.
+        // DWARF 5, 7.5.6 and Figure 7.19: a label, then one or two values in LEB128 with the sign
+        // of the discriminant.
         let mut values = Vec::new();
         let error = |error: gimli::Error| self.units.error(variant, error);
         while !block.is_empty() {

@@ -1,8 +1,8 @@
-//! Decoding by the bits of the word (Arm ARM, C4.1): each instruction has four bytes, and all that
-//! change the control flow are in one class.
+//! Decoding by the bits of the word (Arm ARM, C4.1). Each instruction has four bytes, and all
+//! instructions that change the control flow are in one class.
 //!
-//! yaxpeax-arm writes the text. The control flow does not rely on it, because it does not know the
-//! vector extensions of next year. None of those branches.
+//! yaxpeax-arm writes the text. The control flow does not rely on yaxpeax-arm, because it does not
+//! know future vector extensions. None of those instructions branches.
 
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
@@ -15,7 +15,7 @@ pub(super) fn word(bytes: &[u8]) -> Option<u32> {
 }
 
 /// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the
-/// address of the first bytes that are no instruction.
+/// address of the first bytes that are not an instruction.
 pub(super) fn sweep(start: u64, bytes: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64> {
     if start % 4 != 0 {
         return Some(start);

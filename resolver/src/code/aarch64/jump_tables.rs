@@ -1,13 +1,13 @@
 //! The jump tables of gcc, clang and rustc on AArch64.
 //!
 //! `adrp/add T` in `%t`; `ldrb w, [%t, i]` (`ldrh`, `ldr`, `ldrsw`); `adr %b, base`; `add %b, %b,
-//! w, sxtb #2` (gcc; clang zero-extends, `add %b, %b, x, lsl #2`); `br %b`. Before it stands `cmp
-//! i, #n; b.hi default`.
+//! w, sxtb #2` (gcc; clang zero-extends, `add %b, %b, x, lsl #2`); `br %b`. A check comes first:
+//! `cmp i, #n; b.hi default`.
 
 use super::super::jump_tables::{Entries, JumpTable, JumpTableSearch};
 use super::decode::{self, signed};
 
-/// How far back the check of an index is looked for, in instructions.
+/// How many instructions before the jump are searched for the check of an index.
 const FAR: usize = 200;
 
 /// How many moves and additions are followed to a constant.
@@ -162,7 +162,7 @@ impl Shapes<'_, '_, '_> {
 }
 
 impl Walk {
-    /// Takes in the condition of a branch between the check and the table.
+    /// Takes account of the condition of a branch between the check and the table.
     fn pass_branch(&mut self, word: u32, is_taken: bool) {
         self.beyond = match (word & 15, is_taken) {
             // hi, ls
@@ -179,8 +179,8 @@ impl Walk {
         is_compare.then(|| u64::from(word >> 10 & 0xfff) << if word & 1 << 22 != 0 { 12 } else { 0 })
     }
 
-    /// Goes on with what an instruction copies into the register that holds the index; `None` if it
-    /// is no copy that is understood.
+    /// Continues with the source of an instruction that copies into the register with the index;
+    /// `None` if the instruction is not a known form of a copy.
     fn follow(&mut self, word: u32) -> Option<()> {
         match word {
             // mov

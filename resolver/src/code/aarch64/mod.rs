@@ -62,7 +62,8 @@ impl InstructionSet for Aarch64 {
     }
 
     fn needs_landing_mark(&self, _: &[u8]) -> bool {
-        // `bti` marks entries too, and pages may be unguarded: nothing is concluded from it.
+        // `bti` also marks function entries, and pages may be unguarded, so nothing is concluded
+        // from it.
         false
     }
 
@@ -81,7 +82,7 @@ impl InstructionSet for Aarch64 {
     }
 
     fn linkage_slot(&self, _: u64, _: &[u8]) -> Option<Vaddr> {
-        // Its entries compute the address of the slot in several steps.
+        // An entry computes the address of its slot in several steps.
         None
     }
 

@@ -4,18 +4,18 @@ use object::elf;
 
 use crate::address::Vaddr;
 
-/// A word that is no instruction, in place of one whose target cannot be encoded. Nothing is then
-/// said of its function.
+/// A word that is not an instruction. It replaces an instruction whose target cannot be encoded.
+/// Its function then has no proven answer.
 const UNKNOWN: u32 = 0x5500_0000;
 
-/// The instruction with its target, which is `None` if the object does not define it; `None` if the
-/// instruction stays as it is.
+/// The instruction with its target applied. `target` is `None` if the object does not define it.
+/// `None` if the instruction does not change.
 pub(super) fn relocated(r_type: u32, word: u32, here: Vaddr, target: Option<Vaddr>) -> Option<u32> {
     let page = |offset: u64| {
         let (low, high) = (offset as u32 & 3, (offset >> 2) as u32 & 0x7_ffff);
         word & 0x9f00_001f | low << 29 | high << 5
     };
-    // How many bits the offset has, and the first of them.
+    // The size of the offset in bits, and its first bit.
     let (bits, from): (u32, u32) = match (r_type, target) {
         (elf::R_AARCH64_JUMP26 | elf::R_AARCH64_CALL26, _) => (26, 0),
         (elf::R_AARCH64_CONDBR19, _) => (19, 5),
@@ -30,11 +30,11 @@ pub(super) fn relocated(r_type: u32, word: u32, here: Vaddr, target: Option<Vadd
         (elf::R_AARCH64_ADD_ABS_LO12_NC, Some(target)) => {
             return Some(word & !(0xfff << 10) | (target.0 as u32 & 0xfff) << 10);
         }
-        // The address of something that is in no section of the object: behind all of them, where
+        // The symbol is in no section of the object. Its address is placed after all of them, where
         // nothing can be read.
         _ if word & 0x9f00_0000 == 0x9000_0000 => return Some(page(0xf_ffff)),
-        // Other relocations of a branch or an address are not known. A call through a descriptor
-        // (`blr`) stays as it is.
+        // Other relocations of a branch or an address are not supported. A call through a
+        // descriptor (`blr`) does not change.
         _ => {
             let has_offset = word & 0x7c00_0000 == 0x1400_0000
                 || word & 0xfe00_0000 == 0x5400_0000
@@ -44,8 +44,8 @@ pub(super) fn relocated(r_type: u32, word: u32, here: Vaddr, target: Option<Vadd
         }
     };
     let most = 1i64 << (bits - 1);
-    // A target that the object does not define is outside of its functions: as far away as the
-    // branch reaches.
+    // A target that the object does not define is outside of its functions: at the limit of the
+    // branch's range.
     let offset = target.map_or(most - 1, |target| (target.0.wrapping_sub(here.0) as i64) >> 2);
     if !(-most..most).contains(&offset) {
         return Some(UNKNOWN);
@@ -58,7 +58,7 @@ pub(super) fn relocated(r_type: u32, word: u32, here: Vaddr, target: Option<Vadd
 mod tests {
     use super::*;
 
-    /// As `aarch64-linux-gnu-ld` and `objdump` have them.
+    /// The expected words are what `aarch64-linux-gnu-ld` and `objdump` give.
     #[test]
     fn branches_of_aarch64_get_their_targets() {
         let at = |r_type, word, target| relocated(r_type, word, Vaddr(0x1000), Some(Vaddr(target)));
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(at(elf::R_AARCH64_JUMP26, 0x1400_0000, Some(0x1000_0000)), Some(UNKNOWN));
         assert_eq!(at(elf::R_AARCH64_ABS32, 0x1400_0000, Some(0x1000)), Some(UNKNOWN));
         assert_eq!(at(elf::R_AARCH64_TLSDESC_CALL, 0xd63f_0020, Some(0x1000)), None);
-        // What is not defined is far away.
+        // An undefined target is far away.
         assert_eq!(at(elf::R_AARCH64_JUMP26, 0x1400_0000, None), Some(0x15ff_ffff));
         assert_eq!(at(elf::R_AARCH64_ADR_GOT_PAGE, 0x9000_0001, None), Some(0xf07f_ffe1));
     }

@@ -1,5 +1,6 @@
-//! What the kernel does with a uprobe on AArch64 (`arch/arm64/kernel/probes/decode-insn.c` of Linux
-//! 6.14 and the masks of `arch/arm64/include/asm/insn.h`; read there, not measured).
+//! What the kernel does with a uprobe on AArch64. Taken from
+//! `arch/arm64/kernel/probes/decode-insn.c` of Linux 6.14 and the masks in
+//! `arch/arm64/include/asm/insn.h`, not measured.
 
 use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 use super::decode;

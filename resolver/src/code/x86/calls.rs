@@ -1,4 +1,4 @@
-//! What calls call, and the entries of procedure linkage tables.
+//! The targets of calls, and the entries of procedure linkage tables.
 
 use iced_x86::{Instruction as Iced, MemorySize, Mnemonic, OpKind, Register};
 

@@ -8,7 +8,7 @@ use iced_x86::{
 use super::super::instruction_set::{Effects, Instruction, InstructionKind, Successors};
 
 /// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the
-/// address of the first bytes that are no instruction.
+/// address of the first bytes that are not an instruction.
 pub(super) fn sweep(bitness: u32, start: u64, bytes: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64> {
     let mut decoder = Decoder::with_ip(bitness, bytes, start, DecoderOptions::NONE);
     let mut iced = Iced::default();

@@ -6,14 +6,14 @@
 //! | `jmp *T(,%i,8)`, `mov T(,%i,8),%r; jmp *%r` | gcc and clang, at fixed addresses |
 //! | `lea 0(,%i,4),%o; lea T(%rip),%b; mov (%o,%b),%eax; cltq; add; jmp` | gcc -O0 |
 //!
-//! Before it stands `cmp $n,%i; ja default`, or the index is masked.
+//! A check comes first: `cmp $n,%i; ja default`, or the index is masked.
 
 use iced_x86::{ConditionCode, Instruction as Iced, Mnemonic, OpKind, Register};
 
 use super::super::jump_tables::{Entries, JumpTable, JumpTableSearch};
 use super::decode::{bit, decode};
 
-/// How far back the check of an index is looked for, in instructions.
+/// How many instructions before the jump are searched for the check of an index.
 const FAR: usize = 200;
 
 /// How many moves between registers are followed to a constant.
@@ -67,13 +67,13 @@ struct Walk {
     limit: u64,
 }
 
-/// What an instruction on the way back says.
+/// What an instruction on the way back shows.
 enum Step {
     /// Go on to the instruction before it.
     Continue,
-    /// The index has so many values.
+    /// The index has this many values.
     Found(u64),
-    /// There is no check that is understood.
+    /// There is no check, or an unknown form of one.
     GiveUp,
 }
 
@@ -283,7 +283,7 @@ impl Walk {
         }
     }
 
-    /// Takes in the condition of a branch between the check and the table.
+    /// Takes account of the condition of a branch between the check and the table.
     fn pass_branch(&mut self, it: &Iced, is_taken: bool) {
         self.beyond = match (it.condition_code(), is_taken) {
             (ConditionCode::a, false) | (ConditionCode::be, true) => Some(1),
@@ -305,7 +305,7 @@ impl Walk {
         Some(if size < 8 { last & (1u64 << (size * 8)).wrapping_sub(1) } else { last })
     }
 
-    /// Goes on with what an instruction copies into the register that holds the index.
+    /// Continues with the source of an instruction that copies into the register with the index.
     fn follow(&mut self, it: &Iced) -> Step {
         match (it.mnemonic(), it.op1_kind()) {
             (Mnemonic::And, _) if it.op0_kind() == OpKind::Register => {

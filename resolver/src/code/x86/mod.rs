@@ -26,12 +26,13 @@ pub(crate) struct X86 {
 pub(crate) static X86_64: X86 = X86 { bitness: 64 };
 pub(crate) static I386: X86 = X86 { bitness: 32 };
 
-/// The registers that a call keeps by the System V ABI, as [`decode::bit`] numbers them: rbx, rsp,
-/// rbp, r12 to r15; i386: ebx, esp, ebp, esi, edi.
+/// The registers that a call preserves under the System V ABI, as [`decode::bit`] numbers them:
+/// rbx, rsp, rbp, r12 to r15. On i386: ebx, esp, ebp, esi, edi.
 ///
-/// r9, r10 and r11 count as kept as well, although a call may change them. No calling convention
-/// returns a value there. So code that reads one of them behind a call knows that the callee leaves
-/// it alone: with `-fipa-ra`, gcc keeps the address of a jump table there over the calls in a loop.
+/// r9, r10 and r11 also count as preserved, although a call may change them. No calling convention
+/// returns a value in them. So code that reads one of them after a call knows that the callee does
+/// not write it: with `-fipa-ra`, gcc keeps the address of a jump table there across the calls in a
+/// loop.
 const KEPT_64: u64 = 1 << 3 | 1 << 4 | 1 << 5 | 0x7f << 9;
 const KEPT_32: u64 = 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7;
 
@@ -94,8 +95,8 @@ impl InstructionSet for X86 {
     }
 
     fn needs_landing_mark(&self, code: &[u8]) -> bool {
-        // With `notrack`, `-fcf-protection` marks the jumps that may lead to code without an
-        // `endbr64`.
+        // With `-fcf-protection`, compilers write the prefix `notrack` on jumps that may lead to
+        // code without an `endbr64`.
         code.first() != Some(&0x3e)
     }
 
@@ -112,7 +113,7 @@ impl InstructionSet for X86 {
     }
 
     fn linkage_slot(&self, at: u64, code: &[u8]) -> Option<Vaddr> {
-        // The entries of i386 address their slots through %ebx.
+        // On i386 the entries address their slots through %ebx.
         self.is_64().then(|| calls::linkage_slot(at, code)).flatten()
     }
 

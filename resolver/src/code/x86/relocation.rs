@@ -4,7 +4,7 @@ use object::elf;
 
 use crate::address::Vaddr;
 
-/// The offset to a target that the object does not define: behind all its code, but within reach of
+/// The offset to a target that the object does not define: after all its code, but within reach of
 /// a branch.
 const FAR: u64 = 0x7fff_0000;
 

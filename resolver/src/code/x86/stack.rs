@@ -1,4 +1,4 @@
-//! What instructions do to the stack pointer and the frame pointer.
+//! How instructions change the stack pointer and the frame pointer.
 
 use iced_x86::{Instruction as Iced, Mnemonic, OpKind, Register};
 
@@ -47,7 +47,7 @@ fn pushed(it: &Iced, before: StackDepth) -> i64 {
     before.stack.wrapping_sub(i64::from(it.stack_pointer_increment()))
 }
 
-/// The depth of the address in the frame pointer; `depth` is that of the stack after the
+/// The depth of the address in the frame pointer. `depth` is the depth of the stack after the
 /// instruction.
 fn frame_after(it: &Iced, (stack, base): (Register, Register), depth: i64, before: Option<i64>) -> Option<i64> {
     let is_to_frame = destination(it) == base;

@@ -1,16 +1,16 @@
 //! What the kernel does with a uprobe on x86 (`arch/x86/kernel/uprobes.c`, Linux 6.18).
 //!
-//! The kernel looks the first byte of the opcode up in a table of those that it runs elsewhere. If
-//! an instruction has a VEX or EVEX prefix, it takes the byte behind the prefix for an opcode of
-//! one byte. So it refuses `vpxor` (ef) as if it were `out`. And it "emulates" what looks like a
-//! branch, a call or a return (`vpcmpeqb` 74, `vmovdqu` to memory 7f, `vpor` eb, `vcmpps` c2), so
-//! the instruction is not executed at all.
+//! The kernel looks up the first byte of the opcode in a table of opcodes that it can run
+//! elsewhere. If an instruction has a VEX or EVEX prefix, the kernel takes the byte after the
+//! prefix for an opcode of one byte. So it refuses `vpxor` (ef) as if it were `out`. It also
+//! "emulates" what looks like a branch, a call or a return (`vpcmpeqb` 74, `vmovdqu` to memory 7f,
+//! `vpor` eb, `vcmpps` c2), so the instruction is not executed at all.
 
 use super::super::probe::{BreaksReason, Cost, Effect, Probe, RefusedReason};
 use super::decode;
 
-/// The opcodes of one byte that the kernel accepts in 64-bit programs: one bit each, in rows of 16
-/// from 00.
+/// The one-byte opcodes that the kernel accepts in 64-bit programs, with one bit each, in rows of
+/// 16 from 00.
 const GOOD_64: [u16; 16] = [
     0xbf3f, 0x3f3f, 0x7f7f, 0x7f7f, 0xffff, 0xffff, 0x0ff8, 0xffff, 0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fff, 0xff8f,
     0x0b0f, 0xf3ed,
@@ -22,8 +22,8 @@ const GOOD_32: [u16; 16] = [
     0x0f0f, 0xf3ed,
 ];
 
-/// The no-operations that are emulated because the kernel uses them itself. (`66 90` and all others
-/// with opcode 90 are emulated anyway.)
+/// The no-operations that the kernel emulates because it uses them itself. (It emulates `66 90` and
+/// all others with opcode 90 anyway.)
 const NOPS: [&[u8]; 6] = [
     &[0x0f, 0x1f, 0x00],
     &[0x0f, 0x1f, 0x40, 0x00],
@@ -33,13 +33,13 @@ const NOPS: [&[u8]; 6] = [
     &[0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
 ];
 
-/// An instruction as the kernel splits it.
+/// The parts of an instruction, as the kernel splits it.
 struct Encoding<'a> {
     prefixes: &'a [u8],
     rex: Option<u8>,
     /// Whether the prefix is VEX or EVEX.
     is_vector: bool,
-    /// The first byte of the opcode, and those behind it.
+    /// The first byte of the opcode, and the bytes after it.
     opcode: u8,
     rest: &'a [u8],
 }
@@ -91,7 +91,7 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
     if prefixes.iter().any(|prefix| matches!(prefix, 0x26 | 0x2e | 0x36 | 0x3e)) {
         return Effect::Refused(RefusedReason::SegmentPrefix);
     }
-    // XOP: kernels differ in whether they decode it.
+    // XOP: some kernels decode it, others do not.
     if opcode == 0x8f && !is_vector && reg != Some(0) {
         return Effect::Unknown;
     }
@@ -124,13 +124,13 @@ fn effect(bitness: u32, code: &[u8]) -> Effect {
         0x0f => match (rest.first(), reg) {
             (Some(0x80..=0x8f), _) if prefixes.contains(&0x66) => Effect::Refused(RefusedReason::Branch16),
             (Some(0x80..=0x8f), _) => EMULATED,
-            // sldt, str, sgdt, sidt, smsw: with UMIP the kernel emulates them too, and gets the
-            // address wrong.
+            // sldt, str, sgdt, sidt, smsw: with UMIP the kernel emulates them itself, but uses a
+            // wrong address.
             (Some(0x00), Some(0 | 1)) | (Some(0x01), Some(4)) => Effect::Breaks(BreaksReason::Umip),
             (Some(0x01), Some(0 | 1)) if is_memory => Effect::Breaks(BreaksReason::Umip),
             _ => STEPPED,
         },
-        // Repeated string instructions, `repe cmps` and the like included.
+        // Repeated string instructions, including `repe cmps` and similar.
         0xa4..=0xa7 | 0xaa..=0xaf if prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3)) => {
             Effect::FiresEachIteration
         }

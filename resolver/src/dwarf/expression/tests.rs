@@ -1,17 +1,18 @@
-//! Expressions by hand, operation by operation, and by chance, against gimli's evaluator.
+//! Expressions written by hand for each operation, and random ones that are compared with gimli's
+//! evaluator.
 
 use gimli::{EvaluationResult, RunTimeEndian, Value as Theirs, ValueType as TheirType};
 use object::Architecture;
 
 use super::super::location_list::Described;
-use super::super::testing::{BIAS, Build, Fake, THREAD, die, frame, frames, mix};
+use super::super::test_bytes::{BIAS, Fake, THREAD, UnitBytes, die, frame, frames, mix};
 use super::super::unsupported::Operation as Code;
 use super::*;
 use crate::location::{Machine as _, Processor, Unreadable};
 
-/// What is said of a variable with an expression, in words.
+/// The description of a variable with an expression, as text.
 fn said(expression: &[u8]) -> Result<String, Unsupported> {
-    let mut build = Build::new(4, Architecture::X86_64);
+    let mut build = UnitBytes::new(4, Architecture::X86_64);
     build.frames = frames();
     build.base(5, 4, "int");
     build.base(4, 8, "double");
@@ -24,7 +25,7 @@ fn said(expression: &[u8]) -> Result<String, Unsupported> {
     build.with(|info| words(&info.variable(die(variable), &frame(function, 0x20)).expect("readable")))
 }
 
-/// Where the types and the called variable of [`said`] are in its unit.
+/// The offsets in the unit of [`said`] of its types and of the variable that is called.
 const INT: u8 = 20;
 const DOUBLE: u8 = 27;
 const INT128: u8 = 37;
@@ -53,7 +54,7 @@ fn every_class_of_operations_is_taken_or_refused_by_name() {
         (&[0x76, 0x6c], "-0x14(%rbp)"),
         (&[0x76, 0x6c, 0x9f], "%rbp-0x14"),
         (&[0x92, 7, 0x10, 0x9f], "%rsp+0x10"),
-        // The frame base is what %rbp holds (clang); the frame of the call is %rsp + 16 here.
+        // The frame base is the content of %rbp (clang). The CFA is %rsp + 16 here.
         (&[0x91, 0x6c], "-0x14(%rbp)"),
         (&[0x9c], "0x10(%rsp)"),
         (&[0x75, 0x18, 0x06], "*(*(%rdi+0x18))"),
@@ -68,7 +69,7 @@ fn every_class_of_operations_is_taken_or_refused_by_name() {
         (&[0x35, 0x9f], "= 5"),
         (&[0x09, 0xff, 0x9f], "= -1"),
         (&[0x08, 200, 0x23, 0x10, 0x34, 0x1e, 0x9f], "= 864"),
-        // 5 8 over + swap - : 5 - 13 ... what has only one value is computed at once.
+        // 5 8 over + swap - : 5 - 13 ... Constant parts are computed at once.
         (&[0x35, 0x38, 0x14, 0x22, 0x16, 0x1c, 0x9f], "= 8"),
         (&[0x31, 0x32, 0x33, 0x17, 0x13, 0x13, 0x9f], "= 3"),
         (&[0x35, 0x36, 0x15, 1, 0x9f], "= 5"),
@@ -94,7 +95,7 @@ fn every_class_of_operations_is_taken_or_refused_by_name() {
         (&[0x75, 8, 0xa6, 4, INT, 0x9f], "*(i32*)(%rdi+0x8)"),
         (&[0xa3, 1, 0x55, 0x9f], "entry: %rdi on entry"),
         (&[0x55, 0x93, 8, 0xf3, 1, 0x54, 0x9f, 0x93, 8], "entry: %rsi on entry"),
-        // %rbx is saved below the frame of the call: what it held on entry is there.
+        // %rbx is saved just below the CFA, so its value on entry is known.
         (&[0xa3, 1, 0x53, 0x9f], "*(%rsp)"),
         (&[0xa3, 1, 0x5c, 0x9f], "entry: %r12 on entry"),
         (&[0xfa, 1, 0, 0, 0, 0x9f], "entry: an argument as the caller passed it (DW_OP_GNU_parameter_ref)"),
@@ -144,7 +145,7 @@ fn what_is_not_supported_is_refused_by_name() {
     assert!(said(&deep).unwrap().starts_with("*(~~~"));
 }
 
-/// Numbers that follow from a seed.
+/// Pseudo-random numbers from a seed.
 struct Chance(u64);
 
 impl Chance {
@@ -167,11 +168,11 @@ const TYPES: [(u8, u8, TheirType); 10] = [
     (4, 8, TheirType::F64),
 ];
 
-/// An expression that mostly keeps types apart. A float that was computed is not reinterpreted: the bits of a NaN are
-/// nobody's business.
+/// A random expression that mostly keeps types apart. It does not reinterpret a computed float,
+/// because the bits of a NaN are not defined.
 fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
-    // 0 for the generic type, else the index of a type and 1.
+    // 0 for the generic type, else the index of the type plus 1.
     let mut stack: Vec<usize> = Vec::new();
     for _ in 0..=chance.below(14) {
         match chance.below(13) {
@@ -205,7 +206,8 @@ fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, 
             }
             8 if !stack.is_empty() => {
                 let from = stack.pop().unwrap_or(0);
-                // gimli takes negative integers for huge ones on the way to a float.
+                // gimli treats negative integers as large unsigned ones when it converts them to a
+                // float.
                 let to = chance.below(if (1..=4).contains(&from) { 9 } else { 11 }) as usize;
                 let reinterpret = from < 9 && chance.below(3) == 0;
                 bytes.extend([if reinterpret { 0xa9 } else { 0xa8 }, if to == 0 { 0 } else { types[to - 1] }]);
@@ -232,7 +234,7 @@ fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, 
                     bytes.extend([0xa8, 0]);
                 }
                 if a != b && chance.below(8) != 0 {
-                    // Made the same first.
+                    // Converts to the same type first.
                     bytes.extend([0xa8, if a == 0 { 0 } else { types[a - 1] }]);
                 }
                 let operation = operations[chance.below(17) as usize];
@@ -252,7 +254,7 @@ fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, 
     (bytes, stack.len() > 1)
 }
 
-/// What gimli's evaluator makes of it.
+/// The result of gimli's evaluator.
 fn theirs(
     fake: &Fake,
     bytes: &[u8],
@@ -278,7 +280,7 @@ fn theirs(
             EvaluationResult::Complete => return Ok(evaluation.result()[0]),
             EvaluationResult::RequiresMemory { address, size, base_type, .. } => {
                 let mut memory = vec![0; usize::from(size)];
-                // gimli extends negative integers to 64 bits whatever the size of an address is.
+                // gimli extends negative integers to 64 bits, even if addresses are smaller.
                 fake.read(crate::address::RuntimeAddress(address & mask(fake.address_size)), &mut memory);
                 evaluation.resume_with_memory(value(base(base_type), &memory)?)?
             }
@@ -296,14 +298,15 @@ fn theirs(
     }
 }
 
-/// How often both agreed on a value, both refused, and ours refused what has no defined result.
+/// How often both gave the same value, both refused, and only ours refused because the result is
+/// undefined.
 fn agreements(architecture: Architecture, seeds: std::ops::Range<u64>) -> [u32; 3] {
     let address_size = if architecture == Architecture::I386 { 4 } else { 8 };
     let fake = Fake { address_size };
     let mut agreed = [0; 3];
     for seed in seeds {
         let mut chance = Chance(seed << 20);
-        let mut build = Build::new(4, architecture);
+        let mut build = UnitBytes::new(4, architecture);
         let types: Vec<u8> = TYPES.iter().map(|(encoding, size, _)| build.base(*encoding, *size, "t") as u8).collect();
         let function = build.function(&[0x56]);
         let expressions: Vec<_> = (0..200).map(|_| expression(&mut chance, &types, address_size)).collect();
@@ -401,7 +404,8 @@ fn the_evaluator_of_gimli_comes_to_the_same() {
     }
 }
 
-/// Bytes of which each may be anything: nothing of it panics, in the expression, in a list of locations, or when it is read or said.
+/// Random bytes cause no panic: not in an expression, not in a location list, and not when the
+/// result is evaluated or written.
 #[test]
 fn arbitrary_bytes_are_taken_or_refused() {
     let fake = Fake { address_size: 8 };
@@ -409,10 +413,10 @@ fn arbitrary_bytes_are_taken_or_refused() {
     for seed in 0..60 {
         let mut chance = Chance(seed << 24);
         let version = [4, 5][chance.below(2) as usize];
-        let mut build = Build::new(version, Architecture::X86_64);
+        let mut build = UnitBytes::new(version, Architecture::X86_64);
         build.frames = frames();
         build.base(5, 4, "int");
-        // A frame base of any bytes too, now and then.
+        // Sometimes the frame base is random too.
         let function = build.function(if seed % 3 == 0 { &[0x9c] } else { &[0x91, 8] });
         let mut variables = Vec::new();
         for _ in 0..200 {

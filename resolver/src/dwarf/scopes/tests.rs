@@ -1,6 +1,6 @@
 //! Scopes, names and lines of debug information that is made in memory.
 
-use super::super::maker::Maker;
+use super::super::test_dwarf::DwarfBuilder;
 use super::super::{DebugInfo, Lookup, Sections};
 use super::*;
 
@@ -28,23 +28,23 @@ fn line_of(sections: &Sections<'_>, pc: u64, line: u32, name: &str) -> Result<u3
 
 /// `outer` (line 10, 0x1000..0x1040) with `inner` (line 1) inlined into it twice, and into that `leaf` (line 5).
 fn nested() -> Sections<'static> {
-    let mut maker = Maker::new(5);
-    let root = maker.root();
-    let inner = maker.named(root, dw::DW_TAG_subprogram, "inner", 1);
-    let x = maker.named(inner, dw::DW_TAG_formal_parameter, "x", 1);
-    let _gone = maker.named(inner, dw::DW_TAG_variable, "gone", 2);
-    let leaf = maker.named(root, dw::DW_TAG_subprogram, "leaf", 5);
-    let outer = maker.named(root, dw::DW_TAG_subprogram, "outer", 10);
-    maker.at(outer, &[(0x1000, 0x1040)]);
-    maker.named(outer, dw::DW_TAG_variable, "x", 11);
-    let first = maker.inlined(outer, inner, 12, &[(0x1004, 0x1010), (0x1030, 0x1038)]);
-    maker.completing(first, dw::DW_TAG_formal_parameter, x);
-    maker.inlined(first, leaf, 3, &[(0x1008, 0x100c)]);
-    let entry = maker.add(first, dw::DW_TAG_entry_point);
-    maker.named(entry, dw::DW_TAG_formal_parameter, "entry", 1);
-    let second = maker.inlined(outer, inner, 13, &[(0x1020, 0x1030)]);
-    maker.completing(second, dw::DW_TAG_formal_parameter, x);
-    maker.rows(&[
+    let mut dwarf = DwarfBuilder::new(5);
+    let root = dwarf.root();
+    let inner = dwarf.named(root, dw::DW_TAG_subprogram, "inner", 1);
+    let x = dwarf.named(inner, dw::DW_TAG_formal_parameter, "x", 1);
+    let _gone = dwarf.named(inner, dw::DW_TAG_variable, "gone", 2);
+    let leaf = dwarf.named(root, dw::DW_TAG_subprogram, "leaf", 5);
+    let outer = dwarf.named(root, dw::DW_TAG_subprogram, "outer", 10);
+    dwarf.at(outer, &[(0x1000, 0x1040)]);
+    dwarf.named(outer, dw::DW_TAG_variable, "x", 11);
+    let first = dwarf.inlined(outer, inner, 12, &[(0x1004, 0x1010), (0x1030, 0x1038)]);
+    dwarf.completing(first, dw::DW_TAG_formal_parameter, x);
+    dwarf.inlined(first, leaf, 3, &[(0x1008, 0x100c)]);
+    let entry = dwarf.add(first, dw::DW_TAG_entry_point);
+    dwarf.named(entry, dw::DW_TAG_formal_parameter, "entry", 1);
+    let second = dwarf.inlined(outer, inner, 13, &[(0x1020, 0x1030)]);
+    dwarf.completing(second, dw::DW_TAG_formal_parameter, x);
+    dwarf.rows(&[
         (0x1000, 11),
         (0x1004, 2),
         (0x1008, 6),
@@ -55,7 +55,7 @@ fn nested() -> Sections<'static> {
         (0x1038, 15),
         (0x1040, 0),
     ]);
-    maker.sections()
+    dwarf.sections()
 }
 
 #[test]
@@ -94,22 +94,22 @@ fn names_stop_at_the_function() {
 
 #[test]
 fn the_last_declaration_before_the_marker_counts() {
-    let mut maker = Maker::new(4);
-    let root = maker.root();
-    let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
-    maker.at(function, &[(0x1000, 0x1100)]);
-    maker.named(function, dw::DW_TAG_variable, "x", 2);
-    let block = maker.block(function, &[(0x1010, 0x1040)]);
-    maker.named(block, dw::DW_TAG_variable, "x", 5);
-    maker.named(block, dw::DW_TAG_variable, "x", 7);
-    maker.named(block, dw::DW_TAG_variable, "later", 7);
-    let empty = maker.block(block, &[(0x1020, 0x1020)]);
-    maker.named(empty, dw::DW_TAG_variable, "kept", 6);
-    maker.named(root, dw::DW_TAG_variable, "x", 0);
-    let global = maker.named(root, dw::DW_TAG_variable, "global", 20);
-    maker.set(global, dw::DW_AT_external, gimli::write::AttributeValue::Flag(true));
-    maker.rows(&[(0x1000, 2), (0x1010, 6), (0x1030, 8), (0x1040, 10), (0x1100, 0)]);
-    let sections = maker.sections();
+    let mut dwarf = DwarfBuilder::new(4);
+    let root = dwarf.root();
+    let function = dwarf.named(root, dw::DW_TAG_subprogram, "f", 1);
+    dwarf.at(function, &[(0x1000, 0x1100)]);
+    dwarf.named(function, dw::DW_TAG_variable, "x", 2);
+    let block = dwarf.block(function, &[(0x1010, 0x1040)]);
+    dwarf.named(block, dw::DW_TAG_variable, "x", 5);
+    dwarf.named(block, dw::DW_TAG_variable, "x", 7);
+    dwarf.named(block, dw::DW_TAG_variable, "later", 7);
+    let empty = dwarf.block(block, &[(0x1020, 0x1020)]);
+    dwarf.named(empty, dw::DW_TAG_variable, "kept", 6);
+    dwarf.named(root, dw::DW_TAG_variable, "x", 0);
+    let global = dwarf.named(root, dw::DW_TAG_variable, "global", 20);
+    dwarf.set(global, dw::DW_AT_external, gimli::write::AttributeValue::Flag(true));
+    dwarf.rows(&[(0x1000, 2), (0x1010, 6), (0x1030, 8), (0x1040, 10), (0x1100, 0)]);
+    let sections = dwarf.sections();
     let line = |pc, line, name| line_of(&sections, pc, line, name);
     assert_eq!(line(0x1008, 3, "x"), Ok(2));
     assert_eq!(line(0x1020, 6, "x"), Ok(5));
@@ -124,19 +124,19 @@ fn the_last_declaration_before_the_marker_counts() {
 
 #[test]
 fn a_closure_is_left_when_the_function_around_it_went_on() {
-    let mut maker = Maker::new(4);
-    let root = maker.root();
-    let outer = maker.named(root, dw::DW_TAG_subprogram, "outer", 10);
-    maker.at(outer, &[(0x1000, 0x1100)]);
-    maker.named(outer, dw::DW_TAG_variable, "x", 11);
-    let space = maker.add(root, dw::DW_TAG_namespace);
-    maker.set(space, dw::DW_AT_name, gimli::write::AttributeValue::String(b"outer".to_vec()));
-    let closure = maker.named(space, dw::DW_TAG_subprogram, "{closure#0}", 12);
-    let captured = maker.named(closure, dw::DW_TAG_variable, "x", 11);
-    let inlined = maker.inlined(outer, closure, 15, &[(0x1020, 0x1040)]);
-    maker.completing(inlined, dw::DW_TAG_variable, captured);
-    maker.rows(&[(0x1000, 11), (0x1020, 13), (0x1040, 20), (0x1100, 0)]);
-    let sections = maker.sections();
+    let mut dwarf = DwarfBuilder::new(4);
+    let root = dwarf.root();
+    let outer = dwarf.named(root, dw::DW_TAG_subprogram, "outer", 10);
+    dwarf.at(outer, &[(0x1000, 0x1100)]);
+    dwarf.named(outer, dw::DW_TAG_variable, "x", 11);
+    let space = dwarf.add(root, dw::DW_TAG_namespace);
+    dwarf.set(space, dw::DW_AT_name, gimli::write::AttributeValue::String(b"outer".to_vec()));
+    let closure = dwarf.named(space, dw::DW_TAG_subprogram, "{closure#0}", 12);
+    let captured = dwarf.named(closure, dw::DW_TAG_variable, "x", 11);
+    let inlined = dwarf.inlined(outer, closure, 15, &[(0x1020, 0x1040)]);
+    dwarf.completing(inlined, dw::DW_TAG_variable, captured);
+    dwarf.rows(&[(0x1000, 11), (0x1020, 13), (0x1040, 20), (0x1100, 0)]);
+    let sections = dwarf.sections();
     let inner = "outer::{closure#0}@15/0 outer/0";
     assert_eq!(chain(&sections, 0x1030, 13).0, inner);
     assert_eq!(chain(&sections, 0x1040, 16), ("outer/0".to_owned(), false, None), "the call stands before it");
@@ -146,21 +146,21 @@ fn a_closure_is_left_when_the_function_around_it_went_on() {
 
 #[test]
 fn hostile_entries_end() {
-    let mut maker = Maker::new(5);
-    let root = maker.root();
-    let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
-    maker.at(function, &[(0x1000, 0x1100)]);
-    maker.set(function, dw::DW_AT_abstract_origin, gimli::write::AttributeValue::UnitRef(function));
-    let sections = maker.sections();
+    let mut dwarf = DwarfBuilder::new(5);
+    let root = dwarf.root();
+    let function = dwarf.named(root, dw::DW_TAG_subprogram, "f", 1);
+    dwarf.at(function, &[(0x1000, 0x1100)]);
+    dwarf.set(function, dw::DW_AT_abstract_origin, gimli::write::AttributeValue::UnitRef(function));
+    let sections = dwarf.sections();
     let info = DebugInfo::new(&sections);
     assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).is_err(), "an origin that is itself");
 
-    let mut maker = Maker::new(5);
-    let root = maker.root();
-    let function = maker.named(root, dw::DW_TAG_subprogram, "f", 1);
-    maker.at(function, &[(u64::MAX - 8, u64::MAX - 4)]);
-    maker.set(function, dw::DW_AT_high_pc, gimli::write::AttributeValue::Udata(u64::MAX));
-    let sections = maker.sections();
+    let mut dwarf = DwarfBuilder::new(5);
+    let root = dwarf.root();
+    let function = dwarf.named(root, dw::DW_TAG_subprogram, "f", 1);
+    dwarf.at(function, &[(u64::MAX - 8, u64::MAX - 4)]);
+    dwarf.set(function, dw::DW_AT_high_pc, gimli::write::AttributeValue::Udata(u64::MAX));
+    let sections = dwarf.sections();
     let info = DebugInfo::new(&sections);
     assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).unwrap().is_none(), "a length past the address space");
 }

@@ -1,4 +1,5 @@
-//! Debug information made in memory, for the tests of this folder: one unit, its entries one after the other.
+//! Builds debug information byte by byte, for unit tests: one unit with its entries in sequence.
+//! `test_dwarf.rs` uses `gimli::write` instead.
 
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
@@ -12,7 +13,7 @@ use crate::image::Image;
 use crate::location::Processor;
 use crate::location::{self, Names, Register};
 
-/// Where the function of [`Build`] starts, and how long it is.
+/// The start and the size of the function of [`UnitBytes`].
 pub(super) const FUNCTION: u64 = 0x1000;
 pub(super) const LENGTH: u32 = 0x100;
 
@@ -32,8 +33,8 @@ const ABBREVIATIONS: &[u8] = &[
     0,
 ];
 
-/// A unit in the making.
-pub(super) struct Build {
+/// A unit, to which entries are added.
+pub(super) struct UnitBytes {
     version: u16,
     architecture: Architecture,
     info: Vec<u8>,
@@ -41,7 +42,7 @@ pub(super) struct Build {
     pub(super) frames: Vec<u8>,
 }
 
-impl Build {
+impl UnitBytes {
     pub(super) fn new(version: u16, architecture: Architecture) -> Self {
         let mut build = Self { version, architecture, info: Vec::new(), lists: Vec::new(), frames: Vec::new() };
         build.info.extend([0; 4]);
@@ -75,7 +76,7 @@ impl Build {
         self.entry(2, &[&[encoding, size], name.as_bytes(), &[0]])
     }
 
-    /// The function; what comes after it is in it.
+    /// Adds the function. Entries that are added later are inside it.
     pub(super) fn function(&mut self, frame_base: &[u8]) -> u32 {
         let offset = self.entry(3, &[]);
         self.address(FUNCTION);
@@ -91,18 +92,20 @@ impl Build {
         self.entry(4, &[&length, expression])
     }
 
-    /// A variable whose location list is what is in `lists` from here on.
+    /// Adds a variable. Its location list is what is added to `lists` next.
     pub(super) fn listed(&mut self) -> u32 {
         let offset = self.lists.len() as u32;
         self.entry(5, &[&offset.to_le_bytes()])
     }
 
-    /// A variable with a constant of the form of an abbreviation: 6 data1, 7 sdata, 8 block1, 9 udata.
+    /// Adds a variable with a constant in the form of an abbreviation: 6 data1, 7 sdata, 8 block1,
+    /// 9 udata.
     pub(super) fn constant(&mut self, abbreviation: u8, of: u32, value: &[u8]) -> u32 {
         self.entry(abbreviation, &[&of.to_le_bytes(), value])
     }
 
-    /// An entry that refers to another one: 10 a variable to its origin, 11 a typedef, 12 a pointer.
+    /// Adds an entry that refers to another one: 10 a variable to its origin, 11 a typedef, 12 a
+    /// pointer.
     pub(super) fn reference(&mut self, abbreviation: u8, to: u32) -> u32 {
         self.entry(abbreviation, &[&to.to_le_bytes()])
     }
@@ -135,15 +138,17 @@ pub(super) fn die(offset: u32) -> Die {
     Die { unit: 0, offset: offset as usize }
 }
 
-/// `pc` bytes into the function.
+/// A place `pc` bytes into the function.
 pub(super) fn frame(function: u32, pc: u64) -> Frame {
     Frame { pc: Vaddr(FUNCTION + pc), function: Some(die(function)), at_entry: false }
 }
 
-/// Call frame information for the function: CFA = rsp + 8, after 0x10 bytes rsp + 16 with rbx saved at CFA - 16.
+/// Call frame information for the function: CFA = rsp + 8, after 0x10 bytes rsp + 16 with rbx saved
+/// at CFA - 16.
 pub(super) fn frames() -> Vec<u8> {
     let mut bytes = vec![0u8; 4];
-    // CIE: id, version 1, no augmentation, code and data alignment 1 and -8, return address in 16; def_cfa rsp 8.
+    // CIE: id, version 1, no augmentation, code and data alignment 1 and -8, return address in 16;
+    // def_cfa rsp 8.
     bytes.extend([0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8]);
     let length = bytes.len() as u32 - 4;
     bytes[..4].copy_from_slice(&length.to_le_bytes());
@@ -158,7 +163,7 @@ pub(super) fn frames() -> Vec<u8> {
     bytes
 }
 
-/// Registers and memory of which every byte follows from its place.
+/// Registers and memory with made-up contents: each value is computed from its position.
 pub(super) struct Fake {
     pub(super) address_size: u8,
 }

@@ -1,4 +1,5 @@
-//! Debug information made in memory, for the tests of this folder.
+//! Builds debug information with `gimli::write`, for unit tests. `test_bytes.rs` builds it byte by
+//! byte.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,13 +16,13 @@ use super::Sections;
 use crate::location::Processor;
 
 /// One unit, of `/src/a.c`.
-pub(super) struct Maker {
+pub(super) struct DwarfBuilder {
     dwarf: Dwarf,
     unit: UnitId,
     file: gimli::write::FileId,
 }
 
-impl Maker {
+impl DwarfBuilder {
     pub(super) fn new(version: u16) -> Self {
         let encoding = Encoding { format: Format::Dwarf32, version, address_size: 8 };
         let mut dwarf = Dwarf::new();
@@ -30,12 +31,12 @@ impl Maker {
         let directory = program.default_directory();
         let file = program.add_file(text("a.c"), directory, None);
         let unit = dwarf.units.add(gimli::write::Unit::new(encoding, program));
-        let mut maker = Self { dwarf, unit, file };
-        let root = maker.root();
-        maker.set(root, dw::DW_AT_comp_dir, AttributeValue::String(b"/src".to_vec()));
-        maker.set(root, dw::DW_AT_low_pc, AttributeValue::Address(Address::Constant(0x1000)));
-        maker.set(root, dw::DW_AT_high_pc, AttributeValue::Udata(0x1000));
-        maker
+        let mut builder = Self { dwarf, unit, file };
+        let root = builder.root();
+        builder.set(root, dw::DW_AT_comp_dir, AttributeValue::String(b"/src".to_vec()));
+        builder.set(root, dw::DW_AT_low_pc, AttributeValue::Address(Address::Constant(0x1000)));
+        builder.set(root, dw::DW_AT_high_pc, AttributeValue::Udata(0x1000));
+        builder
     }
 
     pub(super) fn root(&mut self) -> UnitEntryId {
@@ -50,7 +51,7 @@ impl Maker {
         self.dwarf.units.get_mut(self.unit).add(parent, tag)
     }
 
-    /// An entry with a name and a line of declaration.
+    /// Adds an entry with a name and the line of its declaration.
     pub(super) fn named(&mut self, parent: UnitEntryId, tag: DwTag, name: &str, line: u64) -> UnitEntryId {
         let entry = self.add(parent, tag);
         let file = self.file;
@@ -60,14 +61,14 @@ impl Maker {
         entry
     }
 
-    /// An entry that completes another one.
+    /// Adds an entry with a `DW_AT_abstract_origin`.
     pub(super) fn completing(&mut self, parent: UnitEntryId, tag: DwTag, origin: UnitEntryId) -> UnitEntryId {
         let entry = self.add(parent, tag);
         self.set(entry, dw::DW_AT_abstract_origin, AttributeValue::UnitRef(origin));
         entry
     }
 
-    /// Gives an entry its addresses.
+    /// Gives an entry its address ranges.
     pub(super) fn at(&mut self, entry: UnitEntryId, ranges: &[(u64, u64)]) -> UnitEntryId {
         if let [(begin, end)] = *ranges {
             self.set(entry, dw::DW_AT_low_pc, AttributeValue::Address(Address::Constant(begin)));
@@ -82,13 +83,13 @@ impl Maker {
         entry
     }
 
-    /// A block with addresses.
+    /// Adds a block with its address ranges.
     pub(super) fn block(&mut self, parent: UnitEntryId, ranges: &[(u64, u64)]) -> UnitEntryId {
         let block = self.add(parent, dw::DW_TAG_lexical_block);
         self.at(block, ranges)
     }
 
-    /// An instance inlined at a line.
+    /// Adds an instance that is inlined at a line.
     pub(super) fn inlined(
         &mut self,
         parent: UnitEntryId,
@@ -103,7 +104,8 @@ impl Maker {
         self.at(entry, ranges)
     }
 
-    /// A sequence of rows: address and line; the last one is its end.
+    /// Adds a sequence of rows, each with an address and a line. The last row only ends the
+    /// sequence.
     pub(super) fn rows(&mut self, rows: &[(u64, u64)]) {
         let file = self.file;
         let program = &mut self.dwarf.units.get_mut(self.unit).line_program;
