@@ -24,7 +24,7 @@ pub(crate) enum Effect {
     /// The kernel refuses it. On a running process, enabling it fails. Enabled before the process
     /// starts, it is accepted and never fires.
     Refused(RefusedReason),
-    /// The kernel accepts it, and the program no longer does what it did.
+    /// The kernel accepts it, but the program behaves differently.
     Breaks(BreaksReason),
     /// Not known: kernels for this processor differ, or there is no known instruction.
     Unknown,

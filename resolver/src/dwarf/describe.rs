@@ -126,19 +126,19 @@ impl Describer<'_, '_> {
         let unknown = |what: &str| Ok(Shape::Opaque(what.into()));
         match self.info.units.own_attribute(die, dw::DW_AT_endianity)? {
             None | Some(AttributeValue::Endianity(dw::DW_END_default)) => {}
-            Some(_) => return unknown("a number of a byte order of its own"),
+            Some(_) => return unknown("a number with its own byte order"),
         }
-        let Some(size) = size else { return unknown("a number of no known size") };
+        let Some(size) = size else { return unknown("a number of unknown size") };
         if size == 0 {
             return Ok(Shape::Void);
         }
         match self.info.units.unsigned(die, dw::DW_AT_bit_size)? {
-            Some(bits) if Some(bits) != size.checked_mul(8) => return unknown("a number of some bits"),
-            _ if name.contains("_BitInt(") => return unknown("a number of some bits"),
+            Some(bits) if Some(bits) != size.checked_mul(8) => return unknown("a number with an explicit bit size"),
+            _ if name.contains("_BitInt(") => return unknown("a number with an explicit bit size"),
             _ => {}
         }
         let Some(AttributeValue::Encoding(encoding)) = self.info.units.own_attribute(die, dw::DW_AT_encoding)? else {
-            return unknown("a number of no known encoding");
+            return unknown("a number of unknown encoding");
         };
         Ok(match encoding {
             dw::DW_ATE_boolean => Shape::Boolean,
@@ -238,7 +238,7 @@ impl Describer<'_, '_> {
         }
         match size {
             Some(1..=16) => Ok(Shape::Enumeration { signed, enumerators: enumerators.into() }),
-            _ => Ok(Shape::Opaque("an enumeration of no known size".into())),
+            _ => Ok(Shape::Opaque("an enumeration of unknown size".into())),
         }
     }
 
@@ -258,10 +258,10 @@ impl Describer<'_, '_> {
                 let discriminant = match &variants.discriminant {
                     Some(raw) => match self.member(raw, depth, nesting) {
                         Ok(member) => Some(member),
-                        Err(_) => return Ok(Shape::Opaque("a discriminant at no known place".into())),
+                        Err(_) => return Ok(Shape::Opaque("a discriminant at an unknown place".into())),
                     },
                     None if variants.variants.len() > 1 => {
-                        return Ok(Shape::Opaque("several variants and nothing that tells them apart".into()));
+                        return Ok(Shape::Opaque("several variants without a discriminant".into()));
                     }
                     None => None,
                 };

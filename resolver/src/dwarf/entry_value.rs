@@ -1,6 +1,6 @@
 //! Values that registers had on entry to the function (`DW_OP_entry_value`; DWARF 5, 2.5.1.7).
 //!
-//! Compilers write this operation when the register holds something else by now. The value is
+//! Compilers write this operation when the register has a new value. The value is
 //! recovered only if it provably still exists: at the entry itself, or if call frame information
 //! says where the function saved it. The caller's call site information is not used.
 

@@ -182,7 +182,7 @@ impl Lines<'_> {
             return Ok(matched);
         }
         self.match_files(std::slice::from_ref(name))?;
-        known().ok_or_else(|| Error::dwarf(None, "a file that was not looked for"))
+        known().ok_or_else(|| Error::dwarf(None, "a file that was not searched for"))
     }
 
     /// Finds the files that names mean, for [`DebugInfo::match_file`], in one pass over the tables.

@@ -88,7 +88,7 @@ impl<'s> Locations<'s> {
                     value => self.units.dwarf_of(from.unit)?.attr_locations_offset(unit, *value),
                 };
                 let offset = offset.map_err(|error| self.units.error(from, error))?;
-                let offset = offset.ok_or_else(|| self.units.error(from, "a location list that is nowhere"))?;
+                let offset = offset.ok_or_else(|| self.units.error(from, "a location list at an unknown offset"))?;
                 self.list(from, unit, offset).map(Listed::List)
             }
             _ => Err(Unsupported::LocationForm.into()),

@@ -41,7 +41,7 @@ pub enum Unsupported {
     Branch,
     /// The expression branches backwards (`DW_OP_skip`).
     BackwardSkip,
-    /// The operation reads from an address space of its own.
+    /// The operation reads from a separate address space.
     AddressSpace {
         /// The operation.
         operation: Operation,
@@ -123,7 +123,7 @@ pub enum Unsupported {
         /// Name of the file.
         file: String,
     },
-    /// The pointer points into an address space of its own (`DW_AT_address_class`).
+    /// The pointer points into a separate address space (`DW_AT_address_class`).
     PointerAddressSpace,
     /// The type of the pointer's target is not known.
     UnknownTarget {

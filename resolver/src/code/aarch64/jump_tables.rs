@@ -13,7 +13,7 @@ const FAR: usize = 200;
 /// How many moves and additions are followed to a constant.
 const MOVES: u32 = 3;
 
-/// The tables that the jump at `index` goes through; `None` if it may be something else.
+/// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut JumpTableSearch<'_, '_>, index: usize) -> Option<Vec<JumpTable>> {
     let mut shapes = Shapes { search };
     let (_, jump) = shapes.word(index)?;
@@ -34,13 +34,12 @@ struct Shapes<'a, 'b, 'f> {
 
 /// The way back from a table to the check of its index.
 struct Walk {
-    /// What holds the index.
+    /// The register that holds the index.
     register: u32,
-    /// After a branch that compares "higher": how many values beyond the number of the comparison
-    /// still get to the table. `None` if no such branch was passed, or its flags are from another
-    /// instruction.
+    /// After a branch on "higher" or its opposite: the number of index values, less the number in the
+    /// comparison. `None` if there was no such branch, or another instruction sets its flags.
     beyond: Option<u64>,
-    /// How many values the index has by its size.
+    /// How many values the index can have because of its size.
     limit: u64,
 }
 

@@ -19,7 +19,7 @@ const FAR: usize = 200;
 /// How many moves between registers are followed to a constant.
 const MOVES: u32 = 3;
 
-/// The tables that the jump at `index` goes through; `None` if it may be something else.
+/// The tables that the jump at `index` goes through; `None` if it may not use a table.
 pub(super) fn tables(search: &mut JumpTableSearch<'_, '_>, index: usize, bitness: u32) -> Option<Vec<JumpTable>> {
     let mut shapes = Shapes { search, bitness };
     let jump = shapes.decode(index)?;
@@ -59,11 +59,10 @@ enum Holder {
 /// The way back from a table to the check of its index.
 struct Walk {
     holder: Holder,
-    /// After a branch that compares "above": how many values beyond the number of the comparison
-    /// still get to the table. `None` if no such branch was passed, or its flags are from another
-    /// instruction.
+    /// After a branch on "above" or its opposite: the number of index values, less the number in the
+    /// comparison. `None` if there was no such branch, or another instruction sets its flags.
     beyond: Option<u64>,
-    /// How many values the index has by its size.
+    /// How many values the index can have because of its size.
     limit: u64,
 }
 
