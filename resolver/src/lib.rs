@@ -27,7 +27,7 @@
 //! let path = "target/release/server";
 //! let resolution = resolve(path, &std::fs::read(path)?);
 //! for failure in &resolution.failures {
-//!     eprintln!("{}: {}", failure.path, failure.message);
+//!     eprintln!("{}: {}", failure.path, failure.error);
 //! }
 //! for marker in resolution.images.iter().flat_map(|image| &image.markers) {
 //!     for site in &marker.sites {

@@ -322,7 +322,7 @@ fn verdict(argument: &Argument) -> String {
     }
 }
 
-/// Remarks on an argument besides its verdict, one a line, the most important first. `address` is
+/// Remarks on an argument in addition to its verdict, one a line, the most important first. `address` is
 /// that of its site.
 fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
     let mut facts = Vec::new();

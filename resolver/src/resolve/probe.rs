@@ -10,10 +10,10 @@ pub struct ProbeVerdict {
     /// What a hit costs; `None` where it does not fire once for each time the instruction runs, or
     /// breaks the program.
     pub cost: Option<ProbeCost>,
-    /// Why it is refused, or what is wrong with it; `None` where there is nothing to say.
+    /// Why it is refused, or what is wrong with it; `None` if there is nothing to say.
     pub reason: Option<ProbeReason>,
     /// A later address where a probe sees the same, costs less and finds all arguments as they are
-    /// here: in a relocatable object an offset in the section. `None` where there is none.
+    /// here: in a relocatable object an offset in the section. `None` if there is none.
     pub best_address: Option<u64>,
 }
 
