@@ -76,7 +76,7 @@ impl Frames {
         let before = address.0.checked_sub(1).map(|before| self.at(before)).transpose();
         let before = before.map_err(|error| error.to_string())?.unwrap_or_default();
         let none = |frames: &[Frame]| frames.iter().all(|frame| frame.function.is_none());
-        if none(&here) && none(&before) && site.inlined.is_empty() {
+        if none(&here) && none(&before) {
             return Ok(Judgement {
                 chain: Some(Case::NoDebugInfo),
                 line: self.line(address, marker, (&here, &before)),

@@ -52,7 +52,8 @@ pub enum Case {
     /// No row of the line table has the marker's line at the address: LLVM writes none for an
     /// assembly statement without instructions.
     NoRow,
-    /// The unit has no debug information, or addr2line does not find the file with it.
+    /// addr2line names no function: the unit has no debug information, addr2line does not find the
+    /// file with it, or dwz moved the functions to partial units, which addr2line does not read.
     NoDebugInfo,
     /// A relocatable object: addr2line applies no relocations.
     Relocatable,
