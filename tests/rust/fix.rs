@@ -131,8 +131,9 @@ fn only_markers_change(project: &Project, macros: &str) {
         let Some(found) = hunk.captures(line) else { continue };
         let number = |group: usize| found.get(group).map(|number| number.as_str().parse::<usize>().expect("a number"));
         let (start, count) = (number(1).expect("a line"), number(2).unwrap_or(1));
-        let last = start + count.saturating_sub(1);
-        assert!(old.iter().any(|(from, to)| *from <= start && last <= *to), "{line} belongs to no marker");
+        // Markers on adjacent lines share a hunk.
+        let is_marker = |line: usize| old.iter().any(|(from, to)| (*from..=*to).contains(&line));
+        assert!((start..start + count.max(1)).all(is_marker), "{line} changes more than markers");
         hunks += 1;
     }
     assert!(hunks > 0, "nothing changed");
@@ -280,10 +281,15 @@ const WORK: &str =
     "int work(int a) { __asm__ volatile(\"\" ::: \"memory\"); return a + 1; }\nint main(void) { return 0; }\n";
 const MARKER: &str = "simple_mark(fix:lost, \"tag %d\", tag)";
 
-/// A project with one marker in `lost.c`.
+/// A project with one marker in `lost.c`, and the command that builds it.
 fn one(marker: &str) -> (Project, String) {
+    built(&lost("submit", marker))
+}
+
+/// A project whose `lost.c` includes the header and has `functions`, and the command that builds it.
+fn built(functions: &str) -> (Project, String) {
     let project = Project::new();
-    project.file("lost.c", format!("#include <simple_marker.h>\n{}", lost("submit", marker)));
+    project.file("lost.c", format!("#include <simple_marker.h>\n{functions}"));
     project.file("work.c", WORK);
     project.file(".gitignore", "/program\n");
     project.commit();
@@ -373,7 +379,8 @@ fn a_change_that_does_not_build_is_taken_back() {
     refused(&project, &["--build", &strict], 1, "not fixed fix:lost (lost.c:8): ");
     refused(&project, &["--build", "false"], 2, "the build fails; nothing was changed");
     // Only one of two markers may be kept.
-    let (project, build) = one(&format!("{MARKER};\n    simple_mark(fix:other, \"%d\", tag)"));
+    let other = lost("other", "simple_mark(fix:other, \"%d\", tag)");
+    let (project, build) = built(&format!("{}{other}", lost("submit", MARKER)));
     let strict = format!("! grep -q 'simple_mark_keep(fix:lost' lost.c && {build}");
     let fixed = project.check(&["--fix", "--build", &strict, "./program"]);
     assert_eq!(fixed.status, 1);
@@ -381,7 +388,7 @@ fn a_change_that_does_not_build_is_taken_back() {
         project.changed(),
         ["-    simple_mark(fix:other, \"%d\", tag);", "+    simple_mark_keep(fix:other, \"%d\", tag);"]
     );
-    assert!(fixed.stdout.contains("fixed fix:other (lost.c:9): kept `tag`"), "{}", fixed.stdout);
+    assert!(fixed.stdout.contains("fixed fix:other (lost.c:17): kept `tag`"), "{}", fixed.stdout);
     assert!(fixed.stdout.contains("not fixed fix:lost (lost.c:8): "), "{}", fixed.stdout);
 }
 
@@ -396,13 +403,8 @@ fn what_is_not_for_sure_is_not_changed() {
     project.commit();
     refused(&project, &[], 1, "not fixed fix:lost (lost.c:8): its source line has no such marker");
     // A macro writes the marker, or the argument has side effects.
-    let (project, _) = one("MARK(tag)");
-    let text =
-        project.read("lost.c").replace("\nint work", "\n#define MARK(x) simple_mark(fix:lost, \"%d\", x)\nint work");
-    project.file("lost.c", text);
-    project.commit();
-    let build = format!("gcc -O2 -g -I {} lost.c work.c -o program", workspace().join("markers/include").display());
-    run(Command::new("sh").current_dir(project.path()).args(["-c", &build]));
+    let define = "#define MARK(x) simple_mark(fix:lost, \"%d\", x)\n";
+    let (project, _) = built(&format!("{define}{}", lost("submit", "MARK(tag)")));
     refused(&project, &[], 1, "the macro `MARK` writes the marker");
     let (project, _) = one("simple_mark(fix:lost, \"%d %d\", tag, work(1))");
     refused(&project, &["--deny", "arguments"], 1, "`work(1)` is not kept");
@@ -411,9 +413,16 @@ fn what_is_not_for_sure_is_not_changed() {
     project.file("inner/empty", "");
     project.commit();
     refused(&project, &["--within", "inner"], 1, "outside of the folder that may be changed");
-    project.file(".cargo-checksum.json", "{}");
+    let project = Project::new();
+    project.file("vendor/fix/lost.c", format!("#include <simple_marker.h>\n{}", lost("submit", MARKER)));
+    project.file("vendor/fix/.cargo-checksum.json", "{}");
+    project.file("work.c", WORK);
+    project.file(".gitignore", "/program\n");
     project.commit();
-    refused(&project, &[], 1, "not fixed fix:lost (lost.c:8): its source file belongs to a dependency");
+    let include = workspace().join("markers/include");
+    let build = format!("gcc -O2 -g -I {} vendor/fix/lost.c work.c -o program", include.display());
+    run(Command::new("sh").current_dir(project.path()).args(["-c", &build]));
+    refused(&project, &[], 1, "not fixed fix:lost (vendor/fix/lost.c:8): its source file belongs to a dependency");
 }
 
 #[test]
