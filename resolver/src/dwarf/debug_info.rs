@@ -1,4 +1,5 @@
-//! The debug information of an image, as everything outside of this folder asks it. Each answer is one call of a layer.
+//! The debug information of an image, as code outside of this folder asks it. Each answer is one
+//! call of a layer.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -26,7 +27,7 @@ use crate::address::Vaddr;
 use crate::location::{InfoOffset, Processor};
 use crate::types::{Language, Type};
 
-/// The debug information of an image: layers, each of which uses only those before it.
+/// The debug information of an image, in layers. Each layer uses only the layers before it.
 #[derive(Debug)]
 pub struct DebugInfo<'s> {
     pub(super) units: Arc<Units<'s>>,
@@ -37,8 +38,9 @@ pub struct DebugInfo<'s> {
     pub(super) locations: Locations<'s>,
 }
 
-/// Of up to this many units everything is kept that was made of them. A unit of the kernel takes a quarter of a megabyte.
-const KEPT_UNITS: usize = 64;
+/// [`DebugInfo::release`] drops nothing as long as no more units than this are known. A unit of the
+/// kernel takes a quarter of a megabyte.
+const KEPT_UNITS: usize = 32;
 
 impl<'s> DebugInfo<'s> {
     /// Reads the unit headers.
@@ -48,8 +50,8 @@ impl<'s> DebugInfo<'s> {
         Self::with(sections, None, None)
     }
 
-    /// Reads the unit headers of an image, and of its supplementary file. Entries in files of their own are read when they
-    /// are first asked for.
+    /// Reads the unit headers of an image and of its supplementary file. Split files are read when
+    /// their entries are first asked for.
     #[must_use]
     pub fn with(
         sections: &'s Sections<'s>,
@@ -63,8 +65,8 @@ impl<'s> DebugInfo<'s> {
         Self { names: Names::new(&scopes), locations: Locations::new(&types), units, lines, scopes, types }
     }
 
-    /// Drops what was made of units, if it was made of many. To be called when nothing more is asked of most of them: what is
-    /// asked again is made again.
+    /// Drops the rows, scopes and types of all units, if those of many units are known. Call it
+    /// when most of them are no longer needed: what is asked for again is made again.
     pub(crate) fn release(&self) {
         if self.scopes.known_units().max(self.lines.known_units()) > KEPT_UNITS {
             self.lines.clear();
@@ -73,10 +75,11 @@ impl<'s> DebugInfo<'s> {
         }
     }
 
-    /// Allows so many more steps of work: what is asked grows with the places that are asked for, not only with the debug information.
-    /// Nothing where all were spent: who waits for an answer may have been refused a part of it.
+    /// Allows so many more steps of work: the work grows with the number of sites, not only with
+    /// the debug information. Does nothing once all steps are spent: an answer may already lack a
+    /// part.
     pub fn allow(&self, steps: u64) {
-        self.units.allow(steps)
+        self.units.allow(steps);
     }
 
     /// The addresses of a function out of line, in the order in which its entry lists them.
@@ -84,7 +87,8 @@ impl<'s> DebugInfo<'s> {
         self.scopes.code_of(function)
     }
 
-    /// The functions out of line whose name, as the linker has it, is among `names`, or all; by name. A unit that cannot be read has none.
+    /// The out-of-line functions whose linker name is among `names`, or all of them; by name. A
+    /// unit that cannot be read has none.
     ///
     /// # Errors
     ///
@@ -96,29 +100,31 @@ impl<'s> DebugInfo<'s> {
         self.scopes.definitions_of(names)
     }
 
-    /// A description of a type, with what pointers lead to followed `depth` times; numbers and characters behind a pointer
-    /// always are.
+    /// A description of a type that follows pointers `depth` times. It always describes numbers and
+    /// characters behind a pointer.
     ///
     /// # Errors
     ///
-    /// The debug information of the type itself cannot be read; what is wrong deeper in it is said there, as
-    /// [`Shape::Opaque`].
+    /// The debug information of the type itself cannot be read. Where a type inside it cannot be
+    /// read, the description has [`Shape::Opaque`].
     pub fn describe_type(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         self.types.describe_type(of, depth)
     }
 
-    /// As [`DebugInfo::describe_type`], but of a structure or union of C behind a pointer nothing but its name and size: those of the kernel
-    /// have hundreds of members each, and lead from one to the other.
+    /// As [`DebugInfo::describe_type`], but with only the name and size of a C structure or union
+    /// behind a pointer: those of the kernel have hundreds of members each, and lead from one to
+    /// the other.
     pub(crate) fn describe_type_briefly(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         self.types.describe_type_briefly(of, depth)
     }
 
-    /// Where a function is entered, where its entry says that apart from its addresses (`DW_AT_entry_pc`; DWARF 5, 2.18).
+    /// The address at which a function is entered (`DW_AT_entry_pc`; DWARF 5, 2.18); `None` if its
+    /// entry has no such attribute.
     pub(crate) fn entry_of(&self, function: Die) -> Result<Option<u64>, Error> {
         self.scopes.entry_of(function)
     }
 
-    /// What became of the function that a line is in; `None` where the debug information does not say.
+    /// What became of the function that holds a line; `None` if the debug information does not say.
     ///
     /// # Errors
     ///
@@ -127,14 +133,17 @@ impl<'s> DebugInfo<'s> {
         self.scopes.absence_of_line(file, line)
     }
 
-    /// The function out of line that starts at an address; `None` where none does.
+    /// The out-of-line function that starts at an address; `None` if none does.
     pub(crate) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
         self.scopes.function_starting_at(address)
     }
 
-    /// The landing pads for the code of a range; empty where it has none. `memory` gives what is loaded from an address on.
+    /// The landing pads for the code of a range; empty if it has none. `memory` returns the bytes
+    /// of the image from an address on.
     ///
-    /// Fails with a reason where there are some that cannot be read.
+    /// # Errors
+    ///
+    /// Some cannot be read; the reason says why.
     pub(crate) fn landing_pads<'m>(
         &self,
         range: &std::ops::Range<u64>,
@@ -149,12 +158,13 @@ impl<'s> DebugInfo<'s> {
         self.types.language(die)
     }
 
-    /// The file and line of the instruction at an address; `None` where the line table does not say.
+    /// The file and line of the instruction at an address; `None` if the line table does not say.
     pub(crate) fn line_at(&self, address: Vaddr) -> Option<(Arc<str>, u32)> {
         self.lines.line_at(address)
     }
 
-    /// What a path of names means in a scope, for a marker of `file` and `line`: `["cmd"]`, `["crate", "queue", "DEPTH"]`.
+    /// What a path of names means in a scope, for a marker of `file` and `line`: `["cmd"]`,
+    /// `["crate", "queue", "DEPTH"]`.
     ///
     /// # Errors
     ///
@@ -163,17 +173,20 @@ impl<'s> DebugInfo<'s> {
         self.names.lookup(scope, name, file, line)
     }
 
-    /// Why the entries at an address cannot be read; `None` where they can, or there are none.
+    /// The reason why the entries at an address cannot be read; `None` if they can, or there are
+    /// none.
     pub(crate) fn missing_at(&self, address: Vaddr) -> Option<Unsupported> {
         self.units.missing_at(address)
     }
 
-    /// Where the code of the unit starts that holds an address, where all of it is one piece.
+    /// The start of the code of the unit that holds an address; `None` if its code is not
+    /// contiguous.
     pub(crate) fn one_piece_around(&self, address: u64) -> Option<u64> {
         self.scopes.one_piece_around(address)
     }
 
-    /// Where the variable is that a [`Source::ImplicitPointer`] points into; [`Described::Never`] where there is none.
+    /// The location of the variable that a [`Source::ImplicitPointer`] points into;
+    /// [`Described::Never`] if there is none.
     ///
     /// # Errors
     ///
@@ -182,7 +195,8 @@ impl<'s> DebugInfo<'s> {
         self.locations.pointee(variable, frame)
     }
 
-    /// The scope that a marker of `file` and `line` is in, whose site is at `pc`; `None` where no function is there (resolution, section 3).
+    /// The scope of a marker of `file` and `line` whose site is at `pc`; `None` if no function is
+    /// there (`docs/design.md`, "The scope of a site").
     ///
     /// # Errors
     ///
@@ -191,7 +205,7 @@ impl<'s> DebugInfo<'s> {
         self.scopes.scope_at(pc, file, line)
     }
 
-    /// Where a step leads from an object of a type.
+    /// The result of a step from an object of a type.
     ///
     /// # Errors
     ///
@@ -200,7 +214,8 @@ impl<'s> DebugInfo<'s> {
         self.types.step(of, step)
     }
 
-    /// The type of a variable, a member, a function's result, of what a pointer points at; `None` for `void`.
+    /// The type of a variable, of a member, of the result of a function, or behind a pointer;
+    /// `None` for `void`.
     ///
     /// # Errors
     ///
@@ -209,7 +224,8 @@ impl<'s> DebugInfo<'s> {
         self.types.type_of(die)
     }
 
-    /// Bytes of a type; `None` where the debug information does not say, or only the running program knows.
+    /// The size of a type in bytes; `None` if the debug information does not say, or only the
+    /// running program knows.
     ///
     /// # Errors
     ///
@@ -218,7 +234,7 @@ impl<'s> DebugInfo<'s> {
         self.types.type_size(of)
     }
 
-    /// Where a variable, parameter or DWARF procedure is at a place.
+    /// The location of a variable, parameter or DWARF procedure at the address of a frame.
     ///
     /// # Errors
     ///
@@ -238,30 +254,32 @@ impl<'s> DebugInfo<'s> {
         self.units.processor()
     }
 
-    /// What is wrong with the debug information as a whole; `None` where all units were found, and those that were asked for their
-    /// addresses told them.
+    /// What is wrong with the debug information as a whole; `None` if all units were found, and the
+    /// addresses of those that were asked could be read.
     #[must_use]
     pub fn damage(&self) -> Option<&str> {
         self.units.damage()
     }
 
-    /// The entry of an [`Self::info_offset`]; `None` where that is in no unit. That an entry starts there is not looked at.
+    /// The entry of an [`Self::info_offset`]; `None` if that is in no unit. It does not check that
+    /// an entry starts there.
     #[must_use]
     #[cfg(feature = "fuzzing")]
     pub fn die_at(&self, offset: InfoOffset) -> Option<Die> {
         self.units.die_at(offset)
     }
 
-    /// An entry as a number, its identity in a [`crate::location::Location`]: where it is in `.debug_info` or `.debug_types` of the
-    /// image; of one in another file the unit stands above bit 40.
+    /// An entry as a number, its identity in a [`crate::location::Location`]: its offset in
+    /// `.debug_info` or `.debug_types`. The bits from 40 up number the unit of an entry in another
+    /// file.
     #[must_use]
     #[cfg(any(test, feature = "fuzzing"))]
     pub fn info_offset(&self, die: Die) -> InfoOffset {
         self.units.info_offset(die)
     }
 
-    /// The type without the names and qualifiers around it (`typedef`, `const`, `volatile`, `restrict`, `_Atomic`;
-    /// DWARF 5, 5.3 and 5.4), and its definition where the unit has one for a declaration; `None` for `void`.
+    /// The type without `typedef`, `const`, `volatile`, `restrict` and `_Atomic` (DWARF 5, 5.3 and
+    /// 5.4); `None` for `void`. For a declaration it is the definition, if the unit has one.
     ///
     /// # Errors
     ///
@@ -271,8 +289,8 @@ impl<'s> DebugInfo<'s> {
         self.types.strip(of)
     }
 
-    /// The name of a type, `void` for `None`: `struct foo *`, `unsigned int[4]`, `int (*)(int)`; Rust's as debug
-    /// information has it (`&str`).
+    /// The name of a type, `void` for `None`: `struct foo *`, `unsigned int[4]`, `int (*)(int)`. A
+    /// type of Rust has the name that the debug information gives it (`&str`).
     ///
     /// # Errors
     ///
@@ -282,8 +300,8 @@ impl<'s> DebugInfo<'s> {
         self.types.type_name(of)
     }
 
-    /// The addresses for which a variable is described with something to read, ascending, adjacent ones joined: all of
-    /// the address space for one that has a single location or value in all of its scope.
+    /// The addresses for which a variable has a location or value, ascending, adjacent ranges
+    /// joined. If a single one holds in all of its scope, this is the whole address space.
     ///
     /// # Errors
     ///
@@ -293,12 +311,13 @@ impl<'s> DebugInfo<'s> {
         self.locations.variable_ranges(variable)
     }
 
-    /// Finds the files that names mean, for [`DebugInfo::match_file`]: all in one pass over the tables.
+    /// Finds the files that names mean, for [`DebugInfo::match_file`], in one pass over the tables.
     pub(crate) fn match_files(&self, names: &[SourcePath]) -> Result<(), Error> {
         self.lines.match_files(names)
     }
 
-    /// The file that a name means, and the units that have lines of it. Only tables are read, no program is run.
+    /// The file that a name means, and the units that have lines of it. It reads only tables and
+    /// runs no line program.
     pub(crate) fn match_file(&self, name: &SourcePath) -> Result<Arc<Matched>, Error> {
         self.lines.match_file(name)
     }
@@ -308,8 +327,9 @@ impl<'s> DebugInfo<'s> {
         self.lines.rows(index)
     }
 
-    /// For each instance of the function that holds a line, in some units, the rows of the next line that has one, no further than the
-    /// block around it: the instance, the unit and the rows' indices. Else why there is none.
+    /// The rows of the next line that has code, for each instance in some units of the function
+    /// that holds a line. The search ends with the block around the line. Else the reason why there
+    /// is none.
     pub(crate) fn next_line(
         &self,
         units: &[usize],

@@ -1,7 +1,8 @@
-//! The functions, inlined instances and blocks of a unit, by address, and who is nested in whom (DWARF 5, 3.3 to 3.5).
+//! The functions, inlined instances and blocks of a unit: their addresses and their nesting (DWARF
+//! 5, 3.3 to 3.5).
 //!
-//! One pass over the unit makes the index, however many markers ask. It leaves to `scopes` which of several instances a marker is in, and
-//! to `names` which variable a name means.
+//! `unit_pass` makes the index of a unit in one pass. `scopes` decides which of several instances
+//! holds a marker, and `names` decides which variable a name means.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -9,13 +10,14 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{DwTag, constants as dw};
 
-use super::entries::behind;
 use super::files::SourcePath;
 use super::scopes::Scopes;
-use super::units::{CHARGE_INTERVAL, Die, is_c};
+use super::units::Die;
 use crate::Error;
 use crate::ranges::RangeMap;
 use crate::text;
+
+mod unit_pass;
 
 /// What kind of scope a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,19 +34,6 @@ pub(super) enum Kind {
     Inlined,
     /// A block of a function.
     Block,
-}
-
-/// Whether the parameters and variables in such an entry are none of the scope around it, so that nothing in it matters: an entry point (Fortran)
-/// repeats those of the subprogram that it enters, a call site has the callee's.
-fn is_opaque(tag: DwTag) -> bool {
-    matches!(
-        tag,
-        dw::DW_TAG_entry_point
-            | dw::DW_TAG_subroutine_type
-            | dw::DW_TAG_call_site
-            | dw::DW_TAG_GNU_call_site
-            | dw::DW_TAG_template_alias
-    )
 }
 
 impl Kind {
@@ -80,7 +69,7 @@ pub(super) struct Node {
     pub(super) offset: usize,
     pub(super) kind: Kind,
     pub(super) parent: Option<usize>,
-    /// The instance of a function that it is in, itself where it is one.
+    /// The function instance around it, or itself if it is one.
     instance: Option<usize>,
     /// One past the last node below this one.
     pub(super) end: usize,
@@ -88,11 +77,11 @@ pub(super) struct Node {
     variables: Range<u32>,
 }
 
-/// A variable, as its entry and what it completes describe it.
+/// A variable, as its entry and its abstract entry describe it.
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
     pub(super) die: Die,
-    /// What it completes, or itself.
+    /// Its abstract entry, or itself.
     pub(super) origin: Die,
     pub(super) name: Box<[u8]>,
     pub(super) declared: Option<(SourcePath, u32)>,
@@ -102,7 +91,7 @@ pub(super) struct Variable {
 #[derive(Debug)]
 struct Span {
     range: Range<u64>,
-    /// The greatest end of this and all that start before it.
+    /// The greatest end of this span and of all that start before it.
     reach: u64,
     function: usize,
 }
@@ -111,27 +100,27 @@ struct Span {
 #[derive(Debug)]
 struct Inside {
     deepest: RangeMap<usize>,
-    /// Scopes without a byte, with where they are; ascending.
+    /// The scopes without code bytes, by address, ascending.
     empty: Vec<(u64, usize)>,
 }
 
 /// A function, as its source declares it.
 #[derive(Clone, Debug)]
 pub(super) struct Declared {
-    /// The entry that everything that completes it leads to.
+    /// The abstract entry, which all its instances refer to.
     pub(super) origin: Die,
     pub(super) line: u32,
     /// The name, without generic arguments.
     pub(super) name: Box<[u8]>,
-    /// The names of the namespaces that it is in, innermost first.
+    /// The names of the namespaces around it, innermost first.
     within: Vec<Box<[u8]>>,
-    /// Whether its entry is in another function's.
+    /// Whether its entry is below that of another function.
     pub(super) is_nested: bool,
 }
 
 impl Declared {
-    /// Whether `inner` is written in this one, as rustc tells it: a closure, and whatever else is in a function, is in a namespace with
-    /// the function's name.
+    /// Whether `inner` is written inside this function. rustc puts a closure, and every other item
+    /// of a function, in a namespace with the name of the function.
     pub(super) fn is_around(&self, inner: &Self) -> bool {
         let depth = inner.within.len().checked_sub(self.within.len().saturating_add(1));
         depth.and_then(|depth| inner.within.get(depth)) == Some(&self.name) && inner.within.ends_with(&self.within)
@@ -151,17 +140,18 @@ struct OfFile {
 pub(super) struct Functions {
     nodes: Vec<Node>,
     ranges: Vec<Range<u64>>,
-    /// Offsets of the entries, those of one node next to each other.
+    /// The offsets of the variables; those of one node are next to each other.
     variables: Vec<usize>,
-    /// By node, of those that have any.
+    /// The variables of each node that has some; made when they are asked for.
     described: HashMap<usize, OnceLock<Arc<[Variable]>>>,
-    /// The blocks without an address, ascending: GCC writes them so for several ranges in strict DWARF 2.
+    /// The blocks without an address, ascending. In strict DWARF 2, GCC writes a block of several
+    /// ranges like this.
     bare: Vec<usize>,
     spans: Vec<Span>,
     inside: HashMap<usize, OnceLock<Inside>>,
     declared: OnceLock<BTreeMap<SourcePath, OfFile>>,
     by_origin: OnceLock<HashMap<Die, Arc<[usize]>>>,
-    /// The instances whose code the linker dropped, by what they complete: `line_absence` fills it.
+    /// The instances whose code the linker dropped, by abstract entry; `line_absence` fills it.
     pub(super) dropped: OnceLock<HashMap<Die, Arc<[usize]>>>,
 }
 
@@ -190,7 +180,7 @@ impl Functions {
         self.nodes.partition_point(|node| node.offset < offset).checked_sub(1)
     }
 
-    /// The address ranges of a node, empty ones too.
+    /// The address ranges of a node, also the empty ones.
     pub(super) fn ranges(&self, index: usize) -> &[Range<u64>] {
         self.nodes.get(index).and_then(|node| slice(&self.ranges, &node.ranges)).unwrap_or_default()
     }
@@ -209,12 +199,14 @@ impl Functions {
         self.bare.get(first..end).unwrap_or_default()
     }
 
-    /// The instance that a node is in: the node itself, or the nearest one around it that is a function or an inlined instance.
+    /// The function instance of a node: the node itself, or the nearest function or inlined
+    /// instance around it.
     pub(super) fn instance(&self, index: usize) -> Option<usize> {
         self.nodes.get(index)?.instance
     }
 
-    /// The out-of-line functions that hold an address, or end there; `None` for others that had to be looked at.
+    /// The out-of-line functions that hold an address or end there. `None` is a function that does
+    /// neither: the caller charges for it too.
     fn spans_at(&self, address: u64) -> impl Iterator<Item = Option<usize>> {
         let after = self.spans.partition_point(|span| span.range.start <= address);
         let before = self.spans.get(..after).unwrap_or_default();
@@ -226,135 +218,7 @@ impl Functions {
 impl<'s> Scopes<'s> {
     /// The index of a unit.
     pub(super) fn functions(&self, unit: usize) -> Result<Arc<Functions>, Error> {
-        self.functions.get_or_make(unit, || self.index_unit(unit))
-    }
-
-    fn index_unit(&self, index: usize) -> Result<Functions, Error> {
-        let (dwarf, unit) = (self.units.dwarf_of(index)?, self.units.unit(index)?);
-        let error = |error: gimli::Error| self.units.error(Die { unit: index, offset: 0 }, error);
-        let too_many = || self.units.error(Die { unit: index, offset: 0 }, "more than 2^32 ranges or variables");
-        let (mut nodes, mut ranges): (Vec<Node>, Vec<Range<u64>>) = (Vec::new(), Vec::new());
-        // The variables: the scope that each is right in, and its offset.
-        let mut found: Vec<(usize, usize)> = Vec::new();
-        // The scopes around the current entry, with their depths.
-        let mut around: Vec<(isize, usize)> = Vec::new();
-        // In C there is no function, and no variable, in a type: most entries of a unit are members.
-        let has_bare_types = self.units.unit_language(index).is_some_and(is_c);
-        let mut entries = unit.entries_raw(None).map_err(error)?;
-        // Where `entries` was started anew behind what was passed over, its depth.
-        let mut start_depth = 0isize;
-        let mut uncharged = 0;
-        while !entries.is_empty() {
-            let offset = entries.next_offset();
-            let depth = start_depth.saturating_add(entries.next_depth());
-            let Some(abbreviation) = entries.read_abbreviation().map_err(error)? else { continue };
-            uncharged += 1;
-            if uncharged >= CHARGE_INTERVAL {
-                self.units.charge(std::mem::take(&mut uncharged))?;
-            }
-            while let Some(&(last, node)) = around.last() {
-                if last < depth {
-                    break;
-                }
-                around.pop();
-                let end = nodes.len();
-                if let Some(node) = nodes.get_mut(node) {
-                    node.end = end;
-                }
-            }
-            let tag = abbreviation.tag();
-            let kind = Kind::of(tag);
-            let is_passed =
-                abbreviation.has_children() && (is_opaque(tag) || (has_bare_types && kind == Some(Kind::Type)));
-            let parent = around.last().map(|&(_, node)| node);
-            if !is_passed {
-                entries.skip_attributes(abbreviation.attributes()).map_err(error)?;
-            } else if let Some(next) = behind(unit, &mut entries, abbreviation).map_err(error)? {
-                entries = unit.entries_raw(Some(next)).map_err(error)?;
-                start_depth = depth;
-            } else {
-                // Without DW_AT_sibling all that is in it has to be read, to get past.
-                let inside = entries.next_depth();
-                while entries.next_depth() >= inside && !entries.is_empty() {
-                    uncharged += 1;
-                    if let Some(abbreviation) = entries.read_abbreviation().map_err(error)? {
-                        entries.skip_attributes(abbreviation.attributes()).map_err(error)?;
-                    }
-                }
-            }
-            let Some(kind) = kind else {
-                if let (dw::DW_TAG_variable | dw::DW_TAG_formal_parameter, Some(parent)) = (tag, parent) {
-                    found.push((parent, offset.0));
-                }
-                continue;
-            };
-            // Nothing is in it that is looked for, and units of C have thousands.
-            if has_bare_types && kind == Kind::Type {
-                continue;
-            }
-            let first = ranges.len();
-            if kind.is_instance() || kind == Kind::Block {
-                let error = |error| self.units.error(Die { unit: index, offset: offset.0 }, error);
-                let entry = unit.entry(offset).map_err(error)?;
-                ranges.extend(self.units.entry_ranges(dwarf, unit, &entry).map_err(error)?);
-            }
-            if abbreviation.has_children() && !is_passed {
-                around.push((depth, nodes.len()));
-            }
-            let end = nodes.len().saturating_add(1);
-            let instance = match kind {
-                Kind::Block => parent.and_then(|parent| nodes.get(parent)?.instance),
-                _ => kind.is_instance().then_some(nodes.len()),
-            };
-            let ranges = narrow(first..ranges.len()).ok_or_else(too_many)?;
-            nodes.push(Node { offset: offset.0, kind, parent, instance, end, ranges, variables: 0..0 });
-        }
-        self.units.charge(uncharged)?;
-        let all = nodes.len();
-        for (_, node) in around {
-            if let Some(node) = nodes.get_mut(node) {
-                node.end = all;
-            }
-        }
-        found.sort_by_key(|&(node, _)| node);
-        let mut start = 0;
-        for chunk in found.chunk_by(|one, two| one.0 == two.0) {
-            let end = start + chunk.len();
-            if let Some(node) = chunk.first().and_then(|&(node, _)| nodes.get_mut(node)) {
-                node.variables = narrow(start..end).ok_or_else(too_many)?;
-            }
-            start = end;
-        }
-        let described = found.iter().map(|&(node, _)| (node, OnceLock::new())).collect();
-        nodes.shrink_to_fit();
-        ranges.shrink_to_fit();
-        let mut spans = Vec::new();
-        for (function, node) in nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
-            let ranges = slice(&ranges, &node.ranges).unwrap_or_default();
-            spans.extend(ranges.iter().map(|range| Span { range: range.clone(), reach: 0, function }));
-        }
-        spans.sort_by_key(|span| (span.range.start, span.range.end, span.function));
-        let mut reach = 0;
-        for span in &mut spans {
-            reach = reach.max(span.range.end);
-            span.reach = reach;
-        }
-        let is_bare = |node: &Node| node.kind == Kind::Block && node.ranges.is_empty();
-        let bare = nodes.iter().enumerate().filter(|(_, node)| is_bare(node)).map(|(index, _)| index).collect();
-        let inside = spans.iter().map(|span| (span.function, OnceLock::new())).collect();
-        let variables = found.into_iter().map(|(_, offset)| offset).collect();
-        Ok(Functions {
-            nodes,
-            ranges,
-            variables,
-            described,
-            bare,
-            spans,
-            inside,
-            declared: OnceLock::new(),
-            by_origin: OnceLock::new(),
-            dropped: OnceLock::new(),
-        })
+        self.functions.get_or_make(unit, || unit_pass::index_unit(&self.units, unit))
     }
 
     /// The addresses of a function out of line, in the order in which its entry lists them.
@@ -364,15 +228,16 @@ impl<'s> Scopes<'s> {
         Ok(ranges.iter().filter(|range| !range.is_empty()).cloned().collect())
     }
 
-    /// Where a function is entered, where its entry says that apart from its addresses (`DW_AT_entry_pc`; DWARF 5, 2.18).
+    /// The address at which a function is entered (`DW_AT_entry_pc`; DWARF 5, 2.18); `None` if its
+    /// entry has no such attribute.
     pub(super) fn entry_of(&self, function: Die) -> Result<Option<u64>, Error> {
         let Some(value) = self.units.own_attribute(function, dw::DW_AT_entry_pc)? else { return Ok(None) };
         let address = self.units.dwarf.attr_address(self.units.unit(function.unit)?, value);
         address.map_err(|error| self.units.error(function, error))
     }
 
-    /// The scopes in out-of-line functions of a unit that hold an address or end there: each function with all of them, itself among
-    /// them, in the order of their entries.
+    /// The scopes of a unit that hold an address or end there: each out-of-line function with all
+    /// such scopes in it, itself included, in the order of their entries.
     pub(super) fn scopes_around(&self, unit: usize, address: u64) -> Result<Vec<(usize, Vec<usize>)>, Error> {
         let functions = self.functions(unit)?;
         let mut around: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -386,7 +251,7 @@ impl<'s> Scopes<'s> {
             let empty = inside.empty.iter().skip(first).take_while(|&&(at, _)| at == address).map(|&(_, node)| node);
             let ends = address.checked_sub(1).and_then(|before| inside.deepest.get(before));
             for mut node in empty.chain(inside.deepest.get(address)).chain(ends) {
-                // Up to the function; what is above a node that is known is known too, save for the first.
+                // Go up to the function, or to a node that is known: all above it is known too.
                 while nodes.insert(node) {
                     self.units.charge(1)?;
                     match functions.node(node).and_then(|node| node.parent) {
@@ -400,7 +265,8 @@ impl<'s> Scopes<'s> {
         Ok(around)
     }
 
-    /// The innermost scope at an address, in the out-of-line function that `node` is in; `None` where that does not hold it.
+    /// The innermost scope at an address, in the out-of-line function around `node`; `None` if that
+    /// function does not hold the address.
     pub(super) fn deepest(&self, unit: usize, node: usize, address: u64) -> Result<Option<usize>, Error> {
         let functions = self.functions(unit)?;
         let mut at = Some(node);
@@ -431,7 +297,7 @@ impl<'s> Scopes<'s> {
             self.units.charge(1)?;
             let index = next;
             let Some(node) = functions.node(index) else { break };
-            // What is in a function or type in this one is not in this one.
+            // A nested function or type is no part of this function.
             let is_part = index == function || matches!(node.kind, Kind::Inlined | Kind::Block);
             next = if is_part { index.saturating_add(1) } else { node.end };
             if !is_part {
@@ -449,7 +315,8 @@ impl<'s> Scopes<'s> {
         Ok(Inside { deepest: RangeMap::new(&ranges), empty })
     }
 
-    /// The parameters and variables right in a scope, in the order of their entries; those without a name left out.
+    /// The parameters and variables directly in a scope that have a name, in the order of their
+    /// entries.
     pub(super) fn variables(&self, unit: usize, node: usize) -> Result<Arc<[Variable]>, Error> {
         let functions = self.functions(unit)?;
         let (Some(cell), Some(range)) =
@@ -496,7 +363,7 @@ impl<'s> Scopes<'s> {
             let die = Die { unit, offset: node.offset };
             let names = [dw::DW_AT_abstract_origin, dw::DW_AT_decl_file, dw::DW_AT_decl_line];
             let [origin, file, line] = self.units.own_attributes(die, names)?;
-            // One that completes an abstract instance adds nothing to it.
+            // An instance declares nothing that its abstract entry does not declare.
             let is_part = match origin {
                 Some(value) => self.units.reference(die, &value)?.unit == unit,
                 None => false,
@@ -514,7 +381,7 @@ impl<'s> Scopes<'s> {
         Ok(by_file)
     }
 
-    /// The instances of a function in a unit, those that have code.
+    /// The instances of a function in a unit that have code.
     pub(super) fn instances_of(&self, unit: usize, origin: Die) -> Result<Arc<[usize]>, Error> {
         let functions = self.functions(unit)?;
         let by_origin = match functions.by_origin.get() {
@@ -556,7 +423,7 @@ impl<'s> Scopes<'s> {
                     }
                     _ => None,
                 };
-                // What is in a method is below `{impl#0}`, the method itself below its type.
+                // The items in a method are below `{impl#0}`, the method itself is below its type.
                 within.extend(name.filter(|name| !name.starts_with(b"{impl")).map(|name| (*name).into()));
                 at = node.parent;
             }
@@ -567,7 +434,8 @@ impl<'s> Scopes<'s> {
         Ok(Declared { origin: root, line, name, within, is_nested })
     }
 
-    /// The name of a function as its source has it, with the namespaces and types that it is in; `None` where it has none.
+    /// The name of a function in the source, with the namespaces and types around it; `None` if it
+    /// has none.
     pub(super) fn qualified_name(&self, die: Die) -> Result<Option<String>, Error> {
         let Some(name) = self.units.name(die)? else { return Ok(None) };
         let root = self.units.root_origin(die)?;
@@ -589,7 +457,8 @@ impl<'s> Scopes<'s> {
     }
 }
 
-/// A range of indices, in half the room: a large program has millions of them. `None` where they do not fit.
+/// A range of indices in half the memory: a large program has millions of them. `None` if they do
+/// not fit.
 fn narrow(range: Range<usize>) -> Option<Range<u32>> {
     Some(u32::try_from(range.start).ok()?..u32::try_from(range.end).ok()?)
 }

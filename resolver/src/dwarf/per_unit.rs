@@ -1,4 +1,5 @@
-//! A cache with one value for each unit, which is made when it is first asked for and can be dropped again.
+//! A cache with one value for each unit. A value is made when it is first asked for, and can be
+//! dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -6,24 +7,25 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Values by number of a unit.
 #[derive(Debug)]
 pub(super) struct PerUnit<T> {
-    /// Those of the units in the tables of the image and of its supplementary file.
+    /// The values of the units of the image and of its supplementary file.
     listed: Box<[RwLock<Option<Arc<T>>>]>,
-    /// Those of type units in other files: their numbers are far apart.
+    /// The values of type units in other files: their numbers are far apart.
     others: RwLock<HashMap<usize, Arc<T>>>,
 }
 
 impl<T> PerUnit<T> {
-    /// An empty cache; `count` is how many units are in the tables.
+    /// An empty cache for `count` units of the image and its supplementary file.
     pub(super) fn new(count: usize) -> Self {
         Self { listed: (0..count).map(|_| RwLock::default()).collect(), others: RwLock::default() }
     }
 
-    /// The value of a unit. Where it is not known, `make` makes it; where two threads make it at the same time, both get the same one.
+    /// The value of a unit. If it is not known, `make` makes it. If two threads make it at the same
+    /// time, both get the same value.
     pub(super) fn get_or_make<E>(&self, unit: usize, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         if let Some(known) = self.get(unit) {
             return Ok(known);
         }
-        // Not under the lock: it may take long, and may ask for the values of other units.
+        // No lock is held here: `make` may take long, and may ask for the values of other units.
         let made = Arc::new(make()?);
         Ok(match self.listed.get(unit) {
             Some(cell) => Arc::clone(cell.write().unwrap_or_else(PoisonError::into_inner).get_or_insert(made)),
@@ -41,7 +43,7 @@ impl<T> PerUnit<T> {
         }
     }
 
-    /// Drops all values that nobody else holds a reference to, and forgets the others.
+    /// Forgets all values. A value that is in use is dropped by its last user.
     pub(super) fn clear(&self) {
         for cell in &self.listed {
             *cell.write().unwrap_or_else(PoisonError::into_inner) = None;
@@ -49,7 +51,7 @@ impl<T> PerUnit<T> {
         self.others.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// How many units have a value.
+    /// The number of units that have a value.
     pub(super) fn count(&self) -> usize {
         let is_known = |cell: &&RwLock<Option<Arc<T>>>| cell.read().unwrap_or_else(PoisonError::into_inner).is_some();
         self.listed.iter().filter(is_known).count() + self.others.read().unwrap_or_else(PoisonError::into_inner).len()

@@ -22,7 +22,7 @@ use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;
 
 /// How many units are read before their caches are dropped.
-const UNITS: usize = 64;
+const UNITS: usize = 32;
 
 /// How many markers look for the nearest line before the caches of their units are dropped.
 const MARKERS: usize = 128;

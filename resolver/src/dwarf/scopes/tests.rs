@@ -26,7 +26,8 @@ fn line_of(sections: &Sections<'_>, pc: u64, line: u32, name: &str) -> Result<u3
     }
 }
 
-/// `outer` (line 10, 0x1000..0x1040) with `inner` (line 1) inlined into it twice, and into that `leaf` (line 5).
+/// `outer` (line 10, 0x1000..0x1040) with `inner` (line 1) inlined into it twice, and into that
+/// `leaf` (line 5).
 fn nested() -> Sections<'static> {
     let mut dwarf = DwarfBuilder::new(5);
     let root = dwarf.root();

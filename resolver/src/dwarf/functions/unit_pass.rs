@@ -1,0 +1,249 @@
+//! The one pass over the entries of a unit that makes its [`Functions`].
+//!
+//! `UnitPass` reads the entries and passes over those that hold no scope. `ScopeTree` puts the
+//! scopes and variables that it is given in order.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use gimli::{Abbreviation, DwTag, EntriesRaw, UnitOffset, constants as dw};
+
+use super::super::entries::behind;
+use super::super::sections::Reader;
+use super::super::units::{CHARGE_INTERVAL, Die, Unit, Units, is_c};
+use super::{Functions, Kind, Node, Span, narrow, slice};
+use crate::Error;
+
+/// Makes the index of a unit.
+pub(super) fn index_unit(units: &Units<'_>, index: usize) -> Result<Functions, Error> {
+    let tree = UnitPass::start(units, index)?.run()?;
+    tree.finish().ok_or_else(|| too_many(units, index))
+}
+
+fn too_many(units: &Units<'_>, index: usize) -> Error {
+    units.error(Die { unit: index, offset: 0 }, "more than 2^32 ranges or variables")
+}
+
+/// Whether an entry describes nothing that belongs to the scope around it: a Fortran entry point
+/// repeats the parameters of its subprogram, and a call site describes parameters of the callee.
+fn is_opaque(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_entry_point
+            | dw::DW_TAG_subroutine_type
+            | dw::DW_TAG_call_site
+            | dw::DW_TAG_GNU_call_site
+            | dw::DW_TAG_template_alias
+    )
+}
+
+/// A walk over the entries of a unit, in their order.
+struct UnitPass<'a, 's> {
+    units: &'a Units<'s>,
+    index: usize,
+    unit: &'a Unit<'s>,
+    dwarf: &'a gimli::Dwarf<Reader<'s>>,
+    entries: EntriesRaw<'a, 'a, Reader<'s>>,
+    /// The depth at which `entries` started: it starts anew behind an entry that is passed over.
+    start_depth: isize,
+    /// In C no type holds a function or a variable, and most entries of a unit are members.
+    passes_types: bool,
+    /// Entries that were read and not charged yet.
+    uncharged: u64,
+    tree: ScopeTree,
+}
+
+impl<'a, 's> UnitPass<'a, 's> {
+    fn start(units: &'a Units<'s>, index: usize) -> Result<Self, Error> {
+        let (dwarf, unit) = (units.dwarf_of(index)?, units.unit(index)?);
+        let passes_types = units.unit_language(index).is_some_and(is_c);
+        let error = |error: gimli::Error| units.error(Die { unit: index, offset: 0 }, error);
+        let entries = unit.entries_raw(None).map_err(error)?;
+        let tree = ScopeTree::default();
+        Ok(Self { units, index, unit, dwarf, entries, start_depth: 0, passes_types, uncharged: 0, tree })
+    }
+
+    fn run(mut self) -> Result<ScopeTree, Error> {
+        while !self.entries.is_empty() {
+            let offset = self.entries.next_offset();
+            let depth = self.start_depth.saturating_add(self.entries.next_depth());
+            let abbreviation = self.entries.read_abbreviation().map_err(|error| self.error(error))?;
+            let Some(abbreviation) = abbreviation else { continue };
+            self.count_entry()?;
+            self.tree.close(depth);
+            let has_scopes_below = self.enter(abbreviation, depth).map_err(|error| self.error(error))?;
+            match Kind::of(abbreviation.tag()) {
+                Some(Kind::Type) if self.passes_types => {}
+                Some(kind) => {
+                    let ranges = self.ranges(kind, offset)?;
+                    let opens_at = has_scopes_below.then_some(depth);
+                    let added = self.tree.add_scope(kind, offset.0, ranges, opens_at);
+                    added.ok_or_else(|| too_many(self.units, self.index))?;
+                }
+                None => self.tree.add_other(abbreviation.tag(), offset.0),
+            }
+        }
+        self.units.charge(self.uncharged)?;
+        Ok(self.tree)
+    }
+
+    fn error(&self, error: gimli::Error) -> Error {
+        self.units.error(Die { unit: self.index, offset: 0 }, error)
+    }
+
+    fn count_entry(&mut self) -> Result<(), Error> {
+        self.uncharged += 1;
+        if self.uncharged >= CHARGE_INTERVAL {
+            self.units.charge(std::mem::take(&mut self.uncharged))?;
+        }
+        Ok(())
+    }
+
+    /// Reads past the attributes of an entry, and past all below it if nothing there is a scope.
+    /// Returns whether the next entries may be below it.
+    fn enter(&mut self, abbreviation: &Abbreviation, depth: isize) -> Result<bool, gimli::Error> {
+        let tag = abbreviation.tag();
+        let is_passed = is_opaque(tag) || (self.passes_types && Kind::of(tag) == Some(Kind::Type));
+        if !abbreviation.has_children() || !is_passed {
+            self.entries.skip_attributes(abbreviation.attributes())?;
+            return Ok(abbreviation.has_children());
+        }
+        match behind(self.unit, &mut self.entries, abbreviation)? {
+            Some(next) => {
+                self.entries = self.unit.entries_raw(Some(next))?;
+                self.start_depth = depth;
+            }
+            None => self.read_past_children()?,
+        }
+        Ok(false)
+    }
+
+    /// Reads all entries below the one that was just read: without `DW_AT_sibling` there is no
+    /// other way past them.
+    fn read_past_children(&mut self) -> Result<(), gimli::Error> {
+        let inside = self.entries.next_depth();
+        while self.entries.next_depth() >= inside && !self.entries.is_empty() {
+            self.uncharged += 1;
+            if let Some(abbreviation) = self.entries.read_abbreviation()? {
+                self.entries.skip_attributes(abbreviation.attributes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The addresses of a scope; none for a kind of scope that has no code.
+    fn ranges(&self, kind: Kind, offset: UnitOffset) -> Result<Vec<Range<u64>>, Error> {
+        if !kind.is_instance() && kind != Kind::Block {
+            return Ok(Vec::new());
+        }
+        let ranges = self.unit.entry(offset).and_then(|entry| self.units.entry_ranges(self.dwarf, self.unit, &entry));
+        ranges.map_err(|error| self.units.error(Die { unit: self.index, offset: offset.0 }, error))
+    }
+}
+
+/// The scopes and variables of a unit, while they are read.
+#[derive(Default)]
+struct ScopeTree {
+    /// Each scope; its `ranges` and `variables` are set at the end.
+    nodes: Vec<Node>,
+    ranges: Vec<Range<u64>>,
+    /// The node that each variable is directly in, and the offset of the variable.
+    variables: Vec<(usize, usize)>,
+    /// The scopes around the current entry, outermost first: their depths and nodes.
+    open: Vec<(isize, usize)>,
+}
+
+impl ScopeTree {
+    /// Ends the scopes that an entry of a depth is not in.
+    fn close(&mut self, depth: isize) {
+        while let Some(&(_, node)) = self.open.last().filter(|(last, _)| *last >= depth) {
+            self.open.pop();
+            let end = self.nodes.len();
+            if let Some(node) = self.nodes.get_mut(node) {
+                node.end = end;
+            }
+        }
+    }
+
+    /// The scope around the current entry.
+    fn innermost(&self) -> Option<usize> {
+        self.open.last().map(|&(_, node)| node)
+    }
+
+    /// Adds a scope. The next scopes are in it as long as they are deeper than `opens_at`; `None`
+    /// if there is nothing in it. Returns `None` if there are more ranges than a node can number.
+    fn add_scope(&mut self, kind: Kind, offset: usize, ranges: Vec<Range<u64>>, opens_at: Option<isize>) -> Option<()> {
+        let (index, parent) = (self.nodes.len(), self.innermost());
+        let instance = match kind {
+            Kind::Block => parent.and_then(|parent| self.nodes.get(parent)?.instance),
+            _ => kind.is_instance().then_some(index),
+        };
+        let first = self.ranges.len();
+        self.ranges.extend(ranges);
+        let (ranges, end) = (narrow(first..self.ranges.len())?, index.saturating_add(1));
+        self.nodes.push(Node { offset, kind, parent, instance, end, ranges, variables: 0..0 });
+        self.open.extend(opens_at.map(|depth| (depth, index)));
+        Some(())
+    }
+
+    /// Adds an entry that is no scope, if it is a variable or parameter.
+    fn add_other(&mut self, tag: DwTag, offset: usize) {
+        if let (dw::DW_TAG_variable | dw::DW_TAG_formal_parameter, Some(parent)) = (tag, self.innermost()) {
+            self.variables.push((parent, offset));
+        }
+    }
+
+    /// The index; `None` if there are more variables than a node can number.
+    fn finish(mut self) -> Option<Functions> {
+        self.close(isize::MIN);
+        self.number_variables()?;
+        self.nodes.shrink_to_fit();
+        self.ranges.shrink_to_fit();
+        let spans = spans(&self.nodes, &self.ranges);
+        let is_bare = |node: &Node| node.kind == Kind::Block && node.ranges.is_empty();
+        let bare = (0..).zip(&self.nodes).filter(|(_, node)| is_bare(node)).map(|(index, _)| index);
+        Some(Functions {
+            bare: bare.collect(),
+            described: self.variables.iter().map(|&(node, _)| (node, OnceLock::new())).collect(),
+            inside: spans.iter().map(|span| (span.function, OnceLock::new())).collect::<HashMap<_, _>>(),
+            variables: self.variables.into_iter().map(|(_, offset)| offset).collect(),
+            nodes: self.nodes,
+            ranges: self.ranges,
+            spans,
+            declared: OnceLock::new(),
+            by_origin: OnceLock::new(),
+            dropped: OnceLock::new(),
+        })
+    }
+
+    /// Puts the variables of each scope next to each other, and tells the scope where they are.
+    fn number_variables(&mut self) -> Option<()> {
+        self.variables.sort_by_key(|&(node, _)| node);
+        let mut start = 0;
+        for chunk in self.variables.chunk_by(|one, two| one.0 == two.0) {
+            let end = start + chunk.len();
+            if let Some(node) = chunk.first().and_then(|&(node, _)| self.nodes.get_mut(node)) {
+                node.variables = narrow(start..end)?;
+            }
+            start = end;
+        }
+        Some(())
+    }
+}
+
+/// The out-of-line functions among the nodes, by address.
+fn spans(nodes: &[Node], ranges: &[Range<u64>]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for (function, node) in nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Function) {
+        let ranges = slice(ranges, &node.ranges).unwrap_or_default();
+        spans.extend(ranges.iter().map(|range| Span { range: range.clone(), reach: 0, function }));
+    }
+    spans.sort_by_key(|span| (span.range.start, span.range.end, span.function));
+    let mut reach = 0;
+    for span in &mut spans {
+        reach = reach.max(span.range.end);
+        span.reach = reach;
+    }
+    spans
+}

@@ -1,0 +1,121 @@
+//! The lines that are known to be in a scope, and in no function that is inlined into it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gimli::constants as dw;
+
+use super::super::files::SourcePath;
+use super::super::functions::{Functions, Kind};
+use super::super::units::Die;
+use super::{Scopes, is_file};
+use crate::Error;
+
+/// The lines of the scopes of a unit, as they were asked for.
+pub(super) type KnownLines = Mutex<HashMap<Wanted, Arc<OwnLines>>>;
+
+/// A scope, the scope below it that is left out, and a file.
+type Wanted = (usize, Option<usize>, SourcePath);
+
+/// The lines of a scope, in the file of the marker.
+#[derive(Debug, Default)]
+pub(in crate::dwarf) struct OwnLines {
+    /// The lines on which its variables are declared.
+    pub(super) variables: BTreeSet<u32>,
+    /// The lines of its code, and of the calls that were inlined.
+    pub(in crate::dwarf) code: BTreeSet<u32>,
+}
+
+impl OwnLines {
+    pub(in crate::dwarf) fn all(&self) -> impl Iterator<Item = u32> {
+        self.variables.iter().chain(&self.code).copied()
+    }
+}
+
+impl Scopes<'_> {
+    /// The lines that are known to be in a scope and in no function inlined into it, but not in
+    /// `except`, a scope below it. Each marker of a function asks for the same lines.
+    pub(in crate::dwarf) fn own_lines(
+        &self,
+        unit: usize,
+        node: usize,
+        except: Option<usize>,
+        name: &SourcePath,
+    ) -> Result<Arc<OwnLines>, Error> {
+        self.units.charge(1)?;
+        let of_unit = self.own_lines.get_or_make(unit, || Ok::<_, Error>(KnownLines::default()))?;
+        let known = || of_unit.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (node, except, name.clone());
+        if let Some(lines) = known().get(&key) {
+            return Ok(Arc::clone(lines));
+        }
+        let functions = self.functions(unit)?;
+        let mut lines = OwnLines::default();
+        self.add_entry_lines(&mut lines, unit, &functions, &key)?;
+        self.add_row_lines(&mut lines, unit, &functions, &key)?;
+        let lines = Arc::new(lines);
+        known().insert(key, Arc::clone(&lines));
+        Ok(lines)
+    }
+
+    /// Adds the lines of variables and inlined calls.
+    fn add_entry_lines(
+        &self,
+        lines: &mut OwnLines,
+        unit: usize,
+        functions: &Functions,
+        (node, except, name): &Wanted,
+    ) -> Result<(), Error> {
+        let in_file = |found: &Option<(SourcePath, u32)>| match found {
+            Some((file, line)) if is_file(file, name) => Some(*line),
+            _ => None,
+        };
+        let (end, mut next) = (functions.below(*node).end, *node);
+        while next < end {
+            self.units.charge(1)?;
+            let index = next;
+            let Some(found) = functions.node(index) else { break };
+            next = found.end;
+            if Some(index) == *except {
+                continue;
+            }
+            if index == *node || found.kind == Kind::Block {
+                next = index + 1;
+                let variables = self.variables(unit, index)?;
+                lines.variables.extend(variables.iter().filter_map(|variable| in_file(&variable.declared)));
+            } else if found.kind == Kind::Inlined {
+                let die = Die { unit, offset: found.offset };
+                let call = self.lines.position(die, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
+                lines.code.extend(in_file(&call));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the lines of the code, as the line table has them.
+    fn add_row_lines(
+        &self,
+        lines: &mut OwnLines,
+        unit: usize,
+        functions: &Functions,
+        (node, except, name): &Wanted,
+    ) -> Result<(), Error> {
+        let Some(instance) = functions.instance(*node) else { return Ok(()) };
+        let is_in = |scope: usize, inner: usize| inner == scope || functions.below(scope).contains(&inner);
+        let unit_files = self.lines.unit_files(unit)?;
+        let of_name = unit_files.iter().filter(|(_, file)| is_file(file, name));
+        let files: BTreeSet<u64> = of_name.map(|(number, _)| number).collect();
+        let rows = self.lines.rows(unit)?;
+        for range in functions.ranges(*node) {
+            for (_, row) in rows.within(range).filter(|(_, row)| files.contains(&row.file)) {
+                self.units.charge(1)?;
+                let Some(deepest) = self.deepest(unit, *node, row.address.max(range.start))? else { continue };
+                let is_excepted = except.is_some_and(|except| is_in(except, deepest));
+                if is_in(*node, deepest) && !is_excepted && functions.instance(deepest) == Some(instance) {
+                    lines.code.insert(row.line);
+                }
+            }
+        }
+        Ok(())
+    }
+}
