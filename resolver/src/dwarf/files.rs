@@ -5,9 +5,10 @@
 //! directory, each relative to the next. This module decides which of several files a name means
 //! (`docs/design.md`, "The place of a marker"). `lines` reads the rows of a file.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
@@ -43,25 +44,7 @@ impl SourcePath {
     /// The name with `.`, `..`, double slashes and backslashes resolved textually. Symbolic links
     /// are not followed.
     pub(crate) fn new(text: &str) -> Self {
-        if is_plain(text) {
-            return Self { text: text.into() };
-        }
-        let text = text.replace('\\', "/");
-        let is_absolute = text.starts_with('/');
-        let mut parts: Vec<&str> = Vec::new();
-        for part in text.split('/') {
-            match part {
-                "" | "." => {}
-                ".." if parts.last().is_some_and(|last| *last != "..") => {
-                    parts.pop();
-                }
-                ".." if is_absolute => {}
-                _ => parts.push(part),
-            }
-        }
-        let joined = parts.join("/");
-        let text = if is_absolute { format!("/{joined}") } else { joined };
-        Self { text: text.into() }
+        Self { text: normalised(text).into() }
     }
 
     pub(crate) fn as_str(&self) -> &Arc<str> {
@@ -97,6 +80,46 @@ impl SourcePath {
             false => Some(Agreement::Tail(common)),
         }
     }
+}
+
+/// The texts of the paths that were read, each once: the units of a program name the same headers.
+#[derive(Debug, Default)]
+pub(super) struct SharedPaths(Mutex<HashSet<Arc<str>>>);
+
+impl SharedPaths {
+    /// As [`SourcePath::new`]; equal paths share their text.
+    fn path(&self, text: &str) -> SourcePath {
+        let text = normalised(text);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&*text) {
+            return SourcePath { text: Arc::clone(known) };
+        }
+        let text: Arc<str> = text.into();
+        known.insert(Arc::clone(&text));
+        SourcePath { text }
+    }
+}
+
+/// A name without `.`, `..`, doubled slashes and backslashes.
+fn normalised(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace('\\', "/");
+    let is_absolute = text.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in text.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if is_absolute => {}
+            _ => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    Cow::Owned(if is_absolute { format!("/{joined}") } else { joined })
 }
 
 /// Whether a name has no `.`, `..`, empty part or backslash.
@@ -230,8 +253,8 @@ impl Lines<'_> {
                     path = join(&directory, &path);
                 }
                 match &compiled_in {
-                    Some(base) => SourcePath::new(&join(base, &path)),
-                    None => SourcePath::new(&path),
+                    Some(base) => self.paths.path(&join(base, &path)),
+                    None => self.paths.path(&path),
                 }
             });
             // Many files with the same long directory would make a small table expensive.

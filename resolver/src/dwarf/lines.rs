@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::files::{Agreement, SourcePath, UnitFiles, best};
+use super::files::{Agreement, SharedPaths, SourcePath, UnitFiles, best};
 use super::per_unit::PerUnit;
 use super::units::Units;
 use crate::Error;
@@ -104,13 +104,20 @@ pub(super) struct Lines<'s> {
     pub(super) units: Arc<Units<'s>>,
     rows: PerUnit<Rows>,
     pub(super) files: PerUnit<UnitFiles>,
+    pub(super) paths: SharedPaths,
     matched: Mutex<HashMap<SourcePath, Arc<Matched>>>,
 }
 
 impl<'s> Lines<'s> {
     pub(super) fn new(units: &Arc<Units<'s>>) -> Self {
         let (units, count) = (Arc::clone(units), units.unit_count());
-        Self { units, rows: PerUnit::new(count), files: PerUnit::new(count), matched: Mutex::default() }
+        Self {
+            units,
+            rows: PerUnit::new(count),
+            files: PerUnit::new(count),
+            paths: SharedPaths::default(),
+            matched: Mutex::default(),
+        }
     }
 
     /// How many units have their rows loaded.

@@ -1,7 +1,7 @@
-//! Units: what everything else under `dwarf/` walks on (DWARF 5, 3.1, 7.5). What is in them is for `entries.rs`.
+//! The units of the debug information (DWARF 5, 3.1, 7.5). `entries.rs` reads what is in them.
 //!
-//! A unit is parsed when it is first asked for. All walking is paid for out of a budget that grows with the debug information, so
-//! that no arrangement of references makes a small file take for ever.
+//! A unit is parsed when it is first asked for. All work is charged to a budget that grows with the
+//! size of the debug information: a small malformed file cannot cause endless work.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -28,35 +28,38 @@ pub struct Die {
     pub(super) offset: usize,
 }
 
-/// The units of an image and of its supplementary file, with their entries, and the work that may be spent on them.
+/// The units of an image and of its supplementary file, with their entries, and the work that may
+/// be spent on them.
 #[derive(Debug)]
 pub(super) struct Units<'s> {
     pub(super) sections: &'s Sections<'s>,
-    /// That of the image itself; its `sup` is what dwz moved to a file of its own.
+    /// The sections of the image; its `sup` has those of the supplementary file that dwz made.
     pub(super) dwarf: gimli::Dwarf<Reader<'s>>,
-    /// Those of the image, then those of the supplementary file. In the place of a unit that has its entries in a file of its own stands the
-    /// one of that file, when it is first asked for.
+    /// The units of the image, then those of the supplementary file. Where the entries of a unit
+    /// are in a split file, its slot also holds the split unit once that is asked for.
     pub(super) units: Vec<Slot<'s>>,
-    /// How many of them are the image's.
+    /// How many units are the image's.
     own: usize,
-    /// The files with entries of units that have but a skeleton in the image.
+    /// The split files, with the entries of units that have only a skeleton in the image.
     pub(super) files: Option<&'s dyn SplitFiles>,
-    /// Which of those files were paid for.
+    /// The split files whose size was added to the budget.
     pub(super) credited: Mutex<HashSet<(bool, u64)>>,
-    /// The units of types of a package of such files (`.dwp`).
+    /// The type units of a package of split files (`.dwp`).
     pub(super) package_types: OnceLock<super::split::Types<'s>>,
     pub(super) package: OnceLock<Option<super::split::Package<'s>>>,
     pub(super) skeletons: OnceLock<HashMap<u64, usize>>,
-    /// Of the units without a language, which dwz made, the one of the units that import them.
+    /// For each unit that others import, the first compiled unit that imports it: the units that
+    /// dwz made have no language of their own.
     languages: OnceLock<HashMap<usize, usize>>,
     by_address: OnceLock<Addresses>,
-    /// Steps that are left; negative once they are spent.
+    /// The steps that are left; negative once they are spent.
     budget: AtomicI64,
-    /// The tables of abbreviations, by where they stand in memory; units share them.
+    /// The tables of abbreviations, by their place in memory; units share them.
     pub(super) abbreviations: Mutex<HashMap<(usize, usize), Arc<gimli::Abbreviations>>>,
-    /// The units of types of the image and of the supplementary file, by signature; of equal ones the first.
+    /// The type units of the image and of the supplementary file, by signature; the first of equal
+    /// ones.
     types: OnceLock<HashMap<u64, (usize, usize)>>,
-    /// What is wrong with the chain of unit headers, after which nothing more is found.
+    /// What is wrong with the chain of unit headers; no unit behind that is found.
     damage: Option<String>,
 }
 
@@ -66,7 +69,8 @@ pub(super) struct Slot<'s> {
     pub(super) header: gimli::UnitHeader<Reader<'s>>,
     pub(super) home: Home<'s>,
     unit: OnceLock<Result<Unit<'s>, String>>,
-    /// Its entries, where they are in another file; `None` where they are not, or that file was not found.
+    /// Its entries, if they are in a split file; `None` if they are not, or that file was not
+    /// found.
     pub(super) split: OnceLock<Option<Split<'s>>>,
 }
 
@@ -79,41 +83,42 @@ impl<'s> Slot<'s> {
 /// The sections that a unit is in.
 #[derive(Debug)]
 pub(super) enum Home<'s> {
-    /// The image's.
+    /// The sections of the image.
     Image,
-    /// Those of the supplementary file.
+    /// The sections of the supplementary file.
     Supplementary,
-    /// Those of a file of split units: of types.
+    /// The sections of a split file: only type units have this.
     Split(Arc<super::split::Contribution<'s>>),
 }
 
 /// Which unit describes an address.
 #[derive(Debug)]
 struct Addresses {
-    /// As `.debug_aranges` says.
+    /// The units by address, as `.debug_aranges` says.
     listed: RangeMap<usize>,
-    /// As the units themselves say, those that `.debug_aranges` does not speak of.
+    /// The units by address, as those say that `.debug_aranges` does not list.
     scanned: OnceLock<Scanned>,
     unlisted: Vec<usize>,
 }
 
-/// Where a whole unit is read, its entries are paid for so many at a time.
+/// A pass over a whole unit charges this many entries at a time.
 pub(super) const CHARGE_INTERVAL: u64 = 1024;
 
-/// The most that is taken off at once: so that many who take too much at the same time do not come round to having some left.
+/// The largest charge: several threads that charge too much at once cannot make the budget wrap
+/// around.
 const MAX_CHARGE: i64 = i64::MAX / 4096;
 
 /// What the units themselves say.
 #[derive(Debug)]
 struct Scanned {
     units: RangeMap<usize>,
-    /// What is wrong with the first that cannot be read.
+    /// What is wrong with the first unit that cannot be read.
     damage: Option<String>,
 }
 
 impl<'s> Units<'s> {
-    /// Reads the unit headers of an image, and of the file that dwz moved to what several images have in common. Entries that are in
-    /// files of their own are read when they are asked for.
+    /// Reads the unit headers of an image and of its supplementary file. Split files are read when
+    /// their entries are asked for.
     pub(super) fn new(
         sections: &'s Sections<'s>,
         supplementary: Option<&'s Sections<'s>>,
@@ -149,8 +154,8 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// What is wrong with the debug information as a whole; `None` where all units were found, and those that were asked for their
-    /// addresses told them.
+    /// What is wrong with the debug information as a whole; `None` if all units were found, and the
+    /// addresses of those that were asked could be read.
     pub(super) fn damage(&self) -> Option<&str> {
         let scanned = || self.by_address.get()?.scanned.get()?.damage.as_deref();
         self.damage.as_deref().or_else(scanned)
@@ -161,18 +166,20 @@ impl<'s> Units<'s> {
         self.sections.processor()
     }
 
-    /// Allows so many more steps of work: what is asked grows with the places that are asked for, not only with the debug information.
-    /// Nothing where all were spent: who waits for an answer may have been refused a part of it.
+    /// Allows so many more steps of work: the work grows with the number of sites, not only with
+    /// the debug information. Does nothing once all steps are spent: an answer may already lack a
+    /// part.
     pub(super) fn allow(&self, steps: u64) {
         let steps = i64::try_from(steps).unwrap_or(i64::MAX);
         let allow = |left: i64| (left >= 0).then(|| left.saturating_add(steps));
         let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, allow);
     }
 
-    /// Pays for so many steps of work: entries, rows, operations. Where they are not left, nothing is: what follows fails too, and no
-    /// answer comes of half of what it should be found in.
+    /// Charges so many steps of work: entries, rows, operations. Once the budget is spent, every
+    /// later charge fails too: no answer is made from a part of the debug information.
     pub(super) fn charge(&self, steps: u64) -> Result<(), Error> {
-        // One subtraction, whoever else pays at the same time: it is made millions of times. Once spent, nothing is left of it.
+        // One atomic subtraction, because this runs millions of times. A spent budget stays
+        // negative.
         let cost = i64::try_from(steps).unwrap_or(i64::MAX).min(MAX_CHARGE);
         if self.budget.load(Ordering::Relaxed) < 0 || self.budget.fetch_sub(cost, Ordering::Relaxed) < cost {
             return Err(Error::dwarf(None, "more work than debug information of this size warrants"));
@@ -180,7 +187,8 @@ impl<'s> Units<'s> {
         Ok(())
     }
 
-    /// Fails where all work is spent: for who passes over what cannot be read, which must not be for that.
+    /// Fails if the budget is spent. Call it before passing over what could not be read: the budget
+    /// must not be the reason.
     pub(super) fn check_work_left(&self) -> Result<(), Error> {
         self.charge(0)
     }
@@ -190,12 +198,14 @@ impl<'s> Units<'s> {
         self.units.len()
     }
 
-    /// How many of them are the image's: those that have lines and addresses, and those that dwz made of what others had in common.
+    /// How many units are the image's: the compiled ones, and those that dwz made of common
+    /// entries.
     pub(super) fn own_count(&self) -> usize {
         self.own
     }
 
-    /// The units that have lines and addresses: neither those of the supplementary file, nor those that it made of what others had in common.
+    /// The units that have lines and addresses: none of the supplementary file, and none that dwz
+    /// made of common entries.
     pub(super) fn compiled_units(&self) -> impl Iterator<Item = usize> {
         (0..self.own).filter(|&unit| !self.is_partial(unit))
     }
@@ -204,13 +214,15 @@ impl<'s> Units<'s> {
         self.own_unit(unit).is_ok_and(is_partial)
     }
 
-    /// How a unit in a file of split units is numbered: the number of its skeleton, and a multiple of this. 0 times are the entries of
-    /// the skeleton, the rest are types. What is a skeleton's number for those of a package is [`Self::unit_count`].
+    /// The factor in the numbers of units of split files: such a number is that of the skeleton
+    /// plus a multiple of this factor. The multiple 0 is the skeleton's own entries, the others are
+    /// type units. For the type units of a package, [`Self::unit_count`] replaces the number of the
+    /// skeleton.
     pub(super) fn stride(&self) -> usize {
         self.units.len().saturating_add(1)
     }
 
-    /// A unit as its table has it.
+    /// A unit in its table.
     pub(super) fn slot(&self, index: usize) -> Result<&Slot<'s>, Error> {
         let slot = match index.checked_sub(self.units.len()) {
             None => self.units.get(index),
@@ -222,14 +234,14 @@ impl<'s> Units<'s> {
         slot.ok_or_else(|| Error::dwarf(None, "no such unit"))
     }
 
-    /// A unit as it stands in the image: where its entries are in another file, the skeleton.
+    /// A unit of the image: the skeleton, if its entries are in a split file.
     pub(super) fn own_unit(&self, index: usize) -> Result<&Unit<'s>, Error> {
         let slot = self.slot(index)?;
         let unit = slot.unit.get_or_init(|| self.parse(self.home(slot), slot.header));
         unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), error))
     }
 
-    /// A unit, parsed; without its line program, which [`DebugInfo::line_program`] reads.
+    /// A unit, parsed, without its line program.
     pub(super) fn unit(&self, index: usize) -> Result<&Unit<'s>, Error> {
         match self.split(index) {
             Some(split) => Ok(&split.unit),
@@ -237,7 +249,7 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// The sections that a unit as it stands in the image refers to.
+    /// The sections that a unit of the image refers to.
     pub(super) fn own_dwarf(&self, index: usize) -> Result<&gimli::Dwarf<Reader<'s>>, Error> {
         Ok(self.home(self.slot(index)?))
     }
@@ -258,7 +270,7 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// What a file of split units has of a unit; `None` where the unit is not of such a file.
+    /// The part of a split file that belongs to a unit; `None` if the unit is in no split file.
     pub(super) fn contribution(&self, index: usize) -> Option<&super::split::Contribution<'s>> {
         match (self.split(index), &self.slot(index).ok()?.home) {
             (Some(split), _) => Some(&split.of),
@@ -275,14 +287,14 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// The unit that describes an address; `None` where none does. Where several say so, the first.
+    /// The first unit that describes an address; `None` if none does.
     pub(super) fn unit_at(&self, address: Vaddr) -> Option<usize> {
         let addresses = self.by_address.get_or_init(|| self.listed());
         let scan = || self.scan(&addresses.unlisted);
         addresses.listed.get(address.0).or_else(|| addresses.scanned.get_or_init(scan).units.get(address.0))
     }
 
-    /// What `.debug_aranges` says (DWARF 5, 6.1.2).
+    /// The units by address, from `.debug_aranges` (DWARF 5, 6.1.2).
     fn listed(&self) -> Addresses {
         let mut ranges = Vec::new();
         let mut is_listed = vec![false; self.own];
@@ -298,11 +310,11 @@ impl<'s> Units<'s> {
         Addresses { listed: RangeMap::new(&ranges), scanned: OnceLock::new(), unlisted }
     }
 
-    /// What the units say.
+    /// The units by address, from their own entries.
     fn scan(&self, units: &[usize]) -> Scanned {
         let (mut ranges, mut damage) = (Vec::new(), None);
         for &index in units {
-            // The skeleton says it where the entries are in another file.
+            // For a unit in a split file, the skeleton has the addresses.
             match self.unit_ranges(index) {
                 Ok(found) => ranges.extend(found.into_iter().map(|range| (range, std::cmp::Reverse(index), index))),
                 Err(error) => damage = damage.or_else(|| Some(format!("{error}, its unit is not read"))),
@@ -325,7 +337,8 @@ impl<'s> Units<'s> {
         self.units.get(..self.own)?.binary_search_by_key(&offset, |slot| slot.header.offset()).ok()
     }
 
-    /// The entry at an offset in `.debug_info` of the image, or of the supplementary file; `None` where that is in no unit.
+    /// The entry at an offset in `.debug_info` of the image or of the supplementary file; `None` if
+    /// that is in no unit.
     pub(super) fn find_die(&self, in_supplementary: bool, offset: usize) -> Option<Die> {
         let wanted = UnitSectionOffset::DebugInfoOffset(gimli::DebugInfoOffset(offset));
         let first = if in_supplementary { self.own } else { 0 };
@@ -335,7 +348,8 @@ impl<'s> Units<'s> {
         Some(Die { unit: first.checked_add(unit)?, offset: offset.0 })
     }
 
-    /// The entry at an offset in `.debug_info` of the file that a unit is in; `None` where that is in no unit.
+    /// The entry at an offset in `.debug_info` of the file that a unit is in; `None` if that is in
+    /// no unit.
     pub(super) fn die_in(&self, unit: usize, offset: gimli::DebugInfoOffset) -> Option<Die> {
         match (self.contribution(unit), &self.slot(unit).ok()?.home) {
             (Some(of), _) => self.split_die(unit, of, offset),
@@ -343,7 +357,8 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// The entry of an [`Self::info_offset`]; `None` where that is in no unit. That an entry starts there is not looked at.
+    /// The entry of an [`Self::info_offset`]; `None` if that is in no unit. It does not check that
+    /// an entry starts there.
     pub(super) fn die_at(&self, offset: InfoOffset) -> Option<Die> {
         match (offset.0 >> OFFSET).checked_sub(1) {
             None => self.find_die(false, usize::try_from(offset.0).ok()?),
@@ -356,8 +371,9 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// An entry as a number, its identity in a [`crate::location::Location`]: where it is in `.debug_info` or `.debug_types` of the
-    /// image; of one in another file the unit stands above bit 40.
+    /// An entry as a number, its identity in a [`crate::location::Location`]: its offset in
+    /// `.debug_info` or `.debug_types`. The bits from 40 up number the unit of an entry in another
+    /// file.
     pub(super) fn info_offset(&self, die: Die) -> InfoOffset {
         let offset = self.section_offset(die);
         let is_here = die.unit < self.own && self.split(die.unit).is_none();
@@ -368,7 +384,7 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// Where an entry is in its section.
+    /// The offset of an entry in its section.
     fn section_offset(&self, die: Die) -> u64 {
         let start = self.header(die.unit).map_or(0, |header| info_offset(header).0);
         start.saturating_add(die.offset as u64)
@@ -384,7 +400,7 @@ impl<'s> Units<'s> {
         }
     }
 
-    /// The type of a unit of types that an entry of a unit means.
+    /// The type in a type unit that an entry of a unit refers to.
     pub(super) fn type_unit(&self, from: usize, signature: gimli::DebugTypeSignature) -> Option<Die> {
         for of in [from % self.stride(), self.unit_count()] {
             if let Some((nth, offset)) = self.split_types(of).and_then(|types| types.find(signature)) {
@@ -395,8 +411,8 @@ impl<'s> Units<'s> {
         types.get(&signature.0).map(|&(unit, offset)| Die { unit, offset })
     }
 
-    /// The language of a unit (DWARF 5, 3.1.1); `None` where it says none. dwz makes units without one of what others had in common,
-    /// which are of the language of those.
+    /// The language of a unit (DWARF 5, 3.1.1); `None` if it names none. A unit that dwz made names
+    /// none: it has the language of the units that import it.
     pub(super) fn unit_language(&self, unit: usize) -> Option<gimli::DwLang> {
         let said = |unit| match self.own_attribute(self.root(unit).ok()?, dw::DW_AT_language).ok()?? {
             AttributeValue::Language(language) => Some(language),
@@ -410,13 +426,13 @@ impl<'s> Units<'s> {
         })
     }
 
-    /// Of each unit that others import the first of those that is compiled.
+    /// For each unit that others import, the first compiled unit that imports it.
     fn importers(&self) -> HashMap<usize, usize> {
         let mut importers = HashMap::new();
         let mut left: Vec<(usize, usize)> = self.compiled_units().map(|unit| (unit, unit)).collect();
         left.reverse();
         while let Some((unit, importer)) = left.pop() {
-            // What dwz imports stands before everything else.
+            // dwz writes its imports before all other entries.
             let Ok(children) = self.leading(unit, dw::DW_TAG_imported_unit) else { continue };
             for die in children {
                 let imported = self.own_attribute(die, dw::DW_AT_import);
@@ -430,12 +446,12 @@ impl<'s> Units<'s> {
         importers
     }
 
-    /// Whether a unit imports others: what dwz made of what several have in common.
+    /// Whether a unit imports others, which dwz made of common entries.
     pub(super) fn imports(&self, unit: usize) -> Result<bool, Error> {
         Ok(!self.leading(unit, dw::DW_TAG_imported_unit)?.is_empty())
     }
 
-    /// The first entries below the root of a unit, as far as they have a tag.
+    /// The first entries below the root of a unit, up to the first with another tag.
     fn leading(&self, index: usize, tag: DwTag) -> Result<Vec<Die>, Error> {
         let unit = self.own_unit(index)?;
         let error = |error: gimli::Error| self.error(Die { unit: index, offset: 0 }, error);
@@ -496,10 +512,10 @@ fn headers<'s>(
     }
 }
 
-/// Bits of an [`InfoOffset`] that are an offset in a section.
+/// How many bits of an [`InfoOffset`] are an offset in a section.
 const OFFSET: u32 = 40;
 
-/// The units of types, by signature, each with the offset of its type; of equal ones the first.
+/// The type units by signature, each with the offset of its type; the first of equal ones.
 pub(super) fn by_signature(units: &[Slot<'_>]) -> HashMap<u64, (usize, usize)> {
     let mut types = HashMap::new();
     for (unit, slot) in units.iter().enumerate() {
