@@ -57,12 +57,12 @@ fn fault(line: &str) -> Option<&'static str> {
         let call = format!(".{method}(\"");
         line.match_indices(&call).any(|(at, _)| names_a_reason(receiver(&line[..at])))
     };
-    if line.contains(".split(\"; ") || METHODS.iter().any(|method| looks_into(&method)) {
+    if line.contains(".split(\"; ") || METHODS.iter().any(looks_into) {
         return Some("a sentence that is parsed");
     }
     let is_compared =
         |operator: &&str| line.match_indices(*operator).any(|(at, _)| names_a_reason(receiver(&line[..at])));
-    if [" == \"", " != \""].iter().any(|operator| is_compared(&operator)) {
+    if [" == \"", " != \""].iter().any(is_compared) {
         return Some("a sentence that is compared");
     }
     let is_kept = NOUNS.iter().any(|noun| {

@@ -19,6 +19,9 @@ pub(crate) fn of_machine(machine: u16) -> Option<&'static dyn InstructionSet> {
     SUPPORTED.into_iter().find(|set| set.machine() == machine)
 }
 
+/// A function from an instruction's address and code to its effects.
+pub(crate) type EffectsReader = Box<dyn FnMut(u64, &[u8]) -> Effects>;
+
 /// An instruction set.
 ///
 /// `code` always starts at an instruction, and may continue after it. It comes from a file, so it
@@ -31,9 +34,8 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// address of the first bytes that are not an instruction.
     fn decode(&self, start: u64, code: &[u8], each: &mut dyn FnMut(Instruction) -> bool) -> Option<u64>;
 
-    /// A function from an instruction's address and code to its effects. It returns
-    /// [`Effects::UNKNOWN`] for bytes that are not an instruction.
-    fn effects(&self) -> Box<dyn FnMut(u64, &[u8]) -> Effects>;
+    /// A reader of effects. It returns [`Effects::UNKNOWN`] for bytes that are not an instruction.
+    fn effects(&self) -> EffectsReader;
 
     /// The registers that a call may change.
     fn clobbered_by_calls(&self) -> u64;
@@ -179,7 +181,7 @@ mod tests {
     #[test]
     fn sets_are_found_by_their_machine() {
         for set in SUPPORTED {
-            assert_eq!(of_machine(set.machine()).map(|it| it.machine()), Some(set.machine()));
+            assert_eq!(of_machine(set.machine()).map(super::InstructionSet::machine), Some(set.machine()));
         }
         assert!(of_machine(elf::EM_RISCV).is_none());
     }

@@ -92,6 +92,12 @@ pub struct Linked {
     pub functions: Vec<Function>,
 }
 
+impl Default for Linked {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Linked {
     pub fn new() -> Self {
         let text = Section { flags: ALLOC_EXEC, address: 0x1000, ..Section::new(".text", vec![0x90; 0x100]) };
@@ -374,7 +380,7 @@ pub fn everything() -> Resolution {
         args: Vec::new(),
     };
     let computed = Location::whole(Source::Value(Expr::constant(0)));
-    let missing = Reason::MissingBytes { bytes: [8..16].into() };
+    let missing = Reason::MissingBytes { bytes: std::iter::once(8..16).collect() };
     let args = vec![
         Argument {
             name: "self".into(),

@@ -214,7 +214,7 @@ fn declarations(bytes: &[u8]) -> Result<HashMap<String, Vec<(String, u32)>>, Err
             let Some(gimli::AttributeValue::FileIndex(file)) = entry.attr_value(gimli::DW_AT_decl_file)? else {
                 continue;
             };
-            let header = unit.line_program.as_ref().map(|program| program.header());
+            let header = unit.line_program.as_ref().map(gimli::IncompleteLineProgram::header);
             let file = header.and_then(|header| file_name(dwarf, unit, header, file)).unwrap_or_default();
             found.entry(name).or_default().push((file, line));
         }

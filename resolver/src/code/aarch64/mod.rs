@@ -8,7 +8,7 @@ mod uprobe;
 
 use object::elf;
 
-use super::instruction_set::{Callee, Effects, Instruction, InstructionSet};
+use super::instruction_set::{Callee, Effects, EffectsReader, Instruction, InstructionSet};
 use super::jump_tables::{JumpTable, JumpTableSearch};
 use super::probe::Probe;
 use super::stack_depth::StackDepth;
@@ -28,7 +28,7 @@ impl InstructionSet for Aarch64 {
         decode::sweep(start, code, each)
     }
 
-    fn effects(&self) -> Box<dyn FnMut(u64, &[u8]) -> Effects> {
+    fn effects(&self) -> EffectsReader {
         Box::new(|_, code| {
             let effects = |word| Effects { written: decode::written(word), stores: decode::stores(word) };
             decode::word(code).map_or(Effects::UNKNOWN, effects)

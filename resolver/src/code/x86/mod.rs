@@ -10,7 +10,7 @@ mod uprobe;
 use iced_x86::InstructionInfoFactory;
 use object::elf;
 
-use super::instruction_set::{Callee, Effects, Instruction, InstructionSet};
+use super::instruction_set::{Callee, Effects, EffectsReader, Instruction, InstructionSet};
 use super::jump_tables::{JumpTable, JumpTableSearch};
 use super::probe::Probe;
 use super::stack_depth::StackDepth;
@@ -51,7 +51,7 @@ impl InstructionSet for X86 {
         decode::sweep(self.bitness, start, code, each)
     }
 
-    fn effects(&self) -> Box<dyn FnMut(u64, &[u8]) -> Effects> {
+    fn effects(&self) -> EffectsReader {
         let bitness = self.bitness;
         let mut factory = InstructionInfoFactory::new();
         Box::new(move |at, code| {
