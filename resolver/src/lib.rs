@@ -56,8 +56,7 @@ mod code;
 mod codes;
 pub mod debug_files;
 mod demangle;
-// The fuzz targets call items that nothing else outside of the folder needs.
-#[cfg_attr(not(feature = "fuzzing"), allow(unreachable_pub))]
+#[allow(unreachable_pub, reason = "the fuzz targets call items that nothing else needs")]
 mod dwarf;
 pub(crate) mod english;
 mod error;

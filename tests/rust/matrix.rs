@@ -25,12 +25,12 @@
 //! Exceptions, each with its test:
 //!
 //! - lld and mold fold functions with `--icf=all`. The marker of the folded function gets the
-//! address of a removed function;
+//!   address of a removed function;
 //! - GNU ld and lld compress only sections named `.debug_*`; mold and objcopy compress our sections
-//! too;
+//!   too;
 //! - mold 1.10 damages strings with `-r`, including those of DWARF;
 //! - a library unit that the linker does not use has no sites, because it is an unused archive
-//! member.
+//!   member.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

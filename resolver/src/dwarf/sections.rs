@@ -58,7 +58,7 @@ impl<'data> Sections<'data> {
     /// # Errors
     ///
     /// A section cannot be read or decompressed.
-    pub fn load(image: &Image<'data>, error: impl FnMut(Error)) -> Result<Self, Error> {
+    pub(crate) fn load(image: &Image<'data>, error: impl FnMut(Error)) -> Result<Self, Error> {
         let names = IDS.into_iter().map(SectionId::name).chain(FRAMES);
         Self::load_as(image, names.map(|name| (name, name)), error)
     }
@@ -69,7 +69,7 @@ impl<'data> Sections<'data> {
     /// # Errors
     ///
     /// A section cannot be read or decompressed.
-    pub fn load_split(image: &Image<'data>, error: impl FnMut(Error)) -> Result<Self, Error> {
+    pub(crate) fn load_split(image: &Image<'data>, error: impl FnMut(Error)) -> Result<Self, Error> {
         let indices = [SectionId::DebugCuIndex, SectionId::DebugTuIndex].map(|id| (id.name(), id.name()));
         let names = IDS.into_iter().filter_map(|id| Some((id.name(), id.dwo_name()?)));
         Self::load_as(image, names.chain(indices), error)
@@ -81,7 +81,7 @@ impl<'data> Sections<'data> {
     /// # Errors
     ///
     /// A section cannot be read or decompressed.
-    pub fn add_frames(&mut self, image: &Image<'data>, error: impl FnMut(Error)) -> Result<(), Error> {
+    pub(crate) fn add_frames(&mut self, image: &Image<'data>, error: impl FnMut(Error)) -> Result<(), Error> {
         let frames = Self::load_as(image, FRAMES.map(|name| (name, name)).into_iter(), error)?;
         for (name, bytes) in frames.sections {
             if self.get(name).is_empty() {

@@ -97,7 +97,8 @@ impl DebugInfo<'_> {
     ///
     /// A line program of a unit that names the file, or its debug information, is malformed.
     #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn sites_of_line(&self, file: &str, line: u32) -> Result<LineSites, Error> {
+    #[allow(unreachable_pub, reason = "the fuzz targets call it")]
+    pub fn sites_of_line(&self, file: &str, line: u32) -> Result<LineSites, Error> {
         let mut search = match self.search_line(file, line)? {
             Ok(search) => search,
             Err(problem) => return Ok(LineSites { sites: Vec::new(), problem: Some(problem) }),

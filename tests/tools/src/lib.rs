@@ -1,7 +1,7 @@
 //! Runs the tools that tests use: compilers, linkers, and independent readers of images.
 //!
 //! If a tool is missing, the test is skipped with a message; in CI (where the variable `CI` is set)
-//! it fails. CI runs every combination of a slow test, and other machines run a [`slice`] of them.
+//! it fails. CI runs every combination of a slow test, and other machines run a [`slice()`] of them.
 
 use std::io::Write as _;
 use std::path::PathBuf;
