@@ -29,6 +29,7 @@ use plan::{Planned, Point};
 
 /// The tool that reads an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Consumer {
     /// The kernel: `uprobe_events` of tracefs.
     Uprobe,

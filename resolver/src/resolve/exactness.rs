@@ -7,6 +7,7 @@ use crate::verdicts::Code;
 
 /// Whether a probe at a site fires exactly when the marker is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Exactness {
     /// It does.
     Exact,

@@ -19,6 +19,7 @@ pub struct ProbeVerdict {
 
 /// How the kernel executes the instruction under a uprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ProbeCost {
     /// The kernel does itself what the instruction does: under a microsecond.
     Emulated,

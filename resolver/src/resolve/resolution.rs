@@ -158,6 +158,7 @@ pub struct Marker {
 
 /// Why a marker has no live site. A reason that is only likely is not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Absence {
     /// Its function has code on lines before and after the marker's line. The compiler removed the
     /// code between them.
@@ -272,6 +273,7 @@ pub enum SitePlace {
 
 /// How a site was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Origin {
     /// From a site record.
     Record,
@@ -352,6 +354,7 @@ pub struct Site {
 
 /// Whether an argument can be read at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Readable: in a register, in memory, computed from these, or kept by the program.
     Live,

@@ -141,6 +141,7 @@ pub fn judge(argument: &Argument, theirs: &Variable, machine: &dyn Machine, ende
             None => Judged::Different("readable, and neither value nor size to read it by".to_owned()),
             Some(ours) => compare(argument, &ours, theirs, ended),
         },
+        Some(other) => Judged::Different(format!("a verdict that this test does not know: {}", other.as_str())),
     }
 }
 

@@ -102,13 +102,15 @@ impl Frames {
         let ours = site.inlined.iter().map(|inlined| &*inlined.function).chain(site.function.as_deref()).map(short);
         let ours: Vec<_> = ours.collect();
         let theirs = frames.filter_map(|frame| frame.function.as_deref()).map(short);
-        let line = |name: &String| {
-            let declared = declarations.get(name)?.iter();
-            let before = declared.filter(|(file, line)| *line <= marker.line && is_same_file(file, &marker.file));
-            before.map(|(_, line)| *line).max()
+        // Closures share a name, so it may have several declarations before the marker.
+        let lines = |name: &String| {
+            let declared = declarations.get(name).into_iter().flatten();
+            declared
+                .filter(|(file, line)| *line <= marker.line && is_same_file(file, &marker.file))
+                .map(|(_, line)| *line)
         };
-        let own = ours.first().and_then(line);
-        match theirs.chain(ours.iter().cloned()).find(|name| line(name) > own) {
+        let own = ours.first().and_then(|name| lines(name).max());
+        match theirs.chain(ours.iter().cloned()).find(|name| lines(name).min() > own) {
             Some(nearer) => Err(format!("in {ours:?}, and {nearer} is declared between that and the marker")),
             None => Ok(()),
         }
