@@ -1,6 +1,7 @@
-//! The four kinds of address, and every conversion between them. Nothing else in the crate turns one into another.
+//! The four kinds of address and all conversions between them. No other module converts addresses.
 //!
-//! ELF gABI, "Program Header" and "Section Header": `p_offset`, `p_vaddr` and `sh_offset` relate them.
+//! `p_offset`, `p_vaddr` and `sh_offset` relate the kinds (ELF gABI, "Program Header" and "Section
+//! Header").
 
 use std::fmt;
 use std::ops::Range;
@@ -20,31 +21,33 @@ macro_rules! address {
 }
 
 address! {
-    /// An offset in a file, in bytes from its start (of an archive's member: from the member's start).
+    /// An offset in bytes from the start of a file, or from the start of an archive member.
     FileOffset
 }
 address! {
-    /// A link-time address: what the linker wrote, before the program was loaded anywhere.
+    /// A link-time address: an address that the linker assigned, before the program is loaded.
     Vaddr
 }
 address! {
-    /// An address in a running process, after the loader chose where the image stands.
+    /// An address in a running process, after the loader placed the image.
     RuntimeAddress
 }
 address! {
-    /// An offset in a section, in bytes.
+    /// An offset in bytes from the start of a section.
     SectionOffset
 }
 
 impl Vaddr {
-    /// Where the address is when the image is loaded `bias` bytes above its link-time addresses; `None` past the address space.
+    /// The runtime address if the image is loaded `bias` bytes above its link-time addresses.
+    /// `None` if it is past the end of the address space.
     #[must_use]
     pub fn to_runtime(self, bias: u64) -> Option<RuntimeAddress> {
         self.0.checked_add(bias).map(RuntimeAddress)
     }
 
-    /// The byte of the file that is loaded at the address, for a segment loaded at `vaddr` from `file`; `None` where the segment
-    /// does not hold the address or has no byte in the file for it (`.bss`).
+    /// The file offset of the byte at this address, in a segment that is loaded at `vaddr` from the
+    /// range `file`. `None` if the segment does not contain the address, or has no byte in the file
+    /// for it (`.bss`).
     #[must_use]
     pub fn to_file_offset(self, vaddr: Self, file: &Range<u64>) -> Option<FileOffset> {
         let offset = file.start.checked_add(self.0.checked_sub(vaddr.0)?)?;
@@ -53,7 +56,8 @@ impl Vaddr {
 }
 
 impl RuntimeAddress {
-    /// The link-time address of an image that is loaded `bias` bytes above its link-time addresses; `None` below the image.
+    /// The link-time address if the image is loaded `bias` bytes above its link-time addresses.
+    /// `None` if the address is below `bias`.
     #[must_use]
     pub fn to_vaddr(self, bias: u64) -> Option<Vaddr> {
         self.0.checked_sub(bias).map(Vaddr)
@@ -61,7 +65,8 @@ impl RuntimeAddress {
 }
 
 impl SectionOffset {
-    /// Where the byte is in the file, for a section whose contents stand at `file`; `None` outside of the section.
+    /// The file offset of the byte at this offset, in a section whose contents are at `file`.
+    /// `None` if the offset is outside the section.
     #[must_use]
     pub fn to_file_offset(self, file: &Range<u64>) -> Option<FileOffset> {
         let offset = file.start.checked_add(self.0)?;

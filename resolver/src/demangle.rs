@@ -1,11 +1,13 @@
-//! Symbol names as people write them: Rust's without their hash, C++'s without parameters; others as they are.
+//! Symbol names in source notation: Rust names without their hash, C++ names without parameters.
+//! Other names are unchanged.
 
 use cpp_demangle::DemangleOptions;
 
-/// The longest demangled name, in bytes. A mangled C++ name can stand for one that is exponentially longer.
+/// The longest demangled name, in bytes. Demangling can make a C++ name exponentially longer.
 const LONGEST: usize = 16 << 10;
 
-/// The demangled name of a function. A name that does not demangle, or to more than 16 KiB, is given as it is.
+/// The demangled name of a function. The name is returned unchanged if it cannot be demangled, or
+/// if the result would exceed 16 KiB.
 #[must_use]
 pub(crate) fn demangle(symbol: &[u8]) -> String {
     let name = crate::text::from_bytes(symbol);
@@ -28,7 +30,7 @@ pub(crate) fn demangle(symbol: &[u8]) -> String {
     name
 }
 
-/// A string that refuses to grow above [`LONGEST`].
+/// A string that does not grow beyond [`LONGEST`].
 struct Bounded(String);
 
 impl std::fmt::Write for Bounded {

@@ -1,17 +1,19 @@
-//! Which of many overlapping ranges holds an address, in logarithmic time whatever the ranges are.
+//! Finds the range that contains an address among many overlapping ranges. A lookup always takes
+//! logarithmic time.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// A map from addresses to values, made of ranges.
+/// A map from address ranges to values.
 #[derive(Debug)]
 pub(crate) struct RangeMap<T> {
-    /// Where the value changes, and to what; ascending.
+    /// The addresses at which the value changes, with the new value, in ascending order.
     changes: Vec<(u64, Option<T>)>,
 }
 
 impl<T: Copy> RangeMap<T> {
-    /// The map of `ranges`; where several hold an address, the one with the greatest key counts. Empty ranges hold nothing.
+    /// Builds a map of `ranges`. If several ranges contain an address, the one with the greatest
+    /// key wins. Empty ranges contain nothing.
     pub(crate) fn new<K: Ord + Copy>(ranges: &[(Range<u64>, K, T)]) -> Self {
         if let Some(changes) = apart(ranges) {
             return Self { changes };
@@ -45,13 +47,14 @@ impl<T: Copy> RangeMap<T> {
         self.changes.get(after.checked_sub(1)?)?.1
     }
 
-    /// Where a value begins to count, ascending, and the value.
+    /// Each address at which a value begins, with the value, in ascending order.
     pub(crate) fn starts(&self) -> impl Iterator<Item = (u64, T)> {
         self.changes.iter().filter_map(|&(start, value)| Some((start, value?)))
     }
 }
 
-/// The changes of ranges of which no two overlap, as most do not; `None` where some do.
+/// The changes for ranges that do not overlap, which is the usual case. `None` if any two ranges
+/// overlap.
 fn apart<K, T: Copy>(ranges: &[(Range<u64>, K, T)]) -> Option<Vec<(u64, Option<T>)>> {
     let mut sorted: Vec<_> = ranges.iter().filter(|(range, _, _)| !range.is_empty()).collect();
     sorted.sort_unstable_by_key(|(range, _, _)| range.start);

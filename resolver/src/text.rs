@@ -1,9 +1,10 @@
-//! Bytes from a file as text: what is UTF-8 as it is, the rest escaped. What a terminal would obey is escaped by the reports.
+//! Bytes from a file as text. Valid UTF-8 is kept and the rest is escaped. Reports escape terminal
+//! control characters (see [`shown`]).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// `bytes` as text; a byte that is not part of UTF-8 as `\xNN`.
+/// Converts `bytes` to text. Each byte that is not valid UTF-8 becomes `\xNN`.
 #[must_use]
 pub fn from_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
@@ -17,8 +18,8 @@ pub fn from_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// `text` with what changes how a terminal shows the rest escaped: control characters, and the marks that reorder text
-/// (Unicode TR 36, "Bidirectional Text Spoofing").
+/// Escapes the characters of `text` that change how a terminal shows the rest: control characters
+/// and bidirectional marks (Unicode TR 36, "Bidirectional Text Spoofing").
 #[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {

@@ -9,8 +9,8 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 /// Bounds of the unpacked size: the ratio to the file's size, an allowance for small files, and an
-/// absolute maximum. Deflate expands at most 1032 times. The other formats can expand zeros further,
-/// but not a program.
+/// absolute maximum. Deflate expands at most 1032 times. The other formats can expand zeros
+/// further, but not a program.
 const RATIO: u64 = 1032;
 const SMALL: u64 = 1 << 20;
 const LARGEST: u64 = 4 << 30;
@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn frames_of_zstd_follow_each_other() {
-        // Two frames of one raw block each, written by hand from RFC 8878, and a skippable frame between.
+        // Two frames of one raw block each, written by hand from RFC 8878, with a skippable frame
+        // between them.
         let frame = |byte| [0x28, 0xb5, 0x2f, 0xfd, 0x20, 3, 0x19, 0, 0, byte, byte, byte];
         let mut packed = frame(b'a').to_vec();
         packed.extend([0x52, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9]);

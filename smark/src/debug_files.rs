@@ -1,6 +1,6 @@
-//! Where separate debug files are searched: the folders of gdb's manual ("Separate Debug Files"), and
-//! the names that gcc, clang, dwz and rustc write. The library checks whether a file belongs to the
-//! image.
+//! The search for separate debug files. It uses the folders from gdb's manual ("Separate Debug
+//! Files") and the names that gcc, clang, dwz and rustc write. The library checks whether a file
+//! belongs to the image.
 //!
 //! A hostile image can name any path. Only regular files are opened, and nothing of them is shown
 //! except debug information.
@@ -34,7 +34,8 @@ impl<'a> DebugFolders<'a> {
 
     /// `.build-id/xx/yyyy.debug` in each folder of debug information.
     fn by_build_id(&self, build_id: &str, source: DebugSourceKind) -> Candidates {
-        // The first byte names a folder and the rest a file, so a build id of one byte names no file.
+        // The first byte names a folder and the rest names a file, so a one-byte build ID names no
+        // file.
         let Some((start, rest)) = build_id.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) else {
             return Vec::new();
         };

@@ -261,7 +261,8 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Writes a temporary file beside the output and moves it into place, so that nobody sees a half-written file.
+/// Writes a temporary file beside the output and moves it into place, so that nobody sees a
+/// half-written file.
 fn place(
     output: &Path,
     bytes: &[u8],

@@ -24,9 +24,9 @@ pub(crate) struct Unreadable {
     pub(crate) why: String,
 }
 
-/// The files to read, in the order of `named`. If `recursive`, a folder stands for the files below it,
-/// sorted by path. Symbolic links inside a folder are not followed: the target is either below the
-/// folder too, or the user did not ask for it.
+/// The files to read, in the order of `named`. If `recursive`, a folder stands for the files below
+/// it, sorted by path. Symbolic links inside a folder are not followed: the target is either below
+/// the folder too, or the user did not ask for it.
 pub(crate) fn expand(named: &[PathBuf], recursive: bool) -> Vec<Result<Input, Unreadable>> {
     let mut files = Vec::new();
     for path in named {
@@ -83,8 +83,8 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// The bytes of a file, unpacked if it is compressed; `None` if it was found in a folder and is neither
-/// ELF nor an archive.
+/// The bytes of a file, unpacked if it is compressed. `None` if it was found in a folder and is
+/// neither ELF nor an archive.
 pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
     let mut file = File::open(&input.path)?;
     let mut magic = Vec::with_capacity(8);
@@ -107,8 +107,9 @@ pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
     }
 }
 
-/// The bytes of a regular file, unpacked if it is compressed; `None` if there is none or it cannot be
-/// read. Nothing else is opened: opening a named pipe blocks, and opening a device can have effects.
+/// The bytes of a regular file, unpacked if it is compressed. `None` if the file does not exist or
+/// cannot be read. Other kinds of file are not opened: opening a named pipe blocks, and opening a
+/// device can have effects.
 pub(crate) fn map_regular(path: &Path) -> Option<Bytes> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;
@@ -127,8 +128,9 @@ fn map(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::Unpacked(Vec::new()));
     }
-    // SAFETY: the map is read-only and private, and is only read. It relies on nobody truncating the
-    // file meanwhile: that would end this process with SIGBUS, as it does with ld, gdb and perf.
+    // SAFETY: the map is read-only and private, and is only read. It relies on nobody truncating
+    // the file meanwhile: that would end this process with SIGBUS, as it does with ld, gdb and
+    // perf.
     let map = unsafe { Mmap::map(file)? };
     Ok(Bytes::Mapped(map))
 }

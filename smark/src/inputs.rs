@@ -124,8 +124,8 @@ impl Selected {
         rows.iter().filter(|row| self.selection.matches(row)).cloned().collect()
     }
 
-    /// Whether a marker of which only the name is known is selected; `false` if modules or functions were
-    /// asked for.
+    /// Whether the selection includes a marker if only its name is known. `false` if the user asked
+    /// for modules or functions.
     pub(crate) fn keeps_name(&self, name: &str) -> bool {
         self.selection.matches_name(name)
     }

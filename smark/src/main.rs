@@ -1,5 +1,6 @@
 //! `smark`: finds simple markers in built programs. This crate is the command line over the library
-//! `simple_markers_resolver`: options, files, terminal, exit status. Errors are printed in this file only.
+//! `simple_markers_resolver`: options, files, terminal, exit status. Errors are printed in this
+//! file only.
 
 mod check;
 mod compressed;

@@ -1,4 +1,5 @@
-//! What a file holds: one image, or an archive of them (`ar`, as GNU and LLVM write it: `.a`, `.rlib`).
+//! The contents of a file: one image, or an archive of images (`ar` in the GNU and LLVM variants:
+//! `.a`, `.rlib`).
 
 use object::read::archive::{ArchiveFile, ArchiveMember};
 
@@ -8,23 +9,24 @@ use crate::error::parser_says;
 /// A member of an archive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member<'data> {
-    /// Its name, as the archive has it.
+    /// The member's name, as recorded in the archive.
     pub name: &'data [u8],
-    /// Its bytes.
+    /// The member's contents.
     pub data: &'data [u8],
 }
 
-/// Whether `data` is an archive, thin ones included.
+/// Whether `data` is an archive. Thin archives count.
 #[must_use]
 pub(crate) fn is_archive(data: &[u8]) -> bool {
     data.starts_with(b"!<arch>\n") || data.starts_with(b"!<thin>\n")
 }
 
-/// The members of an archive that are ELF files, in its order. Others (symbol tables, a crate's metadata, LLVM bitcode) are passed over.
+/// The members of an archive that are ELF files, in archive order. Other members (symbol tables,
+/// the metadata of a crate, LLVM bitcode) are skipped.
 ///
 /// # Errors
 ///
-/// The archive is thin or malformed. A malformed member ends the iteration after its error.
+/// The archive is thin or malformed. A malformed member yields an error and ends the iteration.
 pub(crate) fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<'_>, Error>>, Error> {
     let malformed = |error| Error::Archive { what: parser_says(error) };
     let archive = ArchiveFile::parse(data).map_err(malformed)?;
@@ -47,7 +49,7 @@ fn member<'data>(data: &'data [u8], entry: object::Result<ArchiveMember<'data>>)
     Ok(Member { name: entry.name(), data: entry.data(data)? })
 }
 
-/// What bytes that are not ELF are instead, as the end of a sentence; empty where we do not know.
+/// Describes data that is not ELF, as the end of an error message. Empty if the format is unknown.
 pub(super) fn what_else(data: &[u8]) -> &'static str {
     let starts = |magic: &[u8]| data.starts_with(magic);
     match () {

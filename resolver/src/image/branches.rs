@@ -1,5 +1,5 @@
-//! The code of a relocatable object, whose branches and addresses the linker has yet to fill in: they are made to
-//! lead to where the sections are laid out.
+//! Code in relocatable objects. The linker has not yet filled in the branches and addresses there,
+//! so this module makes them refer to the section layout.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,10 @@ use crate::address::SectionOffset;
 use crate::code;
 
 impl<'data> Image<'data> {
-    /// The contents of a loaded section of a relocatable object. In code, branches and the addresses of tables
-    /// lead to where `layout` has their targets, and to the outside if no section defines the target. Empty if
-    /// the section cannot be read.
+    /// The contents of a loaded section of a relocatable object. In code, branches and table
+    /// addresses are relocated to the addresses that `layout` assigns to their targets. If no
+    /// section defines the target, they lead outside the layout. The result is empty if the section
+    /// cannot be read.
     pub(crate) fn branches_applied(&self, section: SectionIndex, layout: &Layout) -> Cow<'data, [u8]> {
         let Ok(header) = self.elf.section_by_index(section) else { return Cow::Borrowed(&[]) };
         let mut bytes = Cow::Borrowed(header.data().unwrap_or_default());
@@ -38,8 +39,8 @@ impl<'data> Image<'data> {
         bytes
     }
 
-    /// The offsets, ascending, at which relocations change a section of a relocatable object that the program only
-    /// reads; `None` for other sections.
+    /// The offsets of the relocations in a read-only data section of a relocatable object, in
+    /// ascending order. `None` for other sections.
     pub(crate) fn constant_section(&self, section: SectionIndex) -> Option<Vec<u64>> {
         let header = self.elf.section_by_index(section).ok()?;
         let is_constant = matches!(header.flags(),

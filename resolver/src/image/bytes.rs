@@ -1,5 +1,6 @@
-//! Code and tables of a linked image by address: the bytes of its segments, with what the loader is still to write (`R_*_RELATIVE`).
-//! `branches` has what waits for the linker.
+//! Reads the code and tables of a linked image by address. The bytes come from its segments,
+//! together with the values that the loader writes later (`R_*_RELATIVE`). The module `branches`
+//! handles relocations that the linker applies.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,12 +16,13 @@ use crate::code::Memory;
 use crate::ranges::RangeMap;
 
 impl<'data> Image<'data> {
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// The bytes that the file has from a link-time address to the end of its segment; `None` where no segment loads it from the file.
+    /// The bytes in the file from a link-time address to the end of its segment. `None` if no
+    /// segment loads the address from the file.
     #[must_use]
     pub(crate) fn bytes_from(&self, address: Vaddr) -> Option<&'data [u8]> {
         let start = usize::try_from(self.file_offset(address)?.0).ok()?;
@@ -28,13 +30,14 @@ impl<'data> Image<'data> {
         self.data.get(start..end.min(self.data.len()))
     }
 
-    /// `size` bytes at a link-time address, as they stand in the file; `None` where they are not all in it.
+    /// `size` bytes at a link-time address, as stored in the file. `None` if the file does not
+    /// contain all of them.
     #[must_use]
     pub(crate) fn bytes(&self, address: Vaddr, size: usize) -> Option<&'data [u8]> {
         self.bytes_from(address)?.get(..size)
     }
 
-    /// Where each section of a relocatable object is laid out, and its size.
+    /// The index and the address range in `layout` of each loaded section of a relocatable object.
     pub(crate) fn laid_out<'l>(&'l self, layout: &'l Layout) -> impl Iterator<Item = (SectionIndex, Range<u64>)> + 'l {
         self.elf.sections().filter_map(|section| {
             let start = layout.address(section.index(), SectionOffset(0))?;
@@ -43,12 +46,12 @@ impl<'data> Image<'data> {
     }
 }
 
-/// What the memory of a linked image holds that the program does not change: tables are read from it.
+/// The memory of a linked image that the program does not change. Tables are read from it.
 #[derive(Debug)]
 pub(crate) struct Constants<'i, 'data> {
     image: &'i Image<'data>,
     constant: RangeMap<()>,
-    /// What the loader writes, by address; `None` where that is not known.
+    /// The values that the loader writes, by address. `None` if the value is unknown.
     written: BTreeMap<u64, Option<[u8; 8]>>,
 }
 
@@ -68,7 +71,7 @@ impl<'i, 'data> Constants<'i, 'data> {
         let constant: Vec<_> = constant.into_iter().map(|range| (range, (), ())).collect();
         let mut written = BTreeMap::new();
         for (address, relocation) in image.elf.dynamic_relocations().into_iter().flatten() {
-            // Without an addend of its own it stands in the file (i386).
+            // The addend is stored in the relocated field (`SHT_REL`, as on i386).
             if relocation.has_implicit_addend() {
                 continue;
             }
@@ -99,7 +102,8 @@ impl Memory for Constants<'_, '_> {
     }
 }
 
-/// The segments that are not written to, at the latest when the loader is done (`PT_GNU_RELRO`).
+/// The address ranges of segments that are read-only, at the latest after the loader has applied
+/// the relocations (`PT_GNU_RELRO`).
 fn constant_segments<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> Vec<Range<u64>> {
     let endian = file.endian();
     let is_constant = |kind, flags| match kind {

@@ -1,4 +1,5 @@
-//! The contents of a section: as they stand in the file, or decompressed (`SHF_COMPRESSED`, gABI "Section Compression").
+//! The contents of a section: as stored in the file, or decompressed (`SHF_COMPRESSED`, gABI
+//! "Section Compression").
 
 use std::borrow::Cow;
 
@@ -14,20 +15,21 @@ use crate::error::parser_says;
 pub(crate) struct Contents<'data> {
     /// The section's index in the section header table.
     pub section: SectionIndex,
-    /// Its bytes, decompressed; relocations are not applied.
+    /// The decompressed contents. Relocations are not applied.
     pub bytes: Cow<'data, [u8]>,
 }
 
-/// Deflate cannot make more than 1032 bytes of one (RFC 1951: a length of 258 in two bits); 64 KiB for what has hardly a byte.
-/// zstd could, but no section of text or records comes near it.
+/// The highest ratio of decompressed to compressed size that is accepted. Deflate expands one byte
+/// to at most 1032 bytes (RFC 1951: a length of 258 in two bits). zstd can exceed this ratio, but
+/// sections with text or records come nowhere near it. [`SMALL`] is added for very small sections.
 const RATIO: u64 = 1032;
 const SMALL: u64 = 64 << 10;
 /// The largest section that is decompressed, in bytes.
 const LARGEST: u64 = 4 << 30;
 
 impl<'data> Image<'data> {
-    /// The contents of each section of that name, in the order of the section headers; there is more than one in objects with
-    /// section groups.
+    /// The contents of each section with this name, in the order of the section headers. Objects
+    /// with section groups can have several sections with the same name.
     pub(crate) fn contents(&self, name: &str) -> impl Iterator<Item = Result<Contents<'data>, Error>> {
         self.sections(name).map(move |section| {
             let error = |error| Error::Section {

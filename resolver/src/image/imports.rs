@@ -1,5 +1,5 @@
-//! The words that the dynamic linker fills in with the addresses of functions of other images (gABI "Relocation"; the processors'
-//! `JUMP_SLOT` and `GLOB_DAT`).
+//! The words that the dynamic linker fills with the addresses of functions in other images (gABI
+//! "Relocation"; the relocation types `JUMP_SLOT` and `GLOB_DAT` of the processor supplements).
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use super::Image;
 const LONGEST: usize = 16 << 10;
 
 impl<'data> Image<'data> {
-    /// The names of the symbols whose addresses the dynamic linker puts into the image, mangled, by where it does; empty for other images
-    /// than linked ones of x86-64. Two relocations of one word say nothing of it.
+    /// Maps the address of each such word to the mangled name of the symbol. A word with several
+    /// relocations is left out. The map is empty unless the image is linked and for x86-64.
     pub(crate) fn imports(&self) -> HashMap<u64, &'data [u8]> {
         let (Architecture::X86_64, Some(table)) = (self.elf.architecture(), self.elf.dynamic_symbol_table()) else {
             return HashMap::new();

@@ -1,17 +1,19 @@
-//! What an ELF file is: more than `e_type` says, which is the same for a shared object and a position-independent executable.
+//! The kind of an ELF file. `e_type` alone is not enough: shared objects and position-independent
+//! executables have the same type.
 
 use object::read::elf::{DynamicTable, ElfFile, FileHeader, ProgramHeader as _};
 use object::{Endianness, elf};
 
 use super::section_names::SectionNames;
 
-/// What an image is.
+/// The kind of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ImageKind {
     /// An executable at fixed addresses (`ET_EXEC`).
     Executable,
-    /// A position-independent executable (`ET_DYN` with `DF_1_PIE`, or with an interpreter and without a name).
+    /// A position-independent executable (`ET_DYN` with `DF_1_PIE`, or with an interpreter and
+    /// without a `DT_SONAME`).
     Pie,
     /// A shared object (`ET_DYN`).
     Shared,
@@ -26,7 +28,7 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
-    /// The word for the kind in reports.
+    /// The word for this kind in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -50,7 +52,8 @@ impl ImageKind {
 
     fn of_elf<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>, names: &SectionNames<'_>) -> Self {
         let has = |name| names.find(name).next().is_some();
-        // The kernel's table of exported symbols and its exception table; arm64's kernel is ET_DYN, x86's ET_EXEC.
+        // These sections hold the kernel's exported symbols and its exception table. The kernel is
+        // ET_DYN on arm64 and ET_EXEC on x86.
         let is_kernel = || has("__ksymtab") || has("__ex_table") && has(".init.text");
         match file.elf_header().e_type(file.endian()) {
             elf::ET_REL if has(".gnu.linkonce.this_module") => Self::Module,
@@ -64,8 +67,8 @@ impl ImageKind {
     }
 }
 
-/// `DF_1_PIE` is what linkers write for `-pie`. Older ones did not; a shared object that can be run (libc) has an interpreter too,
-/// but also a name.
+/// Linkers set `DF_1_PIE` for `-pie`, but older linkers did not. A shared object that can be
+/// executed (libc) also has an interpreter, but it has a `DT_SONAME` too.
 fn is_pie<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> bool {
     let endian = file.endian();
     let mut has_name = false;

@@ -1,8 +1,9 @@
-//! Addresses for what has none: the sections of a relocatable object, laid out one after the other.
+//! Addresses for the sections of a relocatable object, which are laid out one after the other.
 //!
-//! Each section of an `ET_REL` file starts at 0, so that one number means a place in each of them. Debug information is read with
-//! the sections laid out as a linker might do it, and what comes of it is turned back into a section and an offset. In a linked image the
-//! addresses are the linker's.
+//! Each section of an `ET_REL` file starts at address 0, so one number refers to a place in every
+//! section. Debug information is read with the sections laid out as a linker might do it. The
+//! resulting addresses are converted back to a section and an offset. A linked image keeps the
+//! addresses that the linker assigned.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,8 @@ use super::Image;
 use crate::address::{SectionOffset, Vaddr};
 use crate::ranges::RangeMap;
 
-/// Where the first section stands: not at 0, which says in many places of DWARF that something is not there.
+/// The address of the first section. It is not 0, because a zero address often means "absent" in
+/// DWARF.
 const FIRST: u64 = 0x1000;
 
 /// The addresses of the loaded sections of a relocatable object.
@@ -23,7 +25,7 @@ pub(crate) struct Layout {
 }
 
 impl Image<'_> {
-    /// The layout of a relocatable object; `None` for a linked image, which has its addresses.
+    /// The layout of a relocatable object. `None` for a linked image, which already has addresses.
     #[must_use]
     pub(crate) fn layout(&self) -> Option<Layout> {
         if !self.is_relocatable() {
@@ -32,7 +34,7 @@ impl Image<'_> {
         let (mut starts, mut ranges, mut next) = (HashMap::new(), Vec::new(), FIRST);
         for section in self.elf.sections() {
             let align = section.align().clamp(1, 1 << 20).next_power_of_two();
-            // A gap after each section: an address at the very end of one is not the start of the next.
+            // Leave a gap, so that the end address of a section is not the start of the next one.
             let start = next.checked_next_multiple_of(align);
             let Some((start, end)) = start.and_then(|start| Some((start, start.checked_add(section.size())?))) else {
                 continue;
@@ -49,7 +51,8 @@ impl Image<'_> {
 }
 
 impl Image<'_> {
-    /// Whether the loaded sections of another image are the same as those of this one, in the same order: then one layout is the other.
+    /// Whether this image and `other` have the same loaded sections in the same order. If so, they
+    /// have the same layout.
     #[must_use]
     pub(crate) fn is_laid_out_as(&self, other: &Image<'_>) -> bool {
         let loaded = |image: &Image<'_>| {
@@ -67,13 +70,14 @@ fn is_loaded(flags: SectionFlags) -> bool {
 }
 
 impl Layout {
-    /// The address of a place in a section; `None` where the section is not loaded.
+    /// The address of an offset in a section. `None` if the section is not loaded.
     #[must_use]
     pub(crate) fn address(&self, section: SectionIndex, offset: SectionOffset) -> Option<Vaddr> {
         Some(Vaddr(self.starts.get(&section)?.0.wrapping_add(offset.0)))
     }
 
-    /// The place in a section that has an address; the end of a section belongs to it.
+    /// The section and the offset at an address. The end address of a section belongs to that
+    /// section.
     #[must_use]
     pub(crate) fn section_offset(&self, address: Vaddr) -> Option<(SectionIndex, SectionOffset)> {
         let (section, start) = self.sections.get(address.0)?;

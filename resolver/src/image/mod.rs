@@ -1,7 +1,9 @@
-//! A file as an image: what it is, its marker sections, its symbols, and where its addresses are in the file.
+//! A file as an image: its kind, its marker sections, its symbols, and the file offsets of its
+//! addresses.
 //!
-//! Owns everything that is ELF (gABI) or `ar`; knows nothing of markers but the names of their sections. Nothing is copied but what
-//! is compressed or relocated, and nothing is read before it is asked for.
+//! This module handles everything that is specific to ELF (gABI) or `ar`. It knows only the section
+//! names of markers. It copies only contents that are compressed or relocated, and reads everything
+//! on demand.
 
 mod architecture;
 pub(crate) mod archive;
@@ -42,7 +44,7 @@ use symbols::SymbolTable;
 #[derive(Debug)]
 pub(crate) struct Image<'data> {
     data: &'data [u8],
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     size: u64,
     elf: object::File<'data>,
     kind: ImageKind,
@@ -51,7 +53,8 @@ pub(crate) struct Image<'data> {
     symbols: OnceLock<SymbolTable>,
 }
 
-/// What is wrong with an ELF file of which the section headers are not all there; `None` where something else is.
+/// The error for an ELF file whose section header table extends past the end of the file. `None` if
+/// it does not.
 fn truncated(data: &[u8]) -> Option<Error> {
     fn of<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Option<Error> {
         let header = Elf::parse(data).ok()?;
@@ -64,7 +67,7 @@ fn truncated(data: &[u8]) -> Option<Error> {
     of::<FileHeader64<Endianness>>(data).or_else(|| of::<FileHeader32<Endianness>>(data))
 }
 
-/// Bytes of the file that are loaded.
+/// The part of the file that a segment loads.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     vaddr: Vaddr,
@@ -90,7 +93,7 @@ impl<'data> Image<'data> {
         Ok(Self { data, size: data.len() as u64, elf, kind, names, segments, symbols: OnceLock::new() })
     }
 
-    /// What the file is.
+    /// The kind of the file.
     #[must_use]
     pub(crate) fn kind(&self) -> ImageKind {
         self.kind
@@ -102,7 +105,8 @@ impl<'data> Image<'data> {
         if self.elf.is_little_endian() { ByteOrder::Little } else { ByteOrder::Big }
     }
 
-    /// Whether addresses are offsets in sections, and relocations are still to be applied (`ET_REL`).
+    /// Whether the image is a relocatable object (`ET_REL`). Its addresses are section offsets, and
+    /// its relocations are not yet applied.
     #[must_use]
     pub(crate) fn is_relocatable(&self) -> bool {
         self.elf.kind() == object::ObjectKind::Relocatable
@@ -122,7 +126,7 @@ impl<'data> Image<'data> {
         Architecture::of(self.elf.architecture())
     }
 
-    /// The processor, as far as registers and operands are concerned.
+    /// The architecture, which determines registers and operands.
     #[must_use]
     pub(crate) fn processor(&self) -> Processor {
         match self.architecture() {
@@ -133,52 +137,58 @@ impl<'data> Image<'data> {
         }
     }
 
-    /// The build id (`NT_GNU_BUILD_ID`) in hexadecimal; `None` where there is none.
+    /// The build ID (`NT_GNU_BUILD_ID`) in hexadecimal. `None` if the image has none.
     #[must_use]
     pub(crate) fn build_id(&self) -> Option<String> {
         let id = self.elf.build_id().ok()??;
         Some(hexadecimal(id))
     }
 
-    /// The file that the debug information was put in, and its CRC-32 (`.gnu_debuglink`); `None` where there is none.
+    /// The name and the CRC-32 of the separate debug file (`.gnu_debuglink`). `None` if the image
+    /// names none.
     #[must_use]
     pub(crate) fn debug_link(&self) -> Option<(&'data [u8], u32)> {
         self.elf.gnu_debuglink().ok()?
     }
 
-    /// The file that dwz moved debug information to, and its build id in hexadecimal (`.gnu_debugaltlink`); `None` where there is none.
+    /// The name of the file that dwz moved debug information to, and its build ID in hexadecimal
+    /// (`.gnu_debugaltlink`). `None` if the image names none.
     #[must_use]
     pub(crate) fn alternate_link(&self) -> Option<(&'data [u8], String)> {
         let (name, id) = self.elf.gnu_debugaltlink().ok()??;
         Some((name, hexadecimal(id)))
     }
 
-    /// Whether the image has a section of that name, one of those in [`crate::record`] or a DWARF section.
+    /// Whether the image has a section with this name: one of the names in [`crate::record`], or a
+    /// DWARF section.
     #[must_use]
     pub(crate) fn has_section(&self, name: &str) -> bool {
         self.sections(name).next().is_some()
     }
 
-    /// The sections of that name, in the order of the section headers; compressed as GNU did it before `SHF_COMPRESSED` they have another.
+    /// The sections with this name, in the order of the section headers. Sections in the GNU
+    /// compression format that preceded `SHF_COMPRESSED` have another name and are not found.
     fn sections(&self, name: &str) -> impl Iterator<Item = SectionIndex> {
         let compressed = name.strip_prefix(".debug_").map(|rest| format!(".zdebug_{rest}"));
         let compressed: Vec<SectionIndex> = compressed.iter().flat_map(|name| self.names.find(name)).collect();
         self.names.find(name).chain(compressed)
     }
 
-    /// The name of a section, for reading; at most 255 bytes, empty where it has none.
+    /// The name of a section, for display. It is cut to 255 bytes, and empty if the section has no
+    /// name.
     #[must_use]
     pub(crate) fn section_name(&self, section: SectionIndex) -> String {
         crate::text::from_bytes(self.names.name(section))
     }
 
-    /// Bytes of an address (`EI_CLASS`).
+    /// The size of an address in bytes (`EI_CLASS`).
     #[must_use]
     pub(crate) fn address_size(&self) -> u8 {
         if self.elf.is_64() { 8 } else { 4 }
     }
 
-    /// Where the first section of that name is loaded, of a relocatable object in its `layout`; `None` where there is none.
+    /// The address of the first section with this name. In a relocatable object it is the address
+    /// in `layout`. `None` if there is no such section.
     #[must_use]
     pub(crate) fn section_address(&self, name: &str, layout: Option<&Layout>) -> Option<Vaddr> {
         let section = self.sections(name).next()?;
@@ -188,10 +198,12 @@ impl<'data> Image<'data> {
         }
     }
 
-    /// Where in the file the byte is that is loaded at `address`; `None` where no segment loads it from the file.
+    /// The file offset of the byte that is loaded at `address`. `None` if no segment loads it from
+    /// the file.
     #[must_use]
     pub(crate) fn file_offset(&self, address: Vaddr) -> Option<FileOffset> {
-        // A debug companion has the segments of its program, but not their bytes: its sections say so (SHT_NOBITS).
+        // A separate debug file has the segments of its program, but not their contents: its
+        // sections are SHT_NOBITS.
         if self.names.is_absent(address) {
             return None;
         }
@@ -199,7 +211,8 @@ impl<'data> Image<'data> {
         address.to_file_offset(segment.vaddr, &(segment.file_start..segment.file_end))
     }
 
-    /// Where in the file the byte at `offset` of a section is; `None` where the section has no such byte.
+    /// The file offset of the byte at `offset` in a section. `None` if the section has no such
+    /// byte.
     #[must_use]
     pub(crate) fn section_file_offset(&self, section: SectionIndex, offset: SectionOffset) -> Option<FileOffset> {
         let (start, size) = self.elf.section_by_index(section).ok()?.file_range()?;
@@ -211,7 +224,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The loaded segments (`PT_LOAD`), as far as the file has bytes for them; where two claim an address, the first counts.
+/// The parts of the loaded segments (`PT_LOAD`) that are in the file. If two segments contain the
+/// same address, the first one wins.
 fn segments(elf: &object::File<'_>) -> Vec<(Range<u64>, Reverse<usize>, Segment)> {
     let segment = |(index, segment): (usize, object::Segment<'_, '_>)| {
         let (offset, size) = segment.file_range();

@@ -1,7 +1,9 @@
-//! The contents of a section of a relocatable object with its relocations applied (gABI "Relocation").
+//! Applies the relocations of a relocatable object to the contents of a section (gABI
+//! "Relocation").
 //!
-//! Only for `ET_REL`. In an image that the linker wrote they are applied already, even where `--emit-relocs` left them in (kernel
-//! images are linked so), and applying them again would be wrong.
+//! This applies to `ET_REL` only. The linker has already applied the relocations of a linked image.
+//! `--emit-relocs` keeps them in the file (kernel images are linked that way), but applying them
+//! again would be wrong.
 
 use std::collections::HashMap;
 
@@ -15,23 +17,24 @@ use super::{Contents, Image};
 use crate::Error;
 use crate::address::SectionOffset;
 
-/// Where a relocated field points.
+/// The target of a relocated field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelocationTarget {
-    /// The offset in a section.
+    /// An offset in a section.
     Section(SectionIndex, u64),
-    /// Nowhere: the relocation is against no symbol, or one that no section defines. `ld -r` leaves such for what it discarded.
+    /// No target: the relocation has no symbol, or no section defines its symbol. `ld -r` leaves
+    /// such relocations for discarded sections.
     Nowhere,
 }
 
-/// What the relocations of a section say, by offset of the field that they change.
+/// The targets of the relocations of a section, by the offset of the relocated field.
 #[derive(Debug, Default)]
 pub(crate) struct Relocated {
     targets: HashMap<u64, RelocationTarget>,
 }
 
 impl Relocated {
-    /// Where the field at `offset` points; `None` where no relocation changes it.
+    /// The target of the field at `offset`. `None` if no relocation changes the field.
     #[must_use]
     pub(crate) fn target(&self, offset: u64) -> Option<RelocationTarget> {
         self.targets.get(&offset).copied()
@@ -39,9 +42,8 @@ impl Relocated {
 }
 
 impl Image<'_> {
-    /// The targets of the relocations of a section called `name`. A relocation that cannot be applied goes to `error` and is left out.
-    ///
-    /// Empty for a linked image.
+    /// The targets of the relocations of the section `name`; empty for a linked image. A relocation
+    /// that cannot be applied is passed to `error` and left out.
     pub(crate) fn relocated(
         &self,
         name: &'static str,
@@ -64,8 +66,9 @@ impl Image<'_> {
         relocated
     }
 
-    /// Applies the relocations of a section of a relocatable object to its contents. `place` is the value of an offset in a section;
-    /// a relocation that cannot be applied goes to `error` and is left out.
+    /// Applies the relocations of a section of a relocatable object to its contents. `place`
+    /// returns the value for an offset in a section. A relocation that cannot be applied is passed
+    /// to `error` and left out.
     pub(crate) fn relocate(
         &self,
         name: &'static str,
@@ -88,7 +91,7 @@ impl Image<'_> {
         }
     }
 
-    /// What a relocation writes, and bytes of it; `None` where it writes nothing.
+    /// The value that a relocation writes, and its size in bytes. `None` if it writes nothing.
     fn value(
         &self,
         bytes: &[u8],
@@ -112,7 +115,8 @@ impl Image<'_> {
         Ok(Some((if is_relative { value.wrapping_sub(here) } else { value }, size)))
     }
 
-    /// Bytes of a relocation for the offset of a thread-local variable in its block, which debug information has; `None` for others.
+    /// The size in bytes of a relocation for the offset of a thread-local variable in its TLS
+    /// block. Debug information contains such relocations. `None` for other relocations.
     fn thread_local_size(&self, relocation: &object::Relocation) -> Option<usize> {
         let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
         match (self.elf.architecture(), r_type) {
@@ -133,7 +137,7 @@ impl Image<'_> {
         }
     }
 
-    /// Where the symbol and addend of a relocation of `size` bytes point.
+    /// The target of a relocation of `size` bytes, computed from its symbol and addend.
     pub(super) fn pointee(
         &self,
         bytes: &[u8],
@@ -162,7 +166,7 @@ impl Image<'_> {
     }
 }
 
-/// Bytes of a relocation of one of `kinds`.
+/// The size in bytes of a relocation whose kind is one of `kinds`.
 fn size(relocation: &object::Relocation, kinds: &[RelocationKind]) -> Result<usize, String> {
     match relocation.size() {
         bits @ (32 | 64) if kinds.contains(&relocation.kind()) => Ok(usize::from(bits / 8)),
@@ -170,7 +174,7 @@ fn size(relocation: &object::Relocation, kinds: &[RelocationKind]) -> Result<usi
     }
 }
 
-/// Writes the low `size` bytes of an integer at `offset`; `None` where they do not lie in `bytes`.
+/// Writes the low `size` bytes of an integer at `offset`. `None` if they do not fit in `bytes`.
 fn set_integer(bytes: &mut [u8], offset: u64, size: usize, order: ByteOrder, value: u64) -> Option<()> {
     let start = usize::try_from(offset).ok()?;
     let field = bytes.get_mut(start..start.checked_add(size)?)?;
@@ -183,7 +187,8 @@ fn set_integer(bytes: &mut [u8], offset: u64, size: usize, order: ByteOrder, val
     Some(())
 }
 
-/// The unsigned integer of `size` bytes at `offset`; `None` where it does not lie in `bytes`.
+/// Reads an unsigned integer of `size` bytes at `offset`. `None` if it extends past the end of
+/// `bytes`.
 fn integer(bytes: &[u8], offset: u64, size: usize, order: ByteOrder) -> Option<u64> {
     let start = usize::try_from(offset).ok()?;
     let bytes = bytes.get(start..start.checked_add(size)?)?;

@@ -1,7 +1,7 @@
-//! The section header table: names, and which addresses have no bytes in the file.
+//! The section header table: the section names, and the addresses that have no bytes in the file.
 //!
-//! Names are compared in a window, not searched for their end: a million headers that all point at one long string would
-//! otherwise make a small file take hours.
+//! Names are compared within a window instead of being searched for their end. Otherwise a small
+//! file could take hours: a million section headers can all refer to one long string.
 
 use object::read::elf::{ElfFile, FileHeader, SectionHeader as _};
 use object::{Endianness, SectionIndex, elf};
@@ -12,14 +12,14 @@ use crate::ranges::RangeMap;
 /// The longest section name that is read, in bytes.
 const WINDOW: usize = 255;
 
-/// Names of the sections of an image.
+/// The names of the sections of an image.
 #[derive(Debug)]
 pub(super) struct SectionNames<'data> {
     /// The contents of the section name string table.
     strings: &'data [u8],
-    /// Of each section, in the order of the headers: where its name starts in `strings`.
+    /// The offset in `strings` of each section's name, in the order of the section headers.
     offsets: Vec<u32>,
-    /// Link-time addresses of sections that are loaded but have no bytes in the file.
+    /// The link-time addresses of loaded sections that have no bytes in the file.
     absent: RangeMap<()>,
 }
 
@@ -56,7 +56,8 @@ impl<'data> SectionNames<'data> {
         Self { strings, offsets, absent: RangeMap::new(&absent) }
     }
 
-    /// The sections of that name, in the order of their headers. `name` is at most 254 bytes.
+    /// The sections with this name, in the order of the section headers. `name` has at most 254
+    /// bytes.
     pub(super) fn find(&self, name: &str) -> impl Iterator<Item = SectionIndex> {
         let matches = move |&offset: &u32| {
             self.at(offset).strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
@@ -64,13 +65,13 @@ impl<'data> SectionNames<'data> {
         self.offsets.iter().enumerate().filter(move |(_, offset)| matches(offset)).map(|(index, _)| SectionIndex(index))
     }
 
-    /// The name of a section, cut to the window; empty where there is no such section.
+    /// The name of a section, cut to the window. Empty if there is no such section.
     pub(super) fn name(&self, section: SectionIndex) -> &'data [u8] {
         let window = self.offsets.get(section.0).map_or(&[][..], |&offset| self.at(offset));
         window.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    /// Whether a section without bytes in the file stands at the address.
+    /// Whether the address is in a section that has no bytes in the file.
     pub(super) fn is_absent(&self, address: Vaddr) -> bool {
         self.absent.get(address.0).is_some()
     }

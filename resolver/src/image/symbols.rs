@@ -1,8 +1,9 @@
-//! The functions and variables that symbols name (gABI "Symbol Table"): which one holds an address.
+//! Function and variable symbols (gABI "Symbol Table"), and the lookup of the symbol at an address.
 //!
-//! The table of an image is read once, when the first symbol is asked for, and shared by all who ask. Of the symbols that hold an
-//! address the innermost counts. Of those that start at one address, the one with a size counts before one without, then global
-//! before weak before local, then the first in the table.
+//! The symbol table of an image is read once, on first use, and then shared. If several symbols
+//! contain an address, the innermost one wins. If several symbols start at the same address, a
+//! symbol with a size wins over one without. The next criteria are the binding (global, then weak,
+//! then local) and the order in the table.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -15,52 +16,54 @@ use object::{Endianness, SectionIndex, elf};
 use super::Image;
 use crate::ranges::RangeMap;
 
-/// The longest symbol name that is read, in bytes. C++ and Rust reach a few thousand.
+/// The longest symbol name that is read, in bytes. C++ and Rust names reach a few thousand bytes.
 const WINDOW: usize = 16 << 10;
 
-/// A function or variable as a symbol has it.
+/// A function or variable symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Symbol {
-    /// Where it starts: a link-time address, or in a relocatable object an offset in its section.
+    /// The start: a link-time address, or a section offset in a relocatable object.
     pub start: u64,
-    /// The address after its last byte; `start` where the symbol has no size.
+    /// The address after the last byte. Equal to `start` if the symbol has no size.
     pub end: u64,
-    /// The symbol's index in its table: its identity in the image.
+    /// The symbol's index in its table, which identifies it in the image.
     pub index: u32,
-    /// Where the name starts in the string table.
+    /// The offset of the name in the string table.
     name: u32,
-    /// The section, in a relocatable object; else 0.
+    /// The section index in a relocatable object, otherwise 0.
     section: u32,
-    /// `STT_*`.
+    /// The symbol type (`STT_*`).
     kind: u8,
-    /// `STB_*`.
+    /// The symbol binding (`STB_*`).
     bind: u8,
 }
 
 impl Symbol {
-    /// Whether it is weak. Weak functions are those of which several files have a copy and the linker keeps one.
+    /// Whether the symbol is weak. Several object files can each contain a copy of a weak function,
+    /// and the linker keeps one of them.
     #[must_use]
     pub(crate) fn is_weak(&self) -> bool {
         self.bind == elf::STB_WEAK
     }
 
-    /// Whether it names what the function at its address returns (`STT_GNU_IFUNC`).
+    /// Whether the symbol is an indirect function (`STT_GNU_IFUNC`): the code at its address
+    /// returns the address of the function.
     pub(crate) fn is_indirect(&self) -> bool {
         self.kind == elf::STT_GNU_IFUNC
     }
 
-    /// Bytes.
+    /// The size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it has the type of a function.
+    /// Whether the symbol type is a function type.
     fn is_function(&self) -> bool {
         matches!(self.kind, elf::STT_FUNC | elf::STT_GNU_IFUNC)
     }
 
-    /// Whether it names code. What the kernel writes in assembly and enters otherwise than by a call (`SYM_CODE_START`) has a
-    /// size and no type.
+    /// Whether the symbol names code. The kernel's assembly code that is not entered by a call
+    /// (`SYM_CODE_START`) has a size but no type.
     fn is_code(&self) -> bool {
         self.is_function() || self.kind == elf::STT_NOTYPE && self.size() > 0
     }
@@ -74,24 +77,24 @@ impl Symbol {
     }
 }
 
-/// The functions and variables of `.symtab`, or of `.dynsym` where the image was stripped.
+/// The functions and variables of `.symtab`, or of `.dynsym` if the image is stripped.
 #[derive(Debug)]
 pub(super) struct SymbolTable {
-    /// Where the string table is in the file.
+    /// The file range of the string table.
     strings: Range<usize>,
-    /// By section, address and index.
+    /// The symbols, sorted by section, address and index.
     symbols: Vec<Symbol>,
-    /// Whether they are those of `.dynsym`.
+    /// Whether the symbols are from `.dynsym`.
     is_dynamic: bool,
     functions: OnceLock<ByAddress>,
     variables: OnceLock<ByAddress>,
 }
 
-/// Which symbol counts at an address, as indices of [`SymbolTable::symbols`]; by section in a relocatable object, else all under
-/// `None`.
+/// The symbol for each address, as an index into [`SymbolTable::symbols`]. The key is the section
+/// in a relocatable object, otherwise `None`.
 type ByAddress = HashMap<Option<SectionIndex>, RangeMap<u32>>;
 
-/// The functions of an image, or its variables.
+/// The functions or the variables of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbols<'t, 'data> {
     strings: &'data [u8],
@@ -100,14 +103,14 @@ pub(crate) struct Symbols<'t, 'data> {
 }
 
 impl<'data> Image<'data> {
-    /// The functions of `.symtab`, or of `.dynsym` where the image was stripped.
+    /// The functions of `.symtab`, or of `.dynsym` if the image is stripped.
     #[must_use]
     pub(crate) fn functions(&self) -> Symbols<'_, 'data> {
         let table = self.symbol_table();
         self.named(table, table.functions.get_or_init(|| table.by_address(Symbol::is_code)))
     }
 
-    /// The variables of `.symtab`, or of `.dynsym` where the image was stripped.
+    /// The variables of `.symtab`, or of `.dynsym` if the image is stripped.
     #[must_use]
     pub(crate) fn variables(&self) -> Symbols<'_, 'data> {
         let table = self.symbol_table();
@@ -128,20 +131,22 @@ impl<'data> Image<'data> {
 }
 
 impl<'t, 'data> Symbols<'t, 'data> {
-    /// The one that holds `address`. `section` counts in relocatable objects only.
+    /// The symbol that contains `address`. `section` is the section in a relocatable object,
+    /// otherwise `None`.
     #[must_use]
     pub(crate) fn at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
         let index = self.by_address.get(&section)?.get(address)?;
         self.table.symbols.get(index as usize).copied()
     }
 
-    /// The one that ends at `address`, where a marker behind a call that does not return is.
+    /// The symbol that ends at `address`. A marker after a call that does not return is at the end
+    /// of its function.
     #[must_use]
     pub(crate) fn ending_at(&self, section: Option<SectionIndex>, address: u64) -> Option<Symbol> {
         self.at(section, address.checked_sub(1)?).filter(|before| before.end == address)
     }
 
-    /// The name as the symbol has it, mangled.
+    /// The mangled name of a symbol.
     #[must_use]
     pub(crate) fn name(&self, symbol: &Symbol) -> &'data [u8] {
         let rest = self.strings.get(symbol.name as usize..).unwrap_or_default();
@@ -149,7 +154,8 @@ impl<'t, 'data> Symbols<'t, 'data> {
         window.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    /// All that count at their own address, with the section in a relocatable object; one for each address.
+    /// The symbols that are the lookup result for their own start address, one per address. Each
+    /// comes with its section in a relocatable object.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Option<SectionIndex>, Symbol)> {
         let table = self.table;
         self.by_address.iter().flat_map(move |(section, symbols)| {
@@ -159,13 +165,14 @@ impl<'t, 'data> Symbols<'t, 'data> {
         })
     }
 
-    /// The functions of `.symtab`, by address; empty where the image was stripped.
+    /// The functions of `.symtab`, sorted by address. Empty if the image is stripped.
     fn typed(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
         let is_dynamic = self.table.is_dynamic;
         self.table.symbols.iter().filter(move |symbol| !is_dynamic && symbol.is_function())
     }
 
-    /// The functions of `.symtab` of a linked image that start at an address, in the order of the table.
+    /// The functions of `.symtab` that start at an address, in table order. The image must be
+    /// linked.
     pub(crate) fn starting_at(&self, address: u64) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
         let is_dynamic = self.table.is_dynamic;
         let first = self.table.symbols.partition_point(|symbol| symbol.start < address);
@@ -174,7 +181,8 @@ impl<'t, 'data> Symbols<'t, 'data> {
         here.filter(move |symbol| !is_dynamic && symbol.is_function())
     }
 
-    /// The functions of `.symtab` of a linked image that share their address with another one.
+    /// The functions of `.symtab` that share their address with another one. The image must be
+    /// linked.
     pub(crate) fn sharing(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
         let is_dynamic = self.table.is_dynamic;
         self.table.symbols.chunk_by(|one, other| one.start == other.start).flat_map(move |group| {
@@ -184,19 +192,21 @@ impl<'t, 'data> Symbols<'t, 'data> {
         })
     }
 
-    /// The names of the functions of `.symtab`, mangled.
+    /// The mangled names of the functions of `.symtab`.
     pub(crate) fn function_names(&self) -> impl Iterator<Item = &'data [u8]> + use<'t, 'data> {
         let symbols = *self;
         self.typed().map(move |symbol| symbols.name(symbol))
     }
 
-    /// Whether `.symtab` has local functions. All programs with the startup files of a C compiler do, unless somebody removed them.
+    /// Whether `.symtab` has local functions. The startup files of a C compiler always contain
+    /// some, so they are missing only if a tool removed them.
     pub(crate) fn has_local_function(&self) -> bool {
         self.typed().any(|symbol| symbol.bind == elf::STB_LOCAL)
     }
 
-    /// The addresses of the functions of some names, mangled; of several of one name the first in the table. All symbols are looked
-    /// at, not only those that count at their address: both names of a folded function stand at its address.
+    /// The addresses of the functions with the given mangled names. If several functions have the
+    /// same name, the first one in the table wins. This considers all symbols, not only the lookup
+    /// result for each address: both names of a folded function have the same address.
     pub(crate) fn functions_named<'n>(&self, names: &HashSet<&'n [u8]>) -> HashMap<&'n [u8], u64> {
         let mut found: HashMap<&'n [u8], &'t Symbol> = HashMap::new();
         for symbol in self.typed() {
@@ -223,7 +233,7 @@ impl SymbolTable {
         let endian = file.endian();
         let header = file.elf_header();
         let is_relocatable = header.e_type(endian) == elf::ET_REL;
-        // The low bit of a function's value says Thumb (AAELF32 5.5.3).
+        // The low bit of a function's value marks Thumb code (AAELF32 5.5.3).
         let mask = if header.e_machine(endian) == elf::EM_ARM { !1 } else { !0 };
         let is_dynamic = file.elf_symbol_table().is_empty();
         let table = if is_dynamic { file.elf_dynamic_symbol_table() } else { file.elf_symbol_table() };
@@ -248,8 +258,9 @@ impl SymbolTable {
         Self::new(strings_of(file, table), symbols, is_dynamic)
     }
 
-    /// Which of some symbols counts at each address. One without a size (assembly without `.size`, crt's `frame_dummy`) holds its
-    /// first byte only: a function whose symbol was stripped may begin behind it.
+    /// Maps each address to one of the selected symbols. A symbol without a size (assembly without
+    /// `.size`, crt's `frame_dummy`) contains its first byte only, because a function whose symbol
+    /// was stripped may follow it.
     fn by_address(&self, is_meant: impl Fn(&Symbol) -> bool) -> ByAddress {
         let mut sections: HashMap<Option<SectionIndex>, Vec<_>> = HashMap::new();
         for (index, symbol) in (0u32..).zip(&self.symbols).filter(|(_, symbol)| is_meant(symbol)) {
@@ -260,7 +271,7 @@ impl SymbolTable {
                 elf::STB_WEAK => 1,
                 _ => 0,
             };
-            // The greatest counts.
+            // The greatest rank wins.
             let rank = (symbol.start, has_size, bind, Reverse(symbol.index));
             sections.entry(symbol.section()).or_default().push((symbol.start..end, rank, index));
         }
@@ -268,7 +279,7 @@ impl SymbolTable {
     }
 }
 
-/// Where the names of a table's symbols are in the file.
+/// The file range of a symbol table's string table.
 fn strings_of<Elf: FileHeader<Endian = Endianness>>(
     file: &ElfFile<'_, Elf>,
     table: &ElfSymbolTable<'_, Elf>,

@@ -1,7 +1,8 @@
 //! The command line of `cargo smark`: splits it into arguments for `cargo build` and for `smark`.
 //!
-//! Options of both may be mixed, as with other cargo commands. The definition below lists the options
-//! of `cargo build`; every other argument goes to `smark`. Arguments after `--` go to cargo.
+//! Options of both may be mixed, as with other cargo commands. The definition below lists the
+//! options of `cargo build`; every other argument goes to `smark`. Arguments after `--` go to
+//! cargo.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -246,7 +247,8 @@ fn is_option(argument: &OsStr) -> bool {
     argument.to_string_lossy().starts_with('-')
 }
 
-/// Whether an argument is an option of `cargo build`; if so, whether its value is the next argument.
+/// Whether the value of a `cargo build` option is the next argument. `None` if the argument is not
+/// an option of `cargo build`.
 fn of_build(definition: &Command, argument: &OsStr) -> Option<bool> {
     let argument = argument.to_string_lossy();
     let (option, has_value) = if let Some(long) = argument.strip_prefix("--") {

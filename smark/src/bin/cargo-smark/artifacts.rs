@@ -15,8 +15,8 @@ use crate::arguments::Arguments;
 /// The result of a build.
 #[derive(Debug)]
 pub(crate) struct Built {
-    /// The programs and C libraries, or the Rust libraries if there are no others. Paths below the current
-    /// folder are relative to it.
+    /// The programs and C libraries, or the Rust libraries if there are no others. Paths below the
+    /// current folder are relative to it.
     pub(crate) files: Vec<PathBuf>,
     /// The folder of the workspace's Cargo.toml.
     pub(crate) workspace: PathBuf,
@@ -58,7 +58,7 @@ fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"))
 }
 
-/// The program and the arguments of a build for people: cargo prints what it does and what is wrong.
+/// The program and the arguments of a build for people: cargo prints its progress and its errors.
 pub(crate) fn build_command(arguments: &Arguments) -> Vec<OsString> {
     let quiet = arguments.quiet.then(|| OsString::from("--quiet"));
     [cargo(), OsString::from("build")].into_iter().chain(quiet).chain(arguments.build.iter().cloned()).collect()
@@ -110,8 +110,8 @@ pub(crate) enum Debug {
 }
 
 impl Artifact {
-    /// The target that a message of cargo reports; `None` for other messages, and for targets that only
-    /// the build uses.
+    /// The target that a message of cargo reports. `None` for other messages, and for targets that
+    /// only the build uses.
     fn read(message: &Value) -> Option<Self> {
         if message.get("reason")?.as_str()? != "compiler-artifact" {
             return None;
