@@ -1,9 +1,10 @@
-//! A location in words, as `smark show` prints it: `%rdi`, `-0x14(%rbp)`, `*(%rdi+0x18)`, `(%rsi & 0xffffffff) * 2`, `=
-//! 5`.
+//! Formats a location as text, as `smark show` prints it: `%rdi`, `-0x14(%rbp)`, `*(%rdi+0x18)`,
+//! `(%rsi & 0xffffffff) * 2`, `= 5`.
 //!
-//! Operators are C's and bind as they do in C, with integers of the size of an address. `>>` fills with zeros, `>>s`
-//! with the sign. `/` and comparisons take such integers as signed, `%` as unsigned (DWARF 5, 2.5.1.4). `*(u32*)(a)`
-//! reads 4 bytes and adds zeros.
+//! Operators have C's spelling and precedence. Integers have the size of an address. `>>` shifts in
+//! zeros; `>>s` shifts in copies of the sign bit. `/` and comparisons treat generic integers as
+//! signed, `%` treats them as unsigned (DWARF 5, 2.5.1.4). `*(u32*)(a)` reads 4 bytes and
+//! zero-extends them.
 
 use std::fmt::Write as _;
 
@@ -11,30 +12,31 @@ use super::Processor;
 use super::{Binary, Expr, InfoOffset, Location, Node, Register, Source, Unary, Value, ValueType};
 use crate::address::Vaddr;
 
-/// What things are called, and what an address is, in the image that a location is of.
+/// Names and address properties of the image that a location belongs to.
 pub trait Names {
-    /// The processor, which names registers.
+    /// The processor architecture, which determines the register names.
     fn processor(&self) -> Processor;
-    /// Bytes of an address.
+    /// Size of an address in bytes.
     fn address_size(&self) -> u8;
-    /// Whether the most significant byte comes first.
+    /// Whether the image is big-endian.
     fn is_big_endian(&self) -> bool {
         false
     }
-    /// The symbol that holds an address, with the offset in it (`name+0x8`); `None` where none does.
+    /// The symbol that contains an address, with the offset into it (`name+0x8`). `None` if no
+    /// symbol contains it.
     fn symbol(&self, _address: Vaddr) -> Option<String> {
         None
     }
-    /// The name of a variable; `None` where it has none.
+    /// The name of a variable. `None` if it has no name.
     fn variable(&self, _variable: InfoOffset) -> Option<String> {
         None
     }
 }
 
-/// The most bytes of known ones that are written out.
+/// Maximum number of known bytes to print.
 const BYTES: usize = 32;
 
-/// How an operator binds, as in C; greater is tighter.
+/// Operator precedence, as in C. A greater value binds more tightly.
 const PRIMARY: u8 = 12;
 const PREFIX: u8 = 11;
 
@@ -61,8 +63,8 @@ fn binding(operation: Binary) -> (&'static str, u8) {
 }
 
 impl Location {
-    /// The location in words. Pieces say which bytes of the value they are, or which bits where they are not whole
-    /// bytes.
+    /// Formats the location. Each piece is labelled with the bytes of the value that it holds, or
+    /// with the bits if they are not whole bytes.
     #[must_use]
     pub fn text(&self, names: &dyn Names) -> String {
         if let Some(source) = self.source() {
@@ -111,7 +113,7 @@ impl Source {
     }
 }
 
-/// Memory as an instruction's operand has it.
+/// Formats a memory reference as an assembly operand.
 fn operand(address: &Expr, names: &dyn Names) -> String {
     let is_x86 = matches!(names.processor(), Processor::X86_64 | Processor::I386);
     let (base, offset) = split(address, names);
@@ -125,7 +127,7 @@ fn operand(address: &Expr, names: &dyn Names) -> String {
     }
 }
 
-/// A sum with a constant as its parts.
+/// Splits a sum into its non-constant part and its constant.
 fn split<'e>(expr: &'e Expr, names: &dyn Names) -> (&'e Expr, i64) {
     if let Node::Binary(Binary::Plus, base, offset) = expr.node() {
         if let Node::Constant(value @ Value { of: ValueType::Generic, .. }) = offset.node() {
@@ -135,13 +137,13 @@ fn split<'e>(expr: &'e Expr, names: &dyn Names) -> (&'e Expr, i64) {
     (expr, 0)
 }
 
-/// An integer with the sign that its highest bit is.
+/// Interprets an integer as signed: its highest bit is the sign bit.
 fn extended(value: Value, names: &dyn Names) -> i64 {
     let unused = 64u32.saturating_sub(u32::from(value.of.size(names.address_size())) * 8).min(63);
     ((value.bits << unused) as i64) >> unused
 }
 
-/// An offset: nothing where it is 0.
+/// Formats an offset. An offset of 0 is omitted.
 fn signed(offset: i64) -> String {
     match offset {
         0 => String::new(),
@@ -150,7 +152,7 @@ fn signed(offset: i64) -> String {
     }
 }
 
-/// Known bytes: a number where there are few, in the order of memory where there are many.
+/// Formats known bytes: as a number if there are few, otherwise in memory order.
 fn known(bytes: &[u8], is_big_endian: bool) -> String {
     let mut text = String::new();
     if bytes.len() <= 16 {
@@ -171,7 +173,7 @@ fn known(bytes: &[u8], is_big_endian: bool) -> String {
     text
 }
 
-/// A constant: decimal where it is small, else hexadecimal.
+/// Formats a constant: in decimal if it is small, otherwise in hexadecimal.
 fn constant(value: Value, names: &dyn Names) -> String {
     match value.of {
         ValueType::Float(4) => format!("{:?}", f32::from_bits(value.bits as u32)),
@@ -198,7 +200,7 @@ fn type_name(of: ValueType, names: &dyn Names) -> String {
 }
 
 impl Expr {
-    /// The computation in words.
+    /// Formats the computation.
     #[must_use]
     pub fn text(&self, names: &dyn Names) -> String {
         let mut text = String::new();
@@ -206,7 +208,7 @@ impl Expr {
         text
     }
 
-    /// Writes it, with parentheses where it binds less tightly than `least`.
+    /// Writes the expression, in parentheses if it binds less tightly than `least`.
     fn write_within(&self, least: u8, names: &dyn Names, text: &mut String) {
         let start = text.len();
         if self.write(names, text) < least {
@@ -215,7 +217,7 @@ impl Expr {
         }
     }
 
-    /// Writes it, and says how tightly it binds.
+    /// Writes the expression and returns its precedence.
     fn write(&self, names: &dyn Names, text: &mut String) -> u8 {
         let prefix = |text: &mut String, operator: &str, of: &Self| {
             text.push_str(operator);
@@ -300,7 +302,7 @@ impl Expr {
         }
         a.write_within(binds, names, text);
         match b.node() {
-            // Masks are read in hexadecimal.
+            // Masks are easier to read in hexadecimal.
             Node::Constant(value)
                 if matches!(operation, Binary::And | Binary::Or | Binary::Xor)
                     && !matches!(value.of, ValueType::Float(_)) =>

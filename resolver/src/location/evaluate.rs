@@ -1,113 +1,115 @@
-//! Reads a value: a [`Location`](super::Location) evaluated where a [`Machine`] stands.
+//! Reads a value by evaluating its [`Location`](super::Location) against the state of a
+//! [`Machine`].
 //!
-//! All of the bytes that are asked for are read, or a reason comes back: nothing is filled up with zeros (DWARF 5,
-//! 2.6.1.2).
+//! The result contains all requested bytes or is an error. Missing bytes are never replaced with
+//! zeros (DWARF 5, 2.6.1.2).
 
 use std::ops::Range;
 
 use super::{Expr, InfoOffset, Location, Node, Piece, Register, Source, Value, ValueType};
 use crate::address::{RuntimeAddress, Vaddr};
 
-/// The most bytes of one value that are read.
+/// Maximum size of a value that can be read, in bytes.
 pub const MAX_VALUE_SIZE: u64 = 1 << 20;
 
-/// What a location is evaluated on: registers and memory, live or recorded, at the place that the location was looked
-/// up for.
+/// The machine state against which a location is evaluated: registers and memory, live or recorded.
+/// The state belongs to the program counter for which the location was looked up.
 pub trait Machine {
-    /// All bytes of a register, in the byte order of memory; `None` where they are not known.
+    /// All bytes of a register, in memory order. `None` if they are not known.
     fn register(&self, register: Register) -> Option<Vec<u8>>;
-    /// Fills `into` with the memory at an address; whether all of it could be read.
+    /// Fills `into` with the memory at an address. Returns whether all of it could be read.
     fn read(&self, address: RuntimeAddress, into: &mut [u8]) -> bool;
-    /// How far above its link-time addresses the image is loaded.
+    /// The load bias: the difference between the image's run-time and link-time addresses.
     fn bias(&self) -> u64;
-    /// Where the byte at an offset in the thread's block of thread-local variables of the image is; `None` where that
-    /// is not known.
+    /// The address of the byte at an offset in the image's thread-local storage block for this
+    /// thread. `None` if the address is not known.
     fn thread_local(&self, offset: u64) -> Option<RuntimeAddress>;
-    /// Bytes of an address.
+    /// Size of an address in bytes.
     fn address_size(&self) -> u8;
-    /// Whether the most significant byte comes first.
+    /// Whether the machine is big-endian.
     fn is_big_endian(&self) -> bool;
 }
 
 /// Why a value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// The machine does not know the register.
+    /// The register's contents are not known.
     #[error("register {} is not known", .0.0)]
     Register(Register),
-    /// What should hold the bits has fewer of them.
+    /// The source has fewer bits than requested.
     #[error("{wanted} bits are to be where there are only {present}")]
     Narrow {
-        /// How many bits are asked for.
+        /// Number of bits requested.
         wanted: u64,
-        /// How many there are.
+        /// Number of bits available.
         present: u64,
     },
     /// The memory cannot be read.
     #[error("{size} bytes of memory at {address} cannot be read")]
     Memory {
-        /// Where.
+        /// Address.
         address: RuntimeAddress,
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
     },
-    /// The machine does not know where the thread's variables are.
+    /// The address of the thread-local storage block is not known.
     #[error("where the thread-local variable at offset {0:#x} is is not known")]
     ThreadLocal(u64),
-    /// The computation divides by 0.
+    /// The computation divides by zero.
     #[error("the computation divides by 0")]
     DivisionByZero,
-    /// The computation applies an operation to types that it is not defined for.
+    /// The computation applies an operation to types for which it is not defined.
     #[error("the computation mixes types")]
     Types,
-    /// The computation converts a number to a type that does not have it.
+    /// The computation converts a number to a type that cannot represent it.
     #[error("the computation has no defined result")]
     Undefined,
-    /// Nothing holds some of the bits.
+    /// Some of the bits have no location.
     #[error("bits {} to {} of the value were removed by the optimiser", .0.start, .0.end)]
     OptimizedOut(
-        /// Which ones, from the value's first bit.
+        /// The missing bits, counted from the first bit of the value.
         Range<u64>,
     ),
-    /// It is a pointer that is not there, to `offset` bytes into a variable that may be.
+    /// The pointer was optimised out. It would point `offset` bytes into a variable that may still
+    /// have a location.
     #[error("the pointer itself is nowhere")]
     ImplicitPointer {
-        /// Offset in `.debug_info` of what describes the variable.
+        /// Offset in `.debug_info` of the entry that describes the variable.
         variable: InfoOffset,
-        /// Bytes.
+        /// Offset in bytes.
         offset: i64,
     },
-    /// The pieces make fewer bytes than the value has.
+    /// The pieces cover fewer bytes than the value has.
     #[error("the pieces make {present} of {wanted} bits")]
     Short {
-        /// How many bits are asked for.
+        /// Number of bits requested.
         wanted: u64,
-        /// How many there are.
+        /// Number of bits available.
         present: u64,
     },
-    /// More than [`MAX_VALUE_SIZE`] bytes are asked for.
+    /// More than [`MAX_VALUE_SIZE`] bytes are requested.
     #[error("a value of {0} bytes is larger than is read")]
     TooLarge(u64),
-    /// Pieces that are not whole bytes, in a big-endian image.
+    /// The image is big-endian and a piece does not consist of whole bytes.
     #[error("pieces of bits in a big-endian image are not read")]
     BigEndianBits,
 }
 
 impl Location {
-    /// The first `size` bytes of the value, in the byte order of memory.
+    /// Reads the first `size` bytes of the value, in memory order.
     ///
     /// # Errors
     ///
-    /// Something of it cannot be read.
+    /// Fails if any of these bytes cannot be read.
     pub fn evaluate(&self, machine: &dyn Machine, size: u64) -> Result<Vec<u8>, Unreadable> {
         self.evaluate_part(machine, size, 0..size)
     }
 
-    /// The bytes `part` of a value of `size` bytes, whatever the rest of it is.
+    /// Reads the bytes `part` of a value of `size` bytes. The other bytes need not be readable.
     ///
     /// # Errors
     ///
-    /// Something of them cannot be read.
+    /// Fails if any of these bytes cannot be read.
     pub fn evaluate_part(&self, machine: &dyn Machine, size: u64, part: Range<u64>) -> Result<Vec<u8>, Unreadable> {
         let length = part.end.saturating_sub(part.start);
         if length > MAX_VALUE_SIZE || size > u64::MAX / 8 {
@@ -118,7 +120,7 @@ impl Location {
         }
         let (size, part) = (size * 8, part.start * 8..part.end * 8);
         let mut bits = Bits { bytes: Vec::with_capacity(length as usize), count: 0 };
-        // Where the piece starts in the value.
+        // Start of the piece within the value.
         let mut start = 0u64;
         for piece in &*self.pieces {
             if start >= part.end {
@@ -143,14 +145,14 @@ impl Location {
     }
 }
 
-/// Bits, from the least significant one of each byte.
+/// A bit string. The least significant bit of each byte comes first.
 struct Bits {
     bytes: Vec<u8>,
     count: u64,
 }
 
 impl Bits {
-    /// Adds the bits `range` of `from`; there are as many.
+    /// Appends the bits `range` of `from`, which must contain them.
     fn add(&mut self, from: &[u8], range: Range<u64>) {
         if range.start % 8 == 0 && range.end % 8 == 0 && self.count % 8 == 0 {
             let bytes = (range.start / 8) as usize..(range.end / 8) as usize;
@@ -172,7 +174,7 @@ impl Bits {
 }
 
 impl Piece {
-    /// Adds the bits `within` of the piece, which has `count`, to `bits`.
+    /// Appends the bits `within` of a piece of `count` bits to `bits`.
     fn read(&self, machine: &dyn Machine, count: u64, within: Range<u64>, bits: &mut Bits) -> Result<(), Unreadable> {
         let whole = |number: u64| number % 8 == 0;
         let big = machine.is_big_endian();
@@ -201,10 +203,10 @@ impl Piece {
         let present = bytes.len() as u64 * 8;
         let end = self.offset.saturating_add(count);
         if present < end {
-            // A part that is there could be told, but what the piece says does not hold together.
+            // A subrange may be readable, but the piece as a whole is inconsistent.
             return Err(Unreadable::Narrow { wanted: end, present });
         }
-        // The piece is the low bits: in a big-endian register the last bytes.
+        // The piece is the low-order bits. In a big-endian register these are the last bytes.
         let start = if big { present - end } else { self.offset };
         bits.add(&bytes, start + within.start..start + within.end);
         Ok(())
@@ -232,11 +234,11 @@ impl Piece {
 }
 
 impl Expr {
-    /// The value that the computation comes to.
+    /// Evaluates the computation.
     ///
     /// # Errors
     ///
-    /// Something of it cannot be read, or has no defined result.
+    /// Fails if an input cannot be read or if the result is undefined.
     pub fn evaluate(&self, machine: &dyn Machine) -> Result<Value, Unreadable> {
         let size = machine.address_size();
         match self.node() {
@@ -274,13 +276,13 @@ impl Expr {
         }
     }
 
-    /// Its value as an address.
+    /// Evaluates the computation as an address.
     fn address(&self, machine: &dyn Machine) -> Result<RuntimeAddress, Unreadable> {
         Ok(RuntimeAddress(self.evaluate(machine)?.convert(ValueType::Generic, machine.address_size())?.bits))
     }
 }
 
-/// Up to 8 bytes as an unsigned integer.
+/// Interprets up to 8 bytes as an unsigned integer.
 fn integer(bytes: &[u8], is_big_endian: bool) -> u64 {
     let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
     if is_big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
@@ -291,7 +293,7 @@ mod tests {
     use super::*;
     use crate::location::{Binary, Unary};
 
-    /// Memory is its address, byte by byte; registers are given.
+    /// A test machine: each byte of memory depends on its address, and the registers are given.
     struct Given {
         is_big_endian: bool,
         registers: Vec<(u16, Vec<u8>)>,
@@ -371,8 +373,8 @@ mod tests {
 
     #[test]
     fn pieces_are_put_together_bit_by_bit() {
-        // gcc's `DW_OP_reg5; DW_OP_bit_piece 3 0; DW_OP_reg1; DW_OP_bit_piece 5 0; DW_OP_reg4; DW_OP_piece 3` of
-        // bit-fields.
+        // GCC emits `DW_OP_reg5; DW_OP_bit_piece 3 0; DW_OP_reg1; DW_OP_bit_piece 5 0; DW_OP_reg4;
+        // DW_OP_piece 3` for bit-fields.
         let fields = pieces(vec![
             (Some(3), Source::Register(Register(1)), 0),
             (Some(5), value(ValueType::Generic, 0b11010), 0),
@@ -381,7 +383,7 @@ mod tests {
         assert_eq!(fields.evaluate(&little(), 4), Ok(vec![0b1101_0101, 0x11, 0x22, 0x33]));
         assert_eq!(fields.evaluate_part(&little(), 4, 1..2), Ok(vec![0x11]));
         assert_eq!(fields.evaluate(&big(), 4), Err(Unreadable::BigEndianBits));
-        // 0x21 0x22 from bit 4 on are 0x222, then 0xf of 0xf5.
+        // 0x21 0x22 from bit 4 on is 0x222, followed by the 0xf of 0xf5.
         let shifted = pieces(vec![(Some(12), memory(0x20), 12), (Some(4), Source::Register(Register(1)), 4)]);
         assert_eq!(shifted.evaluate(&little(), 2), Ok(vec![0x22, 0xf2]));
         let bytes = pieces(vec![(Some(16), Source::Register(Register(0)), 8), (Some(16), memory(0x40), 8)]);

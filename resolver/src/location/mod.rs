@@ -1,8 +1,9 @@
-//! Where a value is at a place in the code, as data: registers, memory, or computed from them (DWARF 5, 2.5 and 2.6).
+//! The location of a value at a program counter, as data: a register, memory, or a computation on
+//! them (DWARF 5, 2.5 and 2.6).
 //!
-//! A [`Location`] asks for registers and memory and fetches nothing: `words` says it to people, `evaluate` reads it
-//! where a [`Machine`] stands at that place, live or recorded. It knows nothing of how debug information writes it down
-//! (`dwarf/`).
+//! A [`Location`] describes which registers and memory to read but reads nothing itself. `words`
+//! formats it as text. `evaluate` reads the value from a [`Machine`], live or recorded. This module
+//! does not depend on how the debug information encodes locations; see `dwarf/`.
 
 mod display;
 mod evaluate;
@@ -21,52 +22,55 @@ pub use parts::{PartError, Scattered};
 pub use registers::{Processor, Register};
 pub(crate) use value::Unbuildable;
 
-/// Where the bytes of a value are: its pieces, lowest address first. Never without a piece.
+/// The location of a value: a non-empty list of pieces, lowest address first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Location {
     /// The pieces.
     pub pieces: Arc<[Piece]>,
 }
 
-/// Consecutive bits of a value that are in one place (DWARF 5, 2.6.1.2).
+/// Consecutive bits of a value that share one location (DWARF 5, 2.6.1.2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
-    /// How many bits of the value; `None` for the rest of it, in the last piece.
+    /// Number of bits. `None`, in the last piece only, for the rest of the value.
     pub bits: Option<u64>,
-    /// Where the bits are.
+    /// The location of the bits.
     pub source: Source,
-    /// How many bits of the source to pass over first, from its least significant one, in memory from its lowest
-    /// address.
+    /// Number of bits to skip in the source. Registers and values count from the least significant
+    /// bit, memory from the lowest address.
     pub offset: u64,
 }
 
-/// What holds the bits of a piece.
+/// The source of the bits of a piece.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// A register, from its least significant bit.
+    /// A register, starting at its least significant bit.
     Register(Register),
     /// Memory at an address.
     Memory(Expr),
-    /// The value of a computation; it is nowhere (`DW_OP_stack_value`).
+    /// The result of a computation. The value itself is not stored anywhere (`DW_OP_stack_value`).
     Value(Expr),
     /// Known bytes (`DW_OP_implicit_value`, `DW_AT_const_value`).
     Bytes(Arc<[u8]>),
-    /// A pointer that is not there, to `offset` bytes into a variable that may be (`DW_OP_implicit_pointer`).
+    /// A pointer that was optimised out. It would point `offset` bytes into a variable that may
+    /// still have a location (`DW_OP_implicit_pointer`).
     ImplicitPointer {
-        /// Offset in `.debug_info` of the variable or procedure that describes what the pointer would point at.
+        /// Offset in `.debug_info` of the variable or DWARF procedure that describes the pointed-to
+        /// object.
         variable: InfoOffset,
-        /// Bytes.
+        /// Offset in bytes.
         offset: i64,
     },
-    /// Nothing holds them: the optimiser removed them.
+    /// No location: the bits were optimised out.
     OptimizedOut,
 }
 
-/// An offset in `.debug_info`: identity of an entry.
+/// An offset in `.debug_info` that identifies a debugging information entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InfoOffset(pub u64);
 
-/// A computation. Shared, for DWARF's stack machine duplicates values; [`Expr::node_count`] bounds what it unfolds to.
+/// A computation. Its nodes are shared because DWARF's stack machine can duplicate values.
+/// [`Expr::node_count`] bounds its unfolded size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
     node: Arc<Node>,
@@ -75,66 +79,68 @@ pub struct Expr {
     of: ValueType,
 }
 
-/// The largest computation, in nodes when unfolded: far above what compilers write (a few dozen), small enough to
-/// print.
+/// Maximum number of nodes in an unfolded computation. Compilers emit a few dozen at most. The
+/// limit is small enough for the computation to be printed.
 pub const MAX_NODES: u32 = 4096;
 
-/// The most steps from the first one to the last one of a computation, for it is walked by recursion.
+/// Maximum depth of a computation. It is limited because traversal is recursive.
 pub const MAX_DEPTH: u16 = 512;
 
-/// One step of a computation. Integers of the generic type have the size of an address and wrap (DWARF 5, 2.5.1).
+/// A node of a computation. Integers of the generic type have the size of an address and wrap on
+/// overflow (DWARF 5, 2.5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A constant.
     Constant(Value),
-    /// A link-time address; in a process the image's load bias is added.
+    /// A link-time address. At run time, the image's load bias is added.
     Address(Vaddr),
-    /// The address of the byte at an offset in the thread's block of thread-local variables of the image.
+    /// The address of the byte at an offset in the image's thread-local storage block for this
+    /// thread.
     ThreadLocal(Expr),
-    /// The contents of a register, its low bits where the type is smaller.
+    /// The contents of a register, truncated to the low-order bits if the type is smaller.
     Register(Register, ValueType),
     /// `size` bytes of memory at an address, zero-extended to the type.
     Memory {
         /// The address.
         address: Expr,
-        /// Bytes; at most as many as the type has.
+        /// Number of bytes, at most the size of the type.
         size: u8,
         /// The type of the result.
         to: ValueType,
     },
-    /// An operation on one value.
+    /// A unary operation.
     Unary(Unary, Expr),
-    /// An operation on two values.
+    /// A binary operation.
     Binary(Binary, Expr, Expr),
-    /// The value converted to a type (`DW_OP_convert`).
+    /// The value converted to another type (`DW_OP_convert`).
     Convert(ValueType, Expr),
-    /// The bits of the value as another type of the same size (`DW_OP_reinterpret`).
+    /// The bits of the value reinterpreted as another type of the same size (`DW_OP_reinterpret`).
     Reinterpret(ValueType, Expr),
 }
 
 /// The type of a value in a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueType {
-    /// An integer of the size of an address, of no certain signedness.
+    /// The generic type: an integer of the size of an address and unspecified signedness.
     Generic,
-    /// A signed integer of so many bytes: 1, 2, 4 or 8.
+    /// A signed integer of 1, 2, 4 or 8 bytes.
     Signed(u8),
-    /// An unsigned integer of so many bytes: 1, 2, 4 or 8.
+    /// An unsigned integer of 1, 2, 4 or 8 bytes.
     Unsigned(u8),
-    /// A floating-point number of so many bytes: 4 or 8.
+    /// A floating-point number of 4 or 8 bytes.
     Float(u8),
 }
 
-/// A value: its type, and its bits from the least significant one; bits that the type has not are 0.
+/// A typed value. Bits beyond the size of the type are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Value {
     /// The type.
     pub of: ValueType,
-    /// The bits.
+    /// The bits, starting at the least significant one.
     pub bits: u64,
 }
 
-/// Operations on one value.
+/// Unary operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are DWARF's operations, DW_OP_abs and so on")]
 pub enum Unary {
@@ -143,7 +149,7 @@ pub enum Unary {
     Not,
 }
 
-/// Operations on two values, the former top of the stack second.
+/// Binary operations. The former top of the stack is the second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are DWARF's operations, DW_OP_and and so on")]
 pub enum Binary {
@@ -167,7 +173,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// Whether the result is 1 or 0 of the generic type, whatever the operands are.
+    /// Whether the result is always 0 or 1 of the generic type, regardless of the operand types.
     #[must_use]
     pub fn is_comparison(self) -> bool {
         matches!(self, Self::Eq | Self::Ge | Self::Gt | Self::Le | Self::Lt | Self::Ne)
@@ -175,10 +181,10 @@ impl Binary {
 }
 
 impl Expr {
-    /// The computation whose last step is `node`, as it is; `None` where it would be heavier than [`MAX_NODES`] or
-    /// deeper than [`MAX_DEPTH`].
+    /// Creates the computation whose last step is `node`, without simplifying it. `None` if it
+    /// would exceed [`MAX_NODES`] or [`MAX_DEPTH`].
     ///
-    /// What computes constants at once is `Expr::unary` and its like, which know the size of an address.
+    /// `Expr::unary` and similar functions, which know the size of an address, also fold constants.
     #[must_use]
     pub fn new(node: Node) -> Option<Self> {
         let (below, depth, of) = match &node {
@@ -198,32 +204,32 @@ impl Expr {
         (node_count <= MAX_NODES && depth <= MAX_DEPTH).then(|| Self { node: Arc::new(node), node_count, depth, of })
     }
 
-    /// The type of its value.
+    /// The type of the result.
     #[must_use]
     pub fn value_type(&self) -> ValueType {
         self.of
     }
 
-    /// The last step.
+    /// The root node: the last step.
     #[must_use]
     pub fn node(&self) -> &Node {
         &self.node
     }
 
-    /// How many steps there are, shared ones counted each time.
+    /// The number of nodes. A shared node counts once for each use.
     #[must_use]
     pub fn node_count(&self) -> u32 {
         self.node_count
     }
 
-    /// An integer of the generic type.
+    /// Creates a constant of the generic type.
     #[must_use]
     pub fn constant(value: u64) -> Self {
         let of = ValueType::Generic;
         Self { node: Arc::new(Node::Constant(Value { of, bits: value })), node_count: 1, depth: 1, of }
     }
 
-    /// This plus a number of bytes, with constants put together; `None` where it gets too heavy.
+    /// Adds a number of bytes and combines constants. `None` if the result would be too large.
     #[must_use]
     pub fn plus(&self, bytes: i64) -> Option<Self> {
         if bytes == 0 {
@@ -248,13 +254,14 @@ impl Expr {
 }
 
 impl Location {
-    /// A location of one piece that holds all of the value.
+    /// Creates a location whose single piece holds the whole value.
     #[must_use]
     pub fn whole(source: Source) -> Self {
         Self { pieces: Arc::new([Piece { bits: None, source, offset: 0 }]) }
     }
 
-    /// The registers that it is read by, each once; none of what thread-local variables take.
+    /// The registers needed to read the value, without duplicates. Registers needed to resolve
+    /// thread-local storage are not included.
     #[must_use]
     pub fn registers(&self) -> Vec<Register> {
         let mut found = std::collections::BTreeSet::new();
@@ -267,7 +274,7 @@ impl Location {
                 Source::Memory(expr) | Source::Value(expr) => vec![expr],
                 Source::Bytes(_) | Source::ImplicitPointer { .. } | Source::OptimizedOut => Vec::new(),
             };
-            // Bounded by MAX_NODES.
+            // The recursion is bounded by `MAX_NODES`.
             while let Some(expr) = todo.pop() {
                 match expr.node() {
                     Node::Register(register, _) => {
@@ -285,7 +292,7 @@ impl Location {
         found.into_iter().collect()
     }
 
-    /// The source, where one holds all of the value from its first bit.
+    /// The source, if a single source holds the whole value from its first bit.
     #[must_use]
     pub fn source(&self) -> Option<&Source> {
         match &*self.pieces {

@@ -1,11 +1,13 @@
-//! An assembler operand as a location: what a marker's record says of a value that the program keeps at hand.
+//! Parses an assembler operand as a location. A marker's record uses such operands to describe its
+//! values.
 //!
-//! x86 in AT&T syntax with or without `%` before a register, and AArch64; what the compilers write there is a register, an immediate
-//! or memory at a register and an offset.
+//! The parser supports AArch64 and x86 in AT&T syntax, with or without `%` before a register.
+//! Compilers emit a register, an immediate, or memory at a register plus an offset.
 
 use super::{Binary, Expr, Location, Node, Piece, Processor, Register, Source, ValueType};
 
-/// The location that `operand` writes, of a value of `size` bytes; `None` where it is of another form, or names a symbol.
+/// Parses `operand` as the location of a value of `size` bytes. `None` if the operand has another
+/// form or refers to a symbol.
 #[must_use]
 pub fn location(operand: &str, size: u8, processor: Processor) -> Option<Location> {
     if let Some(value) = immediate(operand) {
@@ -18,7 +20,7 @@ pub fn location(operand: &str, size: u8, processor: Processor) -> Option<Locatio
             Some(register) => {
                 Location { pieces: [Piece { bits: None, source: Source::Register(register), offset }].into() }
             }
-            // The zero register of AArch64.
+            // The AArch64 zero register.
             None => Location::whole(Source::Bytes(vec![0; usize::from(size)].into())),
         });
     }
@@ -30,7 +32,8 @@ pub fn location(operand: &str, size: u8, processor: Processor) -> Option<Locatio
     Some(Location::whole(Source::Memory(address)))
 }
 
-/// The value of an immediate: `$5` on x86, `5` or `#5` elsewhere; `None` for what is none.
+/// Parses an immediate: `$5` on x86, `5` or `#5` elsewhere. `None` if the operand is not an
+/// immediate.
 #[must_use]
 pub fn immediate(operand: &str) -> Option<i64> {
     let value = operand.strip_prefix(['$', '#']).unwrap_or(operand);
@@ -51,7 +54,8 @@ fn is_digits(text: &str, radix: u32) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_digit(radix))
 }
 
-/// The register, `None` for one that is always zero, and its first bit that the name means.
+/// The register, and the first of its bits that the name refers to. The inner `Option` is `None`
+/// for a register that always reads as zero.
 fn register(name: &str, processor: Processor) -> Option<(Option<Register>, u64)> {
     let name = name.strip_prefix('%').unwrap_or(name);
     match processor {
@@ -91,7 +95,8 @@ fn x86_64(name: &str) -> Option<(u16, u64)> {
     (rest.len() <= digits.len() + 1).then_some((number, 0))
 }
 
-/// System V ABI for i386, table 2.14: the numbers of `ecx`, `edx`, `ebx`, `esp`, `ebp`, `esi`, `edi` are others.
+/// System V ABI for i386, table 2.14. It numbers `ecx`, `edx`, `ebx`, `esp`, `ebp`, `esi` and `edi`
+/// differently from AMD64.
 fn i386(name: &str) -> Option<(u16, u64)> {
     if let Some(number) = name.strip_prefix("xmm") {
         return number.parse::<u16>().ok().filter(|&number| number < 8).map(|number| (21 + number, 0));
@@ -114,7 +119,7 @@ fn i386(name: &str) -> Option<(u16, u64)> {
     Some((number, offset))
 }
 
-/// DWARF for the Arm 64-bit Architecture, 4.1; `Some(None)` for the zero register.
+/// DWARF for the Arm 64-bit Architecture, 4.1. Returns `Some(None)` for the zero register.
 fn aarch64(name: &str) -> Option<Option<u16>> {
     match name {
         "xzr" | "wzr" => return Some(None),
@@ -133,7 +138,7 @@ fn aarch64(name: &str) -> Option<Option<u16>> {
     }
 }
 
-/// `disp(base,index,scale)`.
+/// Parses `disp(base,index,scale)`.
 fn memory_of_x86(operand: &str, processor: Processor) -> Option<Expr> {
     let (displacement, rest) = operand.strip_suffix(')')?.split_once('(')?;
     let displacement =
@@ -166,7 +171,7 @@ fn memory_of_x86(operand: &str, processor: Processor) -> Option<Expr> {
     address?.plus(displacement)
 }
 
-/// `[base, offset]`.
+/// Parses `[base, offset]`.
 fn memory_of_aarch64(operand: &str) -> Option<Expr> {
     let inside = operand.strip_prefix('[')?.strip_suffix(']')?;
     let (base, offset) = inside.split_once(',').map_or((inside, None), |(base, offset)| (base, Some(offset.trim())));

@@ -1,41 +1,43 @@
-//! Parts of what is at a location, and what a pointer there leads to: a member, an element, a bit-field, the object pointed at.
+//! Selects part of the value at a location, such as a member, an array element or a bit-field, or
+//! follows a pointer to the object it points to.
 
 use super::{Binary, Expr, Location, Node, Piece, Source, Value, ValueType};
 
-/// Why a part cannot be told.
+/// Why a part cannot be located.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartError {
-    /// No piece holds it: the optimiser removed it.
+    /// No piece holds the part: it was optimised out.
     #[error("the optimiser removed it")]
     OptimizedOut,
-    /// A pointer is no longer there, but what it would point at is described: in a variable, at an offset.
+    /// The pointer was optimised out, but the pointed-to object is described by a variable and an
+    /// offset.
     #[error("the optimiser removed the pointer")]
     ImplicitPointer(super::InfoOffset, i64),
-    /// It is there, but no [`Expr`] puts it together.
+    /// The part is available, but no [`Expr`] can compute it.
     #[error("{0}")]
     Scattered(Scattered),
 }
 
-/// Why no single computation gives a part or a pointer.
+/// Why no single computation yields a part or a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Scattered {
-    /// It would have more than [`MAX_NODES`](super::MAX_NODES) nodes.
+    /// The computation would exceed [`MAX_NODES`](super::MAX_NODES) nodes.
     #[error("a computation of too many steps")]
     TooManySteps,
-    /// The bits of a bit-field are in more than one piece.
+    /// The bits of a bit-field span more than one piece.
     #[error("a bit-field in several pieces")]
     BitFieldInPieces,
-    /// The bytes that hold a bit-field are more than 8.
+    /// The bit-field spans more than 8 bytes.
     #[error("a bit-field that spans more than 8 bytes")]
     WideBitField,
-    /// It is part of a pointer that the optimiser removed.
+    /// The bits belong to a pointer that was optimised out.
     #[error("a part of a pointer that is not there")]
     PartOfImplicitPointer,
-    /// A pointer is in more than one piece.
+    /// The pointer spans more than one piece.
     #[error("a pointer in several pieces")]
     PointerInPieces,
-    /// A pointer does not start at the first bit of the register that holds it.
+    /// The pointer does not start at the first bit of its register.
     #[error("a pointer in the upper part of a register")]
     PointerInUpperPart,
 }
@@ -43,11 +45,12 @@ pub enum Scattered {
 const TOO_MANY_STEPS: PartError = PartError::Scattered(Scattered::TooManySteps);
 
 impl Location {
-    /// Where the `bits` bits are that start `offset` bits into the value; without `bits`, all from there on.
+    /// The location of `bits` bits that start `offset` bits into the value. If `bits` is `None`,
+    /// the location covers the rest of the value.
     ///
     /// # Errors
     ///
-    /// An address takes too many steps to compute.
+    /// Fails if an address computation is too large.
     pub fn part(&self, offset: u64, bits: Option<u64>) -> Result<Self, PartError> {
         let end = bits.map(|bits| offset.saturating_add(bits));
         let (mut pieces, mut start) = (Vec::new(), 0u64);
@@ -69,18 +72,19 @@ impl Location {
         }
         match pieces.as_mut_slice() {
             [] => return Err(PartError::OptimizedOut),
-            // One piece for all of what is asked for needs no size.
+            // A single piece that covers everything needs no size.
             [piece] if piece.bits == bits => piece.bits = None,
             _ => {}
         }
         Ok(Self { pieces: pieces.into() })
     }
 
-    /// The integer of `bits` bits, at most 64, as a value of the type `to`: of one of 8 bytes, extended as it says.
+    /// Reads an integer of `bits` bits, at most 64, as an 8-byte value. The integer is
+    /// sign-extended if `signed` is set, otherwise zero-extended.
     ///
     /// # Errors
     ///
-    /// The bits are in several places, or in none.
+    /// Fails if the bits span several pieces or more than 8 bytes, or have no location.
     pub fn integer(&self, bits: u64, signed: bool) -> Result<Expr, PartError> {
         let unsigned = ValueType::Unsigned(8);
         let [Piece { source, offset, .. }] = &*self.pieces else {
@@ -118,11 +122,11 @@ impl Location {
         node(Node::Binary(Binary::And, low, node(Node::Constant(Value { of: unsigned, bits: mask }))?))
     }
 
-    /// The pointer of `size` bytes that is here, as an address.
+    /// Reads the pointer of `size` bytes at this location as an address.
     ///
     /// # Errors
     ///
-    /// It is in several pieces, or in none.
+    /// Fails if the pointer spans several pieces or has no location.
     pub fn pointer(&self, size: u8) -> Result<Expr, PartError> {
         let [Piece { source, offset, .. }] = &*self.pieces else {
             return Err(match self.pieces.iter().any(|piece| piece.source == Source::OptimizedOut) {
@@ -143,7 +147,7 @@ impl Location {
         Expr::new(node).ok_or(TOO_MANY_STEPS)
     }
 
-    /// Whether nothing has to be read.
+    /// Whether the value is known without reading registers or memory.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.pieces.iter().all(|piece| match &piece.source {
@@ -153,7 +157,8 @@ impl Location {
         })
     }
 
-    /// Adds a piece for what of a value of `size` bytes the pieces leave out: LLVM writes no piece for what is gone at the end.
+    /// Adds an empty piece for the part of a value of `size` bytes that the pieces do not cover.
+    /// LLVM emits no piece for optimised-out bits at the end.
     pub fn fill(&mut self, size: u64) {
         let bits = self.pieces.iter().try_fold(0u64, |sum, piece| Some(sum.saturating_add(piece.bits?)));
         let missing = bits.map_or(0, |bits| size.saturating_mul(8).saturating_sub(bits));
@@ -163,7 +168,8 @@ impl Location {
         }
     }
 
-    /// The bits of a value of `size` bytes that no piece holds, or only a pointer that is not there: from, to.
+    /// The bit ranges (start, end) of a value of `size` bytes that have no location or belong to a
+    /// pointer that was optimised out.
     #[must_use]
     pub fn optimized_out(&self, size: u64) -> Vec<(u64, u64)> {
         let (mut gone, mut start) = (Vec::new(), 0u64);
@@ -180,11 +186,12 @@ impl Location {
 }
 
 impl Piece {
-    /// What is left of the piece after `skipped` bits of it, `bits` of that.
+    /// The part of the piece that starts after `skipped` bits and has `bits` bits.
     fn from(&self, skipped: u64, bits: Option<u64>) -> Result<Self, PartError> {
         let offset = self.offset.saturating_add(skipped);
         let (source, offset) = match &self.source {
-            // Whole bytes go to the address, what is left is the bit in the byte.
+            // Whole bytes are added to the address. The remainder is the bit offset within the
+            // byte.
             Source::Memory(address) => {
                 let bytes = i64::try_from(offset / 8).map_err(|_| TOO_MANY_STEPS)?;
                 (Source::Memory(address.plus(bytes).ok_or(TOO_MANY_STEPS)?), offset % 8)
@@ -203,7 +210,7 @@ impl Piece {
     }
 }
 
-/// The first eight bytes as a little-endian integer.
+/// Interprets the first eight bytes as a little-endian integer.
 fn low(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }

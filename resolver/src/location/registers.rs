@@ -1,18 +1,18 @@
-//! Registers, by the numbers that the processor's ABI gives them for DWARF: System V ABI AMD64 3.6.2, i386 2.4.2,
-//! AADWARF64 4.1.
+//! Registers, identified by the DWARF register numbers of the processor's ABI: System V ABI AMD64
+//! 3.6.2, i386 2.4.2, AADWARF64 4.1.
 
 use std::borrow::Cow;
 
-/// What registers and operands depend on of the processor.
+/// The processor architecture, which determines register names and operand syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
-    /// x86-64, x32.
+    /// x86-64, including x32.
     X86_64,
     /// i386.
     I386,
     /// AArch64.
     Aarch64,
-    /// Another one: registers have numbers only.
+    /// Any other architecture. Its registers have numbers but no names.
     Other,
 }
 
@@ -27,11 +27,12 @@ const X86_64: [&str; 17] = [
 
 const I386: [&str; 10] = ["%eax", "%ecx", "%edx", "%ebx", "%esp", "%ebp", "%esi", "%edi", "%eip", "%eflags"];
 
-/// From number 40 on i386, from 50 on x86-64.
+/// Segment registers start at number 40 on i386 and at number 50 on x86-64.
 const SEGMENTS: [&str; 6] = ["%es", "%cs", "%ss", "%ds", "%fs", "%gs"];
 
 impl Register {
-    /// The name that assembly has for the register (AT&T syntax on x86); its number, as `r12`, where we know none.
+    /// The register's assembly name, in AT&T syntax on x86. If the name is not known, the number,
+    /// as in `r12`.
     #[must_use]
     pub fn name(self, processor: Processor) -> Cow<'static, str> {
         let number = self.0;
@@ -63,8 +64,8 @@ impl Register {
         }
     }
 
-    /// Whether it is of the x87 stack: it holds a number in another format than memory does, and moves with the top of
-    /// the stack.
+    /// Whether this is an x87 stack register. Such a register stores numbers in a different format
+    /// from memory and moves with the top of the stack.
     #[must_use]
     pub fn is_x87(self, processor: Processor) -> bool {
         match processor {
@@ -74,7 +75,7 @@ impl Register {
         }
     }
 
-    /// Whether functions keep its value for their caller (AMD64 ABI 3.2.1, i386 ABI 2.2, AAPCS64 6.1.1).
+    /// Whether the register is callee-saved (AMD64 ABI 3.2.1, i386 ABI 2.2, AAPCS64 6.1.1).
     #[must_use]
     pub fn is_callee_saved(self, processor: Processor) -> bool {
         match processor {

@@ -1,15 +1,16 @@
-//! Arithmetic on [`Value`]s (DWARF 5, 2.5.1.4 and 2.5.1.6), and computations that are constants from the start.
+//! Arithmetic on [`Value`]s (DWARF 5, 2.5.1.4 and 2.5.1.6) and constant folding.
 //!
-//! Integers of the generic type are signed in `abs`, `neg`, `div`, `shra` and comparisons, unsigned in `mod`, `shr` and
-//! conversions, as the specification says of each. What it leaves open is refused: `neg` and `shra` of an unsigned
-//! type, `shr` of a signed one, and a number that the type it is converted to does not have.
+//! As specified, integers of the generic type are signed in `abs`, `neg`, `div`, `shra` and
+//! comparisons, and unsigned in `mod`, `shr` and conversions. Operations that the specification
+//! leaves undefined are rejected: `neg` and `shra` of an unsigned type, `shr` of a signed type, and
+//! conversion to a type that cannot represent the number.
 
 use std::cmp::Ordering;
 
 use super::{Binary, Expr, Node, Unary, Unreadable, Value, ValueType};
 
 impl ValueType {
-    /// Its bytes, where an address has `address_size`.
+    /// Size of the type in bytes, given the size of an address.
     #[must_use]
     pub fn size(self, address_size: u8) -> u8 {
         match self {
@@ -30,7 +31,7 @@ impl ValueType {
     }
 }
 
-/// A number as its type has it.
+/// A number, interpreted according to its type.
 enum Number {
     Signed(i64),
     Unsigned(u64),
@@ -39,19 +40,20 @@ enum Number {
 }
 
 impl Value {
-    /// A value of a type, of whose bits those that the type has count.
+    /// Creates a value of a type. Bits beyond the size of the type are discarded.
     #[must_use]
     pub fn new(of: ValueType, bits: u64, address_size: u8) -> Self {
         Self { of, bits: bits & of.mask(address_size) }
     }
 
-    /// The value as a signed integer of 64 bits, whatever its sign means.
+    /// The value as a 64-bit signed integer. The highest bit of the value is the sign bit, even for
+    /// unsigned types.
     fn signed(self, address_size: u8) -> i64 {
         let unused = 64u32.saturating_sub(u32::from(self.of.size(address_size)) * 8);
         (self.bits.wrapping_shl(unused) as i64) >> unused.min(63)
     }
 
-    /// The value, an integer of the generic type without a sign.
+    /// The value, with the generic type interpreted as unsigned.
     fn number(self, address_size: u8) -> Number {
         match self.of {
             ValueType::Generic | ValueType::Unsigned(_) => Number::Unsigned(self.bits),
@@ -61,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The value, an integer of the generic type with a sign.
+    /// The value, with the generic type interpreted as signed.
     fn signed_number(self, address_size: u8) -> Number {
         match self.of {
             ValueType::Generic => Number::Signed(self.signed(address_size)),
@@ -69,11 +71,11 @@ impl Value {
         }
     }
 
-    /// The result of an operation on it.
+    /// Applies a unary operation.
     ///
     /// # Errors
     ///
-    /// The type has no such operation.
+    /// Fails if the operation is not defined for the type.
     pub fn unary(self, operation: Unary, address_size: u8) -> Result<Self, Unreadable> {
         let new = |bits| Ok(Self::new(self.of, bits, address_size));
         match (operation, self.signed_number(address_size)) {
@@ -89,11 +91,11 @@ impl Value {
         }
     }
 
-    /// The result of an operation on it and another one.
+    /// Applies a binary operation.
     ///
     /// # Errors
     ///
-    /// The types are not those that the operation asks for, or it divides by 0.
+    /// Fails if the operand types do not match the operation or if it divides by zero.
     pub fn binary(self, operation: Binary, other: Self, address_size: u8) -> Result<Self, Unreadable> {
         if matches!(operation, Binary::Shl | Binary::Shr | Binary::Shra) {
             return self.shift(operation, other, address_size);
@@ -106,13 +108,14 @@ impl Value {
         }
         let bits = match (self.signed_number(address_size), other.signed_number(address_size)) {
             (Number::Single(a), Number::Single(b)) => float(operation, a.into(), b.into()).map(|result| {
-                // One operation in twice the precision and then rounded is rounded rightly.
+                // A single operation in double the precision, then rounded, gives the correctly
+                // rounded result.
                 u64::from((result as f32).to_bits())
             }),
             (Number::Double(a), Number::Double(b)) => float(operation, a, b).map(f64::to_bits),
             (Number::Signed(a), Number::Signed(b)) => match operation {
                 Binary::Div => a.checked_div(b).or_else(|| (b != 0).then_some(a)).map(|result| result as u64),
-                // The generic type is unsigned here.
+                // The generic type is unsigned in this operation.
                 Binary::Mod if self.of == ValueType::Generic => self.bits.checked_rem(other.bits),
                 Binary::Mod => (b != 0).then(|| a.wrapping_rem(b) as u64),
                 _ => integer(operation, self.bits, other.bits),
@@ -144,7 +147,8 @@ impl Value {
         }
     }
 
-    /// Shifts: what is shifted out is lost, and as many bits as the type has or more shift out everything.
+    /// Shifts the value. Bits that are shifted out are lost. A count of at least the width of the
+    /// type shifts out every bit.
     fn shift(self, operation: Binary, by: Self, address_size: u8) -> Result<Self, Unreadable> {
         let width = u64::from(self.of.size(address_size)) * 8;
         let by = match by.number(address_size) {
@@ -152,7 +156,7 @@ impl Value {
             Number::Signed(by) => u64::try_from(by).map_err(|_| Unreadable::Types)?,
             Number::Single(_) | Number::Double(_) => return Err(Unreadable::Types),
         };
-        // Not more than 63 where it is less than the width.
+        // A count below the width is at most 63.
         let steps = by.min(63) as u32;
         let bits = match (operation, self.of) {
             (_, ValueType::Float(_)) => return Err(Unreadable::Types),
@@ -176,11 +180,13 @@ impl Value {
         Ok(Self::new(self.of, bits, address_size))
     }
 
-    /// The number in another type (`DW_OP_convert`); integers lose the bits that the type has not.
+    /// Converts the number to another type (`DW_OP_convert`). Integers are truncated to the target
+    /// type.
     ///
     /// # Errors
     ///
-    /// It is a floating-point number that an integer of the type cannot come near to, where the result is not defined.
+    /// Fails for a floating-point number outside the range of the integer type, for which the
+    /// result is undefined.
     pub fn convert(self, to: ValueType, address_size: u8) -> Result<Self, Unreadable> {
         let number = self.number(address_size);
         let bits = match (to, number) {
@@ -208,11 +214,11 @@ impl Value {
         Ok(Self::new(to, bits, address_size))
     }
 
-    /// The bits as another type (`DW_OP_reinterpret`).
+    /// Reinterprets the bits as another type (`DW_OP_reinterpret`).
     ///
     /// # Errors
     ///
-    /// The types are not of one size.
+    /// Fails if the types differ in size.
     pub fn reinterpret(self, to: ValueType, address_size: u8) -> Result<Self, Unreadable> {
         if self.of.size(address_size) != to.size(address_size) {
             return Err(Unreadable::Types);
@@ -221,7 +227,8 @@ impl Value {
     }
 }
 
-/// Integers for which the sign does not count, or that have none; `None` where there is no result.
+/// Integer operations that do not depend on signedness or whose operands are unsigned. `None` if
+/// there is no result.
 fn integer(operation: Binary, a: u64, b: u64) -> Option<u64> {
     Some(match operation {
         Binary::And => a & b,
@@ -236,7 +243,7 @@ fn integer(operation: Binary, a: u64, b: u64) -> Option<u64> {
     })
 }
 
-/// Floating-point numbers; `None` for what there is only of integers.
+/// Floating-point operations. `None` if the operation is defined for integers only.
 fn float(operation: Binary, a: f64, b: f64) -> Option<f64> {
     Some(match operation {
         Binary::Plus => a + b,
@@ -247,7 +254,7 @@ fn float(operation: Binary, a: f64, b: f64) -> Option<f64> {
     })
 }
 
-/// A floating-point number without its fraction as an integer's bits.
+/// Truncates a floating-point number to an integer and returns its bits.
 fn truncated(number: f64, to: ValueType, address_size: u8) -> Result<u64, Unreadable> {
     let bits = i32::from(to.size(address_size)) * 8;
     let number = number.trunc();
@@ -262,17 +269,17 @@ fn truncated(number: f64, to: ValueType, address_size: u8) -> Result<u64, Unread
     }
 }
 
-/// What cannot be built.
+/// Why a computation cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unbuildable {
-    /// It would be too heavy or too deep.
+    /// The computation would have too many nodes or be too deep.
     TooLarge,
-    /// The types are not those that the operation asks for.
+    /// The operand types do not match the operation.
     Types,
 }
 
-/// Computations in which what has only one value, whatever the machine holds, is computed at once (`a + 8 + 8` is `a +
-/// 16`), so that equal computations are mostly written equally.
+/// Constructors that fold constants: `a + 8 + 8` becomes `a + 16`. Equal computations therefore
+/// usually have the same form.
 impl Expr {
     fn known(&self) -> Option<Value> {
         match self.node() {
@@ -281,8 +288,8 @@ impl Expr {
         }
     }
 
-    /// The node with a constant in its stead where it has one; what fails on constants, such as a division by 0, fails
-    /// when it is read.
+    /// Replaces the node with a constant if its value is known. An operation that fails on
+    /// constants, such as division by zero, is kept and fails on evaluation.
     fn folded(node: Node, result: Option<&Result<Value, Unreadable>>) -> Result<Self, Unbuildable> {
         let node = match result {
             Some(Ok(value)) => Node::Constant(*value),
@@ -293,7 +300,7 @@ impl Expr {
     }
 
     pub(crate) fn unary(operation: Unary, of: &Self, address_size: u8) -> Result<Self, Unbuildable> {
-        // Whether the type has the operation does not depend on the value.
+        // Whether the operation is defined depends on the type only, not on the value.
         Value { of: of.value_type(), bits: 0 }.unary(operation, address_size).map_err(|_| Unbuildable::Types)?;
         let result = of.known().map(|value| value.unary(operation, address_size));
         Self::folded(Node::Unary(operation, of.clone()), result.as_ref())
@@ -346,7 +353,7 @@ impl Expr {
         )
     }
 
-    /// A known value.
+    /// The value, if it is a constant.
     pub(crate) fn of(value: Value) -> Self {
         let node = std::sync::Arc::new(Node::Constant(value));
         Self { node, node_count: 1, depth: 1, of: value.of }

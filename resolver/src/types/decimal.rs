@@ -1,26 +1,27 @@
-//! Binary fractions as exact decimal digits, and rounded as C's printf rounds them: to the nearest, ties to even, of
-//! the exact value.
+//! Converts binary fractions to exact decimal digits and rounds them as C's printf does: the exact
+//! value is rounded to nearest, ties to even.
 //!
-//! Exact for every format up to `long double`, whose smallest numbers have 16,445 digits; the standard library knows
-//! `f64` only.
+//! The result is exact for every format up to `long double`, whose smallest numbers have 16,445
+//! digits. The standard library supports only `f64`.
 
-/// The exact decimal digits of a number that is not negative.
+/// The exact decimal digits of a non-negative number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
-    /// Digits, 0 to 9, the first one not 0; empty for 0.
+    /// Digits, 0 to 9. The first digit is not 0. Empty for the number 0.
     digits: Vec<u8>,
-    /// How many of them stand before the point: none or fewer for numbers below 0.1.
+    /// Number of digits before the decimal point. Zero or negative for numbers below 1.
     point: i64,
 }
 
-/// Decimal digits in one limb.
+/// Number of decimal digits per limb.
 const LIMB: u64 = 1_000_000_000;
 
 impl Decimal {
-    /// `mantissa` x 2^`exponent`. The exponent is that of a floating-point number, beyond ±17000 it is cut off.
+    /// Converts `mantissa` x 2^`exponent`. The exponent is clamped to ±17000, which covers every
+    /// floating-point format.
     pub(super) fn new(mantissa: u128, exponent: i32) -> Self {
         let exponent = exponent.clamp(-17_000, 17_000);
-        // Fewer factors to go through.
+        // Remove factors of two to shorten the loop below.
         let shift = mantissa.trailing_zeros().min(exponent.min(0).unsigned_abs());
         let mantissa = mantissa.checked_shr(shift).unwrap_or(0);
         let exponent = exponent.saturating_add_unsigned(shift);
@@ -30,7 +31,7 @@ impl Decimal {
             limbs.push((rest % u128::from(LIMB)) as u32);
             rest /= u128::from(LIMB);
         }
-        // m / 2^k is m * 5^k / 10^k.
+        // m / 2^k equals m * 5^k / 10^k.
         let (base, step, most) = if exponent >= 0 { (2u32, 28, 1u32 << 28) } else { (5, 12, 244_140_625) };
         let mut left = exponent.unsigned_abs();
         while left > 0 && !limbs.is_empty() {
@@ -56,7 +57,7 @@ impl Decimal {
         Self { digits, point }
     }
 
-    /// Rounded to `places` digits behind the point.
+    /// Formats the number, rounded to `places` digits after the decimal point.
     pub(super) fn fixed(&self, places: usize) -> String {
         let rounded = self.rounded(self.point.saturating_add(i64::try_from(places).unwrap_or(i64::MAX)));
         let mut text = String::new();
@@ -77,8 +78,8 @@ impl Decimal {
         text
     }
 
-    /// Rounded to one digit before the point and `places` behind it, with the power of ten that it is to be multiplied
-    /// with.
+    /// Formats the number, rounded to one digit before the decimal point and `places` digits after
+    /// it. Also returns the decimal exponent.
     pub(super) fn scientific(&self, places: usize) -> (String, i64) {
         let rounded = self.rounded(i64::try_from(places).unwrap_or(i64::MAX).saturating_add(1));
         let exponent = if rounded.digits.is_empty() { 0 } else { rounded.point.saturating_sub(1) };
@@ -94,7 +95,7 @@ impl Decimal {
         char::from(b'0' + self.digits.get(at).copied().unwrap_or(0))
     }
 
-    /// Rounded to so many digits.
+    /// Rounds to a number of digits.
     fn rounded(&self, keep: i64) -> Self {
         let keep = match usize::try_from(keep) {
             Ok(keep) if keep >= self.digits.len() => return self.clone(),
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn digits_are_exact_and_ties_go_to_even() {
-        // 0.1 as f64: 0x1999999999999a x 2^-56.
+        // 0.1 as `f64`: 0x1999999999999a x 2^-56.
         let tenth = Decimal::new(0x0019_9999_9999_999a, -56);
         assert_eq!(tenth.fixed(55), "0.1000000000000000055511151231257827021181583404541015625");
         assert_eq!(tenth.fixed(1), "0.1");

@@ -1,5 +1,6 @@
-//! The bits of a floating-point number (IEEE 754, x86's extended format), and how C's printf writes it: `%e`, `%f`,
-//! `%g`, `%a` (ISO C23 7.23.6.1; `%a` as glibc has it where the standard leaves a choice).
+//! Decodes floating-point numbers (IEEE 754, x86 extended format) and formats them as C's printf
+//! does: `%e`, `%f`, `%g`, `%a` (ISO C23 7.23.6.1). `%a` follows glibc where the standard is
+//! implementation-defined.
 
 use simple_markers_record::printf::Flags;
 
@@ -12,11 +13,11 @@ pub(super) struct Float {
     pub(super) class: Class,
 }
 
-/// What it is.
+/// The class of a floating-point number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// `mantissa` x 2^`exponent`, of a format that has `fraction` bits, whole hexadecimal digits, behind the first
-    /// digit that `%a` writes.
+    /// `mantissa` x 2^`exponent`. `fraction` is the number of bits after the first digit that `%a`
+    /// writes, a multiple of 4.
     Finite {
         mantissa: u128,
         exponent: i32,
@@ -24,13 +25,13 @@ pub(super) enum Class {
     },
     Infinite,
     NotANumber,
-    /// Bits that no number of x86's extended format has: the first bit of the mantissa is not what the exponent asks
-    /// for.
+    /// An invalid x86 extended encoding: the integer bit of the mantissa does not match the
+    /// exponent.
     Invalid,
 }
 
 impl Float {
-    /// The number of a format of so many bytes; `None` for a size that no format has.
+    /// Decodes a number of the given size in bytes. `None` if no format has that size.
     pub(super) fn from_bits(bits: u128, size: u64, x87: bool) -> Option<Self> {
         match (size, x87) {
             (2, _) => Some(Self::ieee(bits, 5, 10).widened()),
@@ -42,7 +43,7 @@ impl Float {
         }
     }
 
-    /// A binary interchange format (IEEE 754, 3.4).
+    /// Decodes a binary interchange format (IEEE 754, 3.4).
     fn ieee(bits: u128, exponent_bits: u32, fraction: u32) -> Self {
         let field = |from: u32, bits_of: u32| (bits >> from) & ((1u128 << bits_of) - 1);
         let (biased, low) = (field(fraction, exponent_bits), field(0, fraction));
@@ -61,7 +62,8 @@ impl Float {
         Self { negative, class }
     }
 
-    /// x86's extended format: the first bit of the mantissa is written (Intel SDM 1, 4.2.2).
+    /// Decodes the x86 extended format, which stores the integer bit explicitly (Intel SDM 1,
+    /// 4.2.2).
     fn extended(bits: u128) -> Self {
         let mantissa = bits & u128::from(u64::MAX);
         let biased = ((bits >> 64) & 0x7fff) as i32;
@@ -78,12 +80,13 @@ impl Float {
         Self { negative, class }
     }
 
-    /// A smaller number as the `f64` that it is passed as: `%a` tells the difference.
+    /// Promotes a smaller format to `f64`, as C does for variadic arguments. The output of `%a`
+    /// depends on this.
     fn widened(self) -> Self {
         let class = match self.class {
             Class::Finite { mantissa: 0, .. } => Class::Finite { mantissa: 0, exponent: -1074, fraction: 52 },
             Class::Finite { mantissa, exponent, .. } => {
-                // Each is a normal f64.
+                // Every such number is a normal `f64`.
                 let up = mantissa.leading_zeros().saturating_sub(75);
                 Class::Finite { mantissa: mantissa << up, exponent: exponent - up as i32, fraction: 52 }
             }
@@ -92,13 +95,13 @@ impl Float {
         Self { class, ..self }
     }
 
-    /// The shortest text that reads back as the number, for people; `None` where the bits are no number.
+    /// The shortest text that reads back as the same number. `None` if the bits are not a number.
     pub(super) fn shortest(self, bits: u128, size: u64) -> Option<String> {
         match (size, self.class) {
             (_, Class::Invalid) => None,
             (4, _) => Some(format!("{:?}", f32::from_bits(bits as u32))),
             (8, _) => Some(format!("{:?}", f64::from_bits(bits as u64))),
-            // As many digits as tell any two numbers of the format apart.
+            // Enough digits to distinguish any two numbers of the format.
             (2, _) => Some(self.general(5)),
             (12, _) => Some(self.general(21)),
             _ => Some(self.general(if matches!(self.class, Class::Finite { fraction: 60, .. }) { 21 } else { 36 })),
@@ -110,7 +113,7 @@ impl Float {
         format!("{sign}{body}")
     }
 
-    /// The sign, with `0x` where that comes before padding zeros, and the rest.
+    /// The sign, including `0x` if it precedes padding zeros, and the remaining text.
     pub(super) fn printf(self, letter: char, flags: Flags, precision: Option<usize>) -> (String, String) {
         let sign = match (self.negative, flags.plus, flags.space) {
             (true, ..) => "-",
@@ -121,7 +124,7 @@ impl Float {
         let (mut prefix, mut body) = (sign.to_owned(), String::new());
         match self.class {
             Class::Infinite => body.push_str("inf"),
-            // glibc takes what the processor does not know for not a number.
+            // glibc treats invalid encodings as NaN.
             Class::NotANumber | Class::Invalid => body.push_str("nan"),
             Class::Finite { mantissa, exponent, fraction } => match letter.to_ascii_lowercase() {
                 'a' => {
@@ -147,7 +150,7 @@ impl Float {
     }
 }
 
-/// The point that `#` asks for.
+/// The decimal point that `#` requires.
 fn point(mut digits: String, alternative: bool) -> String {
     if alternative && !digits.contains('.') {
         digits.push('.');
@@ -182,7 +185,8 @@ fn general(number: &Decimal, precision: usize, alternative: bool) -> String {
     }
 }
 
-/// What stands behind `0x`: the first digit, the fraction rounded to `precision` digits, and the power of two.
+/// The text after `0x`: the first digit, the fraction rounded to `precision` digits, and the power
+/// of two.
 fn hexadecimal(mantissa: u128, exponent: i32, fraction: u32, precision: Option<usize>, alternative: bool) -> String {
     let mut power = if mantissa == 0 { 0 } else { exponent + fraction as i32 };
     let mut lead = mantissa >> fraction;

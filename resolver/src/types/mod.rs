@@ -1,7 +1,7 @@
-//! The type of an argument, as plain data: enough to read its bytes and to say them in full.
+//! The type of an argument, as plain data that suffices to read and print a value.
 //!
-//! A tree, cut off behind pointers at some depth: types refer to each other in circles, values that are shown do not
-//! have to.
+//! A type is a tree that is cut off behind pointers at a fixed depth. Types may refer to each other
+//! in cycles; a tree may not.
 
 mod decimal;
 mod float;
@@ -18,10 +18,10 @@ pub use printf::printf;
 pub use render::{Limits, Rendered, render};
 pub(crate) use wrappers::{names_text, pointee, short_name, transparent};
 
-/// How the language of a type writes its values.
+/// How the source language formats values of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// C, and what is written like it.
+    /// C and languages with similar syntax.
     #[default]
     C,
     /// Rust.
@@ -31,135 +31,139 @@ pub enum Language {
 /// A type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
-    /// The name as the language writes it (`unsigned int`, `&str`, `struct scsi_cmnd *`); for what has none, what it is
-    /// (`struct {..}`).
+    /// The name as the language writes it (`unsigned int`, `&str`, `struct scsi_cmnd *`). For an
+    /// unnamed type, a description (`struct {..}`).
     pub name: Arc<str>,
-    /// Bytes; `None` where the debug information does not say (a declaration only, an array without a length).
+    /// Size in bytes. `None` if the debug information does not give one (a declaration, or an array
+    /// without a length).
     pub size: Option<u64>,
-    /// What it is made of.
+    /// The structure of the type.
     pub shape: Shape,
 }
 
-/// What a type is made of.
+/// The structure of a type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Nothing (`void`, `()`, `!`).
     Void,
     /// An integer.
     Integer {
-        /// Whether it has a sign.
+        /// Whether the integer is signed.
         signed: bool,
     },
-    /// A truth value.
+    /// A Boolean.
     Boolean,
-    /// A character: of C where it has one byte, else a Unicode scalar value or UTF-16 code unit.
+    /// A character: a C `char` if it has one byte, otherwise a Unicode scalar value or UTF-16 code
+    /// unit.
     Character {
-        /// Whether it has a sign (C's `char` where it does).
+        /// Whether the character type is signed, as C's `char` may be.
         signed: bool,
     },
     /// A floating-point number.
     Float,
     /// A pointer or reference.
     Pointer {
-        /// What it points at; `None` where the tree is cut off.
+        /// The pointed-to type. `None` if the tree is cut off here.
         to: Option<Arc<Type>>,
     },
     /// The address of code.
     Function,
-    /// A structure or class; a tuple's members are called `0`, `1` or `__0`, `__1`.
+    /// A structure or class. The members of a tuple are named `0`, `1` or `__0`, `__1`.
     Struct {
-        /// In the order of the declaration.
+        /// Members, in declaration order.
         members: Arc<[Member]>,
     },
     /// A union.
     Union {
-        /// In the order of the declaration.
+        /// Members, in declaration order.
         members: Arc<[Member]>,
     },
-    /// A type of several variants, of which a discriminant says which one it is (DWARF 5, 5.7.10; Rust's `enum`).
+    /// A type with several variants, selected by a discriminant (DWARF 5, 5.7.10; Rust's `enum`).
     Variants(Arc<Variants>),
-    /// C's `enum`, and Rust's without fields.
+    /// C's `enum`, or a Rust `enum` without fields.
     Enumeration {
-        /// Whether it has a sign.
+        /// Whether the underlying type is signed.
         signed: bool,
-        /// In the order of the declaration.
+        /// Enumerators, in declaration order.
         enumerators: Arc<[(Arc<str>, i128)]>,
     },
     /// An array.
     Array {
-        /// What it has several of.
+        /// The element type.
         element: Arc<Type>,
-        /// How many; `None` where the debug information does not say.
+        /// Number of elements. `None` if the debug information does not give it.
         count: Option<u64>,
-        /// Bytes from one to the next.
+        /// Distance between consecutive elements, in bytes.
         stride: Option<u64>,
     },
-    /// Several of one type that stand elsewhere, with their number beside the pointer: Rust's `&[T]`, `&str`, `Vec`,
-    /// `String`, `Rc<str>`.
+    /// Elements of one type that are stored elsewhere, described by a pointer and a length: Rust's
+    /// `&[T]`, `&str`, `Vec`, `String`, `Rc<str>`.
     Sequence(Arc<Sequence>),
-    /// Something that is not described, or of a form that we do not know: which one.
+    /// A type that is not described or not supported. The text says which.
     Opaque(Arc<str>),
 }
 
-/// Several of one type that stand elsewhere.
+/// Elements of one type that are stored elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sequence {
-    /// What the elements are for.
+    /// How to interpret the elements.
     pub kind: SequenceKind,
-    /// The pointer.
+    /// The pointer to the elements.
     pub data: Member,
-    /// How many bytes behind where the pointer points the first element is: the counts of an `Rc` stand before it.
+    /// Offset in bytes from the pointer's target to the first element. An `Rc` stores its reference
+    /// counts before the elements.
     pub offset: u64,
-    /// How many elements there are.
+    /// Number of elements.
     pub length: Member,
-    /// What there are several of; `None` where the tree is cut off.
+    /// The element type. `None` if the tree is cut off here.
     pub element: Option<Arc<Type>>,
 }
 
-/// What the elements of a [`Sequence`] are for.
+/// How to interpret the elements of a [`Sequence`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SequenceKind {
-    /// Bytes of text; UTF-8 in a `str`, anything in an `OsStr`.
+    /// Bytes of text: UTF-8 in a `str`, arbitrary bytes in an `OsStr`.
     Text,
-    /// Bytes of text, and the NUL at their end, which is counted.
+    /// Bytes of text and a terminating NUL. The length includes the NUL.
     CText,
-    /// What they are.
+    /// Elements that are shown according to their type.
     Elements,
 }
 
 /// A member of a structure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Its name; empty for an anonymous structure or union, of which the members are taken for those of the outer one.
+    /// The name. Empty for an anonymous structure or union, whose members are treated as members of
+    /// the enclosing type.
     pub name: Arc<str>,
-    /// Where it starts, in bits from the start of the structure: the bit at address `n` of weight 2^k is `8n + k` in a
-    /// little-endian image.
+    /// Offset in bits from the start of the structure. In a little-endian image, the bit of weight
+    /// 2^k in the byte at address `n` has offset `8n + k`.
     pub bit_offset: u64,
-    /// Its bits where it is a bit-field.
+    /// The size in bits, if the member is a bit-field.
     pub bit_size: Option<u64>,
-    /// Its type.
+    /// The type of the member.
     pub of: Arc<Type>,
 }
 
-/// Variants and what tells them apart.
+/// The variants and the discriminant that selects one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variants {
-    /// The discriminant; `None` where there is only one variant.
+    /// The discriminant. `None` if there is only one variant.
     pub discriminant: Option<Member>,
-    /// In the order of the declaration.
+    /// Variants, in declaration order.
     pub variants: Vec<Variant>,
-    /// The members that all have.
+    /// The members common to all variants.
     pub common: Vec<Member>,
 }
 
 /// One variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// The ranges, ends included, of the discriminant that mean this one, as its type has them; `None` for the one that
-    /// is meant by every value that no other one names (the one that holds the niche).
+    /// The inclusive ranges of discriminant values that select this variant, in the discriminant's
+    /// type. `None` for the default variant (in Rust, the one that holds the niche).
     pub values: Option<Vec<(i128, i128)>>,
-    /// Its name.
+    /// The name of the variant.
     pub name: Arc<str>,
-    /// Its members: for Rust the one structure that has the variant's name.
+    /// The members. A Rust variant has one: the structure with the variant's name.
     pub members: Vec<Member>,
 }

@@ -1,4 +1,5 @@
-//! The bytes of a value, of which some may be gone, and where more can be read: what rendering reads from.
+//! The input to rendering: the bytes of a value, some of which may be unknown, and access to
+//! memory.
 
 use std::ops::Range;
 
@@ -11,22 +12,23 @@ use super::{Language, Limits};
 pub struct Object<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// The bits of them that are not known, counted as in [`crate::types::Member::bit_offset`].
+    /// The unknown bits, numbered as in [`crate::types::Member::bit_offset`].
     pub optimized_out: &'a [Range<u64>],
 }
 
-/// How values are to be read.
+/// How values are read and formatted.
 #[derive(Clone, Copy)]
 pub struct ReadContext<'a> {
     /// The byte order of numbers.
     pub byte_order: ByteOrder,
-    /// How values are written.
+    /// The language whose syntax is used.
     pub language: Language,
-    /// Whether a `long double` of 12 or 16 bytes has x86's extended format; else it is IEEE 754's of 128 bits.
+    /// Whether a `long double` of 12 or 16 bytes has the x86 extended format. Otherwise it is IEEE
+    /// 754 binary128.
     pub x87: bool,
-    /// Fills the bytes from the memory at an address; `false` where that cannot be read.
+    /// Fills the bytes from memory at an address. Returns `false` if the memory cannot be read.
     pub memory: &'a dyn Fn(u64, &mut [u8]) -> bool,
-    /// How much is read and written.
+    /// Limits on the amount of data read and written.
     pub limits: Limits,
 }
 
@@ -42,20 +44,20 @@ impl std::fmt::Debug for ReadContext<'_> {
     }
 }
 
-/// What stands in place of bits that are not known.
+/// The placeholder for unknown bits.
 pub(super) const UNKNOWN: &str = "<optimised out>";
 
-/// What stands in place of bits that the value has not.
+/// The placeholder for bits beyond the end of the value.
 pub(super) const OUTSIDE: &str = "<not all of it was read>";
 
 impl<'a> Object<'a> {
-    /// An object all of which is known.
+    /// Creates an object whose bytes are all known.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, optimized_out: &[] }
     }
 
-    /// So many bits from the one at `from`, up to 128, or why they are not known.
+    /// Reads up to 128 bits, starting at bit `from`. The error says why they are not known.
     pub(super) fn bits(&self, order: ByteOrder, from: u64, size: u64) -> Result<u128, &'static str> {
         self.check(from, size)?;
         let mut value = 0u128;
@@ -71,7 +73,7 @@ impl<'a> Object<'a> {
         Ok(value)
     }
 
-    /// So many bytes from the bit at `from`, or why they are not known.
+    /// Reads bytes, starting at bit `from`. The error says why they are not known.
     pub(super) fn bytes(&self, from: u64, size: u64) -> Result<&'a [u8], &'static str> {
         self.check(from, size.saturating_mul(8))?;
         let range = || {
@@ -97,7 +99,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// `bits` as a number of so many bits.
+/// Interprets `bits` as a number of the given width.
 pub(super) fn number(bits: u128, size: u64, signed: bool) -> i128 {
     let unused = u32::try_from(128u64.saturating_sub(size)).unwrap_or(0);
     let raised = bits.checked_shl(unused).unwrap_or(0);
@@ -108,19 +110,19 @@ pub(super) fn number(bits: u128, size: u64, signed: bool) -> i128 {
 }
 
 impl ReadContext<'_> {
-    /// The bytes at an address; `None` where they cannot be read.
+    /// Reads the bytes at an address. `None` if they cannot be read.
     pub(super) fn at(&self, address: u64, size: u64) -> Option<Vec<u8>> {
         let size = usize::try_from(size).ok().filter(|size| *size <= self.limits.memory)?;
         let mut bytes = vec![0; size];
         (size == 0 || (self.memory)(address, &mut bytes)).then_some(bytes)
     }
 
-    /// The bytes up to a NUL, `most` of them at most, and whether a NUL was found or that was all that was asked for;
-    /// `None` where the memory ends before.
+    /// Reads bytes up to a NUL, but at most `most`. Also returns whether a NUL was found. `None` if
+    /// the memory ends first.
     pub(super) fn string_at(&self, address: u64, most: usize) -> Option<(Vec<u8>, bool)> {
         let (mut bytes, mut at) = (Vec::new(), address);
         while bytes.len() < most {
-            // Up to a multiple of 64: never over the end of a page.
+            // Read up to a multiple of 64, so that no read crosses a page boundary.
             let size = (64 - at % 64).min((most - bytes.len()) as u64);
             let (chunk, size) = match self.at(at, size) {
                 Some(chunk) => (chunk, size),

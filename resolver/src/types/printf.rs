@@ -1,5 +1,5 @@
-//! A value as C's printf writes it for one conversion (ISO C23 7.23.6.1; glibc where the standard leaves a choice; the
-//! "C" locale, in which `'` groups nothing).
+//! Formats a value as C's printf does for one conversion (ISO C23 7.23.6.1). Implementation-defined
+//! cases follow glibc in the "C" locale, in which `'` groups nothing.
 
 use simple_markers_record::printf::{Conversion, Count, Flags, Length};
 
@@ -10,19 +10,20 @@ use super::wrappers::{names_text, pointee, transparent};
 use super::{Language, Rendered, SequenceKind, Shape, Type};
 use crate::text;
 
-/// The widest field, and the highest precision.
+/// Maximum field width and precision.
 const WIDEST: usize = 1 << 14;
 
-/// How deep references and newtypes are followed.
+/// Maximum depth to which references and newtypes are followed.
 const NESTING: u32 = 16;
 
-/// The value of an object as `conversion` writes it; `stars` are the values of its `*`, in their order.
+/// Formats the value of an object according to `conversion`. `stars` contains the values of its `*`
+/// arguments, in order.
 ///
-/// Text that is not UTF-8 is escaped, after it was padded.
+/// Text that is not UTF-8 is escaped after padding.
 ///
 /// # Errors
 ///
-/// Why it cannot be written: the type is none that the conversion takes, or what it leads to cannot be read.
+/// Fails if the conversion does not accept the type or if the pointed-to data cannot be read.
 pub fn printf(
     conversion: &Conversion,
     stars: &[i64],
@@ -38,7 +39,7 @@ pub fn printf(
     };
     let (width, precision) = (count(conversion.width)?, count(conversion.precision)?);
     let mut flags = conversion.flags;
-    // A width below 0 is the flag `-`, a precision below 0 is none.
+    // A negative width means the flag `-`. A negative precision means no precision.
     flags.minus |= width.is_some_and(|width| width < 0);
     let too_large = |_| "the width or precision is too large".to_owned();
     let bounded =
@@ -135,8 +136,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Bits of what printf makes of an integer of `size` bits: those of `int`, or more, or those of the length; `None`
-    /// where the integer has more.
+    /// The width in bits that printf gives an integer of `size` bits: 8 or 16 for `hh` and `h`,
+    /// otherwise at least that of `int`. `None` if the conversion does not take an integer of this
+    /// size.
     fn promoted(&self, size: u64) -> Option<u64> {
         match self.conversion.length {
             Length::Hh => (size <= 32).then_some(8),
@@ -159,7 +161,7 @@ impl Writer<'_> {
         };
         if self.flags.alternative {
             match letter {
-                // As many zeros as make the first digit one.
+                // Prepend a zero unless the precision already supplies one.
                 'o' if self.precision.is_none_or(|precision| precision <= digits.len())
                     && (!is_zero || self.precision == Some(0)) =>
                 {
@@ -178,7 +180,7 @@ impl Writer<'_> {
         self.digits(prefix, digits, is_zero)
     }
 
-    /// Digits with the zeros that the precision asks for.
+    /// Pads the digits with the zeros that the precision requires.
     fn digits(&self, prefix: &str, mut digits: String, is_zero: bool) -> Vec<u8> {
         if let Some(precision) = self.precision {
             if precision == 0 && is_zero {
@@ -189,7 +191,7 @@ impl Writer<'_> {
         self.padded(prefix, digits.as_bytes(), self.flags.zero && self.precision.is_none())
     }
 
-    /// A field of the width, filled with zeros behind the prefix or with spaces.
+    /// Pads to the field width with zeros after the prefix, or with spaces.
     fn padded(&self, prefix: &str, body: &[u8], zeros: bool) -> Vec<u8> {
         let fill = self.width.saturating_sub(prefix.len()).saturating_sub(body.len());
         let mut bytes = Vec::with_capacity(self.width.max(prefix.len().saturating_add(body.len())));
@@ -212,7 +214,7 @@ impl Writer<'_> {
         bytes
     }
 
-    /// `%p` of glibc: `%#lx`, and `(nil)`.
+    /// Formats `%p` as glibc does: as `%#lx`, or as `(nil)`.
     fn pointer(&self, address: u64) -> Vec<u8> {
         match address {
             0 => self.padded("", b"(nil)", false),
@@ -227,7 +229,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The address that a value is; 0 for an `Option` that is `None`.
+    /// The address that the value holds. 0 for an `Option` that is `None`.
     fn address(&self, of: &Type, object: Object<'_>, at: u64, nesting: u32) -> Result<u64, String> {
         let refused = || format!("`%p` does not take `{}`", of.name);
         if nesting > NESTING {
@@ -237,7 +239,7 @@ impl Writer<'_> {
             let bits = object.bits(self.context.byte_order, bit, size.checked_mul(8).ok_or_else(refused)?)?;
             u64::try_from(bits).map_err(|_| refused())
         };
-        // As Rust's `{:p}`: of an `Rc` the address of what it counts.
+        // As with Rust's `{:p}`, the address of an `Rc` is that of its contents.
         let behind = |address: u64, offset: u64| if address == 0 { 0 } else { address.wrapping_add(offset) };
         if let Some(pointee) = pointee(of) {
             let address = at_bits(at.checked_add(pointee.bit_offset).ok_or(OUTSIDE)?, pointee.size)?;
@@ -251,7 +253,8 @@ impl Writer<'_> {
                 Ok(behind(address, sequence.offset))
             }
             Shape::Struct { members } => {
-                // `NonNull`; the pointer of a trait object before its table of functions.
+                // `NonNull`, or the data pointer of a trait object, which precedes the vtable
+                // pointer.
                 let is_fat = members.iter().any(|member| &*member.name == "vtable");
                 let fat = members.iter().find(|member| is_fat && &*member.name == "pointer");
                 let pin = members
@@ -279,14 +282,14 @@ impl Writer<'_> {
         }
     }
 
-    /// The bytes behind a pointer.
+    /// Reads the bytes that a pointer points to.
     fn behind(&self, of: &Type, object: Object<'_>, at: u64, to: &Type) -> Result<Vec<u8>, String> {
         let address = self.address(of, object, at, 0)?;
         let bytes = to.size.and_then(|size| self.context.at(address, size));
         bytes.ok_or_else(|| format!("the memory at {address:#x} cannot be read"))
     }
 
-    /// The bytes of a text, as many as the precision and the limits let through.
+    /// Reads the bytes of a text, subject to the precision and the limits.
     fn string(&mut self, of: &Type, object: Object<'_>, at: u64, nesting: u32) -> Result<Vec<u8>, String> {
         let refused = || format!("`%s` does not take `{}`", of.name);
         if nesting > NESTING || names_text(of, self.context.language, 0) == Some(false) {
@@ -318,7 +321,7 @@ impl Writer<'_> {
             {
                 let address = self.address(of, object, at, 0)?;
                 if address == 0 {
-                    // glibc writes none of it where it would not fit.
+                    // glibc writes nothing if `(null)` does not fit in the precision.
                     return Ok(if self.precision.unwrap_or(6) >= 6 { b"(null)".to_vec() } else { Vec::new() });
                 }
                 let (bytes, ended) = self.context.string_at(address, most).ok_or_else(|| unreadable(address))?;
@@ -344,7 +347,7 @@ impl Writer<'_> {
     }
 }
 
-/// The sign of what can be written as an integer; `None` for what cannot.
+/// Whether a type that can be formatted as an integer is signed. `None` if it cannot.
 fn is_signed(shape: &Shape) -> Option<bool> {
     match shape {
         Shape::Integer { signed } | Shape::Character { signed } | Shape::Enumeration { signed, .. } => Some(*signed),
@@ -434,7 +437,7 @@ mod tests {
         let object = [0x1001u64.to_le_bytes(), 4u64.to_le_bytes()].concat();
         assert_eq!(written("%.2s", &[], &string, &object, Language::Rust).unwrap(), "el");
         assert_eq!(written("%s", &[], &string, &object, Language::Rust).unwrap(), "ello");
-        // Behind a reference.
+        // The value behind a reference.
         let count = Type {
             name: "&u32".into(),
             size: Some(8),

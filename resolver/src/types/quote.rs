@@ -1,8 +1,8 @@
-//! Text and characters between quotes, as the language writes them, with what is not printable escaped.
+//! Quotes text and characters in the syntax of the language and escapes unprintable characters.
 
 use std::fmt::Write as _;
 
-/// Appends `bytes` between `quote`s: UTF-8 as it is, bytes that are none as `\xNN`.
+/// Appends `bytes` in `quote`s. UTF-8 is copied; other bytes are written as `\xNN`.
 pub(super) fn quoted(to: &mut String, bytes: &[u8], quote: char) {
     to.push(quote);
     for chunk in bytes.utf8_chunks() {
@@ -16,7 +16,7 @@ pub(super) fn quoted(to: &mut String, bytes: &[u8], quote: char) {
     to.push(quote);
 }
 
-/// Appends a character between apostrophes.
+/// Appends a character in single quotes.
 pub(super) fn character(to: &mut String, character: char) {
     to.push('\'');
     push(to, character, '\'');
@@ -34,7 +34,7 @@ fn push(to: &mut String, character: char, quote: char) {
             to.push('\\');
             to.push(character);
         }
-        // What is not printable, and what a terminal would obey.
+        // Unprintable characters and terminal control characters.
         ' '..='~' => to.push(character),
         _ if character.is_ascii() => {
             let _ = write!(to, "\\x{:02x}", u32::from(character));

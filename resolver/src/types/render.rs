@@ -1,7 +1,8 @@
-//! A value in full, as its language writes it: `Queue { depth: 3, name: "a" }`, `{depth = 3, name = "a"}`.
+//! Formats a complete value in the syntax of its language: `Queue { depth: 3, name: "a" }`, `{depth
+//! = 3, name = "a"}`.
 //!
-//! What is not valid is shown as what it is (`<invalid bool 7>`), what cannot be read says so, and what is left out is
-//! `..`.
+//! Invalid values are marked (`<invalid bool 7>`), unreadable values are reported as such, and
+//! omitted parts are shown as `..`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,18 +12,18 @@ use super::object::{OUTSIDE, Object, ReadContext, number};
 use super::wrappers::{self, pointee, short_name, transparent};
 use super::{Language, Member, Sequence, SequenceKind, Shape, Type, Variants, quote};
 
-/// How much is read and written.
+/// Limits on the amount of data read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many pointers are followed, one behind the other.
+    /// Maximum number of nested pointers to follow.
     pub depth: u32,
-    /// How many elements of an array are shown.
+    /// Maximum number of array elements to show.
     pub elements: usize,
-    /// How many bytes of a text are shown.
+    /// Maximum number of bytes of a text to show.
     pub text: usize,
-    /// How many bytes are read from memory at once.
+    /// Maximum number of bytes to read from memory at once.
     pub memory: usize,
-    /// How many bytes are written; a little more may be.
+    /// Approximate maximum number of bytes to write. The output may be slightly longer.
     pub output: usize,
 }
 
@@ -32,19 +33,19 @@ impl Default for Limits {
     }
 }
 
-/// What came out.
+/// The result of rendering.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// Whether something is left out, for a limit.
+    /// Whether a limit caused something to be omitted.
     pub cut: bool,
 }
 
-/// How deep types are followed in each other.
+/// Maximum nesting depth of types.
 const NESTING: u32 = 64;
 
-/// The value of an object, in full.
+/// Formats the complete value of an object.
 #[must_use]
 pub fn render(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> Rendered {
     let mut renderer = Renderer { context, out: Rendered::default(), depth: 0, nesting: 0 };
@@ -52,18 +53,18 @@ pub fn render(of: &Type, object: Object<'_>, context: &ReadContext<'_>) -> Rende
     renderer.out
 }
 
-/// Where in an object.
+/// A position in an object.
 #[derive(Clone, Copy)]
 struct At {
     bit: u64,
-    /// Of a bit-field.
+    /// The size in bits, if this is a bit-field.
     bits: Option<u64>,
 }
 
 struct Renderer<'a> {
     context: &'a ReadContext<'a>,
     out: Rendered,
-    /// Pointers followed.
+    /// Number of pointers followed.
     depth: u32,
     nesting: u32,
 }
@@ -165,7 +166,7 @@ impl Renderer<'_> {
     fn character(&mut self, bits: u128, size: u64, signed: bool) {
         match (u32::try_from(bits), size) {
             (Ok(byte @ 0..=0x7f), 8) => quote::character(&mut self.out.text, char::from(byte as u8)),
-            // Which character that is depends on what encoding the program means.
+            // The character depends on the program's encoding.
             (Ok(_), 8) => self.integer(bits, size, signed),
             (Ok(code), _) => match char::from_u32(code) {
                 Some(character) => quote::character(&mut self.out.text, character),
@@ -184,7 +185,7 @@ impl Renderer<'_> {
             let _ = write!(self.out.text, "<invalid enum {value}>");
             return;
         }
-        // Flags: enumerators of one bit each, of which the value is made.
+        // A value that is a combination of single-bit enumerators (flags).
         let mut left = value;
         let mut names = Vec::new();
         for (name, known) in enumerators {
@@ -227,7 +228,8 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    /// What stands at an address, behind `prefix`; `false` where that cannot be read, or enough pointers were followed.
+    /// Writes the object at an address after `prefix`. Returns `false` if it cannot be read or the
+    /// pointer limit is reached.
     fn follow(&mut self, address: u64, to: &Type, prefix: &str) -> bool {
         if self.depth >= self.context.limits.depth || matches!(to.shape, Shape::Opaque(_) | Shape::Function) {
             return false;
@@ -409,13 +411,13 @@ impl Renderer<'_> {
     }
 }
 
-/// Where a member of something is.
+/// The position of a member.
 fn inner(at: At, member: &Member) -> Result<At, &'static str> {
     let bit = at.bit.checked_add(member.bit_offset).ok_or(OUTSIDE)?;
     Ok(At { bit, bits: member.bit_size })
 }
 
-/// The variant that is there, and the discriminant; no variant where the discriminant is that of none.
+/// The active variant and the discriminant. The variant is `None` if the discriminant selects none.
 pub(super) fn choose<'t>(
     variants: &'t Variants,
     object: Object<'_>,
@@ -438,7 +440,7 @@ pub(super) fn choose<'t>(
     Ok((named.or_else(|| variants.variants.iter().find(|variant| variant.values.is_none())), value))
 }
 
-/// The address of the first element, and how many there are.
+/// The address of the first element and the number of elements.
 pub(super) fn ends(
     sequence: &Sequence,
     object: Object<'_>,
@@ -455,12 +457,12 @@ pub(super) fn ends(
     Ok((address.wrapping_add(sequence.offset), length))
 }
 
-/// The number of a member of a tuple.
+/// The index of a tuple member.
 fn tuple_index(name: &str) -> Option<u32> {
     name.strip_prefix("__").unwrap_or(name).parse().ok()
 }
 
-/// Whether something is a byte of text.
+/// Whether a type is a byte of text.
 pub(super) use wrappers::is_byte;
 
 #[cfg(test)]
@@ -482,7 +484,7 @@ mod tests {
         Arc::new(Type { name: name.into(), size: Some(size), shape: Shape::Struct { members: members.into() } })
     }
 
-    /// Memory of "hello\0" at 0x1000.
+    /// Memory that contains "hello\0" at 0x1000.
     fn shown(of: &Type, bytes: &[u8], language: Language, limits: Limits) -> (String, bool) {
         let memory = |address: u64, to: &mut [u8]| {
             let from = address.checked_sub(0x1000).map(|from| from as usize);

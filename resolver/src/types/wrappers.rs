@@ -1,11 +1,11 @@
-//! What a type is behind what wraps it: the one member of a newtype, what a reference or counted pointer leads to,
+//! Unwraps types: the single member of a newtype, the target of a reference or counted pointer, and
 //! text.
 
 use std::sync::Arc;
 
 use super::{Language, Member, SequenceKind, Shape, Type};
 
-/// A type's name without its path and its parameters: `Vec` of `alloc::vec::Vec<u8>`.
+/// The name of a type without path and parameters: `Vec` for `alloc::vec::Vec<u8>`.
 pub(crate) fn short_name(name: &str) -> &str {
     let base = name.split_once('<').map_or(name, |(base, _)| base);
     match base.starts_with(['&', '*', '(', '[']) {
@@ -14,7 +14,8 @@ pub(crate) fn short_name(name: &str) -> &str {
     }
 }
 
-/// The one member of a type of Rust's library that stands for what it holds: `NonZero`, `Cell`, `AtomicU32`.
+/// The single member of a Rust library type that is displayed as its contents: `NonZero`, `Cell`,
+/// `AtomicU32`.
 pub(crate) fn transparent(of: &Type) -> Option<&Member> {
     let Shape::Struct { members } = &of.shape else { return None };
     let name = short_name(&of.name);
@@ -28,7 +29,7 @@ pub(crate) fn transparent(of: &Type) -> Option<&Member> {
     only(of.size, members)
 }
 
-/// The one member that has all of the bytes.
+/// The single member that covers all bytes.
 fn only(size: Option<u64>, members: &[Member]) -> Option<&Member> {
     let mut sized = members.iter().filter(|member| member.of.size != Some(0));
     match (sized.next(), sized.next()) {
@@ -39,20 +40,20 @@ fn only(size: Option<u64>, members: &[Member]) -> Option<&Member> {
     }
 }
 
-/// Where a pointer stands in a value, and what it leads to.
+/// The position of a pointer in a value, and its target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pointee<'a> {
-    /// The pointer's first bit.
+    /// The first bit of the pointer.
     pub(crate) bit_offset: u64,
-    /// Bytes of the pointer.
+    /// Size of the pointer in bytes.
     pub(crate) size: u64,
-    /// How many bytes behind where it points the thing is.
+    /// Offset in bytes from the pointed-to address to the target.
     pub(crate) offset: u64,
-    /// What it leads to; `None` where the tree is cut off.
+    /// The target type. `None` if the tree is cut off here.
     pub(crate) to: Option<&'a Arc<Type>>,
 }
 
-/// What a pointer, or an `Rc` or `Arc` of something of a fixed size, leads to; `None` for every other type.
+/// The target of a pointer, or of an `Rc` or `Arc` of a sized type. `None` for any other type.
 pub(crate) fn pointee(of: &Type) -> Option<Pointee<'_>> {
     match &of.shape {
         Shape::Pointer { to } => Some(Pointee { bit_offset: 0, size: of.size?, offset: 0, to: to.as_ref() }),
@@ -76,12 +77,12 @@ pub(crate) fn pointee(of: &Type) -> Option<Pointee<'_>> {
     }
 }
 
-/// Whether a type is a character of C or a byte.
+/// Whether a type is a C character or a byte.
 pub(super) fn is_byte(of: &Type) -> bool {
     of.size == Some(1) && matches!(of.shape, Shape::Character { .. } | Shape::Integer { .. })
 }
 
-/// Whether `%s` shows a type: `Some(false)` where it does not, `None` where the tree is cut off before that is known.
+/// Whether `%s` can show a type. `None` if the tree is cut off before this is known.
 pub(crate) fn names_text(of: &Type, language: Language, nesting: u32) -> Option<bool> {
     if nesting > 16 {
         return None;
@@ -103,7 +104,7 @@ pub(crate) fn names_text(of: &Type, language: Language, nesting: u32) -> Option<
         },
         Shape::Array { element, .. } => Some(is_byte(element)),
         Shape::Variants(variants) if short_name(&of.name) == "Cow" => {
-            // `Borrowed(&T)` and `Owned(T::Owned)`.
+            // The variants are `Borrowed(&T)` and `Owned(T::Owned)`.
             let inner = variants.variants.first()?.members.first()?;
             let Shape::Struct { members } = &inner.of.shape else { return None };
             names_text(&members.first()?.of, language, next)
