@@ -18,6 +18,7 @@ pub mod header;
 pub mod image;
 pub mod listing;
 pub mod matrix;
+pub mod oracle;
 pub mod second_opinion;
 pub mod source;
 pub mod uprobes;
