@@ -22,8 +22,7 @@ fn images() -> [Vec<u8>; 5] {
     let object = relocatable(Architecture::X86_64);
     let mut described = scsi();
     described.functions.clear();
-    let (abbrev, info) = dwarf();
-    let described = described.section(".debug_abbrev", abbrev).section(".debug_info", info);
+    let described = described.sections(dwarf::described());
     [described.build(), scsi().build(), archive(&[("f.o", &object)]), object, relocatable(Architecture::I386)]
 }
 

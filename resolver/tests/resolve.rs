@@ -409,10 +409,8 @@ fn the_debug_information_names_what_symbols_do_not() {
     let texts = ["a:b", "f.c", "", "", ""];
     let mut site = |pc, line| strings.site(pc, line, texts);
     let records = [site(0x1004, 1), site(0x1040, 2), site(0x1044, 3), site(0x1070, 4)];
-    let (abbrev, info) = dwarf();
     // `main` is [0x1000, 0x1040). Without other information it would be the name for 0x1040.
-    let image =
-        Linked::new().markers(&[], &records, strings).section(".debug_abbrev", abbrev).section(".debug_info", info);
+    let image = Linked::new().markers(&[], &records, strings).sections(dwarf::described());
     let resolution = resolve("a", &image.build());
     let found: Vec<_> = resolution.rows().iter().map(|row| row.function.to_owned()).collect();
     assert_eq!(found, ["main", "described", "described", "<no function>"]);

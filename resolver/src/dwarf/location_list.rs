@@ -403,9 +403,11 @@ fn joined(mut ranges: Vec<Range<Vaddr>>) -> Vec<Range<Vaddr>> {
 
 #[cfg(test)]
 mod tests {
-    use object::Architecture;
+    use images::dwarf::{DwarfBuilder, FUNCTION};
+    use simple_markers_record::ByteOrder;
 
-    use super::super::test_bytes::{FUNCTION, Fake, UnitBytes, die, frame};
+    use super::super::test_dwarf::{frame, with};
+    use super::super::test_machine::Fake;
     use super::*;
 
     /// A location as text, and the end of its range.
@@ -417,15 +419,16 @@ mod tests {
 
     /// What is found for a variable with a list at offsets in the function, and the ranges where it
     /// is described.
-    fn said(version: u16, architecture: Architecture, list: &[u8], at: &[u64]) -> (Vec<Said>, Vec<(u64, u64)>) {
-        let mut build = UnitBytes::new(version, architecture);
+    fn said(version: u16, address_size: u8, list: &[u8], at: &[u64]) -> (Vec<Said>, Vec<(u64, u64)>) {
+        let mut build = DwarfBuilder::with_encoding(version, address_size, ByteOrder::Little);
         let function = build.function(&[0x56]);
         // View numbers. No attribute points at them.
-        build.lists.extend([9, 1, 2, 0xff]);
-        let variable = build.listed();
-        build.lists.extend(list);
-        build.with(|info| {
-            let say = |at: &u64| match info.variable(die(variable), &frame(function, *at)) {
+        let lists = if version >= 5 { ".debug_loclists" } else { ".debug_loc" };
+        build.append(lists, &[9, 1, 2, 0xff]);
+        let offset = build.append(lists, list);
+        let variable = build.listed(function, offset);
+        with(build, |info, die| {
+            let say = |at: &u64| match info.variable(die(variable), &frame(die(function), *at)) {
                 Ok(Described::At { location, range }) => {
                     let range = range.map(|range| format!(" to {:#x}", range.end.0.wrapping_sub(FUNCTION)));
                     Said::Words(location.text(&Fake { address_size: 8 }) + &range.unwrap_or_default())
@@ -463,7 +466,7 @@ mod tests {
         list.extend([8, 0x48, 0x10, 0, 0, 0, 0, 0, 0, 0x10, 1, 0x51]); // overlaps it: %rdx
         list.extend([5, 1, 0x52, 0]); // default: %rcx
         let at = [0, 0xf, 0x10, 0x20, 0x2f, 0x30, 0x40, 0x48, 0x57, 0x58, 0x1000];
-        let (said, ranges) = said(5, Architecture::X86_64, &list, &at);
+        let (said, ranges) = said(5, 8, &list, &at);
         let mut expected = words([
             "%rdi to 0x10",
             "%rdi to 0x10",
@@ -480,16 +483,17 @@ mod tests {
         expected[6] = Said::Refused(Unsupported::Branch);
         assert_eq!(said, expected);
         assert_eq!(ranges, [(0, u64::MAX)]);
-        let (refused, ranges) = self::said(5, Architecture::X86_64, &[4, 0, 8, 1, 0x55, 0x77], &[0]);
+        let (refused, ranges) = self::said(5, 8, &[4, 0, 8, 1, 0x55, 0x77], &[0]);
         assert_eq!((refused, ranges), (vec![Said::Refused(Unsupported::ListEntry { kind: 0x77 })], vec![]));
-        let (broken, _) = self::said(5, Architecture::X86_64, &[4, 0, 8, 9, 0x55], &[0]);
+        let (broken, _) = self::said(5, 8, &[4, 0, 8, 9, 0x55], &[0]);
         let [Said::Words(broken)] = &broken[..] else { panic!("{broken:?}") };
         assert!(broken.contains("the location list at 0x4 of .debug_loclists: "), "{broken}");
     }
 
     #[test]
     fn lists_of_dwarf_4_count_from_the_unit_or_a_base() {
-        for (architecture, size) in [(Architecture::X86_64, 8), (Architecture::I386, 4)] {
+        for address_size in [8, 4] {
+            let size = usize::from(address_size);
             let pair = |begin: u64, end: u64, expression: &[u8]| {
                 let mut bytes = begin.to_le_bytes()[..size].to_vec();
                 bytes.extend(&end.to_le_bytes()[..size]);
@@ -511,7 +515,7 @@ mod tests {
                 pair(0, 0, &[]),
             ]
             .concat();
-            let (said, ranges) = said(4, architecture, &list, &[0, 0xf, 0x10, 0x20, 0x80, 0x87, 0x88]);
+            let (said, ranges) = said(4, address_size, &list, &[0, 0xf, 0x10, 0x20, 0x80, 0x87, 0x88]);
             let expected =
                 words(["= 2 to 0x10", "= 2 to 0x10", "= 1 to 0x20", "lost", "= 4 to 0x88", "= 4 to 0x88", "lost"]);
             assert_eq!(said, expected);

@@ -37,9 +37,9 @@ mod split;
 mod steps;
 mod tables;
 #[cfg(test)]
-mod test_bytes;
-#[cfg(test)]
 mod test_dwarf;
+#[cfg(test)]
+mod test_machine;
 mod type_names;
 #[cfg(test)]
 mod type_tests;

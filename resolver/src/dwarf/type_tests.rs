@@ -1,88 +1,29 @@
-//! Tests of reading types, with debug information made by `gimli::write`.
+//! Tests of reading types.
 
 use gimli::constants as dw;
-use gimli::write::{Address, AttributeValue as Attr, DwarfUnit, EndianVec, Sections as Written, UnitEntryId};
-use gimli::{DwAt, DwTag, RunTimeEndian};
-use object::write::Object;
-use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+use gimli::write::{Address, AttributeValue as Attr, UnitEntryId};
+use images::dwarf::{DwarfBuilder, bytes, name, typed};
+use simple_markers_record::ByteOrder;
 
-use super::{DebugInfo, NoSuchPart, PlaceProblem, Projection, Sections, Step, TypeRef, Unsupported};
-use crate::image::Image;
+use super::test_dwarf::with;
+use super::{DebugInfo, NoSuchPart, PlaceProblem, Projection, Step, TypeRef, Unsupported};
 use crate::types::{Language, Shape, Type};
 
-/// A unit, to which types are added.
-struct TypeBuilder {
-    dwarf: DwarfUnit,
-    big: bool,
+/// A unit of a language.
+fn unit(version: u16, language: gimli::DwLang) -> DwarfBuilder {
+    unit_of_order(version, language, ByteOrder::Little)
 }
 
-impl TypeBuilder {
-    fn new(version: u16, language: gimli::DwLang) -> Self {
-        let encoding = gimli::Encoding { format: gimli::Format::Dwarf32, version, address_size: 8 };
-        let mut dwarf = DwarfUnit::new(encoding);
-        let root = dwarf.unit.root();
-        dwarf.unit.get_mut(root).set(dw::DW_AT_language, Attr::Language(language));
-        Self { dwarf, big: false }
-    }
-
-    fn add(&mut self, parent: Option<UnitEntryId>, tag: DwTag, attributes: &[(DwAt, Attr)]) -> UnitEntryId {
-        let parent = parent.unwrap_or_else(|| self.dwarf.unit.root());
-        let id = self.dwarf.unit.add(parent, tag);
-        for (name, value) in attributes {
-            self.dwarf.unit.get_mut(id).set(*name, value.clone());
-        }
-        id
-    }
-
-    fn base(&mut self, called: &str, size: u64, encoding: gimli::DwAte) -> UnitEntryId {
-        let attributes = [name(called), bytes(size), (dw::DW_AT_encoding, Attr::Encoding(encoding))];
-        self.add(None, dw::DW_TAG_base_type, &attributes)
-    }
-
-    fn member(&mut self, of: UnitEntryId, called: &str, at: u64, kind: UnitEntryId) -> UnitEntryId {
-        let attributes = [name(called), typed(kind), (dw::DW_AT_data_member_location, Attr::Udata(at))];
-        self.add(Some(of), dw::DW_TAG_member, &attributes)
-    }
-
-    /// Adds a variable `x` of the type, and runs a check on the type.
-    fn check(mut self, of: UnitEntryId, check: impl FnOnce(&DebugInfo<'_>, TypeRef)) {
-        self.add(None, dw::DW_TAG_variable, &[name("x"), typed(of)]);
-        let (endian, order) = match self.big {
-            true => (RunTimeEndian::Big, Endianness::Big),
-            false => (RunTimeEndian::Little, Endianness::Little),
-        };
-        let mut written = Written::new(EndianVec::new(endian));
-        self.dwarf.write(&mut written).unwrap();
-        let architecture = if self.big { Architecture::PowerPc64 } else { Architecture::X86_64 };
-        let mut object = Object::new(BinaryFormat::Elf, architecture, order);
-        written
-            .for_each(|id, bytes| {
-                let section = object.add_section(Vec::new(), id.name().as_bytes().to_vec(), SectionKind::Other);
-                object.append_section_data(section, bytes.slice(), 1);
-                Ok::<(), gimli::write::Error>(())
-            })
-            .unwrap();
-        let bytes = object.write().unwrap();
-        let image = Image::parse(&bytes).unwrap();
-        let sections = Sections::load(&image, |error| panic!("{error}")).unwrap();
-        let info = DebugInfo::new(&sections);
-        let root = info.units.root(0).unwrap();
-        let children = info.units.children(root).unwrap();
-        let (variable, _) = children.into_iter().find(|(_, tag)| *tag == dw::DW_TAG_variable).unwrap();
-        check(&info, info.type_of(variable).unwrap().unwrap());
-    }
+fn unit_of_order(version: u16, language: gimli::DwLang, order: ByteOrder) -> DwarfBuilder {
+    let mut builder = DwarfBuilder::with_encoding(version, 8, order);
+    builder.set(builder.root(), dw::DW_AT_language, Attr::Language(language));
+    builder
 }
 
-fn name(called: &str) -> (DwAt, Attr) {
-    (dw::DW_AT_name, Attr::String(called.as_bytes().to_vec()))
-}
-
-fn typed(of: UnitEntryId) -> (DwAt, Attr) {
-    (dw::DW_AT_type, Attr::UnitRef(of))
-}
-
-fn bytes(size: u64) -> (DwAt, Attr) {
-    (dw::DW_AT_byte_size, Attr::Udata(size))
+/// Adds a variable `x` of the type, and runs a check on the type.
+fn check(mut builder: DwarfBuilder, of: UnitEntryId, check: impl FnOnce(&DebugInfo<'_>, TypeRef)) {
+    let variable = builder.entry(builder.root(), dw::DW_TAG_variable, &[name("x"), typed(of)]);
+    with(builder, |info, die| check(info, info.type_of(die(variable)).unwrap().unwrap()));
 }
 
 fn member(called: &str) -> Step {
@@ -123,32 +64,31 @@ fn through(projection: Projection) -> (u64, u64, u64, TypeRef, bool) {
 fn bit_fields_of_every_version_are_counted_alike() {
     // struct { int a:3; int b:5; } as gcc -gdwarf-2 describes it, and as -gdwarf-5 does.
     for (big, places) in [(false, [0, 3]), (true, [0, 3])] {
-        let mut builder = TypeBuilder::new(2, dw::DW_LANG_C89);
-        builder.big = big;
+        let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+        let mut builder = unit_of_order(2, dw::DW_LANG_C89, order);
         let int = builder.base("int", 4, dw::DW_ATE_signed);
-        let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
+        let outer = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
         let from_top = if big { [0, 3] } else { [29, 24] };
         for ((called, size), offset) in [("a", 3), ("b", 5)].into_iter().zip(from_top) {
-            let id = builder.add(Some(outer), dw::DW_TAG_member, &[name(called), typed(int), bytes(4)]);
-            let entry = builder.dwarf.unit.get_mut(id);
-            entry.set(dw::DW_AT_bit_size, Attr::Udata(size));
-            entry.set(dw::DW_AT_bit_offset, Attr::Udata(offset));
+            let id = builder.entry(outer, dw::DW_TAG_member, &[name(called), typed(int), bytes(4)]);
+            builder.set(id, dw::DW_AT_bit_size, Attr::Udata(size));
+            builder.set(id, dw::DW_AT_bit_offset, Attr::Udata(offset));
             // DW_OP_plus_uconst 4.
-            entry.set(dw::DW_AT_data_member_location, Attr::Block(vec![0x23, 4]));
+            builder.set(id, dw::DW_AT_data_member_location, Attr::Block(vec![0x23, 4]));
         }
-        builder.check(outer, |info, of| {
+        check(builder, outer, |info, of| {
             for ((called, size), place) in [("a", 3), ("b", 5)].into_iter().zip(places) {
                 let (bit_offset, bit_size, ..) = part(info.step(of, &member(called)).unwrap());
                 assert_eq!((bit_offset, bit_size), (32 + place, Some(size)), "{called}, big-endian: {big}");
             }
         });
     }
-    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let mut builder = unit(5, dw::DW_LANG_C11);
     let int = builder.base("int", 4, dw::DW_ATE_signed);
-    let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
+    let outer = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("s"), bytes(4)]);
     let place = [(dw::DW_AT_bit_size, Attr::Udata(5)), (dw::DW_AT_data_bit_offset, Attr::Udata(35))];
-    builder.add(Some(outer), dw::DW_TAG_member, &[&[name("b"), typed(int)], &place[..]].concat());
-    builder.check(outer, |info, of| {
+    builder.entry(outer, dw::DW_TAG_member, &[&[name("b"), typed(int)], &place[..]].concat());
+    check(builder, outer, |info, of| {
         let (bit_offset, bit_size, ..) = part(info.step(of, &member("b")).unwrap());
         assert_eq!((bit_offset, bit_size), (35, Some(5)));
     });
@@ -156,20 +96,23 @@ fn bit_fields_of_every_version_are_counted_alike() {
 
 #[test]
 fn names_are_written_as_in_c() {
-    let mut builder = TypeBuilder::new(4, dw::DW_LANG_C99);
+    let mut builder = unit(4, dw::DW_LANG_C99);
     let int = builder.base("long unsigned int", 8, dw::DW_ATE_unsigned);
-    let tag = builder.add(None, dw::DW_TAG_structure_type, &[name("node"), bytes(8)]);
-    let constant = builder.add(None, dw::DW_TAG_const_type, &[typed(tag)]);
-    let pointer = builder.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(constant)]);
-    let fixed = builder.add(None, dw::DW_TAG_const_type, &[typed(pointer)]);
-    let array = builder.add(None, dw::DW_TAG_array_type, &[typed(fixed)]);
-    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
-    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_count, Attr::Udata(3))]);
-    let function =
-        builder.add(None, dw::DW_TAG_subroutine_type, &[typed(int), (dw::DW_AT_prototyped, Attr::Flag(true))]);
-    builder.add(Some(function), dw::DW_TAG_formal_parameter, &[typed(array)]);
-    let code = builder.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(function)]);
-    builder.check(code, |info, of| {
+    let tag = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("node"), bytes(8)]);
+    let constant = builder.entry(builder.root(), dw::DW_TAG_const_type, &[typed(tag)]);
+    let pointer = builder.entry(builder.root(), dw::DW_TAG_pointer_type, &[bytes(8), typed(constant)]);
+    let fixed = builder.entry(builder.root(), dw::DW_TAG_const_type, &[typed(pointer)]);
+    let array = builder.entry(builder.root(), dw::DW_TAG_array_type, &[typed(fixed)]);
+    builder.entry(array, dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
+    builder.entry(array, dw::DW_TAG_subrange_type, &[(dw::DW_AT_count, Attr::Udata(3))]);
+    let function = builder.entry(
+        builder.root(),
+        dw::DW_TAG_subroutine_type,
+        &[typed(int), (dw::DW_AT_prototyped, Attr::Flag(true))],
+    );
+    builder.entry(function, dw::DW_TAG_formal_parameter, &[typed(array)]);
+    let code = builder.entry(builder.root(), dw::DW_TAG_pointer_type, &[bytes(8), typed(function)]);
+    check(builder, code, |info, of| {
         assert_eq!(info.type_name(Some(of)).unwrap(), "unsigned long (*)(const struct node *const[2][3])");
         assert_eq!(info.type_name(None).unwrap(), "void");
         assert_eq!(info.type_size(of).unwrap(), Some(8));
@@ -181,12 +124,12 @@ fn names_are_written_as_in_c() {
 
 #[test]
 fn arrays_of_arrays_are_indexed_one_by_one() {
-    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let mut builder = unit(5, dw::DW_LANG_C11);
     let short = builder.base("short", 2, dw::DW_ATE_signed);
-    let array = builder.add(None, dw::DW_TAG_array_type, &[typed(short)]);
-    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
-    builder.add(Some(array), dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(2))]);
-    builder.check(array, |info, of| {
+    let array = builder.entry(builder.root(), dw::DW_TAG_array_type, &[typed(short)]);
+    builder.entry(array, dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(1))]);
+    builder.entry(array, dw::DW_TAG_subrange_type, &[(dw::DW_AT_upper_bound, Attr::Udata(2))]);
+    check(builder, array, |info, of| {
         assert_eq!(info.type_size(of).unwrap(), Some(12));
         let (bit_offset, _, row, _) = part(info.step(of, &Step::Index(1)).unwrap());
         assert_eq!((bit_offset, info.type_size(row).unwrap()), (48, Some(6)));
@@ -205,29 +148,39 @@ fn arrays_of_arrays_are_indexed_one_by_one() {
 
 #[test]
 fn members_of_anonymous_unions_and_of_declared_structures() {
-    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let mut builder = unit(5, dw::DW_LANG_C11);
     let int = builder.base("int", 4, dw::DW_ATE_signed);
-    let union = builder.add(None, dw::DW_TAG_union_type, &[bytes(4)]);
-    builder.add(Some(union), dw::DW_TAG_member, &[name("inside"), typed(int)]);
-    let declared =
-        builder.add(None, dw::DW_TAG_structure_type, &[name("s"), (dw::DW_AT_declaration, Attr::Flag(true))]);
-    let absent = builder.add(None, dw::DW_TAG_structure_type, &[name("t"), (dw::DW_AT_declaration, Attr::Flag(true))]);
-    let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(32)]);
-    builder.add(Some(outer), dw::DW_TAG_member, &[typed(union), (dw::DW_AT_data_member_location, Attr::Udata(4))]);
-    let pointer = builder.add(None, dw::DW_TAG_pointer_type, &[bytes(8), typed(absent)]);
+    let union = builder.entry(builder.root(), dw::DW_TAG_union_type, &[bytes(4)]);
+    builder.entry(union, dw::DW_TAG_member, &[name("inside"), typed(int)]);
+    let declared = builder.entry(
+        builder.root(),
+        dw::DW_TAG_structure_type,
+        &[name("s"), (dw::DW_AT_declaration, Attr::Flag(true))],
+    );
+    let absent = builder.entry(
+        builder.root(),
+        dw::DW_TAG_structure_type,
+        &[name("t"), (dw::DW_AT_declaration, Attr::Flag(true))],
+    );
+    let outer = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("s"), bytes(32)]);
+    builder.entry(outer, dw::DW_TAG_member, &[typed(union), (dw::DW_AT_data_member_location, Attr::Udata(4))]);
+    let pointer = builder.entry(builder.root(), dw::DW_TAG_pointer_type, &[bytes(8), typed(absent)]);
     builder.member(outer, "t", 8, pointer);
     let odd = builder.member(outer, "odd", 0, int);
     // DW_OP_dup: something computed.
-    builder.dwarf.unit.get_mut(odd).set(dw::DW_AT_data_member_location, Attr::Block(vec![0x12]));
-    let link = builder.add(None, dw::DW_TAG_pointer_type, &[typed(declared)]);
-    builder.check(link, |info, of| {
+    builder.set(odd, dw::DW_AT_data_member_location, Attr::Block(vec![0x12]));
+    let link = builder.entry(builder.root(), dw::DW_TAG_pointer_type, &[typed(declared)]);
+    check(builder, link, |info, of| {
         let (at, size, offset, target, again) = through(info.step(of, &member("inside")).unwrap());
         assert_eq!((at, size, offset, again), (0, 8, 0, true));
         let (bit_offset, ..) = part(info.step(target, &member("inside")).unwrap());
         assert_eq!(bit_offset, 32);
         let (.., t, _) = part(info.step(target, &member("t")).unwrap());
         let (.., t, _) = through(info.step(t, &Step::Deref).unwrap());
-        assert_eq!(refusal(info.step(t, &member("x")).unwrap()), Unsupported::OnlyDeclared { of: "struct t".to_owned() });
+        assert_eq!(
+            refusal(info.step(t, &member("x")).unwrap()),
+            Unsupported::OnlyDeclared { of: "struct t".to_owned() }
+        );
         let why = refusal(info.step(target, &member("odd")).unwrap());
         let problem = PlaceProblem::Expression;
         assert_eq!(why, Unsupported::MemberPlace { member: "odd".to_owned(), problem });
@@ -238,27 +191,29 @@ fn members_of_anonymous_unions_and_of_declared_structures() {
         let described = info.describe_type(Some(target), 1).unwrap();
         let Shape::Struct { members } = &described.shape else { panic!("{described:?}") };
         assert_eq!((&*members[0].name, members[0].bit_offset), ("", 32));
-        assert!(matches!(&members[1].of.shape, Shape::Pointer { to: Some(to) } if to.shape == Shape::Opaque("declared only".into())));
+        assert!(
+            matches!(&members[1].of.shape, Shape::Pointer { to: Some(to) } if to.shape == Shape::Opaque("declared only".into()))
+        );
         assert!(matches!(members[2].of.shape, Shape::Opaque(_)));
     });
 }
 
 #[test]
 fn circles_end() {
-    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
-    let first = builder.add(None, dw::DW_TAG_typedef, &[]);
-    let second = builder.add(None, dw::DW_TAG_const_type, &[typed(first)]);
+    let mut builder = unit(5, dw::DW_LANG_C11);
+    let first = builder.entry(builder.root(), dw::DW_TAG_typedef, &[]);
+    let second = builder.entry(builder.root(), dw::DW_TAG_const_type, &[typed(first)]);
     let (at, value) = typed(second);
-    builder.dwarf.unit.get_mut(first).set(at, value);
-    builder.check(first, |info, of| {
+    builder.set(first, at, value);
+    check(builder, first, |info, of| {
         assert!(info.strip(of).unwrap_err().to_string().ends_with("a type that is defined by itself"));
         assert!(info.type_name(Some(of)).unwrap().ends_with(".."));
     });
     // A structure that contains itself.
-    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
-    let outer = builder.add(None, dw::DW_TAG_structure_type, &[name("s"), bytes(8)]);
+    let mut builder = unit(5, dw::DW_LANG_C11);
+    let outer = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("s"), bytes(8)]);
     builder.member(outer, "s", 0, outer);
-    builder.check(outer, |info, of| {
+    check(builder, outer, |info, of| {
         fn depth(of: &Type) -> u32 {
             match &of.shape {
                 Shape::Struct { members } => 1 + depth(&members[0].of),
@@ -271,38 +226,40 @@ fn circles_end() {
 
 #[test]
 fn rust_enums_and_what_leads_through_pointers() {
-    let mut builder = TypeBuilder::new(4, dw::DW_LANG_Rust);
+    let mut builder = unit(4, dw::DW_LANG_Rust);
     let u32_ = builder.base("u32", 4, dw::DW_ATE_unsigned);
     let u64_ = builder.base("u64", 8, dw::DW_ATE_unsigned);
-    let value = builder.add(None, dw::DW_TAG_structure_type, &[name("Queue"), bytes(4)]);
+    let value = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("Queue"), bytes(4)]);
     builder.member(value, "depth", 0, u32_);
     // Option<&Queue> with the niche of the reference.
-    let reference = builder.add(None, dw::DW_TAG_pointer_type, &[name("&Queue"), typed(value)]);
-    let option = builder.add(None, dw::DW_TAG_structure_type, &[name("Option<&Queue>"), bytes(8)]);
-    let some = builder.add(Some(option), dw::DW_TAG_structure_type, &[name("Some"), bytes(8)]);
+    let reference = builder.entry(builder.root(), dw::DW_TAG_pointer_type, &[name("&Queue"), typed(value)]);
+    let option = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("Option<&Queue>"), bytes(8)]);
+    let some = builder.entry(option, dw::DW_TAG_structure_type, &[name("Some"), bytes(8)]);
     builder.member(some, "__0", 0, reference);
-    let none = builder.add(Some(option), dw::DW_TAG_structure_type, &[name("None"), bytes(8)]);
-    let variants = builder.add(Some(option), dw::DW_TAG_variant_part, &[]);
+    let none = builder.entry(option, dw::DW_TAG_structure_type, &[name("None"), bytes(8)]);
+    let variants = builder.entry(option, dw::DW_TAG_variant_part, &[]);
     let discriminant = builder.member(variants, "", 0, u64_);
-    builder.dwarf.unit.get_mut(variants).set(dw::DW_AT_discr, Attr::UnitRef(discriminant));
-    let variant = builder.add(Some(variants), dw::DW_TAG_variant, &[(dw::DW_AT_discr_value, Attr::Data1(0))]);
+    builder.set(variants, dw::DW_AT_discr, Attr::UnitRef(discriminant));
+    let variant = builder.entry(variants, dw::DW_TAG_variant, &[(dw::DW_AT_discr_value, Attr::Data1(0))]);
     builder.member(variant, "None", 0, none);
-    let variant = builder.add(Some(variants), dw::DW_TAG_variant, &[]);
+    let variant = builder.entry(variants, dw::DW_TAG_variant, &[]);
     builder.member(variant, "Some", 0, some);
     // Rc<Queue>.
-    let counted = builder.add(None, dw::DW_TAG_structure_type, &[name("RcInner<Queue>"), bytes(24)]);
+    let counted = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("RcInner<Queue>"), bytes(24)]);
     builder.member(counted, "strong", 0, u64_);
     builder.member(counted, "weak", 8, u64_);
     builder.member(counted, "value", 16, value);
-    let raw = builder.add(None, dw::DW_TAG_pointer_type, &[name("*const RcInner<Queue>"), typed(counted)]);
-    let wrapped = builder.add(None, dw::DW_TAG_structure_type, &[name("NonNull<RcInner<Queue>>"), bytes(8)]);
+    let raw = builder.entry(builder.root(), dw::DW_TAG_pointer_type, &[name("*const RcInner<Queue>"), typed(counted)]);
+    let wrapped =
+        builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("NonNull<RcInner<Queue>>"), bytes(8)]);
     builder.member(wrapped, "pointer", 0, raw);
-    let rc = builder.add(None, dw::DW_TAG_structure_type, &[name("Rc<Queue>"), bytes(8)]);
+    let rc = builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("Rc<Queue>"), bytes(8)]);
     builder.member(rc, "ptr", 0, wrapped);
-    let tuple = builder.add(None, dw::DW_TAG_structure_type, &[name("(Option<&Queue>, Rc<Queue>)"), bytes(16)]);
+    let tuple =
+        builder.entry(builder.root(), dw::DW_TAG_structure_type, &[name("(Option<&Queue>, Rc<Queue>)"), bytes(16)]);
     builder.member(tuple, "__0", 0, option);
     builder.member(tuple, "__1", 8, rc);
-    builder.check(tuple, |info, of| {
+    check(builder, tuple, |info, of| {
         let (bit_offset, _, option, _) = part(info.step(of, &member("0")).unwrap());
         assert_eq!(bit_offset, 0);
         let why = refusal(info.step(option, &member("depth")).unwrap());
@@ -325,11 +282,14 @@ fn rust_enums_and_what_leads_through_pointers() {
 #[test]
 fn addresses_stay_out_of_names() {
     // An attribute of another class in place of a name is an error, not a panic.
-    let mut builder = TypeBuilder::new(5, dw::DW_LANG_C11);
+    let mut builder = unit(5, dw::DW_LANG_C11);
     let base = builder.base("int", 4, dw::DW_ATE_signed);
-    let odd =
-        builder.add(None, dw::DW_TAG_typedef, &[(dw::DW_AT_name, Attr::Address(Address::Constant(4))), typed(base)]);
-    builder.check(odd, |info, of| {
+    let odd = builder.entry(
+        builder.root(),
+        dw::DW_TAG_typedef,
+        &[(dw::DW_AT_name, Attr::Address(Address::Constant(4))), typed(base)],
+    );
+    check(builder, odd, |info, of| {
         assert!(info.type_name(Some(of)).is_err());
         assert_eq!(info.type_size(of).unwrap(), Some(4));
     });

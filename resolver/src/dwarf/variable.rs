@@ -178,9 +178,12 @@ impl<'s> Locations<'s> {
 
 #[cfg(test)]
 mod tests {
-    use object::Architecture;
+    use gimli::constants as dw;
+    use gimli::write::{AttributeValue as Attr, UnitEntryId};
+    use images::dwarf::{DwarfBuilder, typed};
 
-    use super::super::test_bytes::{Fake, UnitBytes, die, frame, frames};
+    use super::super::test_dwarf::{add_frames, frame, with};
+    use super::super::test_machine::Fake;
     use super::super::unsupported::FrameBaseProblem;
     use super::*;
     use crate::location::Names;
@@ -198,49 +201,52 @@ mod tests {
 
     #[test]
     fn constants_have_the_bytes_of_their_type() {
-        let mut build = UnitBytes::new(4, Architecture::X86_64);
-        let byte = build.base(8, 1, "u8");
-        let int = build.base(5, 4, "int");
-        let named = build.reference(11, int);
-        let pointer = build.reference(12, int);
-        let wide = build.base(5, 16, "__int128");
+        let mut build = DwarfBuilder::new(4);
+        let root = build.root();
+        let byte = build.base("u8", 1, dw::DW_ATE_unsigned_char);
+        let int = build.base("int", 4, dw::DW_ATE_signed);
+        let named = build.entry(root, dw::DW_TAG_typedef, &[typed(int)]);
+        let pointer = build.entry(root, dw::DW_TAG_pointer_type, &[typed(int)]);
+        let wide = build.base("__int128", 16, dw::DW_ATE_signed);
         let function = build.function(&[0x56]);
         let mut wide_bytes = [0; 16];
         wide_bytes[..8].fill(0xff);
-        let minus_one = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
         type Expected<'a> = Result<&'a [u8], ConstantProblem>;
-        let cases: [(u8, u32, &[u8], Expected<'_>); 10] = [
-            (6, named, &[200], Ok(&[0xc8, 0, 0, 0])),
-            (6, pointer, &[3], Ok(&[3, 0, 0, 0, 0, 0, 0, 0])),
-            (7, int, &[0x7d], Ok(&[0xfd, 0xff, 0xff, 0xff])),
-            (7, wide, &[0x7f], Ok(&[0xff; 16])),
-            (9, byte, &minus_one, Ok(&[0xff])),
-            (9, byte, &[0x80, 2], Err(ConstantProblem::Number { number: 0x100, size: 1 })),
-            (9, wide, &minus_one, Ok(&wide_bytes)),
-            (8, int, &[4, 1, 2, 3, 4], Ok(&[1, 2, 3, 4])),
-            (8, int, &[2, 1, 2], Err(ConstantProblem::Block { bytes: 2, size: 4 })),
+        let cases: [(Attr, UnitEntryId, Expected<'_>); 10] = [
+            (Attr::Data1(200), named, Ok(&[0xc8, 0, 0, 0])),
+            (Attr::Data1(3), pointer, Ok(&[3, 0, 0, 0, 0, 0, 0, 0])),
+            (Attr::Sdata(-3), int, Ok(&[0xfd, 0xff, 0xff, 0xff])),
+            (Attr::Sdata(-1), wide, Ok(&[0xff; 16])),
+            (Attr::Udata(u64::MAX), byte, Ok(&[0xff])),
+            (Attr::Udata(0x100), byte, Err(ConstantProblem::Number { number: 0x100, size: 1 })),
+            (Attr::Udata(u64::MAX), wide, Ok(&wide_bytes)),
+            (Attr::Block(vec![1, 2, 3, 4]), int, Ok(&[1, 2, 3, 4])),
+            (Attr::Block(vec![1, 2]), int, Err(ConstantProblem::Block { bytes: 2, size: 4 })),
             // A number in one byte has one byte if its type has no size.
-            (6, function, &[3], Ok(&[3])),
+            (Attr::Data1(3), function, Ok(&[3])),
         ];
-        let variables: Vec<_> = cases.iter().map(|(form, of, value, _)| build.constant(*form, *of, value)).collect();
-        build.with(|info| {
-            for (variable, (form, _, value, expected)) in variables.into_iter().zip(cases) {
-                let described = info.variable(die(variable), &frame(function, 0)).expect("readable");
-                assert_eq!(constants(described).as_deref(), expected.as_ref().copied(), "{form} {value:02x?}");
+        let variable = |(value, of, _): &(Attr, UnitEntryId, Expected<'_>)| {
+            build.entry(function, dw::DW_TAG_variable, &[typed(*of), (dw::DW_AT_const_value, value.clone())])
+        };
+        let variables: Vec<_> = cases.iter().map(variable).collect();
+        with(build, |info, die| {
+            for (variable, (value, _, expected)) in variables.into_iter().zip(cases) {
+                let described = info.variable(die(variable), &frame(die(function), 0)).expect("readable");
+                assert_eq!(constants(described).as_deref(), expected.as_ref().copied(), "{value:?}");
             }
         });
     }
 
     #[test]
     fn entry_values_need_a_proof() {
-        let mut build = UnitBytes::new(4, Architecture::X86_64);
-        build.frames = frames();
+        let mut build = DwarfBuilder::new(4);
+        add_frames(&mut build);
         let function = build.function(&[0x9c]);
-        let on_entry = build.variable(&[0xa3, 1, 0x55, 0x23, 8, 0x9f]);
-        let copy = build.reference(10, on_entry);
-        let local = build.variable(&[0x91, 0x70]);
-        let kept = build.variable(&[0xf3, 1, 0x53, 0x9f]);
-        build.with(|info| {
+        let on_entry = build.variable(function, &[0xa3, 1, 0x55, 0x23, 8, 0x9f]);
+        let copy = build.completing(function, dw::DW_TAG_variable, on_entry);
+        let local = build.variable(function, &[0x91, 0x70]);
+        let kept = build.variable(function, &[0xf3, 1, 0x53, 0x9f]);
+        with(build, |info, die| {
             let names = Fake { address_size: 8 };
             let say = |variable, frame: &Frame| match info.variable(die(variable), frame).expect("readable") {
                 Described::At { location, .. } => location.text(&names as &dyn Names),
@@ -248,16 +254,16 @@ mod tests {
                 other => format!("{other:?}"),
             };
             // The address of the entry alone proves nothing, because a loop may lead back to it.
-            let entry = frame(function, 0);
+            let entry = frame(die(function), 0);
             assert_eq!(say(copy, &entry), "%rdi on entry");
             assert_eq!(say(copy, &Frame { at_entry: true, ..entry }), "%rdi+0x8");
             // %rbx has no rule before it is saved. Then it is at CFA - 16.
-            assert_eq!(say(kept, &frame(function, 0x8)), "%rbx on entry");
-            assert_eq!(say(kept, &frame(function, 0x10)), "*(%rsp)");
+            assert_eq!(say(kept, &frame(die(function), 0x8)), "%rbx on entry");
+            assert_eq!(say(kept, &frame(die(function), 0x10)), "*(%rsp)");
             // The frame base is the CFA: %rsp + 8, then %rsp + 16.
-            assert_eq!(say(local, &frame(function, 0xf)), "-0x8(%rsp)");
-            assert_eq!(say(local, &frame(function, 0x10)), "(%rsp)");
-            let outside = info.variable(die(local), &frame(function, 0x1000)).expect("readable");
+            assert_eq!(say(local, &frame(die(function), 0xf)), "-0x8(%rsp)");
+            assert_eq!(say(local, &frame(die(function), 0x10)), "(%rsp)");
+            let outside = info.variable(die(local), &frame(die(function), 0x1000)).expect("readable");
             let why = Unsupported::NoCallFrame { pc: Vaddr(0x2000) };
             assert_eq!(outside, Described::Unsupported { why });
             let nowhere = Frame { function: None, ..entry };

@@ -1,5 +1,5 @@
 //! Builds images in memory: linked images by hand, because object::write only makes relocatable
-//! objects, and the rest with object::write.
+//! objects, and the rest with object::write. `dwarf.rs` makes their debug information.
 #![allow(missing_docs, reason = "the fields of the formats")]
 
 use std::sync::Arc;
@@ -21,6 +21,8 @@ use simple_markers_resolver::resolve::{
     Marker, Mismatch, MismatchHelp, Operation, Origin, Reason, Resolution, ResolvedImage, Severity, SitePlace,
     Survival, Unsupported, Verdict,
 };
+
+pub mod dwarf;
 
 pub const PROGBITS: u32 = 1;
 pub const NOBITS: u32 = 8;
@@ -112,6 +114,10 @@ impl Linked {
     pub fn section(mut self, name: &'static str, data: Vec<u8>) -> Self {
         self.sections.push(Section::new(name, data));
         self
+    }
+
+    pub fn sections(self, sections: Vec<(&'static str, Vec<u8>)>) -> Self {
+        sections.into_iter().fold(self, |image, (name, data)| image.section(name, data))
     }
 
     /// Adds the three marker sections.
@@ -331,23 +337,6 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
         }
     }
     archive
-}
-
-/// DWARF 4 with one unit and one function, `described`, from 0x1040 to 0x1060: `.debug_abbrev` and
-/// `.debug_info` (7.5).
-pub fn dwarf() -> (Vec<u8>, Vec<u8>) {
-    // 1: compile_unit with children, low_pc addr, high_pc data4; 2: subprogram, name string, low_pc
-    // addr, high_pc data4.
-    let abbrev = vec![1, 0x11, 1, 0x11, 1, 0x12, 6, 0, 0, 2, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 6, 0, 0, 0];
-    let mut unit = vec![4, 0, 0, 0, 0, 0, 8, 1];
-    unit.extend_from_slice(&0x1040u64.to_le_bytes());
-    unit.extend_from_slice(&0x20u32.to_le_bytes());
-    unit.push(2);
-    unit.extend_from_slice(b"described\0");
-    unit.extend_from_slice(&0x1040u64.to_le_bytes());
-    unit.extend_from_slice(&0x20u32.to_le_bytes());
-    unit.push(0);
-    (abbrev, [(unit.len() as u32).to_le_bytes().to_vec(), unit].concat())
 }
 
 /// A resolved argument: text, verdict, location or reason.

@@ -2,35 +2,43 @@
 //! evaluator.
 
 use gimli::{EvaluationResult, RunTimeEndian, Value as Theirs, ValueType as TheirType};
-use object::Architecture;
+use images::dwarf::DwarfBuilder;
+use simple_markers_record::ByteOrder;
 
 use super::super::location_list::Described;
-use super::super::test_bytes::{BIAS, Fake, THREAD, UnitBytes, die, frame, frames, mix};
+use super::super::test_dwarf::{add_frames, frame, with};
+use super::super::test_machine::{BIAS, Fake, THREAD, mix};
 use super::super::unsupported::Operation as Code;
 use super::*;
 use crate::location::{Machine as _, Processor, Unreadable};
 
 /// The description of a variable with an expression, as text.
 fn said(expression: &[u8]) -> Result<String, Unsupported> {
-    let mut build = UnitBytes::new(4, Architecture::X86_64);
-    build.frames = frames();
-    build.base(5, 4, "int");
-    build.base(4, 8, "double");
-    build.base(7, 16, "__int128");
-    build.base(7, 1, "DW_ATE_unsigned_1");
+    let mut build = DwarfBuilder::new(4);
+    add_frames(&mut build);
+    let types = [
+        build.base("int", 4, dw::DW_ATE_signed),
+        build.base("double", 8, dw::DW_ATE_float),
+        build.base("__int128", 16, dw::DW_ATE_unsigned),
+        build.base("DW_ATE_unsigned_1", 1, dw::DW_ATE_unsigned),
+    ];
     let function = build.function(&[0x56]);
-    let called = build.variable(&[0x70, 8]);
-    assert_eq!(called, CALLED);
-    let variable = build.variable(expression);
-    build.with(|info| words(&info.variable(die(variable), &frame(function, 0x20)).expect("readable")))
+    let called = build.variable(function, &[0x70, 8]);
+    let variable = build.variable(function, expression);
+    with(build, |info, die| {
+        let offsets = types.map(|of| die(of).offset);
+        assert_eq!(offsets, [INT, DOUBLE, INT128, BIT].map(usize::from));
+        assert_eq!(die(called).offset, usize::from(CALLED));
+        words(&info.variable(die(variable), &frame(die(function), 0x20)).expect("readable"))
+    })
 }
 
 /// The offsets in the unit of [`said`] of its types and of the variable that is called.
-const INT: u8 = 20;
-const DOUBLE: u8 = 27;
-const INT128: u8 = 37;
-const BIT: u8 = 49;
-const CALLED: u32 = 85;
+const INT: u8 = 31;
+const DOUBLE: u8 = 38;
+const INT128: u8 = 48;
+const BIT: u8 = 60;
+const CALLED: u8 = 98;
 
 fn words(described: &Described) -> Result<String, Unsupported> {
     let names = Fake { address_size: 8 };
@@ -87,7 +95,7 @@ fn every_class_of_operations_is_taken_or_refused_by_name() {
         (&[0x55, 0x9d, 3, 0, 0x35, 0x9f, 0x9d, 5, 2], "[bits 0..3) %rdi, [bits 3..8) = 5 from bit 2"),
         (&[0x96, 0x55, 0x96], "%rdi"),
         (&[0x2f, 1, 0, 0x96, 0x55], "%rdi"),
-        (&[0x98, CALLED as u8, 0, 0x23, 1], "0x9(%rax)"),
+        (&[0x98, CALLED, 0, 0x23, 1], "0x9(%rax)"),
         (&[0xa5, 17, DOUBLE, 0x9f], "(f64)%xmm0"),
         (&[0xf5, 5, INT, 0xf7, 0, 0x9f], "(u64)(i32)%rdi"),
         (&[0xa4, INT, 4, 0xfe, 0xff, 0xff, 0xff, 0xa8, 0, 0x9f], "= -2"),
@@ -300,21 +308,28 @@ fn theirs(
 
 /// How often both gave the same value, both refused, and only ours refused because the result is
 /// undefined.
-fn agreements(architecture: Architecture, seeds: std::ops::Range<u64>) -> [u32; 3] {
-    let address_size = if architecture == Architecture::I386 { 4 } else { 8 };
+fn agreements(address_size: u8, seeds: std::ops::Range<u64>) -> [u32; 3] {
     let fake = Fake { address_size };
+    let unit = || {
+        let mut build = DwarfBuilder::with_encoding(4, address_size, ByteOrder::Little);
+        let types = TYPES.map(|(encoding, size, _)| build.base("t", size.into(), gimli::DwAte(encoding)));
+        let function = build.function(&[0x56]);
+        (build, types, function)
+    };
+    // The types are first in the unit, so variables do not change their offsets.
+    let (build, types, _) = unit();
+    let written = build.write();
+    let types = types.map(|of| u8::try_from(written.offset(of)).expect("near the start of the unit"));
     let mut agreed = [0; 3];
     for seed in seeds {
         let mut chance = Chance(seed << 20);
-        let mut build = UnitBytes::new(4, architecture);
-        let types: Vec<u8> = TYPES.iter().map(|(encoding, size, _)| build.base(*encoding, *size, "t") as u8).collect();
-        let function = build.function(&[0x56]);
+        let (mut build, _, function) = unit();
         let expressions: Vec<_> = (0..200).map(|_| expression(&mut chance, &types, address_size)).collect();
-        let variables: Vec<_> = expressions.iter().map(|(bytes, _)| build.variable(bytes)).collect();
-        build.with(|info| {
+        let variables: Vec<_> = expressions.iter().map(|(bytes, _)| build.variable(function, bytes)).collect();
+        with(build, |info, die| {
             let encoding = info.units.unit(0).expect("a unit").encoding();
             for ((bytes, leaves), variable) in expressions.iter().zip(variables) {
-                let described = info.variable(die(variable), &frame(function, 0x20)).expect("readable");
+                let described = info.variable(die(variable), &frame(die(function), 0x20)).expect("readable");
                 let theirs = theirs(&fake, bytes, encoding, &types);
                 let which = compare(&fake, &described, &theirs, *leaves)
                     .unwrap_or_else(|| panic!("{bytes:02x?}: {described:?} {theirs:?}"));
@@ -398,8 +413,8 @@ fn same(ours: Value, theirs: Theirs, address_size: u8) -> bool {
 
 #[test]
 fn the_evaluator_of_gimli_comes_to_the_same() {
-    for architecture in [Architecture::X86_64, Architecture::I386] {
-        let [same, refused, undefined] = agreements(architecture, 0..40);
+    for address_size in [8, 4] {
+        let [same, refused, undefined] = agreements(address_size, 0..40);
         assert!(same > 2500 && refused > 500 && undefined < 500, "{same} {refused} {undefined}");
     }
 }
@@ -413,24 +428,26 @@ fn arbitrary_bytes_are_taken_or_refused() {
     for seed in 0..60 {
         let mut chance = Chance(seed << 24);
         let version = [4, 5][chance.below(2) as usize];
-        let mut build = UnitBytes::new(version, Architecture::X86_64);
-        build.frames = frames();
-        build.base(5, 4, "int");
+        let lists = if version >= 5 { ".debug_loclists" } else { ".debug_loc" };
+        let mut build = DwarfBuilder::new(version);
+        add_frames(&mut build);
+        build.base("int", 4, dw::DW_ATE_signed);
         // Sometimes the frame base is random too.
         let function = build.function(if seed % 3 == 0 { &[0x9c] } else { &[0x91, 8] });
         let mut variables = Vec::new();
         for _ in 0..200 {
             let length = chance.below(40);
             let bytes: Vec<u8> = (0..length).map(|_| chance.below(256) as u8).collect();
-            variables.push(build.variable(&bytes));
+            variables.push(build.variable(function, &bytes));
             if chance.below(4) == 0 {
-                variables.push(build.listed());
-                build.lists.extend([4, 0, 0x40, bytes.len() as u8].iter().chain(&bytes));
+                let offset = build.append(lists, &[4, 0, 0x40, bytes.len() as u8]);
+                build.append(lists, &bytes);
+                variables.push(build.listed(function, offset));
             }
         }
-        build.with(|info| {
+        with(build, |info, die| {
             for variable in variables {
-                let Ok(described) = info.variable(die(variable), &frame(function, 0x20)) else { continue };
+                let Ok(described) = info.variable(die(variable), &frame(die(function), 0x20)) else { continue };
                 let _ = info.variable_ranges(die(variable));
                 if let Described::At { location, .. } = &described {
                     assert_ne!(location.text(&fake), "");

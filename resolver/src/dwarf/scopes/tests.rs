@@ -1,6 +1,8 @@
 //! Scopes, names and lines of debug information that is made in memory.
 
-use super::super::test_dwarf::DwarfBuilder;
+use images::dwarf::{DwarfBuilder, Written, name};
+
+use super::super::test_dwarf::open;
 use super::super::{DebugInfo, Lookup, Sections};
 use super::*;
 
@@ -28,7 +30,7 @@ fn line_of(sections: &Sections<'_>, pc: u64, line: u32, name: &str) -> Result<u3
 
 /// `outer` (line 10, 0x1000..0x1040) with `inner` (line 1) inlined into it twice, and into that
 /// `leaf` (line 5).
-fn nested() -> Sections<'static> {
+fn nested() -> Written {
     let mut dwarf = DwarfBuilder::new(5);
     let root = dwarf.root();
     let inner = dwarf.named(root, dw::DW_TAG_subprogram, "inner", 1);
@@ -56,12 +58,13 @@ fn nested() -> Sections<'static> {
         (0x1038, 15),
         (0x1040, 0),
     ]);
-    dwarf.sections()
+    dwarf.write()
 }
 
 #[test]
 fn the_function_of_the_line_is_chosen_among_nested_ones() {
-    let sections = nested();
+    let written = nested();
+    let sections = open(&written);
     let inner = |ended| ("inner@12/0 outer/0".to_owned(), ended, None);
     assert_eq!(chain(&sections, 0x1006, 2), inner(false));
     assert_eq!(chain(&sections, 0x1009, 6), ("leaf@3/0 inner@12/0 outer/0".to_owned(), false, None));
@@ -83,7 +86,8 @@ fn the_function_of_the_line_is_chosen_among_nested_ones() {
 
 #[test]
 fn names_stop_at_the_function() {
-    let sections = nested();
+    let written = nested();
+    let sections = open(&written);
     assert_eq!(line_of(&sections, 0x1006, 2, "x"), Ok(1));
     assert_eq!(line_of(&sections, 0x1009, 12, "x"), Ok(11));
     assert_eq!(line_of(&sections, 0x1009, 6, "x"), Err(Lookup::Absent { similar: Vec::new() }), "leaf has no x");
@@ -110,7 +114,8 @@ fn the_last_declaration_before_the_marker_counts() {
     let global = dwarf.named(root, dw::DW_TAG_variable, "global", 20);
     dwarf.set(global, dw::DW_AT_external, gimli::write::AttributeValue::Flag(true));
     dwarf.rows(&[(0x1000, 2), (0x1010, 6), (0x1030, 8), (0x1040, 10), (0x1100, 0)]);
-    let sections = dwarf.sections();
+    let written = dwarf.write();
+    let sections = open(&written);
     let line = |pc, line, name| line_of(&sections, pc, line, name);
     assert_eq!(line(0x1008, 3, "x"), Ok(2));
     assert_eq!(line(0x1020, 6, "x"), Ok(5));
@@ -130,14 +135,14 @@ fn a_closure_is_left_when_the_function_around_it_went_on() {
     let outer = dwarf.named(root, dw::DW_TAG_subprogram, "outer", 10);
     dwarf.at(outer, &[(0x1000, 0x1100)]);
     dwarf.named(outer, dw::DW_TAG_variable, "x", 11);
-    let space = dwarf.add(root, dw::DW_TAG_namespace);
-    dwarf.set(space, dw::DW_AT_name, gimli::write::AttributeValue::String(b"outer".to_vec()));
+    let space = dwarf.entry(root, dw::DW_TAG_namespace, &[name("outer")]);
     let closure = dwarf.named(space, dw::DW_TAG_subprogram, "{closure#0}", 12);
     let captured = dwarf.named(closure, dw::DW_TAG_variable, "x", 11);
     let inlined = dwarf.inlined(outer, closure, 15, &[(0x1020, 0x1040)]);
     dwarf.completing(inlined, dw::DW_TAG_variable, captured);
     dwarf.rows(&[(0x1000, 11), (0x1020, 13), (0x1040, 20), (0x1100, 0)]);
-    let sections = dwarf.sections();
+    let written = dwarf.write();
+    let sections = open(&written);
     let inner = "outer::{closure#0}@15/0 outer/0";
     assert_eq!(chain(&sections, 0x1030, 13).0, inner);
     assert_eq!(chain(&sections, 0x1040, 16), ("outer/0".to_owned(), false, None), "the call stands before it");
@@ -152,7 +157,8 @@ fn hostile_entries_end() {
     let function = dwarf.named(root, dw::DW_TAG_subprogram, "f", 1);
     dwarf.at(function, &[(0x1000, 0x1100)]);
     dwarf.set(function, dw::DW_AT_abstract_origin, gimli::write::AttributeValue::UnitRef(function));
-    let sections = dwarf.sections();
+    let written = dwarf.write();
+    let sections = open(&written);
     let info = DebugInfo::new(&sections);
     assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).is_err(), "an origin that is itself");
 
@@ -161,14 +167,16 @@ fn hostile_entries_end() {
     let function = dwarf.named(root, dw::DW_TAG_subprogram, "f", 1);
     dwarf.at(function, &[(u64::MAX - 8, u64::MAX - 4)]);
     dwarf.set(function, dw::DW_AT_high_pc, gimli::write::AttributeValue::Udata(u64::MAX));
-    let sections = dwarf.sections();
+    let written = dwarf.write();
+    let sections = open(&written);
     let info = DebugInfo::new(&sections);
     assert!(info.scope_at(Vaddr(0x1000), "a.c", 2).unwrap().is_none(), "a length past the address space");
 }
 
 #[test]
 fn a_line_has_a_site_in_each_copy() {
-    let sections = nested();
+    let written = nested();
+    let sections = open(&written);
     let info = DebugInfo::new(&sections);
     let sites = |line| {
         let found = info.sites_of_line("src/a.c", line).unwrap();
