@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use super::findings::{finding, live};
 use super::lock::{Least, Locked, Section};
-use super::{Check, Checked, Exception, Finding, Lock, Profile, Report, Severity, relative};
-use crate::english::{causes, help};
+use super::{
+    CanKeep, Cause, Check, Checked, Exception, Finding, Lock, Problem, Profile, Remark, Report, Severity, causes,
+    relative,
+};
 use crate::resolve::Marker;
 use crate::verdicts::Code;
 
@@ -181,37 +183,22 @@ impl Compared<'_> {
         let mut findings = Vec::new();
         for (observed, pair) in observed.iter().zip(pairs) {
             let Some((checked, column)) = self.checked(report, observed.index) else { continue };
-            let of = |code| finding(checked, column, code);
-            let name = &observed.name;
+            let of = |problem| finding(checked, column, problem);
             let locked = pair.and_then(|(index, renamed)| Some((self.section.markers.get(index)?, renamed)));
             let (locked, renamed) = match locked {
                 Some((locked, renamed)) if !locked.gone => (locked, renamed),
                 _ => {
-                    findings.push(Finding {
-                        message: format!("{name} is new: the lock file does not have it"),
-                        expected: "the markers of the lock file".to_owned(),
-                        found: "a marker that is not in it".to_owned(),
-                        ..of(Code::New)
-                    });
+                    findings.push(of(Problem::New));
                     continue;
                 }
             };
             if renamed {
-                findings.push(Finding {
-                    message: format!("{} is called {name} by now", locked.name),
-                    expected: format!("`{}`", locked.name),
-                    found: format!("`{name}`, in the same file, with the same format and arguments"),
-                    ..of(Code::Renamed)
-                });
+                findings.push(of(Problem::Renamed { before: locked.name.as_str().into() }));
             }
-            if let Some(least) = locked.sites.filter(|least| observed.sites < *least) {
-                let causes = self.functions(observed.index);
+            if let Some(accepted) = locked.sites.filter(|least| observed.sites < *least) {
                 findings.push(Finding {
-                    message: format!("{name} has {} of {least} copies", copies(observed.sites)),
-                    expected: format!("{least} sites at least"),
-                    found: copies(observed.sites),
-                    causes,
-                    ..of(Code::FewerCopies)
+                    causes: self.functions(observed.index),
+                    ..of(Problem::FewerCopies { found: observed.sites, accepted })
                 });
             }
             self.compare_arguments(observed, locked, report, &mut findings);
@@ -221,11 +208,12 @@ impl Compared<'_> {
             if paired.contains(&index) || locked.gone || !(self.check.keep_name)(&locked.name) {
                 continue;
             }
+            let file = locked.file.as_deref().unwrap_or_default();
             findings.push(Finding {
-                code: Code::Gone,
+                code: Problem::Gone.code(),
                 severity: Severity::Warn,
                 marker: locked.name.as_str().into(),
-                file: locked.file.as_deref().unwrap_or_default().into(),
+                file: file.into(),
                 line: None,
                 column: None,
                 image: None,
@@ -233,11 +221,9 @@ impl Compared<'_> {
                 argument: None,
                 sites: None,
                 functions: Vec::new(),
-                message: format!("{} is gone: the program does not declare it any more", locked.name),
-                expected: format!("a marker `{}`", locked.name),
-                found: "no marker with this name, and no new marker with its file, format and arguments".to_owned(),
-                causes: causes::gone(locked.file.as_deref().unwrap_or_default()),
-                help: help::help(Code::Gone, "", None),
+                problem: Problem::Gone,
+                causes: causes::gone(file),
+                can_keep: CanKeep::default(),
                 exception: None,
             });
         }
@@ -245,67 +231,35 @@ impl Compared<'_> {
     }
 
     fn compare_arguments(&self, observed: &Observed, locked: &Locked, report: &Report, findings: &mut Vec<Finding>) {
-        let (Some(args), name) = (&locked.args, &observed.name) else { return };
-        for (text, least, index) in &observed.args {
+        let Some(args) = &locked.args else { return };
+        for (text, found, index) in &observed.args {
             let Some((checked, column)) = self.checked(report, *index) else { continue };
-            let of = |code| Finding { argument: Some(Arc::clone(text)), ..finding(checked, column, code) };
             let accepted = args.iter().find(|(locked, _)| **locked == **text).map(|(_, least)| *least);
-            match (accepted, least) {
-                (None, _) => findings.push(Finding {
-                    message: format!("`{text}` is a new argument of {name}"),
-                    expected: "the arguments of the lock file".to_owned(),
-                    found: "one that is not in it".to_owned(),
-                    ..of(Code::New)
-                }),
-                (Some(accepted), Some(least)) if least.rank() > accepted.rank() => findings.push(Finding {
-                    message: format!(
-                        "`{text}` of {name} got worse: {} in place of {}",
-                        least.as_str(),
-                        accepted.as_str()
-                    ),
-                    expected: format!("{} at least", accepted.as_str()),
-                    found: least.as_str().to_owned(),
-                    help: help::help(least.code(), &observed.file, Some(text)),
-                    ..of(Code::Worse)
-                }),
-                (Some(accepted), Some(least)) if least.rank() < accepted.rank() => findings.push(Finding {
-                    message: format!(
-                        "`{text}` of {name} got better: {} in place of {}",
-                        least.as_str(),
-                        accepted.as_str()
-                    ),
-                    expected: accepted.as_str().to_owned(),
-                    found: least.as_str().to_owned(),
-                    ..of(Code::Better)
-                }),
-                _ => {}
-            }
+            let problem = match (accepted, *found) {
+                (None, _) => Problem::NewArgument,
+                (Some(accepted), Some(found)) if found.rank() > accepted.rank() => Problem::Worse { found, accepted },
+                (Some(accepted), Some(found)) if found.rank() < accepted.rank() => Problem::Better { found, accepted },
+                _ => continue,
+            };
+            findings.push(Finding { argument: Some(Arc::clone(text)), ..finding(checked, column, problem) });
         }
         let Some((checked, column)) = self.checked(report, observed.index) else { return };
         for (text, _) in args.iter().filter(|(locked, _)| !observed.args.iter().any(|(text, _, _)| **text == **locked))
         {
-            findings.push(Finding {
-                argument: Some(text.as_str().into()),
-                message: format!("`{text}` is no longer an argument of {name}"),
-                expected: format!("an argument `{text}`"),
-                found: "no argument with this name".to_owned(),
-                ..finding(checked, column, Code::Gone)
-            });
+            let gone = finding(checked, column, Problem::GoneArgument);
+            findings.push(Finding { argument: Some(text.as_str().into()), ..gone });
         }
     }
 
     /// The functions that contain the sites of a marker.
-    fn functions(&self, index: (usize, usize)) -> Vec<String> {
+    fn functions(&self, index: (usize, usize)) -> Vec<Cause> {
         let marker = self.check.resolution.images.get(index.0).and_then(|image| image.markers.get(index.1));
-        let mut by_function: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut by_function: BTreeMap<Option<&Arc<str>>, u64> = BTreeMap::new();
         for site in marker.into_iter().flat_map(live) {
-            *by_function.entry(site.function.as_deref().unwrap_or("a function without a name")).or_default() += 1;
+            *by_function.entry(site.function.as_ref()).or_default() += 1;
         }
-        by_function
-            .iter()
-            .take(6)
-            .map(|(function, count)| format!("{} in `{function}`", copies(*count as u64)))
-            .collect()
+        let copies = |(function, count): (Option<&Arc<str>>, u64)| Cause::Copies { function: function.cloned(), count };
+        by_function.into_iter().take(6).map(copies).collect()
     }
 
     /// Marks what the section accepts and excepts, and notes exceptions that no longer apply.
@@ -331,25 +285,25 @@ impl Compared<'_> {
                 let accepted = args.filter(|(text, _)| Some(&**text) == finding.argument.as_deref());
                 let least = accepted.map(|(_, least)| least).find(|least| rank(finding.code) <= Some(least.rank()));
                 if let Some(least) = least {
-                    let reason = format!("the lock file accepts `{}`", least.as_str());
-                    finding.exception = Some(Exception { reason });
+                    finding.exception = Some(Exception::Accepted(*least));
                 }
             }
             for excepted in &locked.exceptions {
                 let is_for = excepted.argument.as_deref().is_none_or(|of| finding.argument.as_deref() == Some(of));
                 if is_for && excepted.codes.contains(finding.code) {
-                    finding.exception = Some(Exception { reason: excepted.reason.clone() });
+                    finding.exception = Some(Exception::Written { reason: excepted.reason.as_str().into() });
                     used.insert(excepted.line);
                 }
             }
         }
         for locked in self.section.markers.iter().filter(|locked| (self.check.keep_name)(&locked.name)) {
             for excepted in locked.exceptions.iter().filter(|excepted| !used.contains(&excepted.line)) {
-                let of = excepted.argument.as_deref().map(|text| format!(" and its `{text}`")).unwrap_or_default();
-                report.notes.push(format!(
-                    "line {} of the lock file: the exception of {}{of} for {} applies to nothing any more",
-                    excepted.line, locked.name, excepted.code
-                ));
+                report.notes.push(Remark::StaleException {
+                    line: excepted.line,
+                    marker: locked.name.as_str().into(),
+                    argument: excepted.argument.as_deref().map(Arc::from),
+                    code: excepted.code.as_str().into(),
+                });
             }
         }
     }
@@ -360,8 +314,4 @@ fn rank(code: Code) -> Option<u8> {
     use crate::resolve::Verdict::{Absent, Entry, Lost, Partial, Unsupported};
     let all = [Some(Partial), Some(Entry), Some(Lost), Some(Absent), Some(Unsupported), None];
     all.into_iter().map(Least::new).find(|least| least.code() == code).map(Least::rank)
-}
-
-fn copies(count: u64) -> String {
-    if count == 1 { "1 site".to_owned() } else { format!("{count} sites") }
 }

@@ -26,17 +26,17 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         writeln!(out, "::error title=could not be checked::{}", message(failure))?;
     }
     for note in &report.notes {
-        writeln!(out, "::notice::{}", message(note))?;
+        writeln!(out, "::notice::{}", message(&note.to_string()))?;
     }
     Ok(())
 }
 
 fn text(finding: &Finding) -> String {
-    let mut text = format!("{}\nexpected: {}\nfound: {}", finding.message, finding.expected, finding.found);
+    let mut text = format!("{}\nexpected: {}\nfound: {}", finding.message(), finding.expected(), finding.found());
     for cause in &finding.causes {
         text.push_str(&format!("\ncause: {cause}"));
     }
-    text.push_str(&format!("\nhelp: {}", finding.help));
+    text.push_str(&format!("\nhelp: {}", finding.help()));
     text
 }
 

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::fix::{self, FindSource, Source};
 use super::{Finding, Report, Severity};
-use crate::english::findings::{fact, headline};
+use crate::english::check::{fact, headline};
 use crate::report::{Layout, style};
 use crate::resolve::Resolution;
 use crate::text::{self, shown};
@@ -49,7 +49,7 @@ pub fn write(
     }
     for note in &report.notes {
         page.cell(style::NAME, "note")?;
-        writeln!(page.out, ": {}\n", shown(note))?;
+        writeln!(page.out, ": {}\n", shown(&note.to_string()))?;
     }
     page.summary(report)
 }
@@ -135,12 +135,13 @@ impl Page<'_> {
         }
         let is_corrected =
             |finding: &Finding| !lines.is_empty() && matches!(fix::edits_for(self.resolution, finding), Some(Ok(_)));
-        let mut rest: Vec<&str> = Vec::new();
+        let mut rest: Vec<String> = Vec::new();
         for finding in findings.iter().filter(|finding| !is_corrected(finding)) {
             // The finding about the verdict itself gives the same help.
             let is_said = finding.code == Code::Worse && findings.len() > 1;
-            if !is_said && !rest.contains(&&*finding.help) {
-                rest.push(&finding.help);
+            let help = finding.help();
+            if !is_said && !rest.contains(&help) {
+                rest.push(help);
             }
         }
         if !lines.is_empty() {
@@ -151,7 +152,7 @@ impl Page<'_> {
             }
         }
         for help in rest {
-            self.fact(gutter, "help", &shown(help))?;
+            self.fact(gutter, "help", &shown(&help))?;
         }
         Ok(())
     }

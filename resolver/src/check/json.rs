@@ -27,7 +27,7 @@ fn document(report: &Report) -> Value {
         "tool": { "name": "smark", "version": env!("CARGO_PKG_VERSION") },
         "holds": report.holds(),
         "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
-        "notes": report.notes,
+        "notes": report.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "failures": report.failures,
         "summary": {
             "markers": summary.markers,
@@ -53,11 +53,11 @@ fn finding(finding: &Finding) -> Value {
         "argument": finding.argument.as_deref(),
         "sites": finding.sites.map(|(affected, total)| json!({ "affected": affected, "total": total })),
         "functions": finding.functions.iter().map(|function| &**function).collect::<Vec<_>>(),
-        "message": finding.message,
-        "expected": finding.expected,
-        "found": finding.found,
-        "causes": finding.causes,
-        "help": finding.help,
-        "exception": finding.exception.as_ref().map(|exception| json!({ "reason": exception.reason })),
+        "message": finding.message(),
+        "expected": finding.expected(),
+        "found": finding.found(),
+        "causes": finding.causes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "help": finding.help(),
+        "exception": finding.exception.as_ref().map(|exception| json!({ "reason": exception.to_string() })),
     })
 }

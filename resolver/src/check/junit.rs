@@ -69,7 +69,7 @@ fn case(name: &str, module: &str, place: &str, findings: &[&Finding]) -> TestCas
         None => TestCaseStatus::success(),
         Some(first) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_message(format!("{}: {}", first.code, shown(&first.message)));
+            status.set_message(format!("{}: {}", first.code, shown(&first.message())));
             status.set_type(first.code.as_str());
             status.set_description(denied.iter().map(|finding| text(finding)).collect::<Vec<_>>().join("\n"));
             status
@@ -86,14 +86,14 @@ fn case(name: &str, module: &str, place: &str, findings: &[&Finding]) -> TestCas
 
 fn text(finding: &Finding) -> String {
     let (severity, kept) = match &finding.exception {
-        Some(exception) => ("excepted", format!("reason: {}\n", shown(&exception.reason))),
+        Some(exception) => ("excepted", format!("reason: {}\n", shown(&exception.to_string()))),
         None => (finding.severity.as_str(), String::new()),
     };
-    let mut text = format!("{severity}[{}]: {}\n", finding.code, shown(&finding.message));
-    text.push_str(&format!("expected: {}\nfound: {}\n", shown(&finding.expected), shown(&finding.found)));
+    let mut text = format!("{severity}[{}]: {}\n", finding.code, shown(&finding.message()));
+    text.push_str(&format!("expected: {}\nfound: {}\n", shown(&finding.expected()), shown(&finding.found())));
     for cause in &finding.causes {
-        text.push_str(&format!("cause: {}\n", shown(cause)));
+        text.push_str(&format!("cause: {}\n", shown(&cause.to_string())));
     }
-    text.push_str(&format!("help: {}\n{kept}", shown(&finding.help)));
+    text.push_str(&format!("help: {}\n{kept}", shown(&finding.help())));
     text
 }

@@ -9,7 +9,7 @@
 use toml_edit::{Document, Item, Table, Value};
 
 use super::Codes;
-use super::findings::code_of;
+use super::problem::code_of;
 use crate::resolve::Verdict;
 use crate::verdicts::Code;
 

@@ -1,13 +1,14 @@
 //! `check`: what is wrong with the markers of a [`Resolution`]: what was expected, what was found,
 //! why, and how to fix it.
 //!
-//! `findings` checks each image. `baseline` compares with a lock file, which `lock` reads and
-//! `update` writes. `policy` sets the severity of each code. `fix` corrects the source. A
-//! [`Report`] is a plain value; `human`, `json`, `github`, `sarif` and `junit` write it.
-//! `english/causes.rs` has the sentences of the causes. This module opens no file. Specification:
-//! `docs/check.md`.
+//! `findings` checks each image, and `causes` collects why. `baseline` compares with a lock file,
+//! which `lock` reads and `update` writes. `policy` sets the severity of each code. `fix` corrects
+//! the source. A [`Report`] is a plain value, and `problem` has what its findings say;
+//! `english/check.rs` renders that. `human`, `json`, `github`, `sarif` and `junit` write a report.
+//! This module opens no file. Specification: `docs/check.md`.
 
 mod baseline;
+mod causes;
 mod findings;
 pub mod fix;
 pub mod github;
@@ -16,14 +17,17 @@ pub mod json;
 pub mod junit;
 pub mod lock;
 mod policy;
+mod problem;
 pub mod sarif;
 mod update;
 
 use std::sync::Arc;
 
+use crate::english;
 use crate::resolve::{self, Marker, Resolution, ResolvedImage};
 pub use lock::{Lock, LockError, Section};
 pub use policy::{Codes, Policy, Severity, groups};
+pub use problem::{CanKeep, Cause, Exception, Problem, Remark};
 
 /// A problem with a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,25 +56,14 @@ pub struct Finding {
     pub sites: Option<(usize, usize)>,
     /// The functions of these sites.
     pub functions: Vec<Arc<str>>,
-    /// What is wrong, in a sentence without the place.
-    pub message: String,
-    /// What was expected.
-    pub expected: String,
-    /// What was found.
-    pub found: String,
+    /// What is wrong, with its data.
+    pub problem: Problem,
     /// The known causes.
-    pub causes: Vec<String>,
-    /// How to fix it.
-    pub help: String,
+    pub causes: Vec<Cause>,
+    /// Whether `keep` helps the argument.
+    pub can_keep: CanKeep,
     /// Why the finding is excepted; `None` if it is not.
     pub exception: Option<Exception>,
-}
-
-/// Why a finding is excepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exception {
-    /// The reason in the lock file, or that the lock file accepts the verdict.
-    pub reason: String,
 }
 
 impl Finding {
@@ -91,6 +84,30 @@ impl Finding {
     pub fn group(&self) -> &'static str {
         self.code.group().as_str()
     }
+
+    /// What is wrong, in an English sentence without the place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        english::check::message(self)
+    }
+
+    /// What was expected, in English.
+    #[must_use]
+    pub fn expected(&self) -> String {
+        english::check::expected(self)
+    }
+
+    /// What was found, in English.
+    #[must_use]
+    pub fn found(&self) -> String {
+        english::check::found(self)
+    }
+
+    /// How to fix it, in English and in the language of the source.
+    #[must_use]
+    pub fn help(&self) -> String {
+        english::help::help(self)
+    }
 }
 
 /// The result of a check.
@@ -99,7 +116,7 @@ pub struct Report {
     /// Sorted by file and line; markers that are gone come last.
     pub findings: Vec<Finding>,
     /// Remarks that are not findings: exceptions that no longer apply.
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
     /// Files that could not be read, and malformed records.
     pub failures: Vec<String>,
     /// The markers that were checked.
@@ -219,12 +236,13 @@ pub fn check(check: &Check<'_>) -> Report {
     if let Some((lock, profile)) = check.lock {
         baseline::compare(check, lock, profile, &mut report);
     }
-    let inside = check.root.map(|root| format!("{}/", root.trim_end_matches('/'))).filter(|inside| inside.len() > 1);
+    let root = check.root.map(|root| root.trim_end_matches('/')).filter(|root| !root.is_empty());
     for finding in &mut report.findings {
-        if let Some(inside) = &inside {
-            finding.causes.iter_mut().for_each(|cause| *cause = cause.replace(&**inside, ""));
+        if let Some(root) = root {
+            finding.causes.iter_mut().for_each(|cause| cause.make_relative(root));
         }
         finding.severity = check.policy.severity(finding.code);
+        finding.can_keep = fix::can_keep(check.resolution, finding);
     }
     report.findings.retain(|finding| finding.severity != Severity::Allow);
     let key = |finding: &Finding| {

@@ -39,8 +39,9 @@ fn document(resolution: &Resolution, report: &Report, sources: &mut FindSource<'
     let rules: Vec<Value> = policy::codes().filter_map(verdicts::explanation).map(rule).collect();
     let results: Vec<Value> = report.findings.iter().map(|finding| result(resolution, finding, sources)).collect();
     let notification = |(level, text)| json!({ "level": level, "message": { "text": text } });
-    let failures = report.failures.iter().map(|failure| ("error", failure));
-    let notes: Vec<Value> = failures.chain(report.notes.iter().map(|note| ("note", note))).map(notification).collect();
+    let failures = report.failures.iter().map(|failure| ("error", failure.clone()));
+    let notes = report.notes.iter().map(|note| ("note", note.to_string()));
+    let notes: Vec<Value> = failures.chain(notes).map(notification).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -100,7 +101,7 @@ fn result(resolution: &Resolution, finding: &Finding, sources: &mut FindSource<'
         result.insert("fixes".to_owned(), json!([fix]));
     }
     if let Some(exception) = &finding.exception {
-        let suppression = json!([{ "kind": "external", "justification": exception.reason }]);
+        let suppression = json!([{ "kind": "external", "justification": exception.to_string() }]);
         result.insert("suppressions".to_owned(), suppression);
     }
     Value::Object(result)
@@ -158,11 +159,11 @@ fn physical(finding: &Finding) -> Value {
 }
 
 fn text(finding: &Finding) -> String {
-    let mut text = format!("{}. Found: {}. Expected: {}.", finding.message, finding.found, finding.expected);
+    let mut text = format!("{}. Found: {}. Expected: {}.", finding.message(), finding.found(), finding.expected());
     for cause in &finding.causes {
         text.push_str(&format!(" Cause: {cause}."));
     }
-    text.push_str(&format!(" Help: {}.", finding.help));
+    text.push_str(&format!(" Help: {}.", finding.help()));
     text
 }
 

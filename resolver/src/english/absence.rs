@@ -1,6 +1,9 @@
 //! Why markers are not in an image, in English.
 
-use crate::resolve::LineProblem;
+use std::sync::Arc;
+
+use super::quoted;
+use crate::resolve::{Absence, LineProblem};
 
 /// Why a line has no site.
 pub(crate) fn line_problem(problem: &LineProblem) -> String {
@@ -20,5 +23,65 @@ pub(crate) fn line_problem(problem: &LineProblem) -> String {
         LineProblem::BlockEnds => {
             "its line has no code, and may be the last of its block: what follows is on other paths too".to_owned()
         }
+    }
+}
+
+/// Why a marker is not in an image. `file` is its source file.
+pub(crate) fn absence(absence: &Absence, file: &str) -> String {
+    let none = "a generic one that nothing instantiates, one that nothing uses, or one whose code vanished where it \
+                was inlined";
+    match absence {
+        Absence::DeadBranch { function, before, behind } => {
+            let mut cause = format!(
+                "dead branch: `{function}` is in the image with code on lines {before} and {behind} of {file}, and the \
+                 compiler removed the lines between them, with the marker"
+            );
+            // C has no nested functions.
+            if !file.ends_with(".c") {
+                cause.push_str(" (or that is a closure or a function in it, which has no code)");
+            }
+            cause
+        }
+        Absence::BehindCode { function, last } => format!(
+            "the last code of `{function}`, which is declared before it, is on line {last}: either the compiler removed the \
+             end of that function, or the marker is in a function that has no code: {none}"
+        ),
+        Absence::NoCode { function } => format!(
+            "`{function}`, which is declared last before it, has no code in the image: nothing uses it, or its code \
+             vanished where it was inlined"
+        ),
+        Absence::NotCompiled => {
+            format!("no function that is declared before it in {file} is described: its own has no code, {none}")
+        }
+        Absence::Dropped { function, into } if into.is_empty() => {
+            format!("`{function}` was compiled, and the linker dropped it: nothing that is in the image refers to it")
+        }
+        Absence::Dropped { function, into } => format!(
+            "`{function}` was inlined into {}, which the linker dropped: nothing that is in the image refers to {}",
+            list(into),
+            if into.len() == 1 { "it" } else { "them" }
+        ),
+        Absence::Folded { function, into: Some(into), address } => {
+            format!("`{function}` has the same code as `{into}`, and the linker kept that one at {address} for both")
+        }
+        Absence::Folded { function, into: None, address } => {
+            format!("the linker folded `{function}` with another function of the same code, at {address}")
+        }
+        Absence::Unresolved { problem } => problem.to_string(),
+        Absence::Ambiguous { files } => {
+            format!("several files agree equally well with its file: {}", list(files))
+        }
+    }
+}
+
+/// The highest number of names listed.
+const MOST: usize = 4;
+
+/// Names in backquotes.
+fn list(names: &[Arc<str>]) -> String {
+    let shown = quoted(names.get(..names.len().min(MOST)).unwrap_or_default());
+    match names.len().checked_sub(MOST) {
+        Some(rest) if rest > 0 => format!("{shown} and {rest} more"),
+        _ => shown,
     }
 }

@@ -1,8 +1,9 @@
 //! Why arguments have their verdicts, in English.
 
+use std::fmt;
 use std::ops::Range;
 
-use crate::location::{Location, Source};
+use crate::location::{Location, PartError, Scattered, Source};
 use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, Verdict};
 use crate::text::shown;
 
@@ -30,7 +31,7 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::BigEndianPointer => "a pointer of known bytes, of a big-endian processor".to_owned(),
         Reason::WidePointer => "a pointer of more than 255 bytes".to_owned(),
         Reason::WideOffset => "an offset of more than 63 bits".to_owned(),
-        Reason::TooManySteps => "a computation of too many steps".to_owned(),
+        Reason::TooManySteps => TOO_MANY_STEPS.to_owned(),
         Reason::TooManyPointers { most } => format!("more than {most} pointers on the way to a member"),
         Reason::BeforeVariable => "an implicit pointer that points before the start of its variable".to_owned(),
         Reason::DebugInfo { message } => message.to_string(),
@@ -52,6 +53,50 @@ pub(crate) fn reason(reason: &Reason) -> String {
         }
         Reason::NoSize => "the size of its type is not described".to_owned(),
     }
+}
+
+/// Why a part of a value cannot be located.
+fn part_error(error: &PartError) -> &'static str {
+    match error {
+        PartError::OptimizedOut => "the optimiser removed it",
+        PartError::ImplicitPointer(..) => "the optimiser removed the pointer",
+        PartError::Scattered(why) => scattered(*why),
+    }
+}
+
+/// Why no single computation gives a part or a pointer.
+fn scattered(why: Scattered) -> &'static str {
+    match why {
+        Scattered::TooManySteps => TOO_MANY_STEPS,
+        Scattered::BitFieldInPieces => "a bit-field in several pieces",
+        Scattered::WideBitField => "a bit-field that spans more than 8 bytes",
+        Scattered::PartOfImplicitPointer => "a part of a pointer that is not there",
+        Scattered::PointerInPieces => "a pointer in several pieces",
+        Scattered::PointerInUpperPart => "a pointer in the upper part of a register",
+    }
+}
+
+const TOO_MANY_STEPS: &str = "a computation of too many steps";
+
+impl fmt::Display for PartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(part_error(self))
+    }
+}
+
+impl std::error::Error for PartError {}
+
+impl fmt::Display for Scattered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(scattered(*self))
+    }
+}
+
+impl std::error::Error for Scattered {}
+
+/// A text that is not a conversion.
+pub(crate) fn no_conversion(text: &str) -> String {
+    format!("`{text}` is no conversion")
 }
 
 fn no_variable(name: &str) -> String {

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use super::dwarf;
 use crate::resolve::{ExactnessReason, FoldingUnknown, FunctionNames, PatchesUnknown};
+
+const NO_CALL_FRAMES: &str = "the call frame information cannot be read";
 
 impl fmt::Display for ExactnessReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +53,10 @@ impl fmt::Display for ExactnessReason {
             Self::AnotherFunction => {
                 out.write_str("the debug information has another function than the marker's at the address")
             }
-            Self::LandingPadsUnknown { why } => write!(out, "where exceptions lead is not known: {why}"),
+            Self::LandingPadsUnknown { why } => {
+                let why = why.as_ref().map_or_else(|| NO_CALL_FRAMES.to_owned(), dwarf::exception_table);
+                write!(out, "where exceptions lead is not known: {why}")
+            }
             Self::PatchesUnknown(unknown) => {
                 out.write_str("what the kernel patches is not known: ")?;
                 patches(out, *unknown)

@@ -1,47 +1,79 @@
 //! How to fix a finding, in the language of the marker. `check/fix` has the corrected source; this
 //! text is for reports that do not show it.
 
+use crate::check::{CanKeep, Finding, Problem};
 use crate::verdicts::{self, Code};
 
-/// The help for a code, for a marker in `file` or one of its arguments.
-pub(crate) fn help(code: Code, file: &str, argument: Option<&str>) -> String {
-    let is_rust = std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs");
-    let keep = |argument: &str| match is_rust {
-        true => format!("`keep {argument}`"),
-        false => "`simple_mark_keep` in place of `simple_mark`".to_owned(),
+/// The help for a finding.
+pub(crate) fn help(finding: &Finding) -> String {
+    // An argument that got worse needs what its verdict needs.
+    let code = match finding.problem {
+        Problem::Worse { found, .. } => found.code(),
+        _ => finding.code,
     };
+    advice(code, &finding.file, finding.argument.as_deref(), finding.can_keep)
+}
+
+/// The help for a code, for a marker in `file` or one of its arguments.
+fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep) -> String {
+    let is_rust = std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs");
     let anchor = if is_rust { "`options(anchor)`" } else { "`simple_mark_anchor` in place of `simple_mark`" };
-    match (code, argument) {
-        (Code::Shared | Code::Unproven, _) => format!("make it exact with {anchor}, one no-operation"),
-        (Code::Partial, Some(argument)) => {
-            format!("name the part of it that is of interest, or keep it with {}", keep(argument))
+    let argument = match (code, argument) {
+        (Code::Shared | Code::Unproven, _) => return format!("make it exact with {anchor}, one no-operation"),
+        (_, Some(argument)) => argument,
+        (_, None) => return explained(code),
+    };
+    let keep = match (can_keep, is_rust) {
+        (CanKeep::Yes, true) => Some(format!("`keep {argument}`")),
+        (CanKeep::Yes, false) => Some("`simple_mark_keep` in place of `simple_mark`".to_owned()),
+        (CanKeep::PointerAndLength | CanKeep::No, _) => None,
+    };
+    let with = |one: &str, other: &str| keep.as_ref().map_or(other.to_owned(), |keep| one.replace("{keep}", keep));
+    let help = match code {
+        Code::Partial => with(
+            "name the part of it that is of interest, or keep it with {keep}",
+            "name the part of it that is of interest",
+        ),
+        Code::Entry => with(
+            "keep it with {keep}, or put the marker before what overwrites the register",
+            "put the marker before what overwrites the register",
+        ),
+        Code::Lost => {
+            with("keep it with {keep}, or put the marker before its last use", "put the marker before its last use")
         }
-        (Code::Entry, Some(argument)) => {
-            format!("keep it with {}, or put the marker before what overwrites the register", keep(argument))
-        }
-        (Code::Lost, Some(argument)) => {
-            format!("keep it with {}, or put the marker before its last use", keep(argument))
-        }
-        (Code::Absent | Code::Unsupported | Code::Undescribed, Some(argument)) => match code {
-            Code::Absent => format!("name the variable itself, or keep the value with {}", keep(argument)),
-            Code::Unsupported => {
-                format!("keep the value with {}, or put it into a variable and name that", keep(argument))
-            }
-            _ => format!("compile with `-g`, or keep the value with {}", keep(argument)),
-        },
-        _ => {
-            let fix = verdicts::explanation(code).map_or("", |explanation| explanation.fix);
-            let words: Vec<&str> = fix.split_whitespace().collect();
-            let text = words.join(" ").trim_end_matches('.').to_owned();
-            let mut characters = text.chars();
-            characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
-        }
+        Code::Absent => with("name the variable itself, or keep the value with {keep}", "name the variable itself"),
+        Code::Unsupported => with(
+            "keep the value with {keep}, or put it into a variable and name that",
+            "put it into a variable and name that",
+        ),
+        Code::Undescribed => with("compile with `-g`, or keep the value with {keep}", "compile with `-g`"),
+        _ => return explained(code),
+    };
+    match can_keep {
+        CanKeep::PointerAndLength => format!(
+            "{help}; a text cannot be kept, but its pointer and its length can: `keep start = {argument}.as_ptr()` for `%p` and \
+             `keep length = {argument}.len()` for `%zu`"
+        ),
+        CanKeep::Yes | CanKeep::No => help,
     }
+}
+
+/// The fix in the explanation of a code.
+fn explained(code: Code) -> String {
+    let fix = verdicts::explanation(code).map_or("", |explanation| explanation.fix);
+    let words: Vec<&str> = fix.split_whitespace().collect();
+    let text = words.join(" ").trim_end_matches('.').to_owned();
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, help};
+    use super::{CanKeep, Code, advice};
+
+    fn help(code: Code, file: &str, argument: Option<&str>) -> String {
+        advice(code, file, argument, CanKeep::Yes)
+    }
 
     #[test]
     fn help_is_written_in_the_language_of_the_marker() {
@@ -54,5 +86,14 @@ mod tests {
         assert!(help(Code::Lost, "a.c", Some("total")).contains("`simple_mark_keep` in place"));
         assert_eq!(help(Code::Shared, "a.rs", None), "make it exact with `options(anchor)`, one no-operation");
         assert_eq!(help(Code::Outside, "a.c", None), "put the marker before the call");
+    }
+
+    #[test]
+    fn nothing_is_kept_that_no_register_holds() {
+        assert_eq!(advice(Code::Lost, "a.rs", Some("all"), CanKeep::No), "put the marker before its last use");
+        assert_eq!(advice(Code::Undescribed, "a.c", Some("all"), CanKeep::No), "compile with `-g`");
+        let text = advice(Code::Lost, "a.rs", Some("self.name"), CanKeep::PointerAndLength);
+        assert!(text.starts_with("put the marker before its last use; a text cannot be kept"), "{text}");
+        assert!(text.contains("`keep start = self.name.as_ptr()`") && !text.contains("`keep self.name`"), "{text}");
     }
 }

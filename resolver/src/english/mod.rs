@@ -6,12 +6,11 @@
 
 pub(crate) mod absence;
 pub(crate) mod arguments;
-pub(crate) mod causes;
+pub(crate) mod check;
 pub(crate) mod diagnostics;
 pub(crate) mod dwarf;
 mod exactness;
 pub(crate) mod export;
-pub(crate) mod findings;
 mod fixes;
 pub(crate) mod help;
 pub(crate) mod mismatch;

@@ -99,7 +99,12 @@ pub(crate) fn probe(probe: &ProbeVerdict) -> String {
 /// Each inlined function of a site, innermost first, with the function that it was inlined into and
 /// the place of the call.
 pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
-    let outer = site.inlined.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([site.function.as_ref()]);
+    inlined_through(&site.inlined, site.function.as_ref())
+}
+
+/// The same for a chain of inlined functions in `function`.
+pub(super) fn inlined_through(chain: &[Inlined], function: Option<&Arc<str>>) -> Vec<(String, String)> {
+    let outer = chain.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([function]);
     let sentence = |(inlined, outer): (&Inlined, Option<&Arc<str>>)| {
         let into = outer.map_or_else(|| "a function without a name".into(), |outer| shown(outer));
         let at = match (inlined.call_file.as_deref(), inlined.call_line) {
@@ -110,5 +115,5 @@ pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
         };
         (shown(&inlined.function).into_owned(), format!("into {into}{at}"))
     };
-    site.inlined.iter().zip(outer).map(sentence).collect()
+    chain.iter().zip(outer).map(sentence).collect()
 }

@@ -4,41 +4,32 @@
 use super::{Binary, Expr, Location, Node, Piece, Source, Value, ValueType};
 
 /// Why a part cannot be located.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartError {
     /// No piece holds the part: it was optimised out.
-    #[error("the optimiser removed it")]
     OptimizedOut,
     /// The pointer was optimised out, but the pointed-to object is described by a variable and an
     /// offset.
-    #[error("the optimiser removed the pointer")]
     ImplicitPointer(super::InfoOffset, i64),
     /// The part is available, but no [`Expr`] can compute it.
-    #[error("{0}")]
     Scattered(Scattered),
 }
 
 /// Why no single computation yields a part or a pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scattered {
     /// The computation would exceed [`MAX_NODES`](super::MAX_NODES) nodes.
-    #[error("a computation of too many steps")]
     TooManySteps,
     /// The bits of a bit-field span more than one piece.
-    #[error("a bit-field in several pieces")]
     BitFieldInPieces,
     /// The bit-field spans more than 8 bytes.
-    #[error("a bit-field that spans more than 8 bytes")]
     WideBitField,
     /// The bits belong to a pointer that was optimised out.
-    #[error("a part of a pointer that is not there")]
     PartOfImplicitPointer,
     /// The pointer spans more than one piece.
-    #[error("a pointer in several pieces")]
     PointerInPieces,
     /// The pointer does not start at the first bit of its register.
-    #[error("a pointer in the upper part of a register")]
     PointerInUpperPart,
 }
 

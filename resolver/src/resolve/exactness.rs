@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 pub use crate::code::EdgeKind;
+use crate::dwarf::ExceptionTableProblem;
 use crate::verdicts::Code;
 
 /// Whether a probe at a site fires exactly when the marker is passed.
@@ -134,8 +135,8 @@ pub enum ExactnessReason {
     AnotherFunction,
     /// Unproven: the landing pads of the function are not known.
     LandingPadsUnknown {
-        /// Why not, in a few words.
-        why: Arc<str>,
+        /// Why not; `None` if there is no call frame information that can be read.
+        why: Option<ExceptionTableProblem>,
     },
     /// Unproven: what the kernel patches is not known.
     PatchesUnknown(PatchesUnknown),

@@ -43,8 +43,8 @@ use crate::Error;
 pub use crate::debug_files::DebugSourceKind;
 use crate::debug_files::{DebugFiles, NoDebugFiles};
 pub use crate::dwarf::{
-    ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, FrameBaseProblem, Malformed, NoSuchPart, Operation,
-    PlaceProblem, Unsupported,
+    ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
+    NoSuchPart, Operation, PlaceProblem, Unsupported,
 };
 pub use crate::image::{Architecture, ImageKind};
 use crate::image::{Image, archive};

@@ -79,7 +79,7 @@ impl Argument {
         processor: Processor,
     ) -> Result<Rendered, String> {
         let Some(Ok(printf::Piece::Conversion(conversion))) = printf::parse(conversion.as_bytes()).next() else {
-            return Err(format!("`{conversion}` is no conversion"));
+            return Err(english::arguments::no_conversion(conversion));
         };
         let value = self.read(machine).map_err(|error| error.to_string())?;
         let (Some(value), Some(of)) = (value, self.kind()) else {

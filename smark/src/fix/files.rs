@@ -23,19 +23,6 @@ pub(super) enum FileRefusal {
     ReadOnly,
 }
 
-impl FileRefusal {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound => "its source file is not found: it was moved, or the build wrote another path for it",
-            Self::Unreadable => "its source file cannot be read",
-            Self::Outside => "its source file is outside of the folder that may be changed",
-            Self::Dependency => "its source file belongs to a dependency",
-            Self::Generated => "its source file was made by a build",
-            Self::ReadOnly => "its source file is read-only",
-        }
-    }
-}
-
 /// The folders in which to find and change sources.
 #[derive(Debug)]
 pub(super) struct Folders {

@@ -427,8 +427,19 @@ fn why(edit: Option<&str>, reason: &Reason) -> String {
     let edit = edit.unwrap_or("the change");
     match reason {
         Reason::Source(refusal) => refusal.to_string(),
-        Reason::File(refusal) => refusal.as_str().to_owned(),
+        Reason::File(refusal) => file_refusal(*refusal).to_owned(),
         Reason::DidNotHelp => format!("{edit} did not help and was taken back"),
         Reason::DoesNotBuild => format!("the program does not compile with {edit}; it was taken back"),
+    }
+}
+
+fn file_refusal(refusal: FileRefusal) -> &'static str {
+    match refusal {
+        FileRefusal::NotFound => "its source file is not found: it was moved, or the build wrote another path for it",
+        FileRefusal::Unreadable => "its source file cannot be read",
+        FileRefusal::Outside => "its source file is outside of the folder that may be changed",
+        FileRefusal::Dependency => "its source file belongs to a dependency",
+        FileRefusal::Generated => "its source file was made by a build",
+        FileRefusal::ReadOnly => "its source file is read-only",
     }
 }

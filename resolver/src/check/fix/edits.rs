@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::keepable::keepable;
+use super::keepable::{is_text, keepable};
 use super::{Edits, Refusal, SourceLanguage};
-use crate::check::Finding;
+use crate::check::{CanKeep, Finding};
 use crate::resolve::{Marker, Resolution, Site};
 use crate::verdicts::{Code, Group};
 
@@ -43,6 +43,19 @@ pub fn wanted<'f>(
 pub fn edits_for(resolution: &Resolution, finding: &Finding) -> Option<Result<Edits, Refusal>> {
     let (edits, refused) = of_finding(resolution, finding)?;
     Some(refused.map_or(Ok(edits), Err))
+}
+
+/// Whether `keep` helps the argument of a finding.
+pub(in crate::check) fn can_keep(resolution: &Resolution, finding: &Finding) -> CanKeep {
+    match of_finding(resolution, finding) {
+        Some((_, Some(Refusal::CannotKeep { argument, type_name }))) => {
+            let is_text = SourceLanguage::of(&finding.file) == Some(SourceLanguage::Rust)
+                && Some(&argument) == finding.argument.as_ref()
+                && type_name.is_some_and(|name| is_text(&name));
+            if is_text { CanKeep::PointerAndLength } else { CanKeep::No }
+        }
+        _ => CanKeep::Yes,
+    }
 }
 
 fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {

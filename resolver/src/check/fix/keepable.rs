@@ -105,6 +105,12 @@ fn text(name: &str) -> Option<Keep> {
     }
 }
 
+/// Whether a type of Rust has `as_ptr()` and `len()`.
+pub(super) fn is_text(name: &str) -> bool {
+    let (to, _) = behind_references(name);
+    to == "str" || to.starts_with('[') || matches!(last_component(to), "String" | "Vec")
+}
+
 fn is_scalar(name: &str) -> bool {
     const SCALARS: [&str; 14] =
         ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "bool", "char", "f32", "f64"];

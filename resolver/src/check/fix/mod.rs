@@ -17,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::resolve::Marker;
+pub(super) use edits::can_keep;
 pub use edits::{Wanted, edits_for, wanted};
 
 /// The language that a source file is written in.

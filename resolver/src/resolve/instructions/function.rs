@@ -126,18 +126,15 @@ impl<'c> Instructions<'c, '_, '_, '_> {
                 edges.push((Vaddr(start), Edge { from: Vaddr(start), kind: EdgeKind::OtherFunction }));
             }
             let pads = match self.debug {
-                Some(debug) => {
-                    let pads = debug.landing_pads(range, &|at| self.code.from(at));
-                    pads.map_err(|why| crate::english::dwarf::exception_table(&why))
-                }
-                None => Err("the call frame information cannot be read".to_owned()),
+                Some(debug) => debug.landing_pads(range, &|at| self.code.from(at)).map_err(Some),
+                None => Err(None),
             };
             match pads {
                 Ok(pads) => {
                     let edge = |from| Edge { from, kind: EdgeKind::LandingPad };
                     edges.extend(pads.into_iter().map(|pad| (pad.at, edge(pad.from))));
                 }
-                Err(why) => unknown = Some(ExactnessReason::LandingPadsUnknown { why: why.into() }),
+                Err(why) => unknown = Some(ExactnessReason::LandingPadsUnknown { why }),
             }
         }
         // A landing pad has one edge for each call that it serves.

@@ -1,0 +1,308 @@
+//! The findings of a check in English: what is wrong, what was expected and found, and why.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{absence, bytes, quoted, sites};
+use crate::check::{Cause, Exception, Finding, Problem, Remark};
+use crate::resolve::{Ended, Exactness, Verdict};
+use crate::verdicts::{Code, Group};
+
+/// What is wrong, in a sentence without the place.
+pub(crate) fn message(finding: &Finding) -> String {
+    let name = &finding.marker;
+    let text = finding.argument.as_deref().unwrap_or_default();
+    let copies = in_copies(finding);
+    match &finding.problem {
+        Problem::Eliminated => format!("{name} was eliminated: it was compiled, and no copy of it is in the image"),
+        Problem::Discarded => format!("{name} was discarded: the linker dropped all code that holds it"),
+        Problem::Unresolved => format!("{name} has no site record, and the line table has no place for it"),
+        Problem::Ambiguous => format!("{name} has no site record, and its line could be one of several files"),
+        Problem::UnknownSurvival => {
+            format!("whether {name} is in the program is unknown: the image does not say")
+        }
+        Problem::Nearest { line, .. } => format!("{name} is not on its line: the site is that of line {line}"),
+        Problem::Exactness(exactness) => match exactness {
+            Exactness::Exact => format!("a probe at {name} is exact{copies}"),
+            Exactness::Shared => format!("a probe at {name} may fire where the marker is not passed{copies}"),
+            Exactness::Folded => format!("a probe at {name} also fires for markers of other functions{copies}"),
+            Exactness::Outside => format!("{name} is in no code of its function{copies}"),
+            Exactness::Unproven => format!("whether a probe at {name} is exact is unknown{copies}"),
+        },
+        Problem::Argument(verdict) => match verdict {
+            Some(Verdict::Live | Verdict::Constant) => format!("`{text}` of {name} is readable{copies}"),
+            Some(Verdict::Partial) => format!("parts of `{text}` of {name} are gone{copies}"),
+            Some(Verdict::Entry) => format!("`{text}` of {name} is only known as an entry value{copies}"),
+            Some(Verdict::Lost) => format!("`{text}` of {name} is lost{copies}"),
+            Some(Verdict::Absent) => format!("`{text}` of {name} names nothing that is in scope{copies}"),
+            Some(Verdict::Unsupported) => format!("`{text}` of {name} has an unsupported location{copies}"),
+            None => format!("whether `{text}` of {name} can be read is not known{copies}"),
+        },
+        Problem::Format { conversion, .. } => {
+            format!("`{text}` of {name} is not what `{}` prints", conversion_or_none(conversion.as_ref()))
+        }
+        Problem::Duplicate { file, line, .. } => format!("the name {name} is declared at {file}:{line} too"),
+        Problem::New => format!("{name} is new: the lock file does not have it"),
+        Problem::NewArgument => format!("`{text}` is a new argument of {name}"),
+        Problem::Renamed { before } => format!("{before} is called {name} by now"),
+        Problem::FewerCopies { found, accepted } => format!("{name} has {} of {accepted} copies", site_count(*found)),
+        Problem::Worse { found, accepted } => {
+            format!("`{text}` of {name} got worse: {} in place of {}", found.as_str(), accepted.as_str())
+        }
+        Problem::Better { found, accepted } => {
+            format!("`{text}` of {name} got better: {} in place of {}", found.as_str(), accepted.as_str())
+        }
+        Problem::Gone => format!("{name} is gone: the program does not declare it any more"),
+        Problem::GoneArgument => format!("`{text}` is no longer an argument of {name}"),
+    }
+}
+
+/// What was expected.
+pub(crate) fn expected(finding: &Finding) -> String {
+    match &finding.problem {
+        Problem::Eliminated
+        | Problem::Discarded
+        | Problem::Unresolved
+        | Problem::Ambiguous
+        | Problem::UnknownSurvival => "live: a site in a function that is in the image".to_owned(),
+        Problem::Nearest { declared, .. } => format!("a site record, or code on line {declared}"),
+        Problem::Exactness(_) => "exact: a probe fires when, and only when, the marker is passed".to_owned(),
+        Problem::Argument(_) => "live or constant: readable wherever the marker is passed".to_owned(),
+        Problem::Format { conversion, .. } => format!("what `{}` prints", conversion_or_none(conversion.as_ref())),
+        Problem::Duplicate { .. } => "one declaration of the name in the image".to_owned(),
+        Problem::New => "the markers of the lock file".to_owned(),
+        Problem::NewArgument => "the arguments of the lock file".to_owned(),
+        Problem::Renamed { before } => format!("`{before}`"),
+        Problem::FewerCopies { accepted, .. } => format!("{accepted} sites at least"),
+        Problem::Worse { accepted, .. } => format!("{} at least", accepted.as_str()),
+        Problem::Better { accepted, .. } => accepted.as_str().to_owned(),
+        Problem::Gone => format!("a marker `{}`", finding.marker),
+        Problem::GoneArgument => format!("an argument `{}`", finding.argument.as_deref().unwrap_or_default()),
+    }
+}
+
+/// What was found.
+pub(crate) fn found(finding: &Finding) -> String {
+    match &finding.problem {
+        Problem::Eliminated
+        | Problem::Discarded
+        | Problem::Unresolved
+        | Problem::Ambiguous
+        | Problem::UnknownSurvival
+        | Problem::Exactness(_)
+        | Problem::Argument(_) => finding.name().to_owned(),
+        Problem::Nearest { line, .. } => format!("code on line {line}"),
+        Problem::Format { type_name, .. } => format!("`{}`", type_name.as_deref().unwrap_or("another type")),
+        Problem::Duplicate { declarations, .. } => format!("{declarations} declarations"),
+        Problem::New => "a marker that is not in it".to_owned(),
+        Problem::NewArgument => "one that is not in it".to_owned(),
+        Problem::Renamed { .. } => {
+            format!("`{}`, in the same file, with the same format and arguments", finding.marker)
+        }
+        Problem::FewerCopies { found, .. } => site_count(*found),
+        Problem::Worse { found, .. } | Problem::Better { found, .. } => found.as_str().to_owned(),
+        Problem::Gone => "no marker with this name, and no new marker with its file, format and arguments".to_owned(),
+        Problem::GoneArgument => "no argument with this name".to_owned(),
+    }
+}
+
+fn conversion_or_none(conversion: Option<&Arc<str>>) -> &str {
+    conversion.map_or("no conversion", |conversion| conversion)
+}
+
+fn site_count(count: u64) -> String {
+    if count == 1 { "1 site".to_owned() } else { format!("{count} sites") }
+}
+
+/// The number of affected copies, if there are several.
+fn in_copies(finding: &Finding) -> String {
+    match finding.sites {
+        Some((affected, total)) if total > 1 && affected < total => format!(" in {affected} of {total} copies"),
+        Some((_, total)) if total > 1 => format!(" in all {total} copies"),
+        _ => String::new(),
+    }
+}
+
+/// The problems of a marker in one sentence: the headline of a block in the human report.
+pub(crate) fn headline(findings: &[&Finding]) -> String {
+    if let [finding] = findings {
+        return finding.message();
+    }
+    let Some(first) = findings.first() else { return String::new() };
+    let mut parts: Vec<String> = Vec::new();
+    let mut arguments: Vec<(Code, Vec<&str>)> = Vec::new();
+    for finding in findings.iter().filter(|finding| finding.code.group() == Group::Arguments) {
+        let text = finding.argument.as_deref().unwrap_or_default();
+        match arguments.iter_mut().find(|(code, _)| *code == finding.code) {
+            Some((_, texts)) if texts.contains(&text) => {}
+            Some((_, texts)) => texts.push(text),
+            None => arguments.push((finding.code, vec![text])),
+        }
+    }
+    parts.extend(arguments.iter().map(|(code, texts)| {
+        let be = if texts.len() == 1 { "is" } else { "are" };
+        format!("{} {be} {}", and(texts), code.name())
+    }));
+    for finding in findings {
+        let part = match finding.code {
+            Code::Shared => "a probe may fire where the marker is not passed",
+            Code::Folded => "a probe also fires for markers of other functions",
+            Code::Outside => "it is in no code of its function",
+            Code::Unproven => "whether a probe is exact is unknown",
+            Code::FormatMismatch => "an argument is not what its conversion prints",
+            Code::Duplicate => "its name is declared twice",
+            Code::Worse => "it got worse than in the lock file",
+            code if code.group() == Group::Baseline => "it differs from the lock file",
+            code if code.group() == Group::Arguments => continue,
+            _ => finding.code.name(),
+        };
+        if !parts.iter().any(|known| known == part) {
+            parts.push(part.to_owned());
+        }
+    }
+    let last = parts.pop().unwrap_or_default();
+    match parts.as_slice() {
+        [] => format!("{}: {last}", first.marker),
+        _ => format!("{}: {}, and {last}", first.marker, parts.join(", ")),
+    }
+}
+
+/// Names in backquotes, with `and` before the last one.
+fn and(texts: &[&str]) -> String {
+    match texts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and `{last}`", quoted(rest)),
+        _ => quoted(texts),
+    }
+}
+
+/// A label and the text of a finding: what was found, and its causes. `is_one_of_several` says that
+/// the headline does not repeat its message.
+pub(crate) fn fact(finding: &Finding, is_one_of_several: bool) -> (String, String) {
+    let group = finding.code.group();
+    let label = match (group, finding.argument.as_deref()) {
+        (Group::Arguments, Some(argument)) => format!("`{argument}`"),
+        _ => group.as_str().to_owned(),
+    };
+    let found = match group {
+        Group::Arguments | Group::Exactness | Group::Survival => finding.found(),
+        Group::Baseline if is_one_of_several => format!("{}, expected {}", finding.message(), finding.expected()),
+        _ => format!("found {}, expected {}", finding.found(), finding.expected()),
+    };
+    let copies = if group == Group::Baseline { String::new() } else { in_copies(finding) };
+    let causes = finding.causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let separator = if causes.is_empty() { "" } else { ": " };
+    (label, format!("{found}{copies}{separator}{causes}"))
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absence { absence, file } => f.write_str(&absence::absence(absence, file)),
+            Self::DroppedFunctions => f.write_str("the linker dropped every function that holds it"),
+            Self::Image(diagnostic) => diagnostic.fmt(f),
+            Self::NoRow { declared, line } => write!(
+                f,
+                "it has no site record, line {declared} has no row in the line table, and line {line} is the next of its \
+                 function that has one"
+            ),
+            Self::Exactness(reason) => reason.fmt(f),
+            Self::Predecessor(way) => write!(f, "way in: {}", sites::predecessor(way)),
+            Self::MorePredecessors { count } => write!(f, "{count} more ways in"),
+            Self::ScopeEnded => f.write_str(
+                "the marker is the last thing in its function, so the instruction there belongs to another one",
+            ),
+            Self::UnknownInstructions => f.write_str("its instructions are not understood, or not in the file"),
+            Self::Argument(reason) => reason.fmt(f),
+            Self::RangeEnded(ended) => f.write_str(&range_ended(ended)),
+            Self::SharedRegister { variable } => write!(
+                f,
+                "folded into another variable: up to there it was where `{variable}` was, which goes on without it and may \
+                 have another value by now"
+            ),
+            Self::InlinedWithoutPlace { function } => {
+                write!(f, "`{function}` was inlined here, and the copy has no place of its own for it")
+            }
+            Self::InlinedThrough { function, inlined } => {
+                let chain = sites::inlined_through(inlined, function.as_ref());
+                let chain: Vec<String> =
+                    chain.iter().map(|(function, into)| format!("`{function}` inlined {into}")).collect();
+                write!(f, "in this copy: {}", chain.join(", "))
+            }
+            Self::Duplicated { function, count } => {
+                write!(
+                    f,
+                    "the compiler made {count} copies of the code around it{}: a loop unrolled, or a block doubled",
+                    in_function(function.as_ref())
+                )
+            }
+            Self::InlinedTwice { function, count } => {
+                write!(
+                    f,
+                    "{count} copies{} were inlined through the same lines: a loop unrolled, a block doubled, or several \
+                     calls on one line",
+                    in_function(function.as_ref())
+                )
+            }
+            Self::RemovedEarly => f.write_str(
+                "it is not in the source any more, or in code that the compiler removed: in C nothing is left of a marker in \
+                 a dead branch, or in a `static` function that nothing calls",
+            ),
+            Self::Mismatch(mismatch) => mismatch.fmt(f),
+            Self::Declared { file, line } => write!(f, "declared at {file}:{line}"),
+            Self::Copies { function, count } => {
+                write!(
+                    f,
+                    "{} in `{}`",
+                    site_count(*count),
+                    function.as_deref().unwrap_or("a function without a name")
+                )
+            }
+        }
+    }
+}
+
+fn in_function(function: Option<&Arc<str>>) -> String {
+    function.map(|function| format!(" in `{function}`")).unwrap_or_default()
+}
+
+fn range_ended(ended: &Ended) -> String {
+    let distance = match ended.distance {
+        0 => "right at the site".to_owned(),
+        distance => format!("{} before the site", bytes(distance)),
+    };
+    let place = match (ended.file.as_deref(), ended.line) {
+        (Some(file), Some(line)) => format!(" ({}:{line})", file.rsplit('/').next().unwrap_or(file)),
+        _ => String::new(),
+    };
+    let by = match ended.instruction.as_deref() {
+        Some(instruction) => {
+            let instruction = instruction.split_whitespace().collect::<Vec<_>>().join(" ");
+            format!(", with `{instruction}`{place}")
+        }
+        None => String::new(),
+    };
+    format!("its live range ends {distance}{by}")
+}
+
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accepted(least) => write!(f, "the lock file accepts `{}`", least.as_str()),
+            Self::Written { reason } => f.write_str(reason),
+        }
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StaleException { line, marker, argument, code } => {
+                let of = argument.as_ref().map(|text| format!(" and its `{text}`")).unwrap_or_default();
+                write!(
+                    f,
+                    "line {line} of the lock file: the exception of {marker}{of} for {code} applies to nothing any more"
+                )
+            }
+        }
+    }
+}
