@@ -2,7 +2,7 @@
 //! read in optimised programs with what the programs say about themselves (`oracle`).
 //!
 //! ```text
-//! truth [--seeds 0..20] [--functions 60] [--rounds 60] [--program FILE [--args "A B"] [--stdin FILE]]
+//! truth [--seeds 0..20] [--kinds plain,rich] [--functions 60] [--rounds 60] [--program FILE [--args "A B"] [--stdin FILE]]
 //!       [--compilers rustc,gcc,clang] [--levels 1,2,3,s,g] [--lto none,thin,fat] [--dwarf 4,5]
 //!       [--variants place,anchor,keep] [--most 100] [--jobs 2] [--json FILE] [--wrong FILE] [--keep FOLDER]
 //! ```
@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, process, thread};
 
-use simple_markers_tests::generator::{Form, Program, Variant};
+use simple_markers_tests::generator::{Form, Program, Rich, Tongue, Variant};
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::examine::{self, Found, absolute, examine};
 use simple_markers_tests::oracle::{tables, twin};
@@ -36,8 +36,9 @@ struct Job {
 struct Arguments(HashMap<String, String>);
 
 impl Arguments {
-    const KNOWN: [&str; 16] = [
+    const KNOWN: [&str; 17] = [
         "seeds",
+        "kinds",
         "functions",
         "rounds",
         "program",
@@ -113,8 +114,10 @@ impl Arguments {
         let (first, last) = seeds.split_once("..").ok_or_else(|| format!("--seeds {seeds}? It is like 0..20"))?;
         let seed = |text: &str| text.parse::<u64>().map_err(|_| format!("--seeds {seeds}?"));
         let functions = self.number("functions", 60)?;
+        let kinds = self.list("kinds", "plain,rich");
+        let (is_plain, is_rich) = (kinds.iter().any(|kind| kind == "plain"), kinds.iter().any(|kind| kind == "rich"));
         for number in seed(first)?..seed(last)? {
-            let program = Program::generate(number, functions);
+            let (program, rich) = (Program::generate(number, functions), Rich::generate(number, functions));
             for name in self.list("variants", "place,anchor") {
                 let variant = match &*name {
                     "place" => Variant::Place,
@@ -123,14 +126,20 @@ impl Arguments {
                     "keep-anchor" => Variant::KeepAnchor,
                     _ => return Err(format!("--variants: {name}?")),
                 };
-                for extension in ["c", "rs"] {
-                    let source = folder.join(format!("seed{number}-{name}.{extension}"));
-                    let form = Form::Marked(variant);
-                    let text = if extension == "c" { program.c(form) } else { program.rust(form) }.text;
+                let form = Form::Marked(variant);
+                let texts = [
+                    ("plain.c", is_plain.then(|| program.c(form).text)),
+                    ("plain.rs", is_plain.then(|| program.rust(form).text)),
+                    ("rich.c", is_rich.then(|| rich.text(Tongue::C, variant))),
+                    ("rich.cc", is_rich.then(|| rich.text(Tongue::Cxx, variant))),
+                    ("rich.rs", is_rich.then(|| rich.text(Tongue::Rust, variant))),
+                ];
+                for (kind, text) in texts.into_iter().filter_map(|(kind, text)| Some((kind, text?))) {
+                    let source = folder.join(format!("seed{number}-{name}-{kind}"));
                     fs::write(&source, text).map_err(|why| why.to_string())?;
                     for with in withs.iter().copied().filter(|with| with.compiles(&source)) {
                         jobs.push(Job {
-                            program: format!("seed {number}"),
+                            program: format!("seed {number} {kind}"),
                             variant: name.clone(),
                             source: source.clone(),
                             with,
@@ -146,7 +155,7 @@ impl Arguments {
 
 /// Builds the twin, then each program, and compares them. Removes the images, which are large.
 fn work(job: &Job, arguments: &Arguments, folder: &Path) -> Result<Vec<Found>, String> {
-    let stem = job.source.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = job.source.file_name().unwrap_or_default().to_string_lossy().replace('.', "-");
     let sources = [job.source.clone()];
     let twin_image = folder.join(format!("{stem}-{}-twin", job.with.name()));
     let run_arguments: Vec<String> = match arguments.0.get("args") {

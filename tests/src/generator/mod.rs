@@ -8,17 +8,20 @@
 //! abstract program alone decides how often each marker is passed, and which number the program
 //! prints last.
 //!
-//! Both texts define `run`, which `main` calls. `main` takes the number of rounds. Both texts
-//! define `run`, which `main` calls; `main` takes the number of rounds. What is done with the
-//! programs is up to the tests.
+//! Both texts define `run`, which `main` calls. `main` takes the number of rounds. What is done
+//! with the programs is up to the tests.
+//!
+//! [`Rich`] makes programs with more kinds of variables, also in C++, for tests of values.
 
 mod c;
 mod choices;
 mod program;
+mod rich;
 mod rust;
 mod writer;
 
 pub use program::{Marker, Place, Position, Program, Shape, Within};
+pub use rich::{Rich, Tongue};
 
 /// The default number of rounds.
 pub const ROUNDS: u32 = 100;

@@ -93,7 +93,10 @@ pub fn examine(program: &Program, twin: &Passes) -> Result<Found, String> {
         }
         if is_done { Next::Remove } else { Next::Again }
     };
-    reader::run(&program.image, &program.arguments, program.stdin.as_deref(), &addresses, &mut stopped)?;
+    let stdout = reader::run(&program.image, &program.arguments, program.stdin.as_deref(), &addresses, &mut stopped)?;
+    if stdout != twin.stdout {
+        found.complaints.push(format!("{:?}: it prints something else than its twin", program.build));
+    }
     for marker in &watched {
         let (ours, theirs) = (marker.passes, marker.truth.len());
         if ours != theirs && ours.min(theirs) <= program.most {

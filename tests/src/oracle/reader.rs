@@ -32,7 +32,7 @@ pub enum Next {
 const BREAKPOINT: u8 = 0xcc;
 
 /// Runs a program to its end, and calls `stopped` each time an instruction at one of `sites` is
-/// about to run. Sites are link-time addresses.
+/// about to run. Sites are link-time addresses. Returns what it writes to its standard output.
 ///
 /// # Errors
 ///
@@ -43,14 +43,17 @@ pub fn run(
     stdin: Option<&Path>,
     sites: &[u64],
     stopped: &mut dyn FnMut(u64, &Stopped<'_>) -> Next,
-) -> Result<(), String> {
-    let process = Process::start(image, arguments, stdin)?;
+) -> Result<Vec<u8>, String> {
+    let output = tempfile::NamedTempFile::new().map_err(|why| why.to_string())?;
+    let stdout = output.reopen().map_err(|why| why.to_string())?;
+    let process = Process::start(image, arguments, stdin, stdout)?;
     let result = process.attend(sites, stopped);
     if result.is_err() {
         let _ = ptrace::kill(process.pid);
         let _ = waitpid(process.pid, Some(WaitPidFlag::__WALL));
     }
-    result
+    result?;
+    std::fs::read(output.path()).map_err(|why| why.to_string())
 }
 
 struct Process {
@@ -62,7 +65,7 @@ struct Process {
 
 impl Process {
     /// Starts the program and stops it before its first instruction.
-    fn start(image: &Path, arguments: &[String], stdin: Option<&Path>) -> Result<Self, String> {
+    fn start(image: &Path, arguments: &[String], stdin: Option<&Path>, stdout: File) -> Result<Self, String> {
         let say = |why: &dyn std::fmt::Display| format!("{}: {why}", image.display());
         let bytes = std::fs::read(image).map_err(|why| say(&why))?;
         let elf = ElfFile64::<object::Endianness>::parse(&*bytes).map_err(|why| say(&why))?;
@@ -74,7 +77,7 @@ impl Process {
         });
         let entry = elf.elf_header().e_entry(endian);
         let mut command = Command::new(image);
-        command.args(arguments).stdin(input(stdin)?).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(arguments).stdin(input(stdin)?).stdout(stdout).stderr(Stdio::null());
         let trace = || {
             personality::set(Persona::ADDR_NO_RANDOMIZE)?;
             ptrace::traceme()?;

@@ -23,6 +23,8 @@ pub struct Passes {
     pub of: HashMap<Key, Vec<Vec<Truth>>>,
     /// The threads that passed a marker.
     pub threads: usize,
+    /// What the program writes to its standard output.
+    pub stdout: Vec<u8>,
 }
 
 /// Runs a twin and returns the passes of its markers.
@@ -34,10 +36,11 @@ pub fn passes(image: &Path, arguments: &[String], stdin: Option<&Path>) -> Resul
     let output = tempfile::NamedTempFile::new().map_err(|why| why.to_string())?;
     let mut command = Command::new(image);
     command.args(arguments).env("SIMPLE_MARKER_TWIN", output.path());
-    command.stdin(input(stdin)?).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().map_err(|why| format!("{}: {why}", image.display()))?;
+    command.stdin(input(stdin)?).stderr(Stdio::null());
+    let stdout = command.output().map_err(|why| format!("{}: {why}", image.display()))?.stdout;
     let text = std::fs::read_to_string(output.path()).map_err(|why| why.to_string())?;
-    parse(&text).ok_or_else(|| format!("{}: it does not print passes", image.display()))
+    let passes = parse(&text).ok_or_else(|| format!("{}: it does not print passes", image.display()))?;
+    Ok(Passes { stdout, ..passes })
 }
 
 /// The standard input of both programs.
