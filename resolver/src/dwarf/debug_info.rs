@@ -17,10 +17,11 @@ use super::names::{Lookup, Names};
 use super::next_line::{NextLine, NoLine};
 use super::scopes::{Scope, Scopes};
 use super::sections::Sections;
-use super::split::SplitFiles;
+use super::split_files::SplitFiles;
 use super::steps::{Projection, Step};
 use super::types::{TypeRef, Types};
-use super::units::{Die, Units};
+use super::unit::Die;
+use super::units::Units;
 use super::unsupported::{ExceptionTableProblem, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;
@@ -84,7 +85,7 @@ impl<'s> DebugInfo<'s> {
 
     /// The addresses of a function out of line, in the order in which its entry lists them.
     pub(crate) fn code_of(&self, function: Die) -> Result<Vec<Range<u64>>, Error> {
-        self.scopes.code_of(function)
+        self.scopes.functions.code_of(function)
     }
 
     /// The out-of-line functions whose linker name is among `names`, or all of them; by name. A
@@ -121,7 +122,7 @@ impl<'s> DebugInfo<'s> {
     /// The address at which a function is entered (`DW_AT_entry_pc`; DWARF 5, 2.18); `None` if its
     /// entry has no such attribute.
     pub(crate) fn entry_of(&self, function: Die) -> Result<Option<u64>, Error> {
-        self.scopes.entry_of(function)
+        self.scopes.functions.entry_of(function)
     }
 
     /// What became of the function that holds a line; `None` if the debug information does not say.

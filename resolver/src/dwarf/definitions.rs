@@ -9,7 +9,8 @@ use gimli::{AttributeValue, constants as dw};
 
 use super::scopes::Scopes;
 use super::tables;
-use super::units::{CHARGE_INTERVAL, Die};
+use super::unit::Die;
+use super::units::CHARGE_INTERVAL;
 use crate::Error;
 
 /// A function that a unit defines.

@@ -9,7 +9,7 @@ use gimli::{AttributeValue, constants as dw};
 use super::members::{Place, RawMember};
 use super::types::Types;
 use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
-use super::units::{Die, is_c};
+use super::unit::{Die, is_c};
 use super::unsupported::PlaceProblem;
 use crate::Error;
 use crate::english;

@@ -9,7 +9,8 @@ use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffs
 
 use super::sections::Reader;
 use super::tables;
-use super::units::{Die, Entry, Unit, Units, Value};
+use super::unit::{Die, Entry, Unit, Value};
+use super::units::Units;
 use crate::Error;
 
 /// The most `DW_AT_abstract_origin` and `DW_AT_specification` links that are followed. Compilers

@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::locations::Locations;
 use super::sections::Reader;
 use super::tables;
-use super::units::Die;
+use super::unit::Die;
 use super::unsupported::{BaseTypeProblem, EntryValue, Malformed, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;

@@ -15,7 +15,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::lines::Lines;
 use super::tables;
-use super::units::{Die, Value, is_partial};
+use super::unit::{Die, Value, is_partial};
 use crate::Error;
 use crate::text;
 

@@ -15,7 +15,7 @@ use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::location_list::Described;
 use super::locations::Locations;
 use super::sections::Reader;
-use super::units::Die;
+use super::unit::Die;
 use super::unsupported::{FrameBaseProblem, Unsupported};
 use crate::address::Vaddr;
 use crate::location::{Expr, Node, Processor, Register, Source, ValueType};

@@ -11,8 +11,10 @@ use std::sync::{Arc, OnceLock};
 use gimli::{DwTag, constants as dw};
 
 use super::files::SourcePath;
-use super::scopes::Scopes;
-use super::units::Die;
+use super::lines::Lines;
+use super::per_unit::PerUnit;
+use super::unit::Die;
+use super::units::Units;
 use crate::Error;
 use crate::ranges::RangeMap;
 use crate::text;
@@ -215,15 +217,39 @@ impl Functions {
     }
 }
 
-impl<'s> Scopes<'s> {
+/// The functions of all units. A unit is indexed when it is first asked for.
+#[derive(Debug)]
+pub(super) struct FunctionIndex<'s> {
+    units: Arc<Units<'s>>,
+    lines: Arc<Lines<'s>>,
+    by_unit: PerUnit<Functions>,
+}
+
+impl<'s> FunctionIndex<'s> {
+    pub(super) fn new(lines: &Arc<Lines<'s>>) -> Self {
+        let units = Arc::clone(&lines.units);
+        let by_unit = PerUnit::new(units.unit_count());
+        Self { units, lines: Arc::clone(lines), by_unit }
+    }
+
+    /// The number of units that are indexed.
+    pub(super) fn known_units(&self) -> usize {
+        self.by_unit.count()
+    }
+
+    /// Drops the functions of all units.
+    pub(super) fn clear(&self) {
+        self.by_unit.clear();
+    }
+
     /// The index of a unit.
-    pub(super) fn functions(&self, unit: usize) -> Result<Arc<Functions>, Error> {
-        self.functions.get_or_make(unit, || unit_pass::index_unit(&self.units, unit))
+    pub(super) fn of_unit(&self, unit: usize) -> Result<Arc<Functions>, Error> {
+        self.by_unit.get_or_make(unit, || unit_pass::index_unit(&self.units, unit))
     }
 
     /// The addresses of a function out of line, in the order in which its entry lists them.
     pub(super) fn code_of(&self, function: Die) -> Result<Vec<Range<u64>>, Error> {
-        let functions = self.functions(function.unit)?;
+        let functions = self.of_unit(function.unit)?;
         let ranges = functions.at_offset(function.offset).map(|node| functions.ranges(node)).unwrap_or_default();
         Ok(ranges.iter().filter(|range| !range.is_empty()).cloned().collect())
     }
@@ -239,7 +265,7 @@ impl<'s> Scopes<'s> {
     /// The scopes of a unit that hold an address or end there: each out-of-line function with all
     /// such scopes in it, itself included, in the order of their entries.
     pub(super) fn scopes_around(&self, unit: usize, address: u64) -> Result<Vec<(usize, Vec<usize>)>, Error> {
-        let functions = self.functions(unit)?;
+        let functions = self.of_unit(unit)?;
         let mut around: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut known = HashSet::new();
         for function in functions.spans_at(address) {
@@ -268,7 +294,7 @@ impl<'s> Scopes<'s> {
     /// The innermost scope at an address, in the out-of-line function around `node`; `None` if that
     /// function does not hold the address.
     pub(super) fn deepest(&self, unit: usize, node: usize, address: u64) -> Result<Option<usize>, Error> {
-        let functions = self.functions(unit)?;
+        let functions = self.of_unit(unit)?;
         let mut at = Some(node);
         while let Some((index, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
@@ -318,7 +344,7 @@ impl<'s> Scopes<'s> {
     /// The parameters and variables directly in a scope that have a name, in the order of their
     /// entries.
     pub(super) fn variables(&self, unit: usize, node: usize) -> Result<Arc<[Variable]>, Error> {
-        let functions = self.functions(unit)?;
+        let functions = self.of_unit(unit)?;
         let (Some(cell), Some(range)) =
             (functions.described.get(&node), functions.node(node).map(|node| node.variables.clone()))
         else {
@@ -339,7 +365,7 @@ impl<'s> Scopes<'s> {
 
     /// The functions that a unit declares in a file, by line.
     pub(super) fn declared_in(&self, unit: usize, file: &SourcePath) -> Result<Arc<[Declared]>, Error> {
-        let functions = self.functions(unit)?;
+        let functions = self.of_unit(unit)?;
         let by_file = match functions.declared.get() {
             Some(by_file) => by_file,
             None => {
@@ -383,7 +409,7 @@ impl<'s> Scopes<'s> {
 
     /// The instances of a function in a unit that have code.
     pub(super) fn instances_of(&self, unit: usize, origin: Die) -> Result<Arc<[usize]>, Error> {
-        let functions = self.functions(unit)?;
+        let functions = self.of_unit(unit)?;
         let by_origin = match functions.by_origin.get() {
             Some(by_origin) => by_origin,
             None => {
@@ -408,7 +434,7 @@ impl<'s> Scopes<'s> {
         let name = self.units.name(die)?.map(|name| without_arguments(&name).into()).unwrap_or_default();
         let (mut within, mut is_nested) = (Vec::new(), false);
         let root = self.units.root_origin(die)?;
-        let of_root = self.functions(root.unit)?;
+        let of_root = self.of_unit(root.unit)?;
         let root_node = of_root.at_offset(root.offset);
         for (unit, functions, index) in [(unit, functions, Some(index)), (root.unit, &*of_root, root_node)] {
             let is_root = index == root_node && unit == root.unit;
@@ -439,7 +465,7 @@ impl<'s> Scopes<'s> {
     pub(super) fn qualified_name(&self, die: Die) -> Result<Option<String>, Error> {
         let Some(name) = self.units.name(die)? else { return Ok(None) };
         let root = self.units.root_origin(die)?;
-        let functions = self.functions(root.unit)?;
+        let functions = self.of_unit(root.unit)?;
         let mut parts = vec![text::from_bytes(&name)];
         let mut at = functions.at_offset(root.offset).and_then(|at| functions.node(at)?.parent);
         while let Some(node) = at.and_then(|at| functions.node(at)) {

@@ -15,7 +15,7 @@ use super::files::SourcePath;
 use super::functions::{Functions, Kind};
 use super::lines::Matched;
 use super::scopes::Scopes;
-use super::units::Die;
+use super::unit::Die;
 use crate::Error;
 use crate::address::Vaddr;
 use crate::text;
@@ -70,7 +70,7 @@ impl Scopes<'_> {
             if (self.units.skeleton(unit).is_some() && self.units.split(unit).is_none()) || self.units.imports(unit)? {
                 return Ok(None);
             }
-            has_variables |= self.functions(unit)?.has_variables();
+            has_variables |= self.functions.of_unit(unit)?.has_variables();
         }
         if !has_variables {
             return Ok(None);
@@ -104,8 +104,8 @@ impl Scopes<'_> {
     /// The concrete out-of-line instance that starts at an address; `None` if there is none.
     pub(super) fn function_starting_at(&self, address: Vaddr) -> Result<Option<Arc<str>>, Error> {
         let Some(unit) = self.units.unit_at(address) else { return Ok(None) };
-        let functions = self.functions(unit)?;
-        for (node, _) in self.scopes_around(unit, address.0)? {
+        let functions = self.functions.of_unit(unit)?;
+        for (node, _) in self.functions.scopes_around(unit, address.0)? {
             if functions.ranges(node).iter().any(|range| range.start == address.0) {
                 let Some(found) = functions.node(node) else { continue };
                 return self.function_name(Die { unit, offset: found.offset });
@@ -129,7 +129,7 @@ impl Scopes<'_> {
         let mut lines = BTreeSet::new();
         for &unit in units {
             for &origin in origins {
-                for &node in self.instances_of(unit, origin)?.iter() {
+                for &node in self.functions.instances_of(unit, origin)?.iter() {
                     lines.extend(&self.own_lines(unit, node, None, path)?.code);
                 }
             }
@@ -142,7 +142,7 @@ impl Scopes<'_> {
     fn dropped(&self, units: &BTreeSet<usize>, origins: &[Die]) -> Result<Option<Vec<Arc<str>>>, Error> {
         let (mut any, mut into) = (false, BTreeSet::new());
         for &unit in units {
-            let functions = self.functions(unit)?;
+            let functions = self.functions.of_unit(unit)?;
             for origin in origins {
                 for &node in self.dropped_in(unit, &functions, *origin)?.iter() {
                     any = true;

@@ -12,9 +12,9 @@ use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Rea
 use super::expression::{Evaluator, Refusal};
 use super::locations::Locations;
 use super::sections::Reader;
-use super::split::Contribution;
 use super::tables;
-use super::units::{Die, Unit, Value};
+use super::unit::Contribution;
+use super::unit::{Die, Unit, Value};
 use super::unsupported::{EntryValue, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;

@@ -5,7 +5,7 @@ use gimli::{AttributeValue, Operation, constants as dw};
 
 use super::types::Types;
 use super::types::{TypeRef, constant};
-use super::units::Die;
+use super::unit::Die;
 use super::unsupported::{PlaceProblem, Unsupported};
 use crate::Error;
 

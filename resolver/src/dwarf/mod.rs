@@ -34,6 +34,7 @@ mod scopes;
 mod sections;
 mod shared_place;
 mod split;
+mod split_files;
 mod steps;
 mod tables;
 #[cfg(test)]
@@ -44,6 +45,7 @@ mod type_names;
 #[cfg(test)]
 mod type_tests;
 mod types;
+mod unit;
 mod units;
 mod unsupported;
 mod variable;
@@ -58,10 +60,10 @@ pub use names::Lookup;
 pub(crate) use next_line::NoLine;
 pub use scopes::{Doubt, Scope};
 pub use sections::Sections;
-pub use split::{SplitFiles, SplitUnit};
+pub use split_files::{SplitFiles, SplitUnit};
 pub use steps::{Projection, Step};
 pub use types::TypeRef;
-pub use units::Die;
+pub use unit::Die;
 pub use unsupported::{
     ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
     NoSuchPart, Operation, PlaceProblem, Unsupported,

@@ -15,7 +15,8 @@ use super::entries::behind;
 use super::files::SourcePath;
 use super::functions::{Kind, Variable};
 use super::scopes::{Position, Scope, Scopes, is_file};
-use super::units::{CHARGE_INTERVAL, Die, Units};
+use super::unit::Die;
+use super::units::{CHARGE_INTERVAL, Units};
 use crate::Error;
 use crate::text;
 
@@ -194,16 +195,19 @@ impl Names<'_> {
 
     /// The declarations directly in a scope of an instance, and those of its abstract instance.
     fn declarations(&self, unit: usize, node: usize) -> Result<Declarations, Error> {
-        let mut all = Declarations { own: self.scopes.variables(unit, node)?, of_abstract: Arc::from([]) };
-        let Some(die) = self.scopes.functions(unit)?.node(node).map(|found| Die { unit, offset: found.offset }) else {
+        let mut all = Declarations { own: self.scopes.functions.variables(unit, node)?, of_abstract: Arc::from([]) };
+        let Some(die) = self.scopes.functions.of_unit(unit)?.node(node).map(|found| Die { unit, offset: found.offset })
+        else {
             return Ok(all);
         };
         let Some(value) = self.units.own_attribute(die, dw::DW_AT_abstract_origin)? else {
             return Ok(all);
         };
         let origin = self.units.reference(die, &value)?;
-        let Some(abstract_node) = self.scopes.functions(origin.unit)?.at_offset(origin.offset) else { return Ok(all) };
-        all.of_abstract = self.scopes.variables(origin.unit, abstract_node)?;
+        let Some(abstract_node) = self.scopes.functions.of_unit(origin.unit)?.at_offset(origin.offset) else {
+            return Ok(all);
+        };
+        all.of_abstract = self.scopes.functions.variables(origin.unit, abstract_node)?;
         Ok(all)
     }
 
@@ -213,7 +217,7 @@ impl Names<'_> {
         position: Position,
         mut each: impl FnMut(&Declarations) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let functions = self.scopes.functions(position.unit)?;
+        let functions = self.scopes.functions.of_unit(position.unit)?;
         let mut at = Some(position.node);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
@@ -226,7 +230,7 @@ impl Names<'_> {
     }
 
     fn local(&self, position: Position, name: &[u8], file: &SourcePath, line: u32) -> Result<Local, Error> {
-        let functions = self.scopes.functions(position.unit)?;
+        let functions = self.scopes.functions.of_unit(position.unit)?;
         let (mut at, mut later) = (Some(position.node), None);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
@@ -274,14 +278,16 @@ impl Names<'_> {
         file: &SourcePath,
         line: u32,
     ) -> Result<Option<Die>, Error> {
-        let Some(instance) = self.scopes.functions(position.unit)?.instance(position.node) else { return Ok(None) };
-        let offset = self.scopes.functions(position.unit)?.node(instance).map_or(0, |found| found.offset);
+        let Some(instance) = self.scopes.functions.of_unit(position.unit)?.instance(position.node) else {
+            return Ok(None);
+        };
+        let offset = self.scopes.functions.of_unit(position.unit)?.node(instance).map_or(0, |found| found.offset);
         let die = Die { unit: position.unit, offset };
         let origin = match self.units.own_attribute(die, dw::DW_AT_abstract_origin)? {
             Some(value) => self.units.reference(die, &value)?,
             None => die,
         };
-        let functions = self.scopes.functions(origin.unit)?;
+        let functions = self.scopes.functions.of_unit(origin.unit)?;
         let Some(start) = functions.at_offset(origin.offset) else { return Ok(None) };
         let (end, mut node) = (functions.below(start).end, start);
         let mut last: Option<(u32, Die)> = None;
@@ -292,7 +298,8 @@ impl Names<'_> {
                 node = found.end;
                 continue;
             }
-            for variable in self.scopes.variables(origin.unit, node)?.iter().filter(|variable| *variable.name == *name)
+            for variable in
+                self.scopes.functions.variables(origin.unit, node)?.iter().filter(|variable| *variable.name == *name)
             {
                 let declared =
                     variable.declared.as_ref().filter(|(known, _)| is_file(known, file)).map_or(0, |(_, line)| *line);
@@ -309,13 +316,13 @@ impl Names<'_> {
     fn in_outer_function(&self, scope: &Scope, name: &[u8]) -> Result<Option<Die>, Error> {
         let Some(frame) = scope.frames.first() else { return Ok(None) };
         let origin = self.units.root_origin(frame.instance)?;
-        let functions = self.scopes.functions(origin.unit)?;
+        let functions = self.scopes.functions.of_unit(origin.unit)?;
         let mut at = functions.at_offset(origin.offset).and_then(|at| functions.node(at)?.parent);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
             if matches!(found.kind, Kind::Function | Kind::Block) {
                 if let Some(variable) =
-                    self.scopes.variables(origin.unit, node)?.iter().find(|variable| *variable.name == *name)
+                    self.scopes.functions.variables(origin.unit, node)?.iter().find(|variable| *variable.name == *name)
                 {
                     return Ok(Some(variable.die));
                 }
@@ -366,7 +373,7 @@ impl Names<'_> {
     /// The names around a function, outermost first, and its own.
     fn around(&self, instance: Die) -> Result<FunctionPath, Error> {
         let root = self.units.root_origin(instance)?;
-        let functions = self.scopes.functions(root.unit)?;
+        let functions = self.scopes.functions.of_unit(root.unit)?;
         let (mut names, mut module) = (Vec::new(), 0);
         let mut at = functions.at_offset(root.offset);
         while let Some(found) = at.and_then(|at| functions.node(at)) {
@@ -396,7 +403,7 @@ impl Names<'_> {
 
     /// The namespaces, types and functions around an entry, outermost first.
     fn path(&self, die: Die) -> Result<Vec<Box<[u8]>>, Error> {
-        let functions = self.scopes.functions(die.unit)?;
+        let functions = self.scopes.functions.of_unit(die.unit)?;
         let mut at = match functions.at_offset(die.offset) {
             Some(node) => functions.node(node).and_then(|node| node.parent),
             None => None,
@@ -422,7 +429,7 @@ impl Names<'_> {
 
     /// The statics of a unit with a given name.
     fn unit_statics(&self, unit: usize, name: &[u8]) -> Result<Vec<Static>, Error> {
-        let functions = self.scopes.functions(unit)?;
+        let functions = self.scopes.functions.of_unit(unit)?;
         let mut statics = Vec::new();
         let (mut node, mut path_of) = (0, None);
         while let Some(found) = functions.node(node) {
@@ -437,7 +444,9 @@ impl Names<'_> {
             if !matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
                 continue;
             }
-            for variable in self.scopes.variables(unit, index)?.iter().filter(|variable| *variable.name == *name) {
+            for variable in
+                self.scopes.functions.variables(unit, index)?.iter().filter(|variable| *variable.name == *name)
+            {
                 // C++ defines members and variables of namespaces outside of them.
                 let within = if variable.origin == variable.die {
                     match &path_of {
@@ -465,13 +474,13 @@ impl Names<'_> {
     }
 
     fn path_of_variable(&self, variable: Die) -> Result<Vec<Box<[u8]>>, Error> {
-        let functions = self.scopes.functions(variable.unit)?;
+        let functions = self.scopes.functions.of_unit(variable.unit)?;
         // Entries are in order, so the enclosing scope is the last one that starts before it and
         // has not ended.
         let mut at = functions.before(variable.offset);
         while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
-            if self.scopes.variables(variable.unit, node)?.iter().any(|known| known.die == variable) {
+            if self.scopes.functions.variables(variable.unit, node)?.iter().any(|known| known.die == variable) {
                 let mut path = self.path(Die { unit: variable.unit, offset: found.offset })?;
                 path.extend(self.path_part(variable.unit, found.kind, found.offset)?);
                 return Ok(path);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::files::SourcePath;
 use super::functions::Kind;
 use super::scopes::Scopes;
-use super::units::Die;
+use super::unit::Die;
 use crate::Error;
 
 /// The next line of an instance that has rows.
@@ -51,7 +51,7 @@ impl Scopes<'_> {
         while let Some((declared, origins)) = holders.next() {
             let mut here = Vec::new();
             for (&unit, &origin) in units.iter().flat_map(|unit| origins.iter().map(move |origin| (unit, origin))) {
-                here.extend(self.instances_of(unit, origin)?.iter().map(|&node| (unit, node)));
+                here.extend(self.functions.instances_of(unit, origin)?.iter().map(|&node| (unit, node)));
             }
             here.sort_unstable();
             here.dedup();
@@ -68,7 +68,7 @@ impl Scopes<'_> {
             let mut is_past = here.is_empty();
             if let Some((_, outer)) = holders.peek() {
                 for (&unit, &origin) in units.iter().flat_map(|unit| outer.iter().map(move |origin| (unit, origin))) {
-                    for &node in self.instances_of(unit, origin)?.iter() {
+                    for &node in self.functions.instances_of(unit, origin)?.iter() {
                         is_past |=
                             self.own_lines(unit, node, None, file)?.all().any(|outer| last < outer && outer <= line);
                     }
@@ -95,7 +95,7 @@ impl Scopes<'_> {
         file: &SourcePath,
         line: u32,
     ) -> Result<Result<NextLine, NoLine>, Error> {
-        let functions = self.functions(unit)?;
+        let functions = self.functions.of_unit(unit)?;
         let mut around = node;
         let mut next = node + 1;
         while next < functions.below(around).end {
@@ -130,7 +130,7 @@ impl Scopes<'_> {
                 if row.line <= line || !numbers.contains(&row.file) || !is_better {
                     continue;
                 }
-                let deepest = self.deepest(unit, node, row.address.max(range.start))?;
+                let deepest = self.functions.deepest(unit, node, row.address.max(range.start))?;
                 if deepest.and_then(|deepest| functions.instance(deepest)) != instance {
                     continue;
                 }

@@ -6,7 +6,7 @@ use gimli::constants as dw;
 use super::members::{FoundMember, Place};
 use super::types::Types;
 use super::types::{TypeRef, is_pointer};
-use super::units::Die;
+use super::unit::Die;
 use super::unsupported::Unsupported;
 use crate::Error;
 use crate::types::SequenceKind;

@@ -27,10 +27,11 @@ use gimli::constants as dw;
 use self::candidates::{Candidate, Lies};
 use self::own_lines::KnownLines;
 use super::files::SourcePath;
-use super::functions::{Functions, Kind};
+use super::functions::{FunctionIndex, Kind};
 use super::lines::Lines;
 use super::per_unit::PerUnit;
-use super::units::{Die, Units};
+use super::unit::Die;
+use super::units::Units;
 use crate::Error;
 use crate::address::Vaddr;
 use crate::text;
@@ -107,19 +108,20 @@ struct MarkerSite {
 pub(super) struct Scopes<'s> {
     pub(super) units: Arc<Units<'s>>,
     pub(super) lines: Arc<Lines<'s>>,
-    pub(super) functions: PerUnit<Functions>,
+    pub(super) functions: FunctionIndex<'s>,
     own_lines: PerUnit<KnownLines>,
 }
 
 impl<'s> Scopes<'s> {
     pub(super) fn new(lines: &Arc<Lines<'s>>) -> Self {
-        let (units, count) = (Arc::clone(&lines.units), lines.units.unit_count());
-        Self { units, lines: Arc::clone(lines), functions: PerUnit::new(count), own_lines: PerUnit::new(count) }
+        let units = Arc::clone(&lines.units);
+        let own_lines = PerUnit::new(units.unit_count());
+        Self { units, lines: Arc::clone(lines), functions: FunctionIndex::new(lines), own_lines }
     }
 
     /// The number of units whose functions are known.
     pub(super) fn known_units(&self) -> usize {
-        self.functions.count()
+        self.functions.known_units()
     }
 
     /// Drops the functions and lines of all units.
@@ -142,7 +144,7 @@ impl Scopes<'_> {
         let chosen = self.choose(&candidates, &site)?;
         let positions = self.positions(&chosen, &site)?;
         let Some(shown) = positions.first().copied().or_else(|| innermost(&candidates)) else { return Ok(None) };
-        let functions = self.functions(shown.unit)?;
+        let functions = self.functions.of_unit(shown.unit)?;
         let instance = functions.instance(shown.node).unwrap_or(shown.node);
         let ended = matches!(Lies::of(&functions, instance, pc.0), Lies::Before | Lies::Empty);
         Ok(Some(Scope { frames: self.frames(shown)?, ended, doubt: doubt(&chosen), positions }))
@@ -165,13 +167,13 @@ impl Scopes<'_> {
 
     /// The name of the function of an instance, as in [`ScopeFrame::function`].
     pub(super) fn function_name(&self, instance: Die) -> Result<Option<Arc<str>>, Error> {
-        Ok(self.qualified_name(instance)?.map(Into::into))
+        Ok(self.functions.qualified_name(instance)?.map(Into::into))
     }
 
     /// The function instances around a position, innermost first.
     fn frames(&self, position: Position) -> Result<Vec<ScopeFrame>, Error> {
         let Position { unit, node } = position;
-        let functions = self.functions(unit)?;
+        let functions = self.functions.of_unit(unit)?;
         let (mut frames, mut blocks, mut at) = (Vec::new(), Vec::new(), Some(node));
         while let Some(found) = at.and_then(|at| functions.node(at)) {
             let die = Die { unit, offset: found.offset };
@@ -199,7 +201,7 @@ impl Scopes<'_> {
         let call = self.lines.position(instance, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
         let column = self.units.unsigned(instance, dw::DW_AT_call_column)?.filter(|column| *column != 0);
         Ok(ScopeFrame {
-            function: self.qualified_name(instance)?.map(Into::into),
+            function: self.functions.qualified_name(instance)?.map(Into::into),
             linkage_name: linkage_name.map(|name| text::from_bytes(&name).into()),
             instance,
             decl_file: declared.as_ref().map(|(file, _)| Arc::clone(file.as_str())),

@@ -6,7 +6,7 @@ use super::Lookup;
 use super::frame::Frame;
 use super::location_list::Described;
 use super::scopes::Scope;
-use super::units::Die;
+use super::unit::Die;
 use crate::Error;
 use crate::location::Location;
 use crate::text;

@@ -10,69 +10,13 @@ use std::sync::Arc;
 use gimli::{DwarfFileType, IndexSectionId, Reader as _, UnitOffset, UnitType};
 
 use super::sections::{Reader, Sections};
+use super::split_files::{Package, SplitUnit};
 use super::tables;
-use super::units::{Die, Home, Slot, Unit, Units, by_signature};
+use super::unit::{Contribution, Die, Home, Slot, Split, TypeUnits};
+use super::units::Units;
 use super::unsupported::Unsupported;
 use crate::address::Vaddr;
 use crate::text;
-
-/// Gives the files with the split units of skeleton units.
-pub trait SplitFiles: std::fmt::Debug + Sync {
-    /// The package of the image's split units, and its path; `None` if there is no package.
-    fn package(&self) -> Option<(&Sections<'_>, Arc<str>)>;
-
-    /// The file that holds a split unit, with a number that identifies the file, and its path;
-    /// `None` if it was not found.
-    fn object(&self, wanted: &SplitUnit) -> Option<(u64, &Sections<'_>, Arc<str>)>;
-}
-
-/// A split unit, as its skeleton unit names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SplitUnit {
-    /// The name of its file (`DW_AT_dwo_name`).
-    pub name: Vec<u8>,
-    /// The directory that the name is relative to; `None` if the skeleton unit does not state it.
-    pub comp_dir: Option<Vec<u8>>,
-    /// Its identity (`dwo_id`).
-    pub id: u64,
-}
-
-/// The sections of a split unit.
-#[derive(Debug)]
-pub(super) struct Contribution<'s> {
-    pub(super) dwarf: gimli::Dwarf<Reader<'s>>,
-    /// `.debug_loc.dwo` and `.debug_loclists.dwo`.
-    pub(super) locations: [Reader<'s>; 2],
-    pub(super) path: Arc<str>,
-}
-
-/// The entries of a split unit.
-#[derive(Debug)]
-pub(super) struct Split<'s> {
-    pub(super) unit: Unit<'s>,
-    pub(super) of: Arc<Contribution<'s>>,
-    /// The type units in the same file.
-    types: Types<'s>,
-}
-
-/// The type units of a file.
-#[derive(Debug)]
-pub(super) struct Types<'s> {
-    pub(super) units: Vec<Slot<'s>>,
-    by_signature: HashMap<u64, (usize, usize)>,
-}
-
-impl<'s> Types<'s> {
-    fn new(units: Vec<Slot<'s>>) -> Self {
-        let by_signature = by_signature(&units);
-        Self { units, by_signature }
-    }
-
-    /// The index of the unit that has a type, and the offset of the type in it.
-    pub(super) fn find(&self, signature: gimli::DebugTypeSignature) -> Option<(usize, usize)> {
-        self.by_signature.get(&signature.0).copied()
-    }
-}
 
 impl<'s> Contribution<'s> {
     fn object(sections: &'s Sections<'s>, path: Arc<str>, image: &gimli::Dwarf<Reader<'s>>) -> Self {
@@ -127,17 +71,8 @@ impl<'s> Contribution<'s> {
         }
         let of = Arc::new(self);
         let types = types.into_iter().map(|header| Slot::new(header, Home::Split(Arc::clone(&of)))).collect();
-        Some(Split { unit: found?, of, types: Types::new(types) })
+        Some(Split { unit: found?, of, types: TypeUnits::new(types) })
     }
-}
-
-/// A package of split units.
-#[derive(Debug)]
-pub(super) struct Package<'s> {
-    index: gimli::DwarfPackage<Reader<'s>>,
-    sections: &'s Sections<'s>,
-    empty: Reader<'s>,
-    path: Arc<str>,
 }
 
 impl<'s> Sections<'s> {
@@ -161,7 +96,7 @@ impl<'s> Units<'s> {
     /// The split unit of a skeleton unit; `None` if the unit is not a skeleton unit, or its split
     /// unit was not found.
     pub(super) fn split(&self, index: usize) -> Option<&Split<'s>> {
-        self.files?;
+        self.split_files.files?;
         // The supplementary file has no code, and so no skeleton units.
         let slot = self.units.get(index).filter(|slot| matches!(slot.home, Home::Image))?;
         slot.split.get_or_init(|| self.open(index)).as_ref()
@@ -194,7 +129,7 @@ impl<'s> Units<'s> {
     fn open(&self, index: usize) -> Option<Split<'s>> {
         let wanted = self.skeleton(index)?;
         let mut split = self.open_in_package(wanted.id).or_else(|| {
-            let (number, sections, path) = self.files?.object(&wanted)?;
+            let (number, sections, path) = self.split_files.files?.object(&wanted)?;
             self.credit((false, number), sections.allowed_work());
             Contribution::object(sections, path, &self.dwarf).unit(self, wanted.id)
         })?;
@@ -213,18 +148,18 @@ impl<'s> Units<'s> {
 
     fn package(&self) -> Option<&Package<'s>> {
         let open = || {
-            let (sections, path) = self.files?.package()?;
+            let (sections, path) = self.split_files.files?.package()?;
             let load = |id: gimli::SectionId| Ok::<_, gimli::Error>(sections.reader(id.name()));
             let empty = sections.reader("");
             Some(Package { index: gimli::DwarfPackage::load(load, empty).ok()?, sections, empty, path })
         };
-        self.package.get_or_init(open).as_ref()
+        self.split_files.package.get_or_init(open).as_ref()
     }
 
     /// Raises the work limit for additional debug information. Counts each file and each part of a
     /// package once.
     fn credit(&self, what: (bool, u64), steps: u64) {
-        let mut credited = self.credited.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut credited = self.split_files.credited.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if credited.insert(what) {
             self.allow(steps.min(1 << 48));
         }
@@ -232,12 +167,12 @@ impl<'s> Units<'s> {
 
     /// The type units in the file of a split unit. For the index [`Self::unit_count`], those of the
     /// package.
-    pub(super) fn split_types(&self, index: usize) -> Option<&Types<'s>> {
+    pub(super) fn split_types(&self, index: usize) -> Option<&TypeUnits<'s>> {
         if index != self.unit_count() {
             return self.split(index).map(|split| &split.types);
         }
         let package = self.package()?;
-        Some(self.package_types.get_or_init(|| {
+        Some(self.split_files.package_types.get_or_init(|| {
             let mut types = Vec::new();
             for row in 1..=package.index.tu_index.unit_count() {
                 if self.charge(1).is_err() {
@@ -248,7 +183,7 @@ impl<'s> Units<'s> {
                 let Some(header) = header.or_else(|| of.dwarf.type_units().next().ok().flatten()) else { continue };
                 types.push(Slot::new(header, Home::Split(Arc::new(of))));
             }
-            Types::new(types)
+            TypeUnits::new(types)
         }))
     }
 
@@ -272,7 +207,7 @@ impl<'s> Units<'s> {
 
     /// The skeleton units, by the identities of their split units.
     fn skeletons(&self) -> &HashMap<u64, usize> {
-        self.skeletons.get_or_init(|| {
+        self.split_files.skeletons.get_or_init(|| {
             let skeleton = |unit| Some((self.own_unit(unit).ok()?.dwo_id?.0, unit));
             self.compiled_units().filter_map(skeleton).collect()
         })

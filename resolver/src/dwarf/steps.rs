@@ -10,7 +10,7 @@ use super::members::FoundMember;
 use super::rust_types::Target;
 use super::types::Types;
 use super::types::{TypeRef, is_aggregate, is_pointer};
-use super::units::Die;
+use super::unit::Die;
 use super::unsupported::{ArrayProblem, NoSuchPart, Unsupported};
 use crate::Error;
 use crate::types::Language;

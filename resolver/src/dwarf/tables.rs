@@ -9,7 +9,8 @@ use std::sync::{Arc, PoisonError};
 use gimli::{AttributeValue, Dwarf, Reader as _, Section as _, UnitOffset, constants as dw};
 
 use super::sections::Reader;
-use super::units::{Unit, Units, Value};
+use super::unit::{Unit, Value};
+use super::units::Units;
 use crate::Error;
 
 /// The most attributes of an abbreviation. Compilers make about twenty. Without a limit, attributes

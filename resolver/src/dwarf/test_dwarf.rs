@@ -10,7 +10,7 @@ use simple_markers_record::ByteOrder;
 use super::debug_info::DebugInfo;
 use super::frame::Frame;
 use super::sections::Sections;
-use super::units::Die;
+use super::unit::Die;
 use crate::address::Vaddr;
 use crate::location::Processor;
 

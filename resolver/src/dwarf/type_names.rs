@@ -5,7 +5,7 @@ use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::types::Types;
 use super::types::{TypeRef, is_pointer};
-use super::units::Die;
+use super::unit::Die;
 use crate::Error;
 use crate::types::Language;
 

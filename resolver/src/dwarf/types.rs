@@ -10,7 +10,8 @@ use std::sync::Arc;
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::per_unit::PerUnit;
-use super::units::{Die, Units, Value};
+use super::unit::{Die, Value};
+use super::units::Units;
 use super::unsupported::ArrayProblem;
 use crate::Error;
 use crate::text;

@@ -3,7 +3,7 @@
 //! A unit is parsed when it is first asked for. All work is charged to a budget that grows with the
 //! size of the debug information: a small malformed file cannot cause endless work.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,22 +11,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use gimli::{AttributeValue, DwTag, UnitOffset, UnitSectionOffset, constants as dw};
 
 use super::sections::{Reader, Sections};
-use super::split::{Split, SplitFiles};
+use super::split_files::{OpenedFiles, SplitFiles};
+use super::unit::{Contribution, Die, Home, Slot, Unit, by_signature, info_offset, is_partial};
 use crate::Error;
-use crate::address::{SectionOffset, Vaddr};
+use crate::address::Vaddr;
 use crate::location::{InfoOffset, Processor};
 use crate::ranges::RangeMap;
-
-pub(super) type Unit<'s> = gimli::Unit<Reader<'s>>;
-pub(super) type Value<'s> = AttributeValue<Reader<'s>>;
-pub(super) type Entry<'abbrev, 'unit, 's> = gimli::DebuggingInformationEntry<'abbrev, 'unit, Reader<'s>>;
-
-/// An entry: its unit, by index, and its offset in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Die {
-    pub(super) unit: usize,
-    pub(super) offset: usize,
-}
 
 /// The units of an image and of its supplementary file, with their entries, and the work that may
 /// be spent on them.
@@ -41,13 +31,7 @@ pub(super) struct Units<'s> {
     /// How many units are the image's.
     own: usize,
     /// The split files, with the entries of units that have only a skeleton in the image.
-    pub(super) files: Option<&'s dyn SplitFiles>,
-    /// The split files whose size was added to the budget.
-    pub(super) credited: Mutex<HashSet<(bool, u64)>>,
-    /// The type units of a package of split files (`.dwp`).
-    pub(super) package_types: OnceLock<super::split::Types<'s>>,
-    pub(super) package: OnceLock<Option<super::split::Package<'s>>>,
-    pub(super) skeletons: OnceLock<HashMap<u64, usize>>,
+    pub(super) split_files: OpenedFiles<'s>,
     /// For each unit that others import, the first compiled unit that imports it: the units that
     /// dwz made have no language of their own.
     languages: OnceLock<HashMap<usize, usize>>,
@@ -61,34 +45,6 @@ pub(super) struct Units<'s> {
     types: OnceLock<HashMap<u64, (usize, usize)>>,
     /// What is wrong with the chain of unit headers; no unit behind that is found.
     damage: Option<String>,
-}
-
-/// A unit of a table.
-#[derive(Debug)]
-pub(super) struct Slot<'s> {
-    pub(super) header: gimli::UnitHeader<Reader<'s>>,
-    pub(super) home: Home<'s>,
-    unit: OnceLock<Result<Unit<'s>, String>>,
-    /// Its entries, if they are in a split file; `None` if they are not, or that file was not
-    /// found.
-    pub(super) split: OnceLock<Option<Split<'s>>>,
-}
-
-impl<'s> Slot<'s> {
-    pub(super) fn new(header: gimli::UnitHeader<Reader<'s>>, home: Home<'s>) -> Self {
-        Self { header, home, unit: OnceLock::new(), split: OnceLock::new() }
-    }
-}
-
-/// The sections that a unit is in.
-#[derive(Debug)]
-pub(super) enum Home<'s> {
-    /// The sections of the image.
-    Image,
-    /// The sections of the supplementary file.
-    Supplementary,
-    /// The sections of a split file: only type units have this.
-    Split(Arc<super::split::Contribution<'s>>),
 }
 
 /// Which unit describes an address.
@@ -140,11 +96,7 @@ impl<'s> Units<'s> {
             dwarf,
             units,
             own,
-            files,
-            credited: Mutex::default(),
-            package_types: OnceLock::new(),
-            package: OnceLock::new(),
-            skeletons: OnceLock::new(),
+            split_files: OpenedFiles::new(files),
             languages: OnceLock::new(),
             by_address: OnceLock::new(),
             budget: AtomicI64::new(i64::try_from(budget).unwrap_or(i64::MAX)),
@@ -271,7 +223,7 @@ impl<'s> Units<'s> {
     }
 
     /// The part of a split file that belongs to a unit; `None` if the unit is in no split file.
-    pub(super) fn contribution(&self, index: usize) -> Option<&super::split::Contribution<'s>> {
+    pub(super) fn contribution(&self, index: usize) -> Option<&Contribution<'s>> {
         match (self.split(index), &self.slot(index).ok()?.home) {
             (Some(split), _) => Some(&split.of),
             (None, Home::Split(of)) => Some(of),
@@ -473,17 +425,6 @@ impl<'s> Units<'s> {
     }
 }
 
-/// Whether a language is C, of any year.
-pub(super) fn is_c(language: gimli::DwLang) -> bool {
-    matches!(language, dw::DW_LANG_C89 | dw::DW_LANG_C | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17)
-}
-
-/// Whether a unit is one that others import (DWARF 5, 3.1.1).
-pub(super) fn is_partial(unit: &Unit<'_>) -> bool {
-    let mut entries = unit.entries();
-    matches!(entries.next_dfs(), Ok(Some((_, root))) if root.tag() == dw::DW_TAG_partial_unit)
-}
-
 /// The headers of the units in some sections.
 fn headers<'s>(
     dwarf: &gimli::Dwarf<Reader<'s>>,
@@ -514,23 +455,3 @@ fn headers<'s>(
 
 /// How many bits of an [`InfoOffset`] are an offset in a section.
 const OFFSET: u32 = 40;
-
-/// The type units by signature, each with the offset of its type; the first of equal ones.
-pub(super) fn by_signature(units: &[Slot<'_>]) -> HashMap<u64, (usize, usize)> {
-    let mut types = HashMap::new();
-    for (unit, slot) in units.iter().enumerate() {
-        if let gimli::UnitType::Type { type_signature, type_offset }
-        | gimli::UnitType::SplitType { type_signature, type_offset } = slot.header.type_()
-        {
-            types.entry(type_signature.0).or_insert((unit, type_offset.0));
-        }
-    }
-    types
-}
-
-pub(super) fn info_offset(header: &gimli::UnitHeader<Reader<'_>>) -> SectionOffset {
-    match header.offset() {
-        UnitSectionOffset::DebugInfoOffset(offset) => SectionOffset(offset.0 as u64),
-        UnitSectionOffset::DebugTypesOffset(offset) => SectionOffset(offset.0 as u64),
-    }
-}

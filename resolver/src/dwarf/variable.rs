@@ -9,7 +9,7 @@ use super::frame::Frame;
 use super::location_list::Described;
 use super::locations::Locations;
 use super::tables;
-use super::units::{Die, Value};
+use super::unit::{Die, Value};
 use super::unsupported::{ConstantProblem, Unsupported};
 use crate::Error;
 use crate::address::Vaddr;

@@ -5,7 +5,7 @@ use gimli::{AttributeValue, Reader as _, constants as dw};
 use super::members::RawMember;
 use super::types::Types;
 use super::types::{constant, wrap};
-use super::units::Die;
+use super::unit::Die;
 use crate::Error;
 
 /// The variants of a type.

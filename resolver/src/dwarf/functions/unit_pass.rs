@@ -11,7 +11,8 @@ use gimli::{Abbreviation, DwTag, EntriesRaw, UnitOffset, constants as dw};
 
 use super::super::entries::behind;
 use super::super::sections::Reader;
-use super::super::units::{CHARGE_INTERVAL, Die, Unit, Units, is_c};
+use super::super::unit::{Die, Unit, is_c};
+use super::super::units::{CHARGE_INTERVAL, Units};
 use super::{Functions, Kind, Node, Span, narrow, slice};
 use crate::Error;
 

@@ -32,7 +32,7 @@ struct BlockSearch<'a, 's> {
 impl Scopes<'_> {
     /// The scopes of an instance that a marker may be in, the likeliest first.
     pub(super) fn scopes_of_marker(&self, candidate: &Candidate, site: &MarkerSite) -> Result<Vec<usize>, Error> {
-        let functions = &self.functions(candidate.unit)?;
+        let functions = &self.functions.of_unit(candidate.unit)?;
         let (certain, possible) = (candidate.node, Vec::new());
         let mut search = BlockSearch { scopes: self, functions, candidate, site, certain, possible };
         // Parents stand before their children, so that one pass finds all.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::super::files::{SourcePath, best};
 use super::super::functions::{Declared, Functions};
-use super::super::units::Die;
+use super::super::unit::Die;
 use super::{MarkerSite, Scopes};
 use crate::Error;
 use crate::address::Vaddr;
@@ -76,8 +76,8 @@ impl Scopes<'_> {
         }
         let mut candidates = Vec::new();
         for unit in units {
-            let functions = self.functions(unit)?;
-            for (_, around) in self.scopes_around(unit, pc.0)? {
+            let functions = self.functions.of_unit(unit)?;
+            for (_, around) in self.functions.scopes_around(unit, pc.0)? {
                 let around = Arc::new(around);
                 for &node in around.iter() {
                     let Some(found) = functions.node(node).filter(|found| found.kind.is_instance()) else { continue };
@@ -186,7 +186,8 @@ impl Scopes<'_> {
     ) -> Result<Vec<(u32, Vec<Die>)>, Error> {
         let mut holders = Vec::new();
         let mut declared = Vec::new();
-        let by_unit = units.iter().map(|&unit| self.declared_in(unit, file)).collect::<Result<Vec<_>, _>>()?;
+        let by_unit =
+            units.iter().map(|&unit| self.functions.declared_in(unit, file)).collect::<Result<Vec<_>, _>>()?;
         for all in &by_unit {
             let end = all.partition_point(|known| known.line <= line);
             declared.extend(all.get(..end).unwrap_or_default());

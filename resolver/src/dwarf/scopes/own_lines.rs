@@ -7,7 +7,7 @@ use gimli::constants as dw;
 
 use super::super::files::SourcePath;
 use super::super::functions::{Functions, Kind};
-use super::super::units::Die;
+use super::super::unit::Die;
 use super::{Scopes, is_file};
 use crate::Error;
 
@@ -24,6 +24,16 @@ pub(in crate::dwarf) struct OwnLines {
     pub(super) variables: BTreeSet<u32>,
     /// The lines of its code, and of the calls that were inlined.
     pub(in crate::dwarf) code: BTreeSet<u32>,
+}
+
+/// The parts of a scope. A function that is inlined into it is no part, but its call is.
+struct OwnNodes {
+    /// The scope.
+    scope: usize,
+    /// The nodes of the scope and of the blocks in it, ascending.
+    blocks: Vec<usize>,
+    /// The offsets of the functions that are inlined into them.
+    calls: Vec<usize>,
 }
 
 impl OwnLines {
@@ -49,13 +59,36 @@ impl Scopes<'_> {
         if let Some(lines) = known().get(&key) {
             return Ok(Arc::clone(lines));
         }
-        let functions = self.functions(unit)?;
+        let functions = self.functions.of_unit(unit)?;
+        let nodes = self.own_nodes(&functions, node, except)?;
         let mut lines = OwnLines::default();
-        self.add_entry_lines(&mut lines, unit, &functions, &key)?;
-        self.add_row_lines(&mut lines, unit, &functions, &key)?;
+        self.add_entry_lines(&mut lines, unit, &nodes, name)?;
+        self.add_row_lines(&mut lines, unit, &functions, &nodes, name)?;
         let lines = Arc::new(lines);
         known().insert(key, Arc::clone(&lines));
         Ok(lines)
+    }
+
+    /// The parts of a scope, without `except` and what is below that.
+    fn own_nodes(&self, functions: &Functions, node: usize, except: Option<usize>) -> Result<OwnNodes, Error> {
+        let mut nodes = OwnNodes { scope: node, blocks: Vec::new(), calls: Vec::new() };
+        let (end, mut next) = (functions.below(node).end, node);
+        while next < end {
+            self.units.charge(1)?;
+            let index = next;
+            let Some(found) = functions.node(index) else { break };
+            next = found.end;
+            if Some(index) == except {
+                continue;
+            }
+            if index == node || found.kind == Kind::Block {
+                next = index + 1;
+                nodes.blocks.push(index);
+            } else if found.kind == Kind::Inlined {
+                nodes.calls.push(found.offset);
+            }
+        }
+        Ok(nodes)
     }
 
     /// Adds the lines of variables and inlined calls.
@@ -63,31 +96,20 @@ impl Scopes<'_> {
         &self,
         lines: &mut OwnLines,
         unit: usize,
-        functions: &Functions,
-        (node, except, name): &Wanted,
+        nodes: &OwnNodes,
+        name: &SourcePath,
     ) -> Result<(), Error> {
         let in_file = |found: &Option<(SourcePath, u32)>| match found {
             Some((file, line)) if is_file(file, name) => Some(*line),
             _ => None,
         };
-        let (end, mut next) = (functions.below(*node).end, *node);
-        while next < end {
-            self.units.charge(1)?;
-            let index = next;
-            let Some(found) = functions.node(index) else { break };
-            next = found.end;
-            if Some(index) == *except {
-                continue;
-            }
-            if index == *node || found.kind == Kind::Block {
-                next = index + 1;
-                let variables = self.variables(unit, index)?;
-                lines.variables.extend(variables.iter().filter_map(|variable| in_file(&variable.declared)));
-            } else if found.kind == Kind::Inlined {
-                let die = Die { unit, offset: found.offset };
-                let call = self.lines.position(die, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
-                lines.code.extend(in_file(&call));
-            }
+        for &node in &nodes.blocks {
+            let variables = self.functions.variables(unit, node)?;
+            lines.variables.extend(variables.iter().filter_map(|variable| in_file(&variable.declared)));
+        }
+        for &offset in &nodes.calls {
+            let call = self.lines.position(Die { unit, offset }, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
+            lines.code.extend(in_file(&call));
         }
         Ok(())
     }
@@ -98,20 +120,22 @@ impl Scopes<'_> {
         lines: &mut OwnLines,
         unit: usize,
         functions: &Functions,
-        (node, except, name): &Wanted,
+        nodes: &OwnNodes,
+        name: &SourcePath,
     ) -> Result<(), Error> {
-        let Some(instance) = functions.instance(*node) else { return Ok(()) };
-        let is_in = |scope: usize, inner: usize| inner == scope || functions.below(scope).contains(&inner);
+        // File scope and namespaces have no code of their own.
+        if functions.instance(nodes.scope).is_none() {
+            return Ok(());
+        }
         let unit_files = self.lines.unit_files(unit)?;
         let of_name = unit_files.iter().filter(|(_, file)| is_file(file, name));
         let files: BTreeSet<u64> = of_name.map(|(number, _)| number).collect();
         let rows = self.lines.rows(unit)?;
-        for range in functions.ranges(*node) {
+        for range in functions.ranges(nodes.scope) {
             for (_, row) in rows.within(range).filter(|(_, row)| files.contains(&row.file)) {
                 self.units.charge(1)?;
-                let Some(deepest) = self.deepest(unit, *node, row.address.max(range.start))? else { continue };
-                let is_excepted = except.is_some_and(|except| is_in(except, deepest));
-                if is_in(*node, deepest) && !is_excepted && functions.instance(deepest) == Some(instance) {
+                let deepest = self.functions.deepest(unit, nodes.scope, row.address.max(range.start))?;
+                if deepest.is_some_and(|deepest| nodes.blocks.binary_search(&deepest).is_ok()) {
                     lines.code.insert(row.line);
                 }
             }
