@@ -5,10 +5,11 @@ use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use simple_markers_record::{DECLARATIONS, SITES, STRINGS, assembler, site};
 
 use crate::check;
-use crate::operand::{Operand, Target};
+use crate::operand::Operand;
 use crate::pairing::Pair;
 use crate::path;
 use crate::syntax::{Argument, Invocation, Marker};
+use crate::target::Target;
 
 /// The expansion of a marker: a block of type `()`.
 pub(crate) fn marker(invocation: &Invocation, pairs: &[Pair<'_>]) -> syn::Result<TokenStream> {

@@ -3,8 +3,8 @@
 //! `marker!` gets the path of the `simple-markers` crate, the target, and the tokens that the user
 //! wrote. A marker passes through the modules in this order: `syntax` parses it and `place` its
 //! arguments, `pairing` assigns arguments to conversions, `check` writes the type checks, and
-//! `emit` the assembly. `operand` has what differs between targets, and `path` checks the path of
-//! the source file.
+//! `emit` the assembly. `target` and `operand` have what differs between targets, and `path` checks
+//! the path of the source file.
 
 mod check;
 mod emit;
@@ -13,6 +13,7 @@ mod pairing;
 mod path;
 mod place;
 mod syntax;
+mod target;
 
 /// Expands one marker: `marker!($crate TARGET NAME, "FORMAT", ...)`. Called by `simple_mark!` only.
 #[doc(hidden)]

@@ -5,8 +5,8 @@ use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, LitStr, Token, Type, parenthesized};
 
-use crate::operand::Target;
 use crate::place::Place;
+use crate::target::Target;
 
 /// A marker, with what `simple_mark!` adds to it.
 pub(crate) struct Invocation {

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::instruction_set::{Instruction, InstructionKind, InstructionSet, Successors};
-use super::{CodeRange, Edge, EdgeKind, Function, Memory, jump_tables};
+use super::instruction::{Instruction, InstructionKind, Successors};
+use super::instruction_set::InstructionSet;
+use super::{CodeRange, Edge, EdgeKind, Function};
 use crate::address::Vaddr;
 
 /// A function's instructions and the edges between them.
@@ -52,9 +53,8 @@ pub(crate) enum Indirect {
 const OVERLAPPING: usize = 15;
 
 impl Cfg {
-    /// Decodes a function and finds its jump tables. Takes time in proportion to the code.
-    #[must_use]
-    pub(crate) fn of(function: &Function<'_>, memory: &dyn Memory, set: &'static dyn InstructionSet) -> Self {
+    /// Decodes a function. What its indirect jumps do is not known yet.
+    pub(super) fn decode(function: &Function<'_>, set: &'static dyn InstructionSet) -> Self {
         let mut sweep = Sweep { function, set, found: BTreeMap::new(), undecoded: None };
         for range in &function.ranges {
             sweep.decode(range, 0);
@@ -77,7 +77,6 @@ impl Cfg {
             cfg.add(target, edge);
         }
         cfg.find_reachable();
-        jump_tables::settle(&mut cfg, function, memory);
         cfg
     }
 

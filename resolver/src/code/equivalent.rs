@@ -7,7 +7,8 @@
 
 use super::Function;
 use super::cfg::{Cfg, Indirect};
-use super::instruction_set::{InstructionSet, Successors};
+use super::instruction::Successors;
+use super::instruction_set::InstructionSet;
 use super::probe::{Cost, Probe};
 use crate::address::Vaddr;
 

@@ -5,7 +5,7 @@
 //! proof the answer is "unproven", never "exact".
 
 use super::cfg::{Cfg, Indirect};
-use super::instruction_set::{Instruction, InstructionKind};
+use super::instruction::{Instruction, InstructionKind};
 use super::{Edge, EdgeKind};
 use crate::address::Vaddr;
 

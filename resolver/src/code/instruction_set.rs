@@ -1,23 +1,14 @@
 //! What differs between instruction sets: one trait, which one folder for each set implements.
 //!
-//! The rest of `code` knows instructions only as the plain values here. `docs/design.md`, "A new
+//! The rest of `code` knows instructions only as the plain values in `instruction`. `docs/design.md`, "A new
 //! instruction set", lists the steps for adding one.
 
 use std::fmt;
 
-use super::jump_tables::{JumpTable, JumpTableSearch};
+use super::instruction::{Callee, Effects, Instruction, StackDepth};
+use super::jump_table::{JumpTable, JumpTableSearch};
 use super::probe::Probe;
-use super::stack_depth::StackDepth;
-use super::{EdgeKind, aarch64, x86};
 use crate::address::Vaddr;
-
-/// All instruction sets whose code is understood.
-const SUPPORTED: [&dyn InstructionSet; 3] = [&x86::X86_64, &x86::I386, &aarch64::AARCH64];
-
-/// The instruction set of an ELF machine (`e_machine`); `None` if it is not supported.
-pub(crate) fn of_machine(machine: u16) -> Option<&'static dyn InstructionSet> {
-    SUPPORTED.into_iter().find(|set| set.machine() == machine)
-}
 
 /// A function from an instruction's address and code to its effects.
 pub(crate) type EffectsReader = Box<dyn FnMut(u64, &[u8]) -> Effects>;
@@ -54,7 +45,7 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
 
     /// The jump tables that the indirect jump at `jump` goes through; `None` if it may be something
     /// else.
-    fn jump_tables(&self, search: &mut JumpTableSearch<'_, '_>, jump: usize) -> Option<Vec<JumpTable>>;
+    fn jump_tables(&self, search: &mut dyn JumpTableSearch, jump: usize) -> Option<Vec<JumpTable>>;
 
     /// Whether an indirect jump has a form that a tail call may have.
     fn may_be_tail_call(&self, at: u64, code: &[u8]) -> bool;
@@ -84,105 +75,5 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// `None` if they always had one.
     fn untyped_fault_entry(&self) -> Option<usize> {
         None
-    }
-}
-
-/// One instruction, as the control-flow graph needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Instruction {
-    pub(crate) at: u64,
-    pub(crate) size: u8,
-    pub(crate) successors: Successors,
-    pub(crate) kind: InstructionKind,
-}
-
-/// What runs after an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Successors {
-    /// The next instruction.
-    Next,
-    /// The next instruction, once the callee returns.
-    Call,
-    /// Another instruction, or the next one.
-    Conditional(u64),
-    /// Another instruction.
-    Jump(u64),
-    /// The target of an indirect jump.
-    Indirect,
-    /// Nothing in this function.
-    Ends,
-    /// Nothing. In a kernel, the next instruction.
-    Traps,
-}
-
-/// The role of an instruction, apart from control flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InstructionKind {
-    Plain,
-    /// It does nothing. It aligns functions and loops.
-    Padding,
-    /// A landing mark for indirect jumps (`endbr64`, `bti j`).
-    LandingMark,
-}
-
-impl Instruction {
-    pub(crate) fn end(&self) -> u64 {
-        self.at.wrapping_add(u64::from(self.size))
-    }
-
-    /// The edge to the next instruction; `None` if there is no such edge.
-    pub(crate) fn edge_to_next(&self) -> Option<EdgeKind> {
-        match self.successors {
-            Successors::Next | Successors::Conditional(_) => Some(EdgeKind::FallThrough),
-            Successors::Call => Some(EdgeKind::CallReturn),
-            Successors::Jump(_) | Successors::Indirect | Successors::Ends | Successors::Traps => None,
-        }
-    }
-
-    /// The target of a direct branch.
-    pub(crate) fn branch_target(&self) -> Option<u64> {
-        match self.successors {
-            Successors::Conditional(target) | Successors::Jump(target) => Some(target),
-            _ => None,
-        }
-    }
-}
-
-/// What an instruction may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Effects {
-    /// The registers that it may write, with one bit each in the numbering of the instruction set.
-    /// There may be too many, but never too few.
-    pub(crate) written: u64,
-    /// Whether it may write memory, or has an effect outside of registers.
-    pub(crate) stores: bool,
-}
-
-impl Effects {
-    /// It may change everything.
-    pub(crate) const UNKNOWN: Self = Self { written: u64::MAX, stores: true };
-}
-
-/// The target of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Callee {
-    /// The instruction at an address.
-    At(Vaddr),
-    /// The address in the word at this address.
-    Through(Vaddr),
-}
-
-#[cfg(test)]
-mod tests {
-    use object::elf;
-
-    use super::*;
-
-    #[test]
-    fn sets_are_found_by_their_machine() {
-        for set in SUPPORTED {
-            assert_eq!(of_machine(set.machine()).map(super::InstructionSet::machine), Some(set.machine()));
-        }
-        assert!(of_machine(elf::EM_RISCV).is_none());
     }
 }

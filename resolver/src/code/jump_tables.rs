@@ -9,9 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cfg::{Cfg, Indirect};
-use super::instruction_set::Successors;
+use super::instruction::{StackDepth, Successors};
+use super::instruction_set::InstructionSet;
+use super::jump_table::{Entries, JumpTable, JumpTableSearch};
 use super::reaching_definitions::ReachingDefinitions;
-use super::stack_depth::{self, StackDepth};
+use super::stack_depth;
 use super::{Edge, EdgeKind, Function, Memory};
 use crate::address::Vaddr;
 
@@ -25,101 +27,52 @@ const MOST: (usize, usize) = (1 << 17, 16);
 /// The most rounds of the search. The tables found in one round may reveal others in the next.
 const ROUNDS: usize = 8;
 
-/// The position and the format of a jump table's entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct JumpTable {
-    /// The address of the first entry.
-    pub(crate) at: u64,
-    /// Bytes of an entry.
-    pub(crate) size: u8,
-    /// The number that is added to each entry after the shift.
-    pub(crate) base: u64,
-    /// The number of bits by which an entry is shifted to the left.
-    pub(crate) shift: u8,
-    pub(crate) signed: bool,
-    pub(crate) entries: Entries,
-}
-
-/// How many entries a jump table has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Entries {
-    /// As many as the check of the index allows.
-    Checked(u64),
-    /// At most this number.
-    AtMost(u64),
-}
-
-impl JumpTable {
-    /// The target of an entry with these bytes.
-    fn target(&self, entry: &[u8], address_bits: u32) -> u64 {
-        let mut value = entry.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
-        if self.signed && self.size < 8 {
-            let unused = 64u32.saturating_sub(u32::from(self.size).saturating_mul(8));
-            value = (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64;
-        }
-        let target = self.base.wrapping_add(value.wrapping_shl(u32::from(self.shift)));
-        if address_bits == 32 { target & u64::from(u32::MAX) } else { target }
-    }
-
-    /// Whether the entries are addresses and no check limits the index. The programmer may have
-    /// written such a table (`goto *labels[op]`), and it may have holes.
-    fn may_have_holes(&self) -> bool {
-        self.base == 0 && matches!(self.entries, Entries::AtMost(_))
-    }
-}
-
-/// What an instruction set can query to find the tables of a jump.
-pub(crate) struct JumpTableSearch<'a, 'f> {
+/// What is known while the tables of a function are looked for.
+struct Search<'a, 'f> {
     function: &'a Function<'f>,
     cfg: &'a Cfg,
     definitions: &'a mut ReachingDefinitions,
 }
 
-impl<'f> JumpTableSearch<'_, 'f> {
-    /// The address and the code of an instruction.
-    pub(crate) fn code(&self, index: usize) -> Option<(u64, &'f [u8])> {
+impl JumpTableSearch for Search<'_, '_> {
+    fn code(&self, index: usize) -> Option<(u64, &[u8])> {
         let at = self.cfg.instructions.get(index)?.at;
         Some((at, self.function.code_at(at)))
     }
 
-    /// All instructions that may have written a register before the instruction at `index`, by the
-    /// bit in [`Effects::written`](super::instruction_set::Effects); `None` if they are not known.
-    pub(crate) fn definitions(&mut self, index: usize, register: u64) -> Option<Vec<usize>> {
+    fn definitions(&mut self, index: usize, register: u64) -> Option<Vec<usize>> {
         self.definitions.definitions(self.cfg, index, register)
     }
 
-    /// The only one of [`Self::definitions`]; `None` if there are several.
-    pub(crate) fn definition(&mut self, index: usize, register: u64) -> Option<usize> {
-        match *self.definitions(index, register)? {
-            [one] => Some(one),
-            _ => None,
-        }
-    }
-
-    /// The only predecessor of an instruction.
-    pub(crate) fn only_predecessor(&self, index: usize) -> Option<usize> {
+    fn only_predecessor(&self, index: usize) -> Option<usize> {
         self.definitions.only_predecessor(index)
     }
 
-    /// Whether a branch is taken on the way to the instruction at `index`. The branch is that
-    /// instruction's only predecessor.
-    pub(crate) fn is_taken(&self, branch: usize, index: usize) -> bool {
+    fn is_taken(&self, branch: usize, index: usize) -> bool {
         self.cfg.is(branch, |it| it.end() != self.cfg.instructions.get(index).map_or(0, |it| it.at))
     }
 
-    /// Whether an instruction may write one of the registers.
-    pub(crate) fn may_write(&self, index: usize, registers: u64) -> bool {
+    fn may_write(&self, index: usize, registers: u64) -> bool {
         self.definitions.may_write(index, registers)
     }
 
-    /// Whether an instruction is a call.
-    pub(crate) fn is_call(&self, index: usize) -> bool {
+    fn is_call(&self, index: usize) -> bool {
         self.cfg.is(index, |it| it.successors == Successors::Call)
     }
 }
 
+impl Cfg {
+    /// Decodes a function and finds its jump tables. Takes time in proportion to the code.
+    #[must_use]
+    pub(crate) fn of(function: &Function<'_>, memory: &dyn Memory, set: &'static dyn InstructionSet) -> Self {
+        let mut cfg = Self::decode(function, set);
+        settle(&mut cfg, function, memory);
+        cfg
+    }
+}
+
 /// Finds out what each indirect jump of a function does, and adds the edges of the jump tables.
-pub(super) fn settle(cfg: &mut Cfg, function: &Function<'_>, memory: &dyn Memory) {
+fn settle(cfg: &mut Cfg, function: &Function<'_>, memory: &dyn Memory) {
     let is_jump = |index: &usize| cfg.is(*index, |it| it.successors == Successors::Indirect);
     let jumps: Vec<usize> = (0..cfg.instructions.len()).filter(is_jump).collect();
     if jumps.is_empty() {
@@ -184,7 +137,7 @@ impl<'f> Settling<'f> {
         self.definitions.update(cfg, |jump| matches!(targets.get(&jump), Some(Some(_))));
         self.tables.clear();
         for &jump in jumps {
-            let mut search = JumpTableSearch { function: self.function, cfg, definitions: &mut self.definitions };
+            let mut search = Search { function: self.function, cfg, definitions: &mut self.definitions };
             let tables = cfg.set.jump_tables(&mut search, jump);
             self.starts.extend(tables.iter().flatten().map(|table| table.at));
             self.tables.insert(jump, tables);

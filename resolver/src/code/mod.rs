@@ -8,17 +8,20 @@
 //! ([`Cfg::exactness`], `exactness`) and the later addresses where a probe sees the same
 //! ([`Cfg::equivalents`], `equivalent`). `probe` describes what the kernel does with a uprobe.
 //! `x86` and `aarch64` implement [`InstructionSet`], which contains everything that depends on the
-//! processor. `docs/design.md`, "Exactness", explains the answers.
+//! processor; `supported` lists them. `docs/design.md`, "Exactness", explains the answers.
 
 mod aarch64;
 mod cfg;
 mod equivalent;
 mod exactness;
+mod instruction;
 mod instruction_set;
+mod jump_table;
 mod jump_tables;
 mod probe;
 mod reaching_definitions;
 mod stack_depth;
+mod supported;
 mod x86;
 
 use std::ops::Range;
@@ -26,9 +29,11 @@ use std::ops::Range;
 pub(crate) use cfg::{Cfg, Indirect};
 pub(crate) use equivalent::Equivalent;
 pub(crate) use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
-pub(crate) use instruction_set::{Callee, InstructionSet, of_machine};
+pub(crate) use instruction::Callee;
+pub(crate) use instruction_set::InstructionSet;
 pub use probe::{BreaksReason, RefusedReason};
 pub(crate) use probe::{Cost, Effect, Probe};
+pub(crate) use supported::of_machine;
 
 use crate::address::Vaddr;
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::Function;
 use super::cfg::Cfg;
-use super::instruction_set::Successors;
+use super::instruction::Successors;
 
 /// The instructions of a function, with what each writes and its predecessors.
 pub(super) struct ReachingDefinitions {

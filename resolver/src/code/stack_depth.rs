@@ -4,17 +4,8 @@
 use std::collections::HashMap;
 
 use super::cfg::Cfg;
-use super::instruction_set::Successors;
+use super::instruction::{StackDepth, Successors};
 use super::{EdgeKind, Function};
-
-/// The depth of the stack at an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StackDepth {
-    /// Bytes on the stack since the function was entered.
-    pub(crate) stack: i64,
-    /// The same for the address in the frame pointer; `None` if it holds none.
-    pub(crate) frame: Option<i64>,
-}
 
 /// The depth at each instruction of a function; `None` if it is not known.
 pub(super) fn depths(function: &Function<'_>, cfg: &Cfg) -> Vec<Option<i64>> {

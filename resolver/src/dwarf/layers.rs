@@ -15,7 +15,11 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("units", include_str!("units.rs")),
         ("unsupported", include_str!("unsupported.rs")),
     ],
-    &[("files", include_str!("files.rs")), ("lines", include_str!("lines.rs"))],
+    &[
+        ("file_tables", include_str!("file_tables.rs")),
+        ("files", include_str!("files.rs")),
+        ("lines", include_str!("lines.rs")),
+    ],
     &[
         ("definitions", include_str!("definitions.rs")),
         ("functions", include_str!("functions.rs")),
@@ -34,6 +38,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("variants", include_str!("variants.rs")),
     ],
     &[
+        ("call_frames", include_str!("call_frames.rs")),
         ("entry_value", include_str!("entry_value.rs")),
         ("expression", include_str!("expression.rs")),
         ("frame", include_str!("frame.rs")),

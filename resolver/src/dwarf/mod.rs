@@ -9,12 +9,14 @@
 //! (`types.rs`) <- `Locations` (`locations.rs`). [`DebugInfo`] (`debug_info.rs`) is the facade.
 
 mod aranges;
+mod call_frames;
 mod debug_info;
 mod definitions;
 mod describe;
 mod entries;
 mod entry_value;
 mod expression;
+mod file_tables;
 pub(crate) mod files;
 mod frame;
 mod functions;

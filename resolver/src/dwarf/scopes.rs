@@ -16,29 +16,24 @@
 //!   range.
 //!
 //! If several scopes are possible, the answer has several positions, and `names` answers only what
-//! is the same from all of them. `candidates` chooses among function instances, `blocks` among the
-//! blocks of one, and `own_lines` knows the lines of each scope.
+//! is the same from all of them. `site_scope` makes the answer. `candidates` chooses among function
+//! instances, `blocks` among the blocks of one, and `own_lines` knows the lines of each scope.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
 
-use gimli::constants as dw;
-
-use self::candidates::{Candidate, Lies};
-use self::own_lines::KnownLines;
 use super::files::SourcePath;
-use super::functions::{FunctionIndex, Kind};
+use super::functions::FunctionIndex;
 use super::lines::Lines;
 use super::per_unit::PerUnit;
 use super::unit::Die;
 use super::units::Units;
-use crate::Error;
 use crate::address::Vaddr;
-use crate::text;
 
 mod blocks;
 mod candidates;
 mod own_lines;
+mod site_scope;
 
 /// The scope of an address in the code.
 #[derive(Clone, Debug)]
@@ -103,6 +98,27 @@ struct MarkerSite {
     line: u32,
 }
 
+/// The lines of the scopes of a unit, as they were asked for.
+type KnownLines = Mutex<HashMap<Wanted, Arc<OwnLines>>>;
+
+/// A scope, the scope below it that is left out, and a file.
+type Wanted = (usize, Option<usize>, SourcePath);
+
+/// The lines of a scope, in the file of the marker.
+#[derive(Debug, Default)]
+pub(super) struct OwnLines {
+    /// The lines on which its variables are declared.
+    variables: BTreeSet<u32>,
+    /// The lines of its code, and of the calls that were inlined.
+    pub(super) code: BTreeSet<u32>,
+}
+
+impl OwnLines {
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        self.variables.iter().chain(&self.code).copied()
+    }
+}
+
 /// The functions of the units, the scopes in them, and the lines of these scopes.
 #[derive(Debug)]
 pub(super) struct Scopes<'s> {
@@ -128,105 +144,6 @@ impl<'s> Scopes<'s> {
     pub(super) fn clear(&self) {
         self.functions.clear();
         self.own_lines.clear();
-    }
-}
-
-impl Scopes<'_> {
-    /// The scope of a marker of `file` and `line` whose site is at `pc`; `None` if no function is
-    /// there (`docs/design.md`, "The scope of a site").
-    ///
-    /// # Errors
-    ///
-    /// The debug information of a unit at the address is malformed.
-    pub(super) fn scope_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Scope>, Error> {
-        let site = MarkerSite { pc, file: SourcePath::new(file), line };
-        let candidates = self.candidates(pc)?;
-        let chosen = self.choose(&candidates, &site)?;
-        let positions = self.positions(&chosen, &site)?;
-        let Some(shown) = positions.first().copied().or_else(|| innermost(&candidates)) else { return Ok(None) };
-        let functions = self.functions.of_unit(shown.unit)?;
-        let instance = functions.instance(shown.node).unwrap_or(shown.node);
-        let ended = matches!(Lies::of(&functions, instance, pc.0), Lies::Before | Lies::Empty);
-        Ok(Some(Scope { frames: self.frames(shown)?, ended, doubt: doubt(&chosen), positions }))
-    }
-
-    /// The scopes that a marker may be in, each once, the likeliest first.
-    fn positions(&self, chosen: &[&Candidate], site: &MarkerSite) -> Result<Vec<Position>, Error> {
-        let mut positions: Vec<Position> = Vec::new();
-        for candidate in chosen {
-            for node in self.scopes_of_marker(candidate, site)? {
-                self.units.charge(positions.len() as u64)?;
-                let position = Position { unit: candidate.unit, node };
-                if !positions.contains(&position) {
-                    positions.push(position);
-                }
-            }
-        }
-        Ok(positions)
-    }
-
-    /// The name of the function of an instance, as in [`ScopeFrame::function`].
-    pub(super) fn function_name(&self, instance: Die) -> Result<Option<Arc<str>>, Error> {
-        Ok(self.functions.qualified_name(instance)?.map(Into::into))
-    }
-
-    /// The function instances around a position, innermost first.
-    fn frames(&self, position: Position) -> Result<Vec<ScopeFrame>, Error> {
-        let Position { unit, node } = position;
-        let functions = self.functions.of_unit(unit)?;
-        let (mut frames, mut blocks, mut at) = (Vec::new(), Vec::new(), Some(node));
-        while let Some(found) = at.and_then(|at| functions.node(at)) {
-            let die = Die { unit, offset: found.offset };
-            at = found.parent;
-            match found.kind {
-                Kind::Block => blocks.push(die),
-                Kind::Function | Kind::Inlined => {
-                    frames.push(self.frame(die, std::mem::take(&mut blocks))?);
-                    if found.kind == Kind::Function {
-                        break;
-                    }
-                }
-                _ => break,
-            }
-        }
-        Ok(frames)
-    }
-
-    fn frame(&self, instance: Die, blocks: Vec<Die>) -> Result<ScopeFrame, Error> {
-        let linkage_name = match self.units.string(instance, dw::DW_AT_linkage_name)? {
-            Some(name) => Some(name),
-            None => self.units.string(instance, dw::DW_AT_MIPS_linkage_name)?,
-        };
-        let declared = self.lines.declared(instance)?;
-        let call = self.lines.position(instance, dw::DW_AT_call_file, dw::DW_AT_call_line)?;
-        let column = self.units.unsigned(instance, dw::DW_AT_call_column)?.filter(|column| *column != 0);
-        Ok(ScopeFrame {
-            function: self.functions.qualified_name(instance)?.map(Into::into),
-            linkage_name: linkage_name.map(|name| text::from_bytes(&name).into()),
-            instance,
-            decl_file: declared.as_ref().map(|(file, _)| Arc::clone(file.as_str())),
-            decl_line: declared.map(|(_, line)| line),
-            call_file: call.as_ref().map(|(file, _)| self.lines.as_written(instance.unit, file)),
-            call_line: call.map(|(_, line)| line),
-            call_column: column.and_then(|column| u32::try_from(column).ok()),
-            blocks,
-        })
-    }
-}
-
-/// The innermost instance at the site, for a marker whose function is not there.
-fn innermost(candidates: &[Candidate]) -> Option<Position> {
-    let holding = candidates.iter().filter(|candidate| matches!(candidate.lies, Lies::Around | Lies::Behind));
-    let innermost = holding.max_by_key(|candidate| candidate.node).or(candidates.last())?;
-    Some(Position { unit: innermost.unit, node: innermost.node })
-}
-
-fn doubt(chosen: &[&Candidate]) -> Option<Doubt> {
-    let instances: BTreeSet<_> = chosen.iter().map(|candidate| (candidate.unit, candidate.node)).collect();
-    match instances.len() {
-        0 => Some(Doubt::NotThere),
-        1 => None,
-        _ => Some(Doubt::Several),
     }
 }
 

@@ -3,8 +3,7 @@
 
 use super::plan::Planned;
 use super::symbols::FunctionNames;
-use super::{ArgumentOmission, ExportError, Tool, Writer, uprobe};
-use crate::location::{Processor, Register};
+use super::{ExportError, Tool, Writer, uprobe};
 use crate::resolve::Architecture;
 
 const MARK: &str = "#";
@@ -57,17 +56,4 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
 /// `text` quoted as one word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-/// The name of a register in the kernel's probe syntax (`arch/*/kernel/ptrace.c`).
-pub(super) fn register(register: Register, aarch64: bool) -> Result<String, ArgumentOmission> {
-    let processor = if aarch64 { Processor::Aarch64 } else { Processor::X86_64 };
-    let name = register.name(processor);
-    match (aarch64, register.0) {
-        (false, 0..=7) => Ok(format!("%{}", name.trim_start_matches("%r"))),
-        (false, 8..=15) => Ok(name.into_owned()),
-        (false, 16) => Ok("%ip".to_owned()),
-        (true, 0..=32) => Ok(format!("%{name}")),
-        _ => Err(ArgumentOmission::Register(Tool::Kernel, register, processor)),
-    }
 }

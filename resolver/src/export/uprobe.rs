@@ -1,14 +1,14 @@
 //! Lines for the kernel's `uprobe_events` (Documentation/trace/uprobetracer.rst). All versions since
 //! 4.20 accept them.
 
-use crate::resolve::Architecture;
 use std::collections::HashSet;
 
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, identifier, numbered};
-use super::{ArgumentOmission, ExportError, Tool, Writer, perf};
+use super::{ArgumentOmission, ExportError, Tool, Writer};
 use crate::address::Vaddr;
-use crate::location::{Binary, Expr, Node, Register, Value, ValueType};
+use crate::location::{Binary, Expr, Node, Processor, Register, Value, ValueType};
+use crate::resolve::Architecture;
 
 const MARK: &str = "#";
 
@@ -231,8 +231,17 @@ impl FetchSyntax {
         }
     }
 
+    /// The name of a register in the kernel's probe syntax (`arch/*/kernel/ptrace.c`).
     fn register(&self, register: Register) -> Result<String, ArgumentOmission> {
-        perf::register(register, self.aarch64)
+        let processor = if self.aarch64 { Processor::Aarch64 } else { Processor::X86_64 };
+        let name = register.name(processor);
+        match (self.aarch64, register.0) {
+            (false, 0..=7) => Ok(format!("%{}", name.trim_start_matches("%r"))),
+            (false, 8..=15) => Ok(name.into_owned()),
+            (false, 16) => Ok("%ip".to_owned()),
+            (true, 0..=32) => Ok(format!("%{name}")),
+            _ => Err(ArgumentOmission::Register(Tool::Kernel, register, processor)),
+        }
     }
 }
 

@@ -136,92 +136,79 @@ pub fn star_mismatch(of: &Type, model: DataModel) -> Option<Mismatch> {
 
 /// The part of a type that matters for a conversion of a number.
 #[derive(Clone, Copy, Debug)]
-enum Category {
-    Number(Number),
+enum Category<'t> {
+    Number(Number<'t>),
     Other,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Number {
-    class: Class,
+struct Number<'t> {
+    /// A number, a Boolean, a character or an enumeration. A character of C has one byte, one of
+    /// Rust four.
+    shape: &'t Shape,
     size: u64,
     /// Whether it is Rust's `isize` or `usize`.
     is_size: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
-    Integer {
-        signed: bool,
-    },
-    Boolean,
-    /// C's has one byte, Rust's four.
-    Character {
-        signed: bool,
-    },
-    Float,
-    Enumeration,
-}
-
 /// The type behind references and newtypes; `None` if the debug information does not tell.
-fn value(of: &Type, language: Language) -> Option<Category> {
+fn value(of: &Type, language: Language) -> Option<Category<'_>> {
     let mut of = of;
     for _ in 0..NESTING {
         if let Some(member) = transparent(of).filter(|_| language == Language::Rust) {
             of = &member.of;
             continue;
         }
-        let class = match &of.shape {
+        match &of.shape {
             Shape::Pointer { to } if language == Language::Rust && of.name.starts_with('&') => {
                 of = to.as_deref()?;
                 continue;
             }
-            Shape::Integer { signed } => Class::Integer { signed: *signed },
-            Shape::Boolean => Class::Boolean,
-            Shape::Character { signed } => Class::Character { signed: *signed },
-            Shape::Float => Class::Float,
-            Shape::Enumeration { .. } => Class::Enumeration,
+            Shape::Integer { .. }
+            | Shape::Boolean
+            | Shape::Character { .. }
+            | Shape::Float
+            | Shape::Enumeration { .. } => {}
             Shape::Opaque(_) => return None,
             _ => return Some(Category::Other),
-        };
+        }
         let is_size = matches!(&*of.name, "isize" | "usize");
-        return Some(Category::Number(Number { class, size: of.size?, is_size }));
+        return Some(Category::Number(Number { shape: &of.shape, size: of.size?, is_size }));
     }
     None
 }
 
-impl Number {
+impl Number<'_> {
     /// The row of the table for a type of Rust.
     fn row(self) -> Option<conversion::Type> {
         use conversion::Type;
-        Some(match (self.class, self.size) {
-            (Class::Integer { signed: true }, _) if self.is_size => Type::Isize,
-            (Class::Integer { signed: false }, _) if self.is_size => Type::Usize,
-            (Class::Integer { signed: true }, 1) => Type::I8,
-            (Class::Integer { signed: true }, 2) => Type::I16,
-            (Class::Integer { signed: true }, 4) => Type::I32,
-            (Class::Integer { signed: true }, 8) => Type::I64,
-            (Class::Integer { signed: false }, 1) => Type::U8,
-            (Class::Integer { signed: false }, 2) => Type::U16,
-            (Class::Integer { signed: false }, 4) => Type::U32,
-            (Class::Integer { signed: false }, 8) => Type::U64,
-            (Class::Boolean, _) => Type::Bool,
-            (Class::Character { .. }, 4) => Type::Char,
-            (Class::Float, 4) => Type::F32,
-            (Class::Float, 8) => Type::F64,
+        Some(match (self.shape, self.size) {
+            (Shape::Integer { signed: true }, _) if self.is_size => Type::Isize,
+            (Shape::Integer { signed: false }, _) if self.is_size => Type::Usize,
+            (Shape::Integer { signed: true }, 1) => Type::I8,
+            (Shape::Integer { signed: true }, 2) => Type::I16,
+            (Shape::Integer { signed: true }, 4) => Type::I32,
+            (Shape::Integer { signed: true }, 8) => Type::I64,
+            (Shape::Integer { signed: false }, 1) => Type::U8,
+            (Shape::Integer { signed: false }, 2) => Type::U16,
+            (Shape::Integer { signed: false }, 4) => Type::U32,
+            (Shape::Integer { signed: false }, 8) => Type::U64,
+            (Shape::Boolean, _) => Type::Bool,
+            (Shape::Character { .. }, 4) => Type::Char,
+            (Shape::Float, 4) => Type::F32,
+            (Shape::Float, 8) => Type::F64,
             _ => return None,
         })
     }
 }
 
-fn fits_c(number: Number, length: Length, letter: char, address_size: u64) -> bool {
-    let Number { class, size, .. } = number;
-    let sign = match class {
-        Class::Float => return is_float_letter(letter) && (size > 8) == (length == Length::BigL),
-        Class::Integer { signed } | Class::Character { signed } => Some(signed),
-        // Promoted to `int`, and 0 or 1.
-        Class::Boolean => None,
-        Class::Enumeration => None,
+fn fits_c(number: Number<'_>, length: Length, letter: char, address_size: u64) -> bool {
+    let Number { shape, size, .. } = number;
+    let sign = match shape {
+        Shape::Float => return is_float_letter(letter) && (size > 8) == (length == Length::BigL),
+        Shape::Integer { signed } | Shape::Character { signed } => Some(*signed),
+        // A Boolean is promoted to `int`, and 0 or 1.
+        _ => None,
     };
     if letter == 'c' {
         return size <= 4;
@@ -298,10 +285,10 @@ fn help(letter: char, length: Length, of: &Type, model: DataModel) -> Option<Mis
         _ => return Some(MismatchHelp::MemberOrAddress),
     };
     let lengths = [length, Length::None, Length::L, Length::Ll, Length::Z, Length::BigL];
-    let letters: &[char] = match (number.class, letter) {
-        (Class::Float, 'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A') => &[letter],
-        (Class::Float, _) => &['f'],
-        (Class::Character { .. }, _) => &['c'],
+    let letters: &[char] = match (number.shape, letter) {
+        (Shape::Float, 'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A') => &[letter],
+        (Shape::Float, _) => &['f'],
+        (Shape::Character { .. }, _) => &['c'],
         (_, 'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'b' | 'B') => &[letter, 'd', 'u'],
         _ => &['d', 'u'],
     };

@@ -4,17 +4,11 @@
 //! w, sxtb #2` (gcc; clang zero-extends, `add %b, %b, x, lsl #2`); `br %b`. A check comes first:
 //! `cmp i, #n; b.hi default`.
 
-use super::super::jump_tables::{Entries, JumpTable, JumpTableSearch};
+use super::super::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
 use super::decode::{self, signed};
 
-/// How many instructions before the jump are searched for the check of an index.
-const FAR: usize = 200;
-
-/// How many moves and additions are followed to a constant.
-const MOVES: u32 = 3;
-
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
-pub(super) fn tables(search: &mut JumpTableSearch<'_, '_>, index: usize) -> Option<Vec<JumpTable>> {
+pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize) -> Option<Vec<JumpTable>> {
     let mut shapes = Shapes { search };
     let (_, jump) = shapes.word(index)?;
     // br
@@ -28,22 +22,14 @@ pub(super) fn tables(search: &mut JumpTableSearch<'_, '_>, index: usize) -> Opti
     Some(tables)
 }
 
-struct Shapes<'a, 'b, 'f> {
-    search: &'a mut JumpTableSearch<'b, 'f>,
+struct Shapes<'a> {
+    search: &'a mut dyn JumpTableSearch,
 }
 
-/// The way back from a table to the check of its index.
-struct Walk {
-    /// The register that holds the index.
-    register: u32,
-    /// After a branch on "higher" or its opposite: the number of index values, less the number in the
-    /// comparison. `None` if there was no such branch, or another instruction sets its flags.
-    beyond: Option<u64>,
-    /// How many values the index can have because of its size.
-    limit: u64,
-}
+/// The holder is the number of a register.
+type Walk = jump_table::Walk<u32>;
 
-impl Shapes<'_, '_, '_> {
+impl Shapes<'_> {
     /// An instruction, and its address.
     fn word(&self, index: usize) -> Option<(u64, u32)> {
         let (at, code) = self.search.code(index)?;
@@ -122,41 +108,31 @@ impl Shapes<'_, '_, '_> {
     }
 
     /// How many values an index register may have at the instruction at `index`.
-    ///
-    /// Goes back over instructions with one predecessor each. So every path to the jump passes the
-    /// check.
     fn bound(&self, index: usize, register: u32) -> Entries {
-        let mut walk = Walk { register, beyond: None, limit: u64::MAX };
-        match self.check(index, &mut walk) {
-            Some(entries) => Entries::Checked(entries.min(walk.limit)),
-            None => Entries::AtMost(walk.limit),
-        }
+        jump_table::bound(self.search, index, register, |walk, before, after| self.step(walk, before, after))
     }
 
-    fn check(&self, mut index: usize, walk: &mut Walk) -> Option<u64> {
-        for _ in 0..FAR {
-            let before = self.search.only_predecessor(index)?;
-            let (_, word) = self.word(before)?;
-            // b.cond
-            if word & 0xff00_0010 == 0x5400_0000 {
-                walk.pass_branch(word, self.search.is_taken(before, index));
-            } else {
-                if let (Some(beyond), Some(last)) = (walk.beyond, walk.compared(word)) {
-                    return last.checked_add(beyond);
-                }
-                if self.search.is_call(before) {
-                    return None;
-                }
-                if sets_flags(word) {
-                    walk.beyond = None;
-                }
-                if self.search.may_write(before, 1u64.wrapping_shl(walk.register)) {
-                    walk.follow(word)?;
-                }
-            }
-            index = before;
+    /// Goes back over an instruction.
+    fn step(&self, walk: &mut Walk, index: usize, after: usize) -> Step {
+        let Some((_, word)) = self.word(index) else { return Step::GiveUp };
+        // b.cond
+        if word & 0xff00_0010 == 0x5400_0000 {
+            walk.pass_branch(word, self.search.is_taken(index, after));
+            return Step::Continue;
         }
-        None
+        if let (Some(beyond), Some(last)) = (walk.beyond, walk.compared(word)) {
+            return last.checked_add(beyond).map_or(Step::GiveUp, Step::Found);
+        }
+        if self.search.is_call(index) {
+            return Step::GiveUp;
+        }
+        if sets_flags(word) {
+            walk.beyond = None;
+        }
+        match self.search.may_write(index, 1u64.wrapping_shl(walk.holder)) {
+            true => walk.follow(word),
+            false => Step::Continue,
+        }
     }
 }
 
@@ -174,32 +150,31 @@ impl Walk {
 
     /// The number that an instruction compares the index with.
     fn compared(&self, word: u32) -> Option<u64> {
-        let is_compare = word & 0x7f80_001f == 0x7100_001f && word >> 5 & 31 == self.register;
+        let is_compare = word & 0x7f80_001f == 0x7100_001f && word >> 5 & 31 == self.holder;
         is_compare.then(|| u64::from(word >> 10 & 0xfff) << if word & 1 << 22 != 0 { 12 } else { 0 })
     }
 
-    /// Continues with the source of an instruction that copies into the register with the index;
-    /// `None` if the instruction is not a known form of a copy.
-    fn follow(&mut self, word: u32) -> Option<()> {
+    /// Continues with the source of an instruction that copies into the register with the index.
+    fn follow(&mut self, word: u32) -> Step {
         match word {
             // mov
-            _ if word & 0x7fe0_ffe0 == 0x2a00_03e0 => self.register = word >> 16 & 31,
+            _ if word & 0x7fe0_ffe0 == 0x2a00_03e0 => self.holder = word >> 16 & 31,
             // uxtb, and x, x, #0xff
             _ if word & 0xffff_fc00 == 0x5300_1c00
                 || word & 0x7fbf_fc00 == 0x1200_1c00
                 || word & 0xffff_fc00 == 0x9240_1c00 =>
             {
                 self.limit = 256;
-                self.register = word >> 5 & 31;
+                self.holder = word >> 5 & 31;
             }
             // ldrb
             _ if word & 0x3b00_0000 == 0x3900_0000 && word >> 30 == 0 && word >> 22 & 3 == 1 => {
                 self.limit = 256;
-                return None;
+                return Step::GiveUp;
             }
-            _ => return None,
+            _ => return Step::GiveUp,
         }
-        Some(())
+        Step::Continue
     }
 }
 

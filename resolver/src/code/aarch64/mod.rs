@@ -8,10 +8,10 @@ mod uprobe;
 
 use object::elf;
 
-use super::instruction_set::{Callee, Effects, EffectsReader, Instruction, InstructionSet};
-use super::jump_tables::{JumpTable, JumpTableSearch};
+use super::instruction::{Callee, Effects, Instruction, StackDepth};
+use super::instruction_set::{EffectsReader, InstructionSet};
+use super::jump_table::{JumpTable, JumpTableSearch};
 use super::probe::Probe;
-use super::stack_depth::StackDepth;
 use crate::address::Vaddr;
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl InstructionSet for Aarch64 {
         4
     }
 
-    fn jump_tables(&self, search: &mut JumpTableSearch<'_, '_>, jump: usize) -> Option<Vec<JumpTable>> {
+    fn jump_tables(&self, search: &mut dyn JumpTableSearch, jump: usize) -> Option<Vec<JumpTable>> {
         jump_tables::tables(search, jump)
     }
 

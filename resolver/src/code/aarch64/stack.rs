@@ -1,6 +1,6 @@
 //! What instructions do to the stack pointer and to x29.
 
-use super::super::stack_depth::StackDepth;
+use super::super::instruction::StackDepth;
 use super::decode::{self, signed};
 
 /// x29 and the stack pointer in the encoding.

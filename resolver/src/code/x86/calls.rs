@@ -2,7 +2,7 @@
 
 use iced_x86::{Instruction as Iced, MemorySize, Mnemonic, OpKind, Register};
 
-use super::super::instruction_set::Callee;
+use super::super::instruction::Callee;
 use super::decode::decode;
 use crate::address::Vaddr;
 

@@ -5,7 +5,7 @@ use iced_x86::{
     InstructionInfoFactory, Mnemonic, OpAccess, Register,
 };
 
-use super::super::instruction_set::{Effects, Instruction, InstructionKind, Successors};
+use super::super::instruction::{Effects, Instruction, InstructionKind, Successors};
 
 /// Decodes `bytes` and gives each instruction to `each` until that returns false. Returns the
 /// address of the first bytes that are not an instruction.

@@ -10,17 +10,11 @@
 
 use iced_x86::{ConditionCode, Instruction as Iced, Mnemonic, OpKind, Register};
 
-use super::super::jump_tables::{Entries, JumpTable, JumpTableSearch};
+use super::super::jump_table::{self, Entries, JumpTable, JumpTableSearch, MOVES, Step};
 use super::decode::{bit, decode};
 
-/// How many instructions before the jump are searched for the check of an index.
-const FAR: usize = 200;
-
-/// How many moves between registers are followed to a constant.
-const MOVES: u32 = 3;
-
 /// The tables that the jump at `index` goes through; `None` if it may not use a table.
-pub(super) fn tables(search: &mut JumpTableSearch<'_, '_>, index: usize, bitness: u32) -> Option<Vec<JumpTable>> {
+pub(super) fn tables(search: &mut dyn JumpTableSearch, index: usize, bitness: u32) -> Option<Vec<JumpTable>> {
     let mut shapes = Shapes { search, bitness };
     let jump = shapes.decode(index)?;
     match jump.op0_kind() {
@@ -42,8 +36,8 @@ pub(super) fn may_be_tail_call(bitness: u32, at: u64, code: &[u8]) -> bool {
     decode(bitness, at, code).is_some_and(|it| it.op0_kind() == OpKind::Register || it.memory_index() == Register::None)
 }
 
-struct Shapes<'a, 'b, 'f> {
-    search: &'a mut JumpTableSearch<'b, 'f>,
+struct Shapes<'a> {
+    search: &'a mut dyn JumpTableSearch,
     bitness: u32,
 }
 
@@ -56,27 +50,9 @@ enum Holder {
     Memory { base: Register, displacement: u64 },
 }
 
-/// The way back from a table to the check of its index.
-struct Walk {
-    holder: Holder,
-    /// After a branch on "above" or its opposite: the number of index values, less the number in the
-    /// comparison. `None` if there was no such branch, or another instruction sets its flags.
-    beyond: Option<u64>,
-    /// How many values the index can have because of its size.
-    limit: u64,
-}
+type Walk = jump_table::Walk<Holder>;
 
-/// What an instruction on the way back shows.
-enum Step {
-    /// Go on to the instruction before it.
-    Continue,
-    /// The index has this many values.
-    Found(u64),
-    /// There is no check, or an unknown form of one.
-    GiveUp,
-}
-
-impl Shapes<'_, '_, '_> {
+impl Shapes<'_> {
     fn decode(&self, index: usize) -> Option<Iced> {
         let (at, code) = self.search.code(index)?;
         decode(self.bitness, at, code)
@@ -213,38 +189,18 @@ impl Shapes<'_, '_, '_> {
     }
 
     /// How many values an index register may have at the instruction at `index`.
-    ///
-    /// Goes back over instructions with one predecessor each. So every path to the jump passes the
-    /// check.
-    fn bound(&mut self, index: usize, register: Register) -> Entries {
+    fn bound(&self, index: usize, register: Register) -> Entries {
         let holder = Holder::Register(register.full_register());
-        let mut walk = Walk { holder, beyond: None, limit: u64::MAX };
-        match self.check(index, &mut walk) {
-            Some(entries) => Entries::Checked(entries.min(walk.limit)),
-            None => Entries::AtMost(walk.limit),
-        }
+        jump_table::bound(self.search, index, holder, |walk, before, after| self.step(walk, before, after))
     }
 
-    fn check(&self, mut index: usize, walk: &mut Walk) -> Option<u64> {
-        for _ in 0..FAR {
-            let before = self.search.only_predecessor(index)?;
-            let it = self.decode(before)?;
-            if it.is_jcc_short_or_near() {
-                walk.pass_branch(&it, self.search.is_taken(before, index));
-            } else {
-                match self.step(before, &it, walk) {
-                    Step::Continue => {}
-                    Step::Found(entries) => return Some(entries),
-                    Step::GiveUp => return None,
-                }
-            }
-            index = before;
+    /// Goes back over an instruction.
+    fn step(&self, walk: &mut Walk, index: usize, after: usize) -> Step {
+        let Some(it) = &self.decode(index) else { return Step::GiveUp };
+        if it.is_jcc_short_or_near() {
+            walk.pass_branch(it, self.search.is_taken(index, after));
+            return Step::Continue;
         }
-        None
-    }
-
-    /// Goes back over an instruction that is no branch.
-    fn step(&self, index: usize, it: &Iced, walk: &mut Walk) -> Step {
         if let Some(last) = walk.compared(it) {
             if let Some(beyond) = walk.beyond {
                 return last.checked_add(beyond).map_or(Step::GiveUp, Step::Found);

@@ -10,10 +10,10 @@ mod uprobe;
 use iced_x86::InstructionInfoFactory;
 use object::elf;
 
-use super::instruction_set::{Callee, Effects, EffectsReader, Instruction, InstructionSet};
-use super::jump_tables::{JumpTable, JumpTableSearch};
+use super::instruction::{Callee, Effects, Instruction, StackDepth};
+use super::instruction_set::{EffectsReader, InstructionSet};
+use super::jump_table::{JumpTable, JumpTableSearch};
 use super::probe::Probe;
-use super::stack_depth::StackDepth;
 use crate::address::Vaddr;
 
 /// One of the two modes that programs run in.
@@ -86,7 +86,7 @@ impl InstructionSet for X86 {
         self.bitness
     }
 
-    fn jump_tables(&self, search: &mut JumpTableSearch<'_, '_>, jump: usize) -> Option<Vec<JumpTable>> {
+    fn jump_tables(&self, search: &mut dyn JumpTableSearch, jump: usize) -> Option<Vec<JumpTable>> {
         jump_tables::tables(search, jump, self.bitness)
     }
 

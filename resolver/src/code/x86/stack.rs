@@ -2,7 +2,7 @@
 
 use iced_x86::{Instruction as Iced, Mnemonic, OpKind, Register};
 
-use super::super::stack_depth::StackDepth;
+use super::super::instruction::StackDepth;
 use super::decode::decode;
 
 pub(super) fn after(bitness: u32, at: u64, code: &[u8], before: StackDepth) -> Option<StackDepth> {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::super::functions::{Functions, Kind};
 use super::candidates::{Candidate, Lies};
-use super::own_lines::OwnLines;
-use super::{MarkerSite, Scopes};
+use super::{MarkerSite, OwnLines, Scopes};
 use crate::Error;
 
 /// A block of an instance.

@@ -1,30 +1,15 @@
 //! The lines that are known to be in a scope, and in no function that is inlined into it.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
 
 use gimli::constants as dw;
 
 use super::super::files::SourcePath;
 use super::super::functions::{Functions, Kind};
 use super::super::unit::Die;
-use super::{Scopes, is_file};
+use super::{KnownLines, OwnLines, Scopes, is_file};
 use crate::Error;
-
-/// The lines of the scopes of a unit, as they were asked for.
-pub(super) type KnownLines = Mutex<HashMap<Wanted, Arc<OwnLines>>>;
-
-/// A scope, the scope below it that is left out, and a file.
-type Wanted = (usize, Option<usize>, SourcePath);
-
-/// The lines of a scope, in the file of the marker.
-#[derive(Debug, Default)]
-pub(in crate::dwarf) struct OwnLines {
-    /// The lines on which its variables are declared.
-    pub(super) variables: BTreeSet<u32>,
-    /// The lines of its code, and of the calls that were inlined.
-    pub(in crate::dwarf) code: BTreeSet<u32>,
-}
 
 /// The parts of a scope. A function that is inlined into it is no part, but its call is.
 struct OwnNodes {
@@ -34,12 +19,6 @@ struct OwnNodes {
     blocks: Vec<usize>,
     /// The offsets of the functions that are inlined into them.
     calls: Vec<usize>,
-}
-
-impl OwnLines {
-    pub(in crate::dwarf) fn all(&self) -> impl Iterator<Item = u32> {
-        self.variables.iter().chain(&self.code).copied()
-    }
 }
 
 impl Scopes<'_> {

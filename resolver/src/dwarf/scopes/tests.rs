@@ -1,5 +1,6 @@
 //! Scopes, names and lines of debug information that is made in memory.
 
+use gimli::constants as dw;
 use images::dwarf::{DwarfBuilder, Written, name};
 
 use super::super::test_dwarf::open;

@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::artifacts::Built;
-
 /// Build with cargo, then list, show, check, fix or export the markers of the result
 ///
 /// COMMAND is `list`, `show`, `check`, `fix` or `export`. It runs on the programs, examples and C libraries that `cargo build` makes with these
@@ -216,8 +214,8 @@ impl Arguments {
         self.passed.iter().filter(move |argument| !is_given(argument))
     }
 
-    /// The lock file and the profile for `smark check`, unless the user named them.
-    pub(crate) fn lock_arguments(&self, built: &Built) -> Vec<OsString> {
+    /// The lock file of a workspace and the profile for `smark check`, unless the user named them.
+    pub(crate) fn lock_arguments(&self, workspace: &Path) -> Vec<OsString> {
         let names = |option: &str| {
             let with_value = format!("{option}=");
             self.passed.iter().any(|given| given == option || given.to_string_lossy().starts_with(&with_value))
@@ -226,7 +224,7 @@ impl Arguments {
         if !["check", "fix"].contains(&self.command.as_str()) {
             return more;
         }
-        let lock = built.workspace.join("markers.lock");
+        let lock = workspace.join("markers.lock");
         let is_named = names("--lock");
         if !is_named && lock.is_file() {
             more.extend([OsString::from("--lock"), lock.into_os_string()]);

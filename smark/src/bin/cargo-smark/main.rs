@@ -72,7 +72,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             smark.arg(option);
         }
     }
-    smark.args(arguments.passed_to_smark()).args(arguments.lock_arguments(&built)).args(files);
+    smark.args(arguments.passed_to_smark()).args(arguments.lock_arguments(&built.workspace)).args(files);
     start(&mut smark)
 }
 

@@ -10,7 +10,7 @@ mod place;
 mod syntax;
 
 /// The real macro has its targets here. The twin has none.
-mod operand {
+mod target {
     pub(crate) struct Target;
 
     impl Target {
