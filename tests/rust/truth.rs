@@ -1,0 +1,133 @@
+//! Values that are called live or constant are those that the program has at that place. The
+//! programs themselves say so: see `oracle`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use simple_markers_tests::fixture::workspace;
+use simple_markers_tests::oracle::VERDICTS_HOLD;
+use simple_markers_tests::oracle::builds::{self, Options, With};
+use simple_markers_tests::oracle::corpus::{Generated, Job, Run, examine_all};
+use simple_markers_tests::oracle::examine::Found;
+use simple_markers_tests::oracle::form::Form;
+use simple_markers_tests::oracle::twin::{self, Truth};
+use simple_markers_tests::oracle::{row::Row, tables};
+use simple_markers_tests::tools;
+
+/// A marker, an argument, and the name of a compiler.
+type Case = (String, String, String);
+
+/// The wrong values that the comments of a source announce:
+/// `simple_mark(name, ..); //~ ARGUMENT: COMPILER COMPILER, ARGUMENT: COMPILER`.
+fn announced(source: &Path) -> BTreeSet<Case> {
+    let text = fs::read_to_string(source).expect("a source");
+    let mut cases = BTreeSet::new();
+    for (code, comment) in text.lines().filter_map(|line| line.split_once("//~ ")) {
+        let name = code.split_once('(').and_then(|(_, rest)| rest.split_once(',')).expect("a marker").0;
+        for argument in comment.split(", ") {
+            let (argument, compilers) = argument.split_once(": ").expect("an argument and compilers");
+            for compiler in compilers.split_whitespace() {
+                cases.insert((name.to_owned(), argument.to_owned(), compiler.to_owned()));
+            }
+        }
+    }
+    cases
+}
+
+fn wrong(rows: &[Row]) -> BTreeSet<Case> {
+    let wrong = rows.iter().filter(|row| row.is_claimed() && row.wrong > 0);
+    wrong.map(|row| (row.marker.to_string(), row.argument.to_string(), row.build.compiler.clone())).collect()
+}
+
+fn compilers() -> Vec<With> {
+    With::ALL.into_iter().filter(|with| builds::is_installed(*with)).collect()
+}
+
+fn every_build(with: With) -> Vec<Options> {
+    let mut all = Vec::new();
+    for level in with.levels() {
+        for dwarf in [4, 5] {
+            all.push(Options { with, level: (*level).to_owned(), lto: "none".to_owned(), dwarf });
+        }
+    }
+    all
+}
+
+fn rows(found: Vec<Found>, failures: &[String]) -> Vec<Row> {
+    let complaints: Vec<_> = found.iter().flat_map(|of| &of.complaints).chain(failures).collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+    found.into_iter().flat_map(|of| of.rows).collect()
+}
+
+#[test]
+fn the_twin_prints_what_the_source_means() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (file, with) in [("tests/truth/updated.rs", With::Rustc), ("tests/truth/updated.c", With::Gcc)] {
+        if !builds::is_installed(with) {
+            continue;
+        }
+        let image = folder.path().join("twin");
+        builds::twin(&[PathBuf::from(file)], with, &image).expect("it compiles");
+        let passes = twin::passes(&image, &[], None).expect("it runs");
+        let gcd = passes.of.iter().find(|((name, ..), _)| name == "updated:gcd").expect("it is passed").1;
+        let value = |value: u64| Truth { bytes: value.to_le_bytes().to_vec(), behind: None };
+        assert_eq!(*gcd, [vec![value(84), value(36)], vec![value(36), value(12)]], "{file}");
+    }
+}
+
+#[test]
+fn the_smallest_wrong_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = Run { arguments: Vec::new(), stdin: None, most: 100, folder: folder.path().to_owned(), keeps: false };
+    let mut names: Vec<_> = fs::read_dir(workspace().join("tests/truth")).expect("the sources").collect();
+    names.sort_by_key(|entry| entry.as_ref().map(std::fs::DirEntry::path).ok());
+    let (mut jobs, mut expected) = (Vec::new(), BTreeSet::new());
+    for source in names.into_iter().map(|entry| entry.expect("an entry").path()) {
+        for with in compilers().into_iter().filter(|with| with.compiles(&source)) {
+            let cases = announced(&source).into_iter().filter(|(.., compiler)| compiler == with.name());
+            expected.extend(cases);
+            let (program, builds) = (source.display().to_string(), every_build(with));
+            jobs.push(Job { program, variant: "source".to_owned(), source: source.clone(), with, builds });
+        }
+    }
+    let (found, failures) = examine_all(&jobs, &run, 2);
+    let rows = rows(found, &failures);
+    let wrong = wrong(&rows);
+    match VERDICTS_HOLD {
+        true => assert_eq!(wrong, BTreeSet::new(), "{}", tables::wrong(&rows)),
+        false => assert_eq!(wrong, expected, "{}", tables::wrong(&rows)),
+    }
+}
+
+/// A slice of what `benches/truth` measures.
+#[test]
+fn values_of_generated_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run =
+        Run { arguments: vec!["20".to_owned()], stdin: None, most: 60, folder: folder.path().to_owned(), keeps: false };
+    let generated = Generated {
+        seeds: 1..2,
+        functions: 24,
+        kinds: vec!["plain".to_owned(), "rich".to_owned()],
+        variants: vec!["place".to_owned(), "anchor".to_owned(), "keep".to_owned()],
+    };
+    // -O1 with DWARF 5, -O2 with 4, -Os with 5.
+    let picked: HashMap<&str, _> = compilers()
+        .into_iter()
+        .map(|with| (with.name(), tools::slice(&format!("truth of {}", with.name()), &every_build(with), &[1, 2, 7])))
+        .collect();
+    let builds = |with: With| picked[with.name()].clone();
+    let jobs = generated.jobs(folder.path(), &compilers(), &builds).expect("the sources are written");
+    let (found, failures) = examine_all(&jobs, &run, 2);
+    let rows = rows(found, &failures);
+    println!("{}\n{}", tables::by_build(&rows), tables::by_form(&rows));
+    let total = tables::total(&rows);
+    assert!(total.values > 10_000, "{total:?}");
+    let kept: Vec<_> = rows.iter().filter(|row| row.form == Form::Kept).collect();
+    assert!(kept.iter().all(|row| row.wrong == 0), "a kept value is wrong");
+    assert!(kept.iter().map(|row| row.right).sum::<usize>() > 1000, "kept values are compared");
+    if VERDICTS_HOLD {
+        assert_eq!((total.wrong, total.unreadable), (0, 0), "{}", tables::wrong(&rows));
+    }
+}

@@ -1,0 +1,63 @@
+/* What the compiler describes as a computation, and gets wrong. */
+#include <simple_marker.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define NOINLINE __attribute__((noinline))
+
+static NOINLINE uint8_t narrowed(uint64_t x)
+{
+    uint64_t h = x * 0x9e3779b97f4a7c15u;
+    simple_mark(computed:narrowed, "%lu", h);
+    return (uint8_t)h;
+}
+
+static NOINLINE uint32_t shifted(uint16_t x, uint32_t y)
+{
+    int16_t z = (int16_t)x >> 3;
+    simple_mark(computed:shifted, "%hd", z); //~ z: gcc
+    return (z & 0xff) + y;
+}
+
+static NOINLINE unsigned boolean(unsigned flags, unsigned y)
+{
+    bool is_set = (flags >> 4) & 1;
+    simple_mark(computed:boolean, "%d", is_set);
+    return is_set ? y : y * 3;
+}
+
+static NOINLINE unsigned negated(bool flag, unsigned y)
+{
+    bool other = flag ^ (y & 1);
+    simple_mark(computed:negated, "%d", other); //~ other: clang
+    return other ? y : y + 1;
+}
+
+static NOINLINE uint64_t tail(uint32_t n, uint64_t acc)
+{
+    simple_mark(computed:tail, "%u %lu", n, acc); //~ n: gcc, acc: gcc
+    if (n == 0)
+        return acc;
+    return tail(n - 1, acc * n);
+}
+
+static NOINLINE void induction(uint32_t n, uint32_t *out)
+{
+    uint32_t i = 0;
+    while (i < n) {
+        out[i & 7] += i * 3;
+        i += 1;
+        simple_mark(computed:induction, "%u", i);
+    }
+}
+
+int main(int count, char **words)
+{
+    uint32_t out[8] = { 0 };
+    (void)words;
+    induction(6 + count, out);
+    printf("%u %u %u %lu %u\n", narrowed(count + 1), shifted(0xfff0 + count, count), boolean(0x110 + count, count) + negated(count, count + 1),
+           (unsigned long)tail(5 + count, 1), out[3]);
+    return 0;
+}

@@ -1,0 +1,60 @@
+//! What the compiler describes as a computation, and gets wrong.
+use simple_markers::simple_mark;
+
+/// Only the low bits of the product are used, so the factor is narrowed.
+#[inline(never)]
+fn narrowed(x: u64) -> u8 {
+    let h = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    simple_mark!(computed:narrowed, "%lu", h); //~ h: rustc
+    h as u8
+}
+
+#[inline(never)]
+fn exclusive(x: u64) -> u8 {
+    let h = x ^ 0x1234_5678_9abc_de13;
+    simple_mark!(computed:exclusive, "%lu", h); //~ h: rustc
+    h as u8
+}
+
+/// An arithmetic shift of a narrow integer.
+#[inline(never)]
+fn shifted(x: u16, y: u32) -> u32 {
+    let z = (x as i16) >> 3;
+    simple_mark!(computed:shifted, "%hd", z);
+    (z as u32 & 0xff) + y
+}
+
+/// The accumulator of a recursion that becomes a loop.
+#[inline(never)]
+fn tail(n: u32, acc: u64) -> u64 {
+    simple_mark!(computed:tail, "%u %lu", n, acc);
+    if n == 0 {
+        return acc;
+    }
+    tail(n - 1, acc * u64::from(n))
+}
+
+/// The loop counts down, and the variable up.
+#[inline(never)]
+fn induction(n: u32, out: &mut [u32]) {
+    let mut i = 0;
+    while i < n {
+        out[(i & 7) as usize] += i * 3;
+        i += 1;
+        simple_mark!(computed:induction, "%u", i);
+    }
+}
+
+fn main() {
+    let n = std::env::args().count() as u32;
+    let mut out = [n; 8];
+    induction(6 + n, &mut out);
+    println!(
+        "{} {} {} {} {:?}",
+        narrowed(u64::from(n) + 1),
+        exclusive(u64::from(n) + 1),
+        shifted(0xfff0 + n as u16, n),
+        tail(5 + n, 1),
+        out
+    );
+}

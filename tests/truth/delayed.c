@@ -1,0 +1,60 @@
+/* Stores that are held back in a register, or dropped. */
+#include <simple_marker.h>
+#include <stdio.h>
+
+#define NOINLINE __attribute__((noinline))
+
+struct counter {
+    unsigned a, b;
+};
+
+static NOINLINE void restricted(struct counter *restrict c, unsigned n)
+{
+    c->a = n;
+    simple_mark(delayed:restrict, "%u", c->a); //~ c->a: clang
+    c->a = n * 3;
+}
+
+static NOINLINE unsigned element(unsigned n)
+{
+    unsigned a[16];
+    for (unsigned i = 0; i < 16; i++)
+        a[i] = i * n;
+    a[1] = 77;
+    simple_mark(delayed:element, "%u", a[1]); //~ a[1]: clang
+    a[1] = n;
+    return a[(n * 3) & 15] + a[(n * 5) & 15];
+}
+
+struct large {
+    unsigned k, rest[15];
+};
+
+static NOINLINE unsigned by_value(struct large v)
+{
+    v.k += 1;
+    simple_mark(delayed:by_value, "%u", v.k); //~ v.k: clang
+    return v.rest[v.k & 7];
+}
+
+static NOINLINE unsigned unread(const unsigned *values, unsigned n)
+{
+    struct large v = { 1, { n } };
+    for (unsigned i = 0; i < n; i++) {
+        v.rest[i & 7] += values[i];
+        v.k = values[i];
+    }
+    simple_mark(delayed:unread, "%u", v.k); //~ v.k: gcc
+    return v.rest[n & 7];
+}
+
+int main(int count, char **words)
+{
+    unsigned values[7] = { 5, 3, 8, 1, 9, 2, 7 };
+    struct counter c = { 1, 1 };
+    struct large v = { 6 + count, { 1, 2, 3 } };
+    (void)words;
+    restricted(&c, 6 + count);
+    printf("%u %u %u %u %u\n", c.a, c.b, element(5 + count), by_value(v), unread(values, 6 + count));
+    return 0;
+}

@@ -1,0 +1,53 @@
+//! The next assignment follows without an instruction between, so the location that begins at the
+//! site is that of the next value.
+use simple_markers::simple_mark;
+
+#[inline(never)]
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        let r = a % b;
+        simple_mark!(updated:gcd, "%lu %lu", a, b); //~ a: rustc, b: rustc
+        a = b;
+        b = r;
+    }
+    a
+}
+
+struct Node {
+    v: u32,
+    next: Option<Box<Node>>,
+}
+
+#[inline(never)]
+fn walk(mut l: &Node) -> u32 {
+    let mut sum = 0;
+    loop {
+        sum += l.v;
+        simple_mark!(updated:walk, "%u %u", l.v, sum);
+        match &l.next {
+            Some(next) => l = next,
+            None => return sum,
+        }
+    }
+}
+
+#[inline(never)]
+fn unrolled(n: i32) -> i32 {
+    let mut sum = 0;
+    for i in 0..3 {
+        let mut x = n + i;
+        if i == 2 {
+            x = 3;
+            simple_mark!(updated:unrolled, "%d", x); //~ x: rustc
+            x = -1;
+        }
+        sum += x;
+    }
+    sum
+}
+
+fn main() {
+    let n = std::env::args().count() as u64;
+    let list = (0..6).fold(None, |next, v| Some(Box::new(Node { v: v + n as u32, next })));
+    println!("{} {} {}", gcd(84 * n, 36), walk(&list.unwrap()), unrolled(n as i32));
+}
