@@ -17,10 +17,10 @@ pub(crate) fn place(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenS
     call(krate, pair, &quote_spanned! { span=> &raw const #expression })
 }
 
-/// The check that a kept place can be read without `unsafe`; empty for a place that is not kept.
-pub(crate) fn safely_readable(argument: &Argument) -> TokenStream {
-    match argument {
-        Argument::KeptPlace { place, .. } if !place.is_address => {
+/// The check that a kept place can be read without `unsafe`; empty for a place that is not read.
+pub(crate) fn safely_readable(pair: &Pair<'_>) -> TokenStream {
+    match pair.argument {
+        Argument::KeptPlace { place, .. } if !pair.shows_address() => {
             let expression = &place.expression;
             quote_spanned! { Span::mixed_site()=> let _ = #expression; }
         }
@@ -29,12 +29,12 @@ pub(crate) fn safely_readable(argument: &Argument) -> TokenStream {
 }
 
 /// A read of a kept place as an operand of the assembly would do it; empty for a place that is not
-/// kept. The borrow checker refuses the same places with it when nothing is emitted.
+/// read. The borrow checker refuses the same places with it when nothing is emitted.
 pub(crate) fn read(pair: &Pair<'_>) -> TokenStream {
     let Argument::KeptPlace { place, .. } = pair.argument else { return TokenStream::new() };
     let expression = &place.expression;
     match pair.shown {
-        _ if place.is_address => TokenStream::new(),
+        _ if pair.shows_address() => TokenStream::new(),
         Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's') => {
             quote_spanned! { Span::mixed_site()=> let _ = &raw const *#expression; }
         }

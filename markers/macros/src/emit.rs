@@ -43,7 +43,7 @@ fn check_places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
     if places.is_empty() {
         return places;
     }
-    let readable: TokenStream = pairs.iter().map(|pair| check::safely_readable(pair.argument)).collect();
+    let readable: TokenStream = pairs.iter().map(check::safely_readable).collect();
     // `unsafe` allows places behind raw pointers, in unions and in mutable statics; nothing reads
     // them here. `loop` ends the borrows here. Otherwise an `async` block would hold them across
     // its next `await`, and would not be `Send` if the borrowed value is not. It also allows a
@@ -164,7 +164,8 @@ struct Operands {
 fn operands(krate: &TokenTree, target: Target, pairs: &[Pair<'_>]) -> syn::Result<Operands> {
     let mut entries = Vec::new();
     let mut operands = Vec::new();
-    for (index, Pair { shown, argument }) in pairs.iter().enumerate() {
+    for (index, pair) in pairs.iter().enumerate() {
+        let argument = pair.argument;
         let expression = match argument {
             Argument::Place(_) => {
                 entries.push("-".to_owned());
@@ -176,7 +177,7 @@ fn operands(krate: &TokenTree, target: Target, pairs: &[Pair<'_>]) -> syn::Resul
                 quote_spanned! { Span::mixed_site()=> #binding }
             }
         };
-        let operand = Operand::new(target, *shown, argument, operands.len())?;
+        let operand = Operand::new(target, pair, operands.len())?;
         operands.push(operand.tokens(krate, argument.span(), &expression));
         entries.push(operand.entry);
     }
@@ -198,6 +199,30 @@ impl Text {
             name: assembler::escape(marker.name.as_bytes()),
             format: assembler::escape(marker.format.value().as_bytes()),
             args: assembler::escape(args.join(", ").as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairing::pair;
+
+    /// The entry and the operand of a marker's only argument, without spaces.
+    fn operand(marker: &TokenStream) -> String {
+        let invocation: Invocation = syn::parse2(quote! { crate x86_64 a:b, #marker }).expect("a marker");
+        let pairs = pair(&invocation.marker).expect("pairs");
+        let Operands { entries, operands } = operands(&invocation.krate, Target::X86_64, &pairs).expect("operands");
+        format!("{entries} {}", quote! { #(#operands)* }.to_string().replace(' ', ""))
+    }
+
+    #[test]
+    fn only_p_keeps_the_address_of_a_place() {
+        assert_eq!(operand(&quote! { "%p", keep &x }), "8@{0:r} in(reg)&rawconstxas*const()");
+        assert_eq!(operand(&quote! { "%p", keep x }), "8@{0:r} in(reg)&rawconst*xas*const()");
+        for argument in [quote! { keep x }, quote! { keep &x }] {
+            assert_eq!(operand(&quote! { "%s", #argument }), "8@{0:r} in(reg)&rawconst*xas*const()");
+            assert_eq!(operand(&quote! { "%lu", #argument }), "8@{0:r} in(reg)xascrate::__private::primitive::u64");
         }
     }
 }

@@ -5,8 +5,7 @@ use quote::quote_spanned;
 use simple_markers_record::printf::Length;
 use syn::Type;
 
-use crate::pairing::Shown;
-use crate::syntax::Argument;
+use crate::pairing::{Pair, Shown};
 use crate::target::Target;
 
 /// A kept argument as an operand of the assembly.
@@ -31,14 +30,14 @@ enum Value {
 }
 
 impl Operand {
-    /// The operand of `argument`, number `index` of the template.
+    /// The operand of an argument, number `index` of the template.
     ///
     /// Fails if the target's registers cannot hold it.
-    pub(crate) fn new(target: Target, shown: Shown, argument: &Argument, index: usize) -> syn::Result<Self> {
-        let (size, float, conversion) = value(target, shown, argument)?;
+    pub(crate) fn new(target: Target, pair: &Pair<'_>, index: usize) -> syn::Result<Self> {
+        let (size, float, conversion) = value(target, pair)?;
         if size > target.address_size() && !float {
             return Err(syn::Error::new(
-                argument.span(),
+                pair.argument.span(),
                 "a 64-bit value does not fit a register of this 32-bit target: mark the place without `keep`, or keep its halves",
             ));
         }
@@ -69,14 +68,16 @@ impl Operand {
 
 /// Size in bytes, whether it is a float, and how the value is converted: by C's promotions, unless
 /// the argument has a width.
-fn value(target: Target, shown: Shown, argument: &Argument) -> syn::Result<(u8, bool, Value)> {
+fn value(target: Target, pair: &Pair<'_>) -> syn::Result<(u8, bool, Value)> {
     let pointer = target.address_size();
-    if matches!(shown, Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's')) {
-        let value = if argument.is_address() { Value::Address } else { Value::Pointer };
-        return Ok((pointer, false, value));
+    if pair.shows_address() {
+        return Ok((pointer, false, Value::Address));
     }
-    let name = match argument.width() {
-        None => promoted(shown),
+    if matches!(pair.shown, Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's')) {
+        return Ok((pointer, false, Value::Pointer));
+    }
+    let name = match pair.argument.width() {
+        None => promoted(pair.shown),
         Some(width) => known(width).ok_or_else(|| {
             syn::Error::new(
                 syn::spanned::Spanned::span(width),

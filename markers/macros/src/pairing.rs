@@ -12,6 +12,13 @@ pub(crate) struct Pair<'a> {
     pub(crate) argument: &'a Argument,
 }
 
+impl Pair<'_> {
+    /// Whether `%p` shows the address of a place: `&x`. Every other conversion shows the place.
+    pub(crate) fn shows_address(&self) -> bool {
+        self.argument.is_address() && matches!(self.shown, Shown::By(_, specifier) if specifier.letter() == 'p')
+    }
+}
+
 /// How the format uses an argument.
 #[derive(Clone, Copy)]
 pub(crate) enum Shown {

@@ -10,4 +10,7 @@ fn main() {
     simple_mark!(name, "%lu", keep *pointer);
     simple_mark!(name, "%lu", keep COUNT);
     simple_mark!(name, "%lu", keep tag = *pointer);
+    // Only `%p` shows an address. Every other conversion shows the place, which is read.
+    simple_mark!(name, "%p", keep &*pointer);
+    simple_mark!(name, "%lu", keep &*pointer);
 }
