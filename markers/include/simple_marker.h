@@ -56,10 +56,14 @@
  *                        it prevents the vectorisation of the loop that contains it, and the
  *                        conversion of a branch around it into a conditional move. A marker with
  *                        arguments is a compiler barrier for memory, so a variable that the debug
- *                        information locates in memory has its value there. Under clang, a marker
- *                        without arguments is a barrier too. Under gcc it is one only if its format
- *                        or file name has one of % { | }. Small functions stay inlined, but a
- *                        function with eight markers was not inlined at -Os.
+ *                        information locates in memory has its value there. That excludes what only
+ *                        this function can read: behind a restrict pointer, in a struct passed by
+ *                        value, in a local array. Use simple_mark_keep there. Under gcc the barrier
+ *                        also means that memory is read again after it, which takes time in a loop
+ *                        that updates fields behind a pointer. Under clang, a marker without
+ *                        arguments is a barrier too. Under gcc it is one only if its format or file
+ *                        name has one of % { | }. Small functions stay inlined, but a function with
+ *                        eight markers was not inlined at -Os.
  *   simple_mark_anchor   One more nop.
  *   simple_mark_keep     The evaluation of the arguments, at most one move for each, and the
  *                        registers that they occupy.

@@ -79,9 +79,10 @@ macro_rules! define {
         /// No instruction and no loaded byte. But the compiler may not move or merge a marker: a
         /// loop with a marker in its body is not vectorised, and a branch with a marker is not
         /// turned into a conditional move. At a marker with arguments, memory that code outside of
-        /// the function could read is up to date. What is behind an exclusive reference
-        /// (`&mut self`) may still be in a register only: use `keep` for a value that has to be
-        /// exact.
+        /// the function could read is up to date. That excludes what is behind an exclusive
+        /// reference (`&mut self`), in a struct passed by value and in a local array: use `keep`
+        /// for such a value if it has to be exact. `keep self` with `%p` makes everything behind
+        /// the reference exact, also what no register holds, at the price of its stores.
         ///
         /// # Where it is allowed
         ///

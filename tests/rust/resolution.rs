@@ -10,4 +10,5 @@ mod kernel;
 mod list;
 mod probe;
 mod second_opinion;
+mod stores;
 mod truth;
