@@ -3,13 +3,13 @@
 //!
 //! ```text
 //! truth [--seeds 0..20] [--kinds plain,rich] [--functions 60] [--rounds 60]
-//!       [--program FILE [--args "A B"] [--stdin FILE]]
+//!       [--program FILE [--args "A B"] [--stdin FILE]] [--real lua,ripgrep]
 //!       [--compilers rustc,gcc,clang] [--levels 1,2,3,s,g] [--lto none,thin,fat] [--dwarf 4,5]
 //!       [--variants place,anchor,keep,keep-anchor] [--most 100] [--jobs 2] [--json FILE] [--wrong FILE]
 //!       [--keep FOLDER]
 //! ```
 //!
-//! Without `--program`, the programs are generated. `--most` is the number of passes of each marker
+//! Without `--program` and `--real`, the programs are generated. `--most` is the number of passes of each marker
 //! that are compared. It prints tables; `--json` writes a line for each argument of each site,
 //! `--wrong` a line for each argument with a wrong value. `--keep` leaves sources and images there.
 
@@ -21,13 +21,14 @@ use std::{env, fs, process};
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::corpus::{Generated, Job, Run, examine_all};
 use simple_markers_tests::oracle::examine::{Found, absolute};
-use simple_markers_tests::oracle::tables;
+use simple_markers_tests::oracle::{real, tables};
 
 /// The command line.
 struct Arguments(HashMap<String, String>);
 
 impl Arguments {
-    const KNOWN: [&str; 17] = [
+    const KNOWN: [&str; 18] = [
+        "real",
         "seeds",
         "kinds",
         "functions",
@@ -96,6 +97,9 @@ impl Arguments {
 
     fn jobs(&self, folder: &Path) -> Result<Vec<Job>, String> {
         let compilers = self.compilers()?;
+        if self.0.contains_key("real") && !self.0.contains_key("seeds") {
+            return Ok(Vec::new());
+        }
         if let Some(path) = self.0.get("program") {
             let source = absolute(Path::new(path));
             let fitting = compilers.into_iter().filter(|with| with.compiles(&source));
@@ -143,7 +147,20 @@ fn measure() -> Result<(), String> {
     fs::create_dir_all(&folder).map_err(|why| why.to_string())?;
     let folder = absolute(&folder);
     let (jobs, run) = (arguments.jobs(&folder)?, arguments.run(&folder)?);
-    let (found, failures) = examine_all(&jobs, &run, arguments.number("jobs", 2)?);
+    let (mut found, mut failures) = examine_all(&jobs, &run, arguments.number("jobs", 2)?);
+    for name in arguments.list("real", "") {
+        let builds: Vec<_> = arguments.compilers()?.into_iter().flat_map(|with| arguments.builds(with)).collect();
+        let result = match &*name {
+            "" => Ok(Vec::new()),
+            "lua" => real::lua(&builds, &run),
+            "ripgrep" => real::ripgrep(&builds, &run),
+            other => Err(format!("--real: {other}?")),
+        };
+        match result {
+            Ok(more) => found.extend(more),
+            Err(why) => failures.push(why),
+        }
+    }
     report(&arguments, found, &failures)
 }
 

@@ -6,7 +6,8 @@
 //! values of each pass are the same.
 //!
 //! The result is a list of [`row::Row`]s, one for each argument of each site, which [`tables`]
-//! counts by class. [`builds`] compiles a program, and [`corpus`] many of them.
+//! counts by class. [`builds`] compiles a program, [`corpus`] many of them, and [`real`] those that
+//! people use.
 
 pub mod builds;
 pub mod compare;
@@ -15,6 +16,7 @@ pub mod examine;
 pub mod form;
 pub mod machine;
 pub mod reader;
+pub mod real;
 pub mod row;
 pub mod tables;
 pub mod twin;
