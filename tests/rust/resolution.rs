@@ -10,5 +10,4 @@ mod kernel;
 mod list;
 mod probe;
 mod second_opinion;
-mod stores;
 mod truth;

@@ -59,6 +59,11 @@ fn kept(argument: &Argument, ours: &[u8], theirs: &[u8]) -> Outcome {
         (Some(Encoding::Float), Ok(single)) if ours.len() == 8 => {
             right(f64::from(f32::from_le_bytes(single)).to_le_bytes() == ours)
         }
+        // The twin only says that `&x` is an address, also where the conversion shows `x`.
+        _ if argument.text.starts_with('&') => match is_address(ours) {
+            true => Outcome::Right,
+            false => Outcome::Unknown,
+        },
         _ if is_address(ours) && is_address(theirs) => Outcome::Right,
         _ => whole(ours, theirs),
     }
