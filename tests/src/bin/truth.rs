@@ -6,12 +6,13 @@
 //!       [--program FILE [--args "A B"] [--stdin FILE]] [--real lua,ripgrep]
 //!       [--compilers rustc,gcc,clang] [--levels 1,2,3,s,g] [--lto none,thin,fat] [--dwarf 4,5]
 //!       [--variants place,anchor,keep,keep-anchor] [--most 100] [--jobs 2] [--json FILE] [--wrong FILE]
-//!       [--keep FOLDER]
+//!       [--keep FOLDER] [--tables FOLDER]
 //! ```
 //!
 //! Without `--program` and `--real`, the programs are generated. `--most` is the number of passes of each marker
 //! that are compared. It prints tables; `--json` writes a line for each argument of each site,
 //! `--wrong` a line for each argument with a wrong value. `--keep` leaves sources and images there.
+//! `--tables` writes the tables of `docs/truth.md` there instead of printing others.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -21,13 +22,14 @@ use std::{env, fs, process};
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::corpus::{Generated, Job, Run, examine_all};
 use simple_markers_tests::oracle::examine::{Found, absolute};
-use simple_markers_tests::oracle::{real, tables};
+use simple_markers_tests::oracle::{believed, real, tables};
 
 /// The command line.
 struct Arguments(HashMap<String, String>);
 
 impl Arguments {
-    const KNOWN: [&str; 18] = [
+    const KNOWN: [&str; 19] = [
+        "tables",
         "real",
         "seeds",
         "kinds",
@@ -181,7 +183,16 @@ fn report(arguments: &Arguments, found: Vec<Found>, failures: &[String]) -> Resu
         None => println!("{}", wrong.lines().take(40).collect::<Vec<_>>().join("\n")),
     }
     let total = tables::total(&rows);
-    println!("{}\n{}", tables::by_build(&rows), tables::by_form(&rows));
+    match arguments.0.get("tables") {
+        Some(folder) => {
+            fs::create_dir_all(folder).map_err(|why| format!("{folder}: {why}"))?;
+            for (name, table) in believed::tables(&rows) {
+                let path = Path::new(folder).join(format!("{name}.md"));
+                fs::write(&path, table).map_err(|why| format!("{}: {why}", path.display()))?;
+            }
+        }
+        None => println!("{}\n{}", tables::by_build(&rows), tables::by_form(&rows)),
+    }
     println!(
         "{} values called live or constant: {} wrong ({:.0} in 10^6), {} Booleans to mask, {} wrong behind a pointer, {} \
          unreadable. {compared} markers compared, {inexact} have a site that is not exact.",

@@ -6,9 +6,10 @@
 //! values of each pass are the same.
 //!
 //! The result is a list of [`row::Row`]s, one for each argument of each site, which [`tables`]
-//! counts by class. [`builds`] compiles a program, [`corpus`] many of them, and [`real`] those that
+//! counts by class, and [`believed`] for the documentation. [`builds`] compiles a program, [`corpus`] many of them, and [`real`] those that
 //! people use.
 
+pub mod believed;
 pub mod builds;
 pub mod compare;
 pub mod corpus;

@@ -75,6 +75,12 @@ impl Row {
         matches!(self.verdict, "live" | "constant")
     }
 
+    /// Whether the debug information describes a whole value, whatever the resolver thinks of it.
+    #[must_use]
+    pub fn is_described(&self) -> bool {
+        !matches!(self.form, Form::None) && !matches!(self.verdict, "partial" | "entry" | "lost" | "absent")
+    }
+
     /// The row as one JSON object.
     #[must_use]
     pub fn json(&self) -> Value {

@@ -1,0 +1,139 @@
+//! The tables of `docs/truth.md`: how far debug information can be believed, and how far our
+//! verdicts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::form::Form;
+use super::row::Row;
+use super::tables::Count;
+
+/// The counts of a class: of all values that the debug information describes, and of those that are
+/// called live or constant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    described: Count,
+    claimed: Count,
+    /// Arguments at all sites, those with a described value, and those called live or constant.
+    arguments: usize,
+    is_described: usize,
+    is_claimed: usize,
+}
+
+impl Class {
+    fn add(&mut self, row: &Row) {
+        self.arguments += 1;
+        if row.is_described() {
+            self.is_described += 1;
+            self.described.add(row);
+        }
+        if row.is_claimed() {
+            self.is_claimed += 1;
+            self.claimed.add(row);
+        }
+    }
+
+    fn cells(&self) -> String {
+        let share = |count: usize| 100.0 * count as f64 / self.arguments.max(1) as f64;
+        format!(
+            "{} | {} | {} | {:.1} | {} | {} | {:.1} |",
+            self.described.values,
+            self.described.wrong,
+            rate(&self.described),
+            share(self.is_described),
+            self.claimed.values,
+            self.claimed.wrong,
+            share(self.is_claimed)
+        )
+    }
+}
+
+const COLUMNS: &str = "values described | wrong | in 100 | arguments described, % | values called live or constant | wrong | \
+                       arguments, % |\n";
+
+const LINES: &str = "---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+
+fn rate(count: &Count) -> String {
+    match (count.values, count.wrong) {
+        (0, _) => String::new(),
+        (_, 0) => "0".to_owned(),
+        _ => format!("{:.2}", count.per_million() / 1e4),
+    }
+}
+
+/// The kind of program of a row.
+fn program(row: &Row) -> &str {
+    match &*row.build.program {
+        seed if seed.starts_with("seed") && seed.contains("rich") => "generated, rich",
+        seed if seed.starts_with("seed") => "generated, plain",
+        name => name,
+    }
+}
+
+fn build(row: &Row) -> String {
+    let lto = if row.build.lto == "none" { String::new() } else { format!(", {} LTO", row.build.lto) };
+    format!("{} `-O{}`{lto}", row.build.compiler, row.build.level)
+}
+
+fn table<K: Ord>(rows: &[Row], heads: &str, key: impl Fn(&Row) -> Option<K>, text: impl Fn(&K) -> String) -> String {
+    let mut of: BTreeMap<K, Class> = BTreeMap::new();
+    for row in rows {
+        if let Some(key) = key(row) {
+            of.entry(key).or_default().add(row);
+        }
+    }
+    let columns = heads.matches('|').count();
+    let mut table = format!("| {heads} {COLUMNS}|{} {LINES}", " --- |".repeat(columns));
+    for (key, class) in &of {
+        let _ = writeln!(table, "| {} | {}", text(key), class.cells());
+    }
+    table
+}
+
+/// The tables of the page, each with the name in its comment.
+#[must_use]
+pub fn tables(rows: &[Row]) -> Vec<(&'static str, String)> {
+    let anchored = |is_anchored: bool| if is_anchored { "yes" } else { "" };
+    vec![
+        (
+            "builds",
+            table(
+                rows,
+                "program | compiler | anchored |",
+                |row| Some((program(row).to_owned(), build(row), row.is_anchored)),
+                |(program, build, is_anchored)| format!("{program} | {build} | {}", anchored(*is_anchored)),
+            ),
+        ),
+        (
+            "forms",
+            table(
+                rows,
+                "compiler | what the location is | anchored |",
+                |row| row.is_described().then(|| (row.build.compiler.clone(), row.form, row.is_anchored)),
+                |(compiler, form, is_anchored)| format!("{compiler} | {} | {}", form.as_str(), anchored(*is_anchored)),
+            ),
+        ),
+        (
+            "verdicts",
+            table(
+                rows,
+                "compiler | verdict | reason |",
+                |row| {
+                    let reason = row.reason.filter(|_| !row.is_claimed()).unwrap_or_default();
+                    (row.is_described() && row.form != Form::Kept)
+                        .then(|| (row.build.compiler.clone(), row.verdict, reason))
+                },
+                |(compiler, verdict, reason)| format!("{compiler} | {verdict} | {reason}"),
+            ),
+        ),
+        (
+            "dwarf",
+            table(
+                rows,
+                "compiler | version of DWARF |",
+                |row| Some((row.build.compiler.clone(), row.build.dwarf)),
+                |(compiler, dwarf)| format!("{compiler} | {dwarf}"),
+            ),
+        ),
+    ]
+}
