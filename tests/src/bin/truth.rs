@@ -6,13 +6,15 @@
 //!       [--program FILE [--args "A B"] [--stdin FILE]] [--real lua,ripgrep]
 //!       [--compilers rustc,gcc,clang] [--levels 1,2,3,s,g] [--lto none,thin,fat] [--dwarf 4,5]
 //!       [--variants place,anchor,keep,keep-anchor] [--most 100] [--jobs 2] [--json FILE] [--wrong FILE]
-//!       [--keep FOLDER] [--tables FOLDER]
+//!       [--keep FOLDER] [--tables FOLDER] [--minimise TEXT]
 //! ```
 //!
-//! Without `--program` and `--real`, the programs are generated. `--most` is the number of passes of each marker
-//! that are compared. It prints tables; `--json` writes a line for each argument of each site,
-//! `--wrong` a line for each argument with a wrong value. `--keep` leaves sources and images there.
-//! `--tables` writes the tables of `docs/truth.md` there instead of printing others.
+//! Without `--program` and `--real`, the programs are generated. `--most` is the number of passes
+//! of each marker that are compared. It prints tables; `--json` writes a line for each argument of
+//! each site, `--wrong` a line for each argument with a wrong value. `--tables` writes the tables of
+//! `docs/truth.md` there instead of printing others. `--keep` leaves sources and images there.
+//! `--minimise TEXT` prints the smallest program that it finds with a wrong value whose line, as
+//! `--wrong` writes it, has this text: `--minimise "stack slot"`.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -22,13 +24,16 @@ use std::{env, fs, process};
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::corpus::{Generated, Job, Run, examine_all};
 use simple_markers_tests::oracle::examine::{Found, absolute};
+use simple_markers_tests::oracle::minimise::minimise;
+use simple_markers_tests::oracle::row::Row;
 use simple_markers_tests::oracle::{believed, real, tables};
 
 /// The command line.
 struct Arguments(HashMap<String, String>);
 
 impl Arguments {
-    const KNOWN: [&str; 19] = [
+    const KNOWN: [&str; 20] = [
+        "minimise",
         "tables",
         "real",
         "seeds",
@@ -149,6 +154,9 @@ fn measure() -> Result<(), String> {
     fs::create_dir_all(&folder).map_err(|why| why.to_string())?;
     let folder = absolute(&folder);
     let (jobs, run) = (arguments.jobs(&folder)?, arguments.run(&folder)?);
+    if let Some(part) = arguments.0.get("minimise") {
+        return minimised(&arguments, &jobs, &run, part);
+    }
     let (mut found, mut failures) = examine_all(&jobs, &run, arguments.number("jobs", 2)?);
     for name in arguments.list("real", "") {
         let builds: Vec<_> = arguments.compilers()?.into_iter().flat_map(|with| arguments.builds(with)).collect();
@@ -164,6 +172,22 @@ fn measure() -> Result<(), String> {
         }
     }
     report(&arguments, found, &failures)
+}
+
+/// Minimises the first program with a wrong value that has this text in its line.
+fn minimised(arguments: &Arguments, jobs: &[Job], run: &Run, part: &str) -> Result<(), String> {
+    let is_meant = |row: &Row| tables::wrong(std::slice::from_ref(row)).contains(part);
+    for job in jobs.iter().filter(|job| job.program.contains("rich")) {
+        let seed = job.program.split(' ').nth(1).and_then(|seed| seed.parse().ok()).ok_or("a seed")?;
+        for build in &job.builds {
+            let job = Job { builds: vec![build.clone()], ..job.clone() };
+            if let Ok((text, rows)) = minimise(seed, arguments.number("functions", 60)?, &job, run, &is_meant) {
+                println!("{text}\n{}", tables::wrong(&rows));
+                return Ok(());
+            }
+        }
+    }
+    Err(format!("no wrong value with {part}"))
 }
 
 fn report(arguments: &Arguments, found: Vec<Found>, failures: &[String]) -> Result<(), String> {

@@ -32,6 +32,20 @@ impl With {
         }
     }
 
+    /// The first line of what `--version` prints; empty if it cannot be run.
+    #[must_use]
+    pub fn version(self) -> &'static str {
+        static ALL: LazyLock<[String; 3]> = LazyLock::new(|| {
+            With::ALL.map(|with| {
+                let output = Command::new(with.name()).arg("--version").output();
+                let text =
+                    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+                text.lines().next().unwrap_or_default().to_owned()
+            })
+        });
+        Self::ALL.iter().zip(&*ALL).find(|(with, _)| **with == self).map_or("", |(_, version)| version)
+    }
+
     /// The levels that optimise.
     #[must_use]
     pub fn levels(self) -> &'static [&'static str] {
@@ -74,6 +88,7 @@ impl Options {
         Build {
             program: program.to_owned(),
             compiler: self.with.name().to_owned(),
+            producer: self.with.version().to_owned(),
             level: self.level.clone(),
             lto: self.lto.clone(),
             dwarf: self.dwarf,

@@ -216,3 +216,61 @@ fn is_same_behind(ty: &Type, machine: &dyn Machine, ours: &[u8], shown: &[u8]) -
     };
     behind.is_some_and(|bytes| bytes == shown)
 }
+
+#[cfg(test)]
+mod tests {
+    use simple_markers_resolver::types::Variant;
+
+    use super::*;
+
+    fn scalar(shape: Shape, size: u64) -> Type {
+        Type { name: "t".into(), size: Some(size), shape }
+    }
+
+    fn unsigned(size: u64) -> Type {
+        scalar(Shape::Integer { signed: false }, size)
+    }
+
+    fn member(name: &str, byte: u64, of: Type) -> Member {
+        Member { name: name.into(), bit_offset: byte * 8, bit_size: None, of: of.into() }
+    }
+
+    fn outcome(ty: &Type, ours: &[u8], theirs: &[u8]) -> Outcome {
+        scalars(ty, (ours, 0), (theirs, 0))
+    }
+
+    #[test]
+    fn scalars_are_compared_and_padding_is_not() {
+        assert_eq!(outcome(&unsigned(2), &[1, 2], &[1, 2]), Outcome::Right);
+        assert_eq!(outcome(&unsigned(2), &[1, 2], &[1, 3]), Outcome::Wrong);
+        let padded = Shape::Struct { members: [member("a", 0, unsigned(1)), member("b", 2, unsigned(2))].into() };
+        let padded = scalar(padded, 4);
+        assert_eq!(outcome(&padded, &[1, 9, 2, 3], &[1, 7, 2, 3]), Outcome::Right);
+        assert_eq!(outcome(&padded, &[1, 9, 2, 3], &[1, 9, 2, 4]), Outcome::Wrong);
+        let boolean = scalar(Shape::Boolean, 1);
+        assert_eq!(outcome(&boolean, &[17], &[1]), Outcome::Masked);
+        assert_eq!(outcome(&boolean, &[16], &[1]), Outcome::Wrong);
+        let pointer = scalar(Shape::Pointer { to: None }, 2);
+        assert_eq!(outcome(&pointer, &[1, 0], &[0, 5]), Outcome::Right);
+        assert_eq!(outcome(&pointer, &[0, 0], &[0, 5]), Outcome::Wrong);
+    }
+
+    #[test]
+    fn only_the_active_variant_is_compared() {
+        let payload = |size| scalar(Shape::Struct { members: [member("0", 1, unsigned(size))].into() }, 3);
+        let variant = |value, name: &str, size| Variant {
+            values: Some(vec![(value, value)]),
+            name: name.into(),
+            members: vec![member(name, 0, payload(size))],
+        };
+        let variants = Variants {
+            discriminant: Some(member("tag", 0, unsigned(1))),
+            variants: vec![variant(0, "A", 1), variant(1, "B", 2)],
+            common: Vec::new(),
+        };
+        let of = scalar(Shape::Variants(variants.into()), 3);
+        assert_eq!(outcome(&of, &[0, 7, 1], &[0, 7, 2]), Outcome::Right);
+        assert_eq!(outcome(&of, &[1, 7, 1], &[1, 7, 2]), Outcome::Wrong);
+        assert_eq!(outcome(&of, &[1, 7, 1], &[0, 7, 1]), Outcome::Wrong);
+    }
+}

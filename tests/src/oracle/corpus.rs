@@ -99,7 +99,8 @@ impl Generated {
     }
 }
 
-fn variant(name: &str) -> Option<Variant> {
+/// The kind of markers with this name.
+pub(super) fn variant(name: &str) -> Option<Variant> {
     Some(match name {
         "place" => Variant::Place,
         "anchor" => Variant::Anchor,

@@ -161,6 +161,7 @@ fn rows<'t>(build: &Build, image: &ResolvedImage, twin: &'t Passes, found: &mut 
                 form: Form::of(argument),
                 location: argument.location_text.as_deref().unwrap_or_default().to_owned(),
                 begins: argument.ranges.iter().any(|range| range.start == address),
+                range: argument.ranges.iter().find(|range| range.contains(&address)).cloned(),
                 ends: argument.ranges.iter().any(|range| range.end == address),
                 passes: 0,
                 right: 0,

@@ -1,5 +1,6 @@
 //! What is known of one argument at one site of one program.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -13,6 +14,8 @@ pub struct Build {
     /// The source: a seed or a path.
     pub program: String,
     pub compiler: String,
+    /// What the compiler says about its version.
+    pub producer: String,
     pub level: String,
     /// `none`, `thin`, `fat`, or `full`.
     pub lto: String,
@@ -57,6 +60,9 @@ pub struct Row {
     /// Whether an entry of the location list begins at the site, and whether one ends there.
     pub begins: bool,
     pub ends: bool,
+    /// The address range of the entry that holds at the site; `None` if one location holds for the
+    /// whole scope.
+    pub range: Option<Range<u64>>,
     /// Passes whose value was looked at.
     pub passes: usize,
     pub right: usize,
@@ -84,19 +90,20 @@ impl Row {
     /// The row as one JSON object.
     #[must_use]
     pub fn json(&self) -> Value {
-        let Build { program, compiler, level, lto, dwarf, variant } = &*self.build;
+        let Build { program, compiler, producer, level, lto, dwarf, variant } = &*self.build;
         let first = self
             .first
             .as_ref()
             .map(|first| json!({ "pass": first.pass, "truth": hex(&first.truth), "ours": hex(&first.ours) }));
         json!({
-            "program": program, "compiler": compiler, "level": level, "lto": lto, "dwarf": dwarf,
+            "program": program, "compiler": compiler, "producer": producer, "level": level, "lto": lto, "dwarf": dwarf,
             "variant": variant, "marker": &*self.marker, "file": &*self.file, "line": self.line,
             "function": self.function, "address": self.address, "exact": self.is_exact,
             "anchored": self.is_anchored, "argument": &*self.argument, "position": self.position,
             "place": self.place, "type": self.type_name, "verdict": self.verdict, "code": self.code,
             "reason": self.reason, "form": self.form.as_str(), "location": self.location,
-            "begins": self.begins, "ends": self.ends, "passes": self.passes, "right": self.right,
+            "begins": self.begins, "ends": self.ends,
+            "range": self.range.as_ref().map(|range| [range.start, range.end]), "passes": self.passes, "right": self.right,
             "masked": self.masked, "unreadable": self.unreadable, "unknown": self.unknown,
             "wrong_behind": self.wrong_behind, "wrong": self.wrong, "first_wrong": first,
         })

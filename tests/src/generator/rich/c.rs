@@ -25,7 +25,7 @@ pub(super) fn text(rich: &Rich, is_cxx: bool, variant: Variant) -> String {
     let mut writer = C { out: Writer::default(), rich, is_cxx, variant };
     writer.out.block(HEAD);
     writer.types();
-    for function in &rich.functions {
+    for function in rich.functions.iter().filter(|function| !function.is_gone) {
         writer.function(function);
     }
     writer.run();

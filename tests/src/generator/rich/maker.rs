@@ -144,6 +144,7 @@ impl Maker {
             is_inline: self.choices.chance(if is_helper { 70 } else { 10 }),
             is_restrict: self.choices.chance(50),
             is_root: !is_helper || self.choices.chance(30),
+            is_gone: false,
         }
     }
 

@@ -10,6 +10,7 @@ mod c;
 mod expressions;
 mod maker;
 mod rust;
+mod shrink;
 mod statements;
 
 /// A program.
@@ -211,6 +212,8 @@ struct Function {
     is_restrict: bool,
     /// Whether `run` calls it.
     is_root: bool,
+    /// Whether it is left out.
+    is_gone: bool,
 }
 
 impl Rich {

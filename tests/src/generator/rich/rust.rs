@@ -36,7 +36,7 @@ pub(super) fn text(rich: &Rich, variant: Variant) -> String {
         });
         writer.out.line(&format!("pub enum E{number} {{ {}}}", variants.collect::<String>()));
     }
-    for function in &rich.functions {
+    for function in rich.functions.iter().filter(|function| !function.is_gone) {
         writer.function(function);
     }
     writer.run();

@@ -1,0 +1,51 @@
+/* The assignments are computed after the marker, and the location of the old value goes on. */
+#include <simple_marker.h>
+#include <stdint.h>
+#include <stdio.h>
+
+static inline uint64_t sunk(int32_t a, uint16_t b, int64_t c)
+{
+    if ((uint8_t)15 < (uint8_t)a) {
+        uint32_t i = 0;
+        while (i < 3)
+            i = i + 1;
+        if ((c >> 61) == 1)
+            return c;
+        b = b + b / 18;
+        b = b + b / 18;
+        simple_mark(stale:sunk, "%hu", b); //~ b: clang
+    }
+    return b;
+}
+
+/* The recursion becomes a loop, and the location of the first call goes on. */
+static __attribute__((noinline)) int recursive(int depth)
+{
+    int local = depth * 2;
+    simple_mark(stale:recursive, "%d %d", depth, local); //~ depth: gcc
+    if (depth > 0)
+        return recursive(depth - 1);
+    return local;
+}
+
+static uint64_t state = 1;
+
+static __attribute__((noinline)) uint64_t next(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 33;
+}
+
+int main(int count, char **words)
+{
+    uint64_t result = 0;
+    (void)words;
+    for (int i = 0; i < 20 * count; i++) {
+        int32_t a = next();
+        uint16_t b = next();
+        int64_t c = next();
+        result = result * 31 + sunk(a, b, c);
+    }
+    printf("%lu %d\n", (unsigned long)result, recursive(4 + count));
+    return 0;
+}
