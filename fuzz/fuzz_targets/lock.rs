@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
     let policy = Policy::default();
     let profile = Profile { name: "default".to_owned(), target: None };
     let ask =
-        |lock| Check { resolution: &PROGRAM, keep: &|_| true, keep_name: &|_| true, root: None, policy: &policy, lock };
+        |lock| Check { resolution: &PROGRAM, keep: &|_| true, keep_name: &|_| true, root: None, policy: &policy, lock, debug_setting: None };
     let read = match Lock::parse(text) {
         Ok(read) => read,
         Err(error) => {

@@ -300,13 +300,13 @@ simple_mark(queue:load, \"%d\", queue->depth * 100 / limit);  /* a computation, 
     Explanation {
         code: Code::Undescribed,
         meaning: "\
-It is not known whether the argument can be read at the site: there is no debug information for the site, and the marker does not keep the
-argument.",
+It is not known whether the argument can be read at the site: there is no debug information for the site, or it describes only lines, and
+the marker does not keep the argument. `smark check` says this once for a program, with the number of arguments.",
         example: "\
-$ cc -O2 queue.c                      # without -g
+$ cc -O2 queue.c                      # without -g, or with -g1
 $ smark check a.out",
         fix: "\
-Compile with `-g` (in a Cargo profile, `debug = true`), or name the folder with the debug information in `--debug-dir`. Or keep the
+Compile with `-g` (in a Cargo profile, `debug = true`; 1 is too little), or name the folder with the debug information in `--debug-dir`. Or keep the
 argument: a kept argument needs no debug information.",
     },
     Explanation {

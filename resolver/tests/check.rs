@@ -38,6 +38,7 @@ fn check_with(resolution: &Resolution, policy: &Policy, lock: Option<&Lock>) -> 
         root: Some("/project"),
         policy,
         lock: lock.map(|lock| (lock, &profile)),
+        debug_setting: None,
     })
 }
 
@@ -59,6 +60,7 @@ fn updated_for(resolution: &Resolution, text: Option<&str>, name: &str, target: 
         root: Some("/project"),
         policy: &policy,
         lock: None,
+        debug_setting: None,
     };
     Lock::updated(text, &check, &profile).unwrap()
 }
@@ -135,7 +137,7 @@ fn everything_that_is_wrong_is_found() {
             .to_string()
             .starts_with("dead branch: `run` is in the image with code on lines 19 and 21 of queue.c")
     );
-    assert_eq!((report.summary().errors, report.summary().warnings, report.holds()), (6, 8, false));
+    assert_eq!((report.summary().errors, report.summary().warnings, report.holds()), (7, 7, false));
 }
 
 #[test]
@@ -152,6 +154,26 @@ fn policies_say_what_counts() {
     failed.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { hint: "" } });
     let report = check_with(&failed, &policy, None);
     assert_eq!((report.holds(), report.failures), (false, vec!["x: not an ELF file".to_owned()]));
+}
+
+#[test]
+fn an_image_without_variables_has_one_finding() {
+    let mut resolution = program(&["a:one", "a:two"]);
+    for marker in &mut resolution.images[0].markers {
+        marker.sites[0].args[0].verdict = None;
+        marker.sites[0].args[0].reason = Some(Reason::LinesOnly);
+    }
+    let said = |report: &Report| report.findings.iter().map(|it| (it.message(), it.help())).collect::<Vec<_>>();
+    let of = |count: &str| format!("the program has debug information of lines only: {count} cannot be read");
+    let flag = "compile C with `-g` instead of `-g1` or `-gline-tables-only`".to_owned();
+    let whole = report(&resolution);
+    assert_eq!(said(&whole), [(of("2 arguments of 2 markers"), flag.clone())]);
+    assert_eq!((codes(&whole), whole.holds()), (vec![("SM037", "a:one", None)], false));
+    // What the lock file accepts is not part of it.
+    let accepted = compared(&resolution, &LOCK.replacen("\"live\"", "\"undescribed\"", 1));
+    let part: Vec<_> = said(&accepted).into_iter().filter(|(message, _)| message.starts_with("the program")).collect();
+    assert_eq!(part, [(of("1 argument of 1 marker"), flag)]);
+    assert_eq!(accepted.summary().excepted, 1);
 }
 
 #[test]
@@ -507,7 +529,7 @@ fn annotations_are_commands() {
     );
     assert!(first.contains("%0Aexpected: a site record, or code on line 12%0Afound: code on line 14%0A"), "{first}");
     assert!(text.lines().all(|line| line.starts_with("::warning ") || line.starts_with("::error ")));
-    assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 6);
+    assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 7);
 }
 
 /// The source is not available.

@@ -68,9 +68,9 @@ fn has_sentence(line: &str) -> bool {
     let is_word = |word: &&str| {
         word.len() > 1 && word.trim_end_matches([',', ':', ';']).chars().all(|it| it.is_ascii_lowercase())
     };
-    strings.into_iter().any(|string| {
-        string.split(' ').collect::<Vec<_>>().windows(3).any(|three| three.iter().all(|word| is_word(word)))
-    })
+    strings
+        .into_iter()
+        .any(|string| string.split(' ').collect::<Vec<_>>().windows(3).any(|three| three.iter().all(is_word)))
 }
 
 /// The problem with a line of code. `finds` says that the file finds reasons.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use simple_markers_resolver::check::{self, Codes, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::check::{self, Codes, DebugSetting, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{Detail, Resolution};
 
@@ -54,6 +54,12 @@ pub(crate) struct Check {
     output: Vec<Output>,
     #[command(flatten)]
     fix: Fix,
+    /// The manifest that sets the debug information (`cargo smark` gives it)
+    #[arg(long, hide = true, requires = "cargo_profile")]
+    manifest: Option<PathBuf>,
+    /// The profile of that manifest
+    #[arg(long, hide = true, requires = "manifest")]
+    cargo_profile: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -200,6 +206,7 @@ impl Check {
             root: root.as_deref(),
             policy: &policy,
             lock,
+            debug_setting: self.debug_setting(),
         };
         let status = selected.report(console, &rows, &chosen).max(unchecked(console, resolution));
         if let (Some(path), true) = (&self.lock, self.update) {
@@ -262,6 +269,13 @@ impl Check {
             fs::write(path, bytes).with_context(|| path.display().to_string())?;
         }
         Ok(())
+    }
+
+    /// What the manifest says about debug information; `None` if there is no manifest.
+    fn debug_setting(&self) -> Option<DebugSetting> {
+        let (manifest, profile) = (self.manifest.as_ref()?, self.cargo_profile.as_ref()?);
+        let text = fs::read_to_string(manifest).ok()?;
+        DebugSetting::find(&manifest.display().to_string(), &text, profile)
     }
 
     /// Reads the lock file; `None` if there is none yet and `--update` creates it.

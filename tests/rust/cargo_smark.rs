@@ -104,13 +104,30 @@ fn a_profile_without_debug_information_is_told_what_to_add() {
         let build = ["list", "--release", "--config", "profile.release.opt-level=0", "--config", debug];
         cargo_smark(&workspace, &[&build[..], more].concat()).2
     };
-    let add = "Add to the Cargo.toml of the workspace:\n\n[profile.release]\ndebug = \"full\"\n";
+    let add = ": add a section `[profile.release]` with `debug = \"full\"` to Cargo.toml\n";
     let without = said("profile.release.debug=false", &[]);
     assert!(without.contains("cargo smark: the profile `release` has no debug information") && without.contains(add));
     let lines = said("profile.release.debug=\"line-tables-only\"", &[]);
     assert!(lines.contains("has debug information of lines only") && lines.contains(add), "{lines}");
     assert!(!said("profile.release.debug=\"full\"", &[]).contains("debug information"));
     assert_eq!(said("profile.release.debug=false", &["-q", "--", "--color=never"]), "");
+}
+
+#[test]
+fn a_profile_with_line_tables_is_one_error_for_the_program() {
+    let profile = "[profile.release]\nopt-level = 0\ndebug = 1\n";
+    let manifest =
+        format!("[workspace]\nresolver = \"3\"\nmembers = [\"server\", \"plugin\", \"shared\"]\n\n{profile}");
+    let workspace = workspace("cargo_smark_lines").file("Cargo.toml", &manifest);
+    let check = ["check", "--release", "-q", "--bin", "cargo_smark_lines_server"];
+    let (status, text, said) = cargo_smark(&workspace, &check);
+    assert_eq!((status, said.as_str()), (1, ""), "{text}");
+    let first =
+        "error[SM037]: the program has debug information of lines only: 2 arguments of 2 markers cannot be read";
+    assert!(text.starts_with(first), "{text}");
+    let help = "help: in line 7 of Cargo.toml write `debug = \"full\"` instead of `debug = 1`\n";
+    assert_eq!((text.matches("SM037").count(), text.matches(help).count()), (1, 1), "{text}");
+    assert!(!text.contains("SM035") && !text.contains("[profile.release]"), "{text}");
 }
 
 #[test]

@@ -310,6 +310,19 @@ fn readable() {
     }
     let undescribed = Program { flags: vec!["-O2"], ..Program::new(folder.path(), "undescribed") };
     provoked_at(&undescribed, "SM037", "", false, &[], &["-g"]);
+    // Line tables only: gcc, clang, and clang without the functions.
+    let lines = [("gcc", "-g1"), ("clang", "-g1"), ("clang", "-gline-tables-only")];
+    for (compiler, level) in lines.into_iter().filter(|(compiler, _)| find(compiler).is_some()) {
+        let lines = Program { compiler, flags: vec!["-O2"], ..Program::new(folder.path(), "undescribed") };
+        let (status, document) = check(&lines.build(&[level]), &[]);
+        let findings = found(&document, "SM037");
+        assert_eq!((status, findings.len()), (1, 1), "{compiler} {level}: {document:#}");
+        assert_eq!(findings[0]["argument"], Value::Null);
+        assert_eq!(findings[0]["help"], "compile C with `-g` instead of `-g1` or `-gline-tables-only`");
+        assert!(found(&document, "SM035").is_empty(), "{document:#}");
+        let (_, document) = check(&lines.build(&["-g"]), &[]);
+        assert_free(&document, "SM037");
+    }
     let duplicate = Program::new(folder.path(), "duplicate");
     provoked_at(&duplicate, "SM050", "declared at tests/check/duplicate.c:12", true, &[], &["-DFIXED"]);
     let clang = |source| Program { compiler: "clang", ..Program::new(folder.path(), source) };

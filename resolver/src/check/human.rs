@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::fix::{self, FindSource, Source};
-use super::{Finding, Report, Severity};
+use super::{Finding, Problem, Report, Severity};
 use crate::english::check::{fact, headline};
 use crate::report::{Layout, style};
 use crate::resolve::Resolution;
@@ -42,7 +42,8 @@ pub fn write(
     let mut page = Page { out, layout, resolution, has_images };
     let counts: Vec<&Finding> = report.findings.iter().filter(|finding| finding.exception.is_none()).collect();
     let is_same = |one: &&Finding, other: &&Finding| {
-        (one.index, &one.marker, &one.file) == (other.index, &other.marker, &other.file)
+        let of_image = |finding: &Finding| matches!(finding.problem, Problem::NoVariables { .. });
+        (one.index, &one.marker, &one.file, of_image(one)) == (other.index, &other.marker, &other.file, of_image(other))
     };
     for findings in counts.chunk_by(is_same) {
         page.block(findings, sources)?;
@@ -77,7 +78,8 @@ impl Page<'_> {
         self.cell(style, &format!("{word}[{}]", codes(findings)))?;
         self.cell(style::NAME, &format!(": {}", shown(&headline(findings))))?;
         writeln!(self.out)?;
-        let source = first.index.and_then(sources);
+        let is_about_image = matches!(first.problem, Problem::NoVariables { .. });
+        let source = first.index.filter(|_| !is_about_image).and_then(sources);
         let carets = source.as_ref().map(|source| carets(findings, source)).unwrap_or_default();
         let last = carets.last().map(|line| line.number.to_string()).unwrap_or_default();
         let gutter = last.len().max(1);
@@ -88,7 +90,7 @@ impl Page<'_> {
                 self.fact(gutter, "note", "the file was changed after the image was built, this may be another line")?;
             }
         }
-        for finding in findings {
+        for finding in findings.iter().filter(|_| !is_about_image) {
             let (label, text) = fact(finding, findings.len() > 1);
             self.fact(gutter, &label, &shown(&text))?;
         }
@@ -98,6 +100,11 @@ impl Page<'_> {
 
     fn place(&mut self, findings: &[&Finding], gutter: usize) -> io::Result<()> {
         let Some(first) = findings.first().filter(|first| !first.file.is_empty()) else { return Ok(()) };
+        if let (Problem::NoVariables { .. }, Some(image)) = (&first.problem, &first.image) {
+            write!(self.out, "{:gutter$}", "")?;
+            self.cell(style::QUIET, "--> ")?;
+            return writeln!(self.out, "{}", shown(image));
+        }
         let mut place = shown(&first.file).into_owned();
         if let Some(line) = first.line {
             place.push_str(&format!(":{line}"));

@@ -19,6 +19,7 @@ pub mod lock;
 mod policy;
 mod problem;
 pub mod sarif;
+mod undescribed;
 mod update;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::resolve::{self, Marker, Resolution, ResolvedImage};
 pub use lock::{Lock, LockError, Section};
 pub use policy::{Codes, Policy, Severity, groups};
 pub use problem::{CanKeep, Cause, Exception, Problem, Remark};
+pub use undescribed::DebugSetting;
 
 /// A problem with a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +115,7 @@ impl Finding {
 /// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Sorted by file and line; markers that are gone come last.
+    /// Sorted by file and line. Findings about images come first, markers that are gone last.
     pub findings: Vec<Finding>,
     /// Remarks that are not findings: exceptions that no longer apply.
     pub notes: Vec<Remark>,
@@ -190,6 +192,8 @@ pub struct Check<'a> {
     pub policy: &'a Policy,
     /// The lock file to compare with, and how to choose its sections.
     pub lock: Option<(&'a Lock, &'a Profile)>,
+    /// What sets the debug information of the program; `None` if that is not known.
+    pub debug_setting: Option<DebugSetting>,
 }
 
 /// Which sections of a lock file to use.
@@ -236,6 +240,7 @@ pub fn check(check: &Check<'_>) -> Report {
     if let Some((lock, profile)) = check.lock {
         baseline::compare(check, lock, profile, &mut report);
     }
+    undescribed::merge(check, &mut report);
     let root = check.root.map(|root| root.trim_end_matches('/')).filter(|root| !root.is_empty());
     for finding in &mut report.findings {
         if let Some(root) = root {
@@ -246,7 +251,15 @@ pub fn check(check: &Check<'_>) -> Report {
     }
     report.findings.retain(|finding| finding.severity != Severity::Allow);
     let key = |finding: &Finding| {
-        let place = (finding.line.is_none(), Arc::clone(&finding.file), finding.line, Arc::clone(&finding.marker));
+        // What is wrong with a whole image comes first.
+        let is_about_marker = !matches!(finding.problem, Problem::NoVariables { .. });
+        let place = (
+            is_about_marker,
+            finding.line.is_none(),
+            Arc::clone(&finding.file),
+            finding.line,
+            Arc::clone(&finding.marker),
+        );
         (place, finding.index, finding.code, finding.argument.clone())
     };
     report.findings.sort_by_cached_key(key);

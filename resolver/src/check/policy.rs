@@ -30,15 +30,16 @@ impl Severity {
 /// The codes that are never reported.
 const FINE: [Code; 3] = [Code::Exact, Code::Live, Code::Constant];
 
-/// The codes that are denied by default: markers that are missing or cannot be found, lost
-/// arguments, wrong formats, and duplicate names. All other codes warn.
-const DENIED: [Code; 8] = [
+/// The codes that are denied by default: markers that are missing or cannot be found, arguments that
+/// are lost or not described, wrong formats, and duplicate names. All other codes warn.
+const DENIED: [Code; 9] = [
     Code::Eliminated,
     Code::Discarded,
     Code::UnknownSurvival,
     Code::Unresolved,
     Code::Ambiguous,
     Code::Lost,
+    Code::Undescribed,
     Code::FormatMismatch,
     Code::Duplicate,
 ];

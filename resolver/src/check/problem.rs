@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::DebugSetting;
 use super::lock::Least;
 use crate::resolve::{
     Absence, Diagnostic, DiagnosticKind, Ended, Exactness, ExactnessReason, Inlined, LineProblem, Mismatch,
@@ -35,6 +36,22 @@ pub enum Problem {
     Exactness(Exactness),
     /// The argument cannot be read everywhere. `None` if there is no verdict on it.
     Argument(Option<Verdict>),
+    /// The debug information of the image has no variables. The marker of the finding is the first
+    /// one with such an argument.
+    NoVariables {
+        /// How many markers have an argument that is not described.
+        markers: usize,
+        /// How many such arguments there are.
+        arguments: usize,
+        /// Whether the debug information describes lines.
+        has_lines: bool,
+        /// Whether some of the markers are in Rust.
+        rust: bool,
+        /// Whether some of the markers are in C.
+        c: bool,
+        /// What sets the debug information of the program; `None` if that is not known.
+        setting: Option<DebugSetting>,
+    },
     /// The argument has another type than its conversion expects.
     Format {
         /// The conversion; `None` if the argument has none.
@@ -100,6 +117,7 @@ impl Problem {
             Self::Nearest { .. } => Code::Nearest,
             Self::Exactness(exactness) => exactness.code(),
             Self::Argument(verdict) => code_of(*verdict),
+            Self::NoVariables { .. } => Code::Undescribed,
             Self::Format { .. } => Code::FormatMismatch,
             Self::Duplicate { .. } => Code::Duplicate,
             Self::New | Self::NewArgument => Code::New,

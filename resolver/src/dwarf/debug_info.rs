@@ -153,6 +153,15 @@ impl<'s> DebugInfo<'s> {
         self.locations.landing_pads(range, memory)
     }
 
+    /// Whether the unit of an entry, or else of an address, describes lines and no variables.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn has_lines_only(&self, die: Option<Die>, pc: Vaddr) -> Result<bool, Error> {
+        self.types.has_lines_only(die, pc)
+    }
+
     /// The language of the unit that an entry is in (`DW_AT_language`; DWARF 5, 3.1.1).
     #[must_use]
     pub fn language(&self, die: Die) -> Language {

@@ -14,6 +14,7 @@ use super::unit::{Die, Value};
 use super::units::Units;
 use super::unsupported::ArrayProblem;
 use crate::Error;
+use crate::address::Vaddr;
 use crate::text;
 use crate::types::Language;
 
@@ -217,6 +218,30 @@ impl<'s> Types<'s> {
     pub(super) fn is_big_endian(&self) -> bool {
         use gimli::{Endianity as _, Reader as _};
         self.units.sections.reader(".debug_info").endian().is_big_endian()
+    }
+
+    /// Whether a unit has entries with a type. Compilers write none if they are told to describe
+    /// lines only (`-g1`, `-gline-tables-only`, `-C debuginfo=1`). gcc then still describes global
+    /// variables, without their types.
+    fn has_types(&self, unit: usize) -> Result<bool, Error> {
+        let abbreviations = &self.units.unit(unit)?.abbreviations;
+        // Compilers number abbreviations from 1.
+        for code in 1.. {
+            let Some(abbreviation) = abbreviations.get(code) else { break };
+            if abbreviation.attributes().iter().any(|attribute| attribute.name() == dw::DW_AT_type) {
+                return Ok(true);
+            }
+            self.units.charge(1)?;
+        }
+        Ok(false)
+    }
+
+    /// Whether the unit of an entry, or else of an address, describes lines and no variables.
+    pub(super) fn has_lines_only(&self, die: Option<Die>, pc: Vaddr) -> Result<bool, Error> {
+        match die.map(|die| die.unit).or_else(|| self.units.unit_at(pc)) {
+            Some(unit) => Ok(!self.has_types(unit)?),
+            None => Ok(false),
+        }
     }
 
     /// The language of the unit that an entry is in (`DW_AT_language`; DWARF 5, 3.1.1).

@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::location::{Location, PartError, Scattered, Source};
 use crate::resolve::{Argument, Encoding, Nearest, PlaceError, Reason, Verdict};
 use crate::text::shown;
+use crate::verdicts::Code;
 
 use super::{bytes, dwarf, quoted};
 
@@ -13,6 +14,7 @@ use super::{bytes, dwarf, quoted};
 pub(crate) fn reason(reason: &Reason) -> String {
     match reason {
         Reason::NotAPlace(error) => format!("not a place: {}", place_error(error)),
+        Reason::LinesOnly => "the debug information here has lines only, and no variables".to_owned(),
         Reason::NoScope => "the debug information describes no function here".to_owned(),
         Reason::OtherFunctions => {
             "the debug information describes the code here as part of other functions than the marker's".to_owned()
@@ -190,7 +192,10 @@ pub(crate) fn size(argument: &Argument) -> Option<String> {
 /// An argument in one line: where it is and its type, or the verdict and the reason; `None` if
 /// there is no verdict.
 pub(crate) fn short(argument: &Argument) -> Option<String> {
-    let verdict = argument.verdict?;
+    let Some(verdict) = argument.verdict else {
+        let reason = argument.reason.as_ref()?;
+        return Some(format!("{}: {}", Code::Undescribed.name(), shown(&self::reason(reason))));
+    };
     let mut words = match (verdict, place(argument)) {
         (Verdict::Live | Verdict::Constant, Some(place)) => place,
         (Verdict::Partial | Verdict::Entry, Some(place)) => {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{absence, bytes, quoted, sites};
+use super::{absence, bytes, counted, quoted, sites};
 use crate::check::{Cause, Exception, Finding, Problem, Remark};
 use crate::resolve::{Ended, Exactness, Verdict};
 use crate::verdicts::{Code, Group};
@@ -38,6 +38,14 @@ pub(crate) fn message(finding: &Finding) -> String {
             Some(Verdict::Unsupported) => format!("`{text}` of {name} has an unsupported location{copies}"),
             None => format!("whether `{text}` of {name} can be read is not known{copies}"),
         },
+        Problem::NoVariables { markers, arguments, has_lines, .. } => {
+            let has = match has_lines {
+                true => "has debug information of lines only",
+                false => "has no debug information",
+            };
+            let (arguments, markers) = (counted(*arguments, "argument"), counted(*markers, "marker"));
+            format!("the program {has}: {arguments} of {markers} cannot be read")
+        }
         Problem::Format { conversion, .. } => {
             format!("`{text}` of {name} is not what `{}` prints", conversion_or_none(conversion.as_ref()))
         }
@@ -68,6 +76,7 @@ pub(crate) fn expected(finding: &Finding) -> String {
         Problem::Nearest { declared, .. } => format!("a site record, or code on line {declared}"),
         Problem::Exactness(_) => "exact: a probe fires when, and only when, the marker is passed".to_owned(),
         Problem::Argument(_) => "live or constant: readable wherever the marker is passed".to_owned(),
+        Problem::NoVariables { .. } => "debug information of variables".to_owned(),
         Problem::Format { conversion, .. } => format!("what `{}` prints", conversion_or_none(conversion.as_ref())),
         Problem::Duplicate { .. } => "one declaration of the name in the image".to_owned(),
         Problem::New => "the markers of the lock file".to_owned(),
@@ -91,6 +100,8 @@ pub(crate) fn found(finding: &Finding) -> String {
         | Problem::UnknownSurvival
         | Problem::Exactness(_)
         | Problem::Argument(_) => finding.name().to_owned(),
+        Problem::NoVariables { has_lines: true, .. } => "line tables".to_owned(),
+        Problem::NoVariables { has_lines: false, .. } => "no debug information".to_owned(),
         Problem::Nearest { line, .. } => format!("code on line {line}"),
         Problem::Format { type_name, .. } => format!("`{}`", type_name.as_deref().unwrap_or("another type")),
         Problem::Duplicate { declarations, .. } => format!("{declarations} declarations"),

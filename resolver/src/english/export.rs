@@ -103,7 +103,8 @@ fn because<R: Display>(reason: Option<&R>) -> String {
 /// Why an argument is left out.
 pub(crate) fn argument(omission: &ArgumentOmission) -> String {
     match omission {
-        ArgumentOmission::Unresolved => "it was not resolved: there is no debug information for it".to_owned(),
+        ArgumentOmission::Unresolved(Some(reason)) => arguments::reason(reason),
+        ArgumentOmission::Unresolved(None) => "it was not resolved: there is no debug information for it".to_owned(),
         ArgumentOmission::Unavailable(verdict, reason) => arguments::unreadable(*verdict, reason.as_ref()),
         ArgumentOmission::NoLocation => "its location is unknown".to_owned(),
         ArgumentOmission::TextOfUnknownType => "its type is unknown, so it may not end with a NUL".to_owned(),

@@ -1,11 +1,16 @@
 //! How to fix a finding, in the language of the marker. `check/fix` has the corrected source; this
 //! text is for reports that do not show it.
 
-use crate::check::{CanKeep, Finding, Problem};
+use std::fmt;
+
+use crate::check::{CanKeep, DebugSetting, Finding, Problem};
 use crate::verdicts::{self, Code};
 
 /// The help for a finding.
 pub(crate) fn help(finding: &Finding) -> String {
+    if let Problem::NoVariables { has_lines, rust, c, setting, .. } = &finding.problem {
+        return debug_information(*has_lines, *rust, *c, setting.as_ref());
+    }
     // An argument that got worse needs what its verdict needs.
     let code = match finding.problem {
         Problem::Worse { found, .. } => found.code(),
@@ -55,6 +60,49 @@ fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep) -> 
              `keep length = {argument}.len()` for `%zu`"
         ),
         CanKeep::Yes | CanKeep::No => help,
+    }
+}
+
+/// How to get debug information of variables.
+fn debug_information(has_lines: bool, rust: bool, c: bool, setting: Option<&DebugSetting>) -> String {
+    let mut help: Vec<String> = Vec::new();
+    if rust {
+        help.push(match setting {
+            Some(setting) => setting.to_string(),
+            None => "compile Rust with `-C debuginfo=2`, in a profile of Cargo `debug = \"full\"`".to_owned(),
+        });
+    }
+    if c {
+        help.push(match has_lines {
+            true => "compile C with `-g` instead of `-g1` or `-gline-tables-only`".to_owned(),
+            false => "compile C with `-g`".to_owned(),
+        });
+    }
+    if !has_lines {
+        help.push("or name the folder of separate debug files with `--debug-dir`".to_owned());
+    }
+    help.join("; ")
+}
+
+impl fmt::Display for DebugSetting {
+    /// What to change in the manifest, so that the profile has debug information of variables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line { manifest, line, value } => {
+                write!(f, "in line {line} of {manifest} write `debug = \"full\"` instead of `debug = {value}`")
+            }
+            Self::Section { manifest, line, profile } => {
+                write!(f, "add `debug = \"full\"` to the section `[profile.{profile}]` in line {line} of {manifest}")
+            }
+            Self::NoSection { manifest, profile } => {
+                write!(f, "add a section `[profile.{profile}]` with `debug = \"full\"` to {manifest}")
+            }
+            Self::Overridden { manifest, line } => write!(
+                f,
+                "line {line} of {manifest} asks for debug information: look for what overrides it, in the environment \
+                 (`CARGO_PROFILE_*_DEBUG`, `RUSTFLAGS`) and in `.cargo/config.toml`"
+            ),
+        }
     }
 }
 

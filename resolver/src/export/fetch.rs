@@ -57,7 +57,7 @@ const NESTING: u32 = 16;
 ///
 /// Why the argument cannot be fetched.
 pub(super) fn fetch(argument: &Argument, letter: char) -> Result<Fetch, ArgumentOmission> {
-    let verdict = argument.verdict.ok_or(ArgumentOmission::Unresolved)?;
+    let verdict = argument.verdict.ok_or_else(|| ArgumentOmission::Unresolved(argument.reason.clone()))?;
     let (Verdict::Live | Verdict::Constant) = verdict else {
         return Err(ArgumentOmission::Unavailable(verdict, argument.reason.clone()));
     };

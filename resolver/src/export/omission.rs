@@ -81,7 +81,7 @@ pub enum SiteOmission {
 #[non_exhaustive]
 pub enum ArgumentOmission {
     /// It was not resolved.
-    Unresolved,
+    Unresolved(Option<Reason>),
     /// It cannot be read at the site.
     Unavailable(Verdict, Option<Reason>),
     /// Its location is unknown.

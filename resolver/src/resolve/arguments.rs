@@ -62,13 +62,18 @@ struct Object {
 
 /// Why there is no location, and the verdict that follows.
 struct Refusal {
-    verdict: Verdict,
+    /// `None` if the debug information describes no variables at all.
+    verdict: Option<Verdict>,
     reason: Reason,
 }
 
 impl Refusal {
     fn new(verdict: Verdict, reason: Reason) -> Self {
-        Self { verdict, reason }
+        Self { verdict: Some(verdict), reason }
+    }
+
+    fn lines_only() -> Self {
+        Self { verdict: None, reason: Reason::LinesOnly }
     }
 
     fn absent(reason: Reason) -> Self {
@@ -173,10 +178,16 @@ impl<'d, 's> Arguments<'d, 's> {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let name = || Arc::from(path.join("::"));
         let Some(scope) = stop.scope else {
-            return Err(Refusal::absent(Reason::NoScope));
+            // LLVM leaves out functions that nothing was inlined into, if it describes only lines.
+            return Err(if self.has_lines_only(stop)? {
+                Refusal::lines_only()
+            } else {
+                Refusal::absent(Reason::NoScope)
+            });
         };
         let (variable, is_placed) = match self.debug.lookup(scope, &path, stop.file, stop.line)? {
             Lookup::Found { variable, is_placed, .. } => (variable, is_placed),
+            Lookup::NoScope | Lookup::Absent { .. } if self.has_lines_only(stop)? => return Err(Refusal::lines_only()),
             Lookup::NoScope => return Err(Refusal::absent(Reason::OtherFunctions)),
             Lookup::Several(several) => {
                 return Err(Refusal::unsupported(Reason::SeveralVariables { name: name(), count: several.len() }));
@@ -198,6 +209,12 @@ impl<'d, 's> Arguments<'d, 's> {
         let (location, described) = located(described, &self.names);
         *ranges = described;
         Ok(Object { location, of })
+    }
+
+    /// Whether the debug information of the marker's unit describes no variables.
+    fn has_lines_only(&self, stop: &Stop<'_>) -> Result<bool, Error> {
+        let frame = stop.scope.and_then(|scope| scope.frames.first());
+        self.debug.has_lines_only(frame.map(|frame| frame.instance), stop.frame.pc)
     }
 
     /// Follows one step, with the dereferences that it implies.
@@ -382,7 +399,7 @@ fn nearest_range(pc: Vaddr, ranges: &[Range<Vaddr>]) -> Option<Nearest> {
 }
 
 fn refuse(mut argument: Argument, refusal: Refusal) -> Argument {
-    argument.verdict = Some(refusal.verdict);
+    argument.verdict = refusal.verdict;
     argument.reason = Some(refusal.reason);
     argument
 }

@@ -15,6 +15,8 @@ use super::place::PlaceError;
 pub enum Reason {
     /// Unsupported: the text of the argument is not a place that can be looked up.
     NotAPlace(PlaceError),
+    /// Undescribed: the debug information of the marker's unit describes lines and no variables.
+    LinesOnly,
     /// Absent: the debug information describes no function at the site.
     NoScope,
     /// Absent: the debug information describes the code at the site as part of other functions than
@@ -129,6 +131,7 @@ impl Reason {
     pub fn name(&self) -> &'static str {
         match self {
             Self::NotAPlace(_) => "not_a_place",
+            Self::LinesOnly => "lines_only",
             Self::NoScope => "no_scope",
             Self::OtherFunctions => "other_functions",
             Self::NoVariable { .. } => "no_variable",

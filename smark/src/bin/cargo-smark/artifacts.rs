@@ -149,6 +149,13 @@ impl Artifact {
 }
 
 impl Built {
+    /// The workspace's Cargo.toml; relative if it is below the current folder.
+    pub(crate) fn manifest(&self) -> PathBuf {
+        let manifest = self.workspace.join("Cargo.toml");
+        let current = env::current_dir().unwrap_or_default();
+        manifest.strip_prefix(current).map(Path::to_owned).unwrap_or(manifest)
+    }
+
     fn of(artifacts: &[Artifact], workspace: PathBuf, current: &Path) -> Self {
         let local = || artifacts.iter().filter(|artifact| artifact.is_local);
         let has_programs = local().any(|artifact| !artifact.is_rust_library);

@@ -9,10 +9,12 @@ mod vcs;
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
+use simple_markers_resolver::check::DebugSetting;
 
 use arguments::Arguments;
 use artifacts::{Built, Debug};
@@ -57,7 +59,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         anyhow::bail!("cargo built no program and no library");
     }
     if !arguments.quiet {
-        if let Some(advice) = advice(arguments, &built) {
+        if let Some(advice) = advice(command, arguments, &built) {
             say(&advice);
         }
     }
@@ -72,6 +74,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             smark.arg(option);
         }
     }
+    if command == "check" {
+        smark.arg("--manifest").arg(built.manifest()).arg("--cargo-profile").arg(&arguments.profile);
+    }
     smark.args(arguments.passed_to_smark()).args(arguments.lock_arguments(&built.workspace)).args(files);
     start(&mut smark)
 }
@@ -84,16 +89,19 @@ fn start(command: &mut Command) -> anyhow::Result<ExitCode> {
 }
 
 /// Advice for a profile without debug information of variables; `None` if the profile has it.
-fn advice(arguments: &Arguments, built: &Built) -> Option<String> {
+///
+/// `check` says itself that there are lines only.
+fn advice(command: &str, arguments: &Arguments, built: &Built) -> Option<String> {
     let without = match built.debug {
         Debug::None => "has no debug information, so cargo strips the sites of the markers too",
+        Debug::Lines if command == "check" => return None,
         Debug::Lines => "has debug information of lines only, so no variable can be found",
         Debug::Full => return None,
     };
-    let profile = &arguments.profile;
-    Some(format!(
-        "the profile `{profile}` {without}. Add to the Cargo.toml of the workspace:\n\n[profile.{profile}]\ndebug = \"full\"\n"
-    ))
+    let (profile, manifest) = (&arguments.profile, built.manifest());
+    let text = fs::read_to_string(&manifest).ok()?;
+    let setting = DebugSetting::find(&manifest.display().to_string(), &text, profile)?;
+    Some(format!("the profile `{profile}` {without}: {setting}"))
 }
 
 /// The `smark` beside this program, since both are installed together; otherwise `smark` from PATH.

@@ -1,0 +1,142 @@
+//! Images whose debug information has no variables: one finding for the image instead of one for
+//! each argument, and the line of `Cargo.toml` to change.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use toml_edit::{Document, TableLike};
+
+use super::{Cause, Check, Finding, Problem, Report};
+use crate::resolve::Reason;
+
+/// How a manifest of Cargo sets the debug information of a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DebugSetting {
+    /// A line asks for less than everything.
+    Line {
+        /// The path of the manifest.
+        manifest: Arc<str>,
+        /// The line, from 1.
+        line: usize,
+        /// What the line sets `debug` to, as written.
+        value: Arc<str>,
+    },
+    /// The profile has a section, which does not set it.
+    Section {
+        /// The path of the manifest.
+        manifest: Arc<str>,
+        /// The line where the section begins, from 1.
+        line: usize,
+        /// The name of the profile.
+        profile: Arc<str>,
+    },
+    /// The profile has no section.
+    NoSection {
+        /// The path of the manifest.
+        manifest: Arc<str>,
+        /// The name of the profile.
+        profile: Arc<str>,
+    },
+    /// The manifest asks for everything, so something else asks for less.
+    Overridden {
+        /// The path of the manifest.
+        manifest: Arc<str>,
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+impl DebugSetting {
+    /// Finds the setting in the text of a manifest. `manifest` is its path, as messages give it.
+    ///
+    /// `None` if the text is not TOML.
+    #[must_use]
+    pub fn find(manifest: &str, text: &str, profile: &str) -> Option<Self> {
+        let document = Document::parse(text).ok()?;
+        let line_of = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count().saturating_add(1);
+        let manifest: Arc<str> = manifest.into();
+        let section = document.get("profile").and_then(|profiles| profiles.as_table_like()?.get(profile));
+        let Some(section) = section else { return Some(Self::NoSection { manifest, profile: profile.into() }) };
+        let Some(debug) = section.as_table_like().and_then(|section: &dyn TableLike| section.get("debug")) else {
+            let line = section.span().map_or(1, |span| line_of(span.start));
+            return Some(Self::Section { manifest, line, profile: profile.into() });
+        };
+        let span = debug.span()?;
+        let line = line_of(span.start);
+        let is_full = debug.as_bool() == Some(true) || debug.as_integer() == Some(2) || debug.as_str() == Some("full");
+        Some(match is_full {
+            true => Self::Overridden { manifest, line },
+            false => Self::Line { manifest, line, value: text.get(span)?.into() },
+        })
+    }
+}
+
+/// Replaces the findings about the arguments of an image without variables with one finding.
+pub(super) fn merge(check: &Check<'_>, report: &mut Report) {
+    let mut by_image: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
+    let mut rest = Vec::with_capacity(report.findings.len());
+    for finding in report.findings.drain(..) {
+        match finding.index.filter(|_| is_about_image(check, &finding)) {
+            Some((image, _)) => by_image.entry(image).or_default().push(finding),
+            None => rest.push(finding),
+        }
+    }
+    let one = |findings: Vec<Finding>| {
+        let markers: HashSet<_> = findings.iter().filter_map(|finding| finding.index).collect();
+        let is_rust = |finding: &Finding| finding.file.ends_with(".rs");
+        let problem = Problem::NoVariables {
+            markers: markers.len(),
+            arguments: findings.len(),
+            has_lines: findings.iter().any(|finding| finding.causes.contains(&LINES_ONLY)),
+            rust: findings.iter().any(is_rust),
+            c: !findings.iter().all(is_rust),
+            setting: check.debug_setting.clone(),
+        };
+        let first = findings.into_iter().min_by_key(|finding| (Arc::clone(&finding.file), finding.line))?;
+        Some(Finding { problem, argument: None, sites: None, functions: Vec::new(), causes: Vec::new(), ..first })
+    };
+    report.findings.extend(by_image.into_values().filter_map(one));
+    report.findings.append(&mut rest);
+}
+
+const LINES_ONLY: Cause = Cause::Argument(Reason::LinesOnly);
+
+/// Whether a finding is due to the debug information of the whole image.
+fn is_about_image(check: &Check<'_>, finding: &Finding) -> bool {
+    let image = || finding.index.and_then(|(image, _)| check.resolution.images.get(image));
+    finding.problem == Problem::Argument(None)
+        && finding.exception.is_none()
+        && (finding.causes.contains(&LINES_ONLY) || image().is_some_and(|image| image.debug.is_none()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_the_profile_is_found() {
+        let find = |text: &str, profile| DebugSetting::find("Cargo.toml", text, profile).expect("a manifest");
+        let manifest: Arc<str> = "Cargo.toml".into();
+        let line =
+            |line, value: &str| DebugSetting::Line { manifest: Arc::clone(&manifest), line, value: value.into() };
+        let text = "[package]\nname = \"x\"\n\n[profile.release]\nlto = true\ndebug = 1 # lines\n\n[profile.dist]\n\
+                    inherits = \"release\"\n";
+        assert_eq!(find(text, "release"), line(6, "1"));
+        let profile = "dist".into();
+        assert_eq!(find(text, "dist"), DebugSetting::Section { manifest: Arc::clone(&manifest), line: 8, profile });
+        let profile = "bench".into();
+        assert_eq!(find(text, "bench"), DebugSetting::NoSection { manifest: Arc::clone(&manifest), profile });
+        // The other notations of the same.
+        assert_eq!(
+            find("[profile]\nrelease = { lto = true, debug = \"limited\" }\n", "release"),
+            line(2, "\"limited\"")
+        );
+        assert_eq!(find("\nprofile.release.debug = false\n", "release"), line(2, "false"));
+        for full in ["true", "2", "\"full\""] {
+            let text = format!("[profile.release]\ndebug = {full}\n");
+            assert_eq!(find(&text, "release"), DebugSetting::Overridden { manifest: Arc::clone(&manifest), line: 2 });
+        }
+        assert_eq!(DebugSetting::find("Cargo.toml", "[profile", "release"), None);
+    }
+}
