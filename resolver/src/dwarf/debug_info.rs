@@ -1,11 +1,11 @@
 //! The debug information of an image, as code outside of this folder asks it. Each answer is one
 //! call of a layer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::definitions::Definition;
+use super::definitions::{Definition, Wanted};
 use super::files::SourcePath;
 use super::frame::Frame;
 use super::landing_pads::LandingPad;
@@ -88,17 +88,17 @@ impl<'s> DebugInfo<'s> {
         self.scopes.functions.code_of(function)
     }
 
-    /// The out-of-line functions whose linker name is among `names`, or all of them; by name. A
-    /// unit that cannot be read has none.
+    /// The out-of-line functions that are wanted, or all of them; by name. A unit that cannot be read
+    /// has none.
     ///
     /// # Errors
     ///
     /// It is more work than debug information of this size warrants.
     pub(crate) fn definitions_of(
         &self,
-        names: Option<&HashSet<&[u8]>>,
+        wanted: Option<&Wanted<'_>>,
     ) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
-        self.scopes.definitions_of(names)
+        self.scopes.definitions_of(wanted)
     }
 
     /// A description of a type that follows pointers `depth` times. It always describes numbers and

@@ -5,11 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gimli::{AttributeValue, constants as dw};
+use gimli::{Abbreviation, AttributeValue, EntriesRaw, constants as dw};
 
+use super::entries::is_dropped;
 use super::scopes::Scopes;
+use super::sections::Reader;
 use super::tables;
-use super::unit::Die;
+use super::unit::{Die, Unit};
 use super::units::CHARGE_INTERVAL;
 use crate::Error;
 
@@ -22,16 +24,24 @@ pub(crate) struct Definition {
     pub(crate) size: Option<u64>,
 }
 
-impl Scopes<'_> {
-    /// The concrete out-of-line instances by name: those whose linkage name is in `names`, or all.
-    /// A unit that cannot be read contributes none.
+/// Which functions are meant: those of these linkage names that start at one of these addresses, or
+/// that the linker dropped.
+#[derive(Debug)]
+pub(crate) struct Wanted<'n> {
+    pub(crate) names: HashSet<&'n [u8]>,
+    pub(crate) starts: HashSet<u64>,
+}
+
+impl<'s> Scopes<'s> {
+    /// The concrete out-of-line instances by name: those that are wanted, or all. A unit that cannot
+    /// be read contributes none.
     ///
     /// # Errors
     ///
     /// The work limit for debug information of this size is reached.
     pub(super) fn definitions_of(
         &self,
-        names: Option<&HashSet<&[u8]>>,
+        wanted: Option<&Wanted<'_>>,
     ) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
         let mut found: HashMap<Vec<u8>, Vec<Definition>> = HashMap::new();
         for index in 0..self.units.own_count() {
@@ -51,15 +61,10 @@ impl Scopes<'_> {
                 let offset = entries.next_offset();
                 let Ok(abbreviation) = entries.read_abbreviation() else { break };
                 let Some(abbreviation) = abbreviation else { continue };
-                let attributes = abbreviation.attributes();
-                let is_placed = || attributes.iter().any(|it| matches!(it.name(), dw::DW_AT_low_pc | dw::DW_AT_ranges));
-                let is_meant = abbreviation.tag() == dw::DW_TAG_subprogram && is_placed();
-                if entries.skip_attributes(attributes).is_err() {
-                    break;
-                }
+                let Ok(is_meant) = self.is_meant(index, unit, &mut entries, abbreviation, wanted) else { break };
                 if is_meant {
                     let die = Die { unit: index, offset: offset.0 };
-                    match self.definition(die, names) {
+                    match self.definition(die, wanted) {
                         Ok(Some((name, definition))) => found.entry(name).or_default().push(definition),
                         Ok(None) => {}
                         Err(_) => self.units.check_work_left()?,
@@ -71,7 +76,38 @@ impl Scopes<'_> {
         Ok(found)
     }
 
-    fn definition(&self, die: Die, names: Option<&HashSet<&[u8]>>) -> Result<Option<(Vec<u8>, Definition)>, Error> {
+    /// Reads the attributes of an entry. Whether it is a function with code, and may be wanted. Names
+    /// are not read here: most functions start elsewhere.
+    fn is_meant(
+        &self,
+        index: usize,
+        unit: &Unit<'s>,
+        entries: &mut EntriesRaw<'_, '_, Reader<'s>>,
+        abbreviation: &Abbreviation,
+        wanted: Option<&Wanted<'_>>,
+    ) -> gimli::Result<bool> {
+        let attributes = abbreviation.attributes();
+        let has = |name| attributes.iter().any(|attribute| attribute.name() == name);
+        let (has_start, has_ranges) = (has(dw::DW_AT_low_pc), has(dw::DW_AT_ranges));
+        let is_function = abbreviation.tag() == dw::DW_TAG_subprogram && (has_start || has_ranges);
+        let (Some(wanted), true, false) = (wanted, is_function, has_ranges) else {
+            entries.skip_attributes(attributes)?;
+            return Ok(is_function);
+        };
+        let mut start = None;
+        for attribute in attributes {
+            let attribute = entries.read_attribute(*attribute)?;
+            if attribute.name() == dw::DW_AT_low_pc {
+                start = Some(attribute.value());
+            }
+        }
+        let (Some(start), Ok(dwarf)) = (start, self.units.dwarf_of(index)) else { return Ok(false) };
+        // A malformed address is reported when the definition is read.
+        let Ok(Some(start)) = tables::attribute_address(dwarf, unit, start) else { return Ok(true) };
+        Ok(wanted.starts.contains(&start) || is_dropped(start, unit.encoding().address_size))
+    }
+
+    fn definition(&self, die: Die, wanted: Option<&Wanted<'_>>) -> Result<Option<(Vec<u8>, Definition)>, Error> {
         let name = match self.units.string(die, dw::DW_AT_linkage_name)? {
             Some(name) => Some(name),
             None => match self.units.string(die, dw::DW_AT_MIPS_linkage_name)? {
@@ -79,7 +115,9 @@ impl Scopes<'_> {
                 None => self.units.name(die)?,
             },
         };
-        let Some(name) = name.filter(|name| names.is_none_or(|names| names.contains(&**name))) else { return Ok(None) };
+        let Some(name) = name.filter(|name| wanted.is_none_or(|wanted| wanted.names.contains(&**name))) else {
+            return Ok(None);
+        };
         let (dwarf, unit) = (self.units.dwarf_of(die.unit)?, self.units.unit(die.unit)?);
         let error = |error| self.units.error(die, error);
         let entry = unit.entry(gimli::UnitOffset(die.offset)).map_err(error)?;

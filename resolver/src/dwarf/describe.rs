@@ -23,6 +23,9 @@ const MOST: usize = 512;
 /// How deeply types may be nested, pointers or not.
 const NESTING: u32 = 48;
 
+/// The most members of a type of Rust's library that conversions look into.
+const LIBRARY_MEMBERS: usize = 3;
+
 /// The most enumerators of one type. The largest enumerations of the kernel have a few thousand.
 const ENUMERATORS: usize = 4096;
 
@@ -38,9 +41,9 @@ impl Types<'_> {
         Describer { info: self, known: HashMap::new(), left: MOST, is_brief: false }.describe(of, depth, 0)
     }
 
-    /// Like [`DebugInfo::describe_type`], but a C structure or union behind a pointer has only its
-    /// name and size. The structures of the kernel have hundreds of members each, and point to each
-    /// other.
+    /// Like [`DebugInfo::describe_type`], but a large structure or union behind a pointer has only
+    /// its name and size. The structures of the kernel have hundreds of members each, and point to
+    /// each other.
     pub(super) fn describe_type_briefly(&self, of: Option<TypeRef>, depth: u32) -> Result<Arc<Type>, Error> {
         Describer { info: self, known: HashMap::new(), left: MOST, is_brief: true }.describe(of, depth, 0)
     }
@@ -191,9 +194,17 @@ impl Describer<'_, '_> {
         })
     }
 
-    /// Whether this is a C structure with members.
+    /// Whether this is a structure of C with members, or one of Rust with more members than the types
+    /// of the library that conversions look into (`Rc` has three).
     fn is_outlined(&self, die: Die) -> Result<bool, Error> {
-        Ok(self.info.dwarf_language(die).is_some_and(is_c) && !self.info.is_declaration(die)?)
+        if self.info.is_declaration(die)? {
+            return Ok(false);
+        }
+        if self.info.language(die) == Language::Rust {
+            let children = self.info.units.children(die)?;
+            return Ok(children.iter().filter(|(_, tag)| *tag == dw::DW_TAG_member).nth(LIBRARY_MEMBERS).is_some());
+        }
+        Ok(self.info.dwarf_language(die).is_some_and(is_c))
     }
 
     /// A structure or union without its members.

@@ -169,10 +169,7 @@ impl<'s> Units<'s> {
         entry: &Entry<'_, '_, 's>,
     ) -> Result<Vec<Range<u64>>, gimli::Error> {
         let size = unit.encoding().address_size;
-        // Linkers mark dropped code with one of the last two addresses, or with 0 or 1.
-        let dropped = |address: u64| {
-            address <= 1 || address >= (u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63)) - 1
-        };
+        let dropped = |address: u64| is_dropped(address, size);
         let (mut low, mut high, mut length, mut list) = (None, None, None, None);
         let mut attributes = entry.attrs();
         while let Some(attribute) = attributes.next()? {
@@ -272,6 +269,12 @@ impl<'s> Units<'s> {
         }
         Ok(children)
     }
+}
+
+/// Whether an address of `size` bytes is that of dropped code. Linkers mark it with one of the last
+/// two addresses, or with 0 or 1.
+pub(super) fn is_dropped(address: u64, size: u8) -> bool {
+    address <= 1 || address >= (u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63)) - 1
 }
 
 /// How many bytes are searched to find the end of an attribute's value.

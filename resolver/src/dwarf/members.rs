@@ -8,6 +8,7 @@ use super::types::{TypeRef, constant};
 use super::unit::Die;
 use super::unsupported::{PlaceProblem, Unsupported};
 use crate::Error;
+use crate::types::Language;
 
 /// A member, or a base class.
 #[derive(Clone, Debug)]
@@ -58,13 +59,8 @@ impl Types<'_> {
                 break;
             }
             match tag {
-                dw::DW_TAG_member => {
-                    // A static member of C++.
-                    if self.units.flag(child, dw::DW_AT_external)? || self.units.flag(child, dw::DW_AT_declaration)? {
-                        continue;
-                    }
-                    members.push(self.member_at(child)?);
-                }
+                dw::DW_TAG_member if self.is_static(child)? => {}
+                dw::DW_TAG_member => members.push(self.member_at(child)?),
                 dw::DW_TAG_inheritance => {
                     let is_virtual = self.units.unsigned(child, dw::DW_AT_virtuality)?.unwrap_or(0) != 0
                         || matches!(
@@ -82,6 +78,24 @@ impl Types<'_> {
             }
         }
         Ok(members)
+    }
+
+    /// Whether this is a static member of C++.
+    fn is_static(&self, member: Die) -> Result<bool, Error> {
+        Ok(self.units.flag(member, dw::DW_AT_external)? || self.units.flag(member, dw::DW_AT_declaration)?)
+    }
+
+    /// The member of that name that the structure itself has. Only the names of the others are read.
+    fn own_member(&self, aggregate: Die, name: &str) -> Result<Option<RawMember>, Error> {
+        let children = self.units.children(aggregate)?;
+        let members = children.into_iter().filter(|(_, tag)| *tag == dw::DW_TAG_member);
+        for (child, _) in members.take(MOST) {
+            let known = self.text_name(child)?;
+            if !known.is_empty() && is_called(&known, name) && !self.is_static(child)? {
+                return self.member_at(child).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Reads one member.
@@ -171,17 +185,20 @@ impl Types<'_> {
         if nesting > NESTING {
             return Err(self.units.error(aggregate, "a structure that is nested too deep"));
         }
-        let members = self.members(aggregate)?;
-        let is_it = |member: &&RawMember| !member.name.is_empty() && is_called(&member.name, name);
-        if let Some(member) = members.iter().find(is_it) {
-            return Ok(match (&member.place, member.of) {
-                (&Err(problem), _) => {
+        if let Some(member) = self.own_member(aggregate, name)? {
+            return Ok(match (member.place, member.of) {
+                (Err(problem), _) => {
                     FoundMember::Refused(Unsupported::MemberPlace { member: name.to_owned(), problem })
                 }
                 (Ok(_), None) => FoundMember::Refused(Unsupported::MemberType { member: name.to_owned() }),
-                (Ok(place), Some(of)) => FoundMember::Member(*place, of),
+                (Ok(place), Some(of)) => FoundMember::Member(place, of),
             });
         }
+        // In Rust no member is also one of the whole.
+        if self.language(aggregate) == Language::Rust {
+            return Ok(FoundMember::No);
+        }
+        let members = self.members(aggregate)?;
         let (mut found, mut unreachable) = (FoundMember::No, None);
         for member in members.iter().filter(|member| member.is_inlined) {
             let Some(inner) = member.of.map(|of| self.strip(of)).transpose()?.flatten() else { continue };

@@ -54,7 +54,7 @@ mod variable;
 mod variants;
 
 pub use debug_info::DebugInfo;
-pub(crate) use definitions::Definition;
+pub(crate) use definitions::{Definition, Wanted};
 pub use frame::Frame;
 pub(crate) use line_absence::{CodeState, LineAbsence};
 pub use location_list::Described;

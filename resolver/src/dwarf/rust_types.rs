@@ -150,13 +150,17 @@ impl Types<'_> {
     /// A pointer with a length: `&[T]`, `*const [T]`, `Box<str>`, `*const RcInner<[T]>`, `&Path`.
     fn sequence_of_slice(&self, of: TypeRef) -> Result<Option<RawSequence>, Error> {
         let Some(die) = self.aggregate(of)? else { return Ok(None) };
+        // Most structures are no pointers, and their members need not be read.
+        let name = self.text_name(die)?;
+        let pointee = pointee_name(&name);
+        if pointee.is_empty() {
+            return Ok(None);
+        }
         let (Some(data), Some(length)) = (self.part(die.into(), "data_ptr")?, self.part(die.into(), "length")?) else {
             return Ok(None);
         };
         let Some(pointer) = self.strip(data.1)? else { return Ok(None) };
         let Some(target) = self.type_of(pointer.die)? else { return Ok(None) };
-        let name = self.text_name(die)?;
-        let pointee = pointee_name(&name);
         let sequence =
             |kind, offset, element| Ok(Some(RawSequence { kind, data: (data.0, pointer), offset, length, element }));
         if pointee == "str" {

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use super::{FoldingUnknown, FunctionNames};
 use crate::demangle::demangle;
-use crate::dwarf::{DebugInfo, Definition};
+use crate::dwarf::{DebugInfo, Definition, Wanted};
 use crate::image::symbols::{Symbol, Symbols};
 use crate::image::{Image, ImageKind};
 
@@ -88,10 +88,13 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
 
     fn read(&self) -> Groups {
         let table = self.symbols();
-        let names: HashSet<&[u8]> = table.sharing().map(|symbol| base(self.name(symbol))).collect();
+        let wanted = Wanted {
+            names: table.sharing().map(|symbol| base(self.name(symbol))).collect(),
+            starts: table.sharing().map(|symbol| symbol.start).collect(),
+        };
         // If the debug information cannot be read, nothing is known of them.
-        let definitions = match (names.is_empty() && !self.leaves_out, self.debug) {
-            (false, Some(debug)) => debug.definitions_of((!self.leaves_out).then_some(&names)).unwrap_or_default(),
+        let definitions = match (wanted.names.is_empty() && !self.leaves_out, self.debug) {
+            (false, Some(debug)) => debug.definitions_of((!self.leaves_out).then_some(&wanted)).unwrap_or_default(),
             _ => HashMap::new(),
         };
         let symbols: HashSet<&[u8]> = match self.leaves_out {
