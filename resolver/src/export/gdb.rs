@@ -2,7 +2,10 @@
 //! "Dynamic Printf").
 //!
 //! A place is a symbol plus an offset, because gdb relocates it when the program is loaded. It does
-//! not relocate a number.
+//! not relocate a number. gdb evaluates each place again whenever an object file is loaded. If the
+//! symbol is not the name of a function in the debug information, which a mangled name is not, gdb
+//! then compares it with the name of every source file. All places of a Rust program are therefore
+//! relative to its `main`.
 
 use crate::resolve::Architecture;
 use std::fmt::Write as _;
@@ -26,14 +29,26 @@ const LONGEST: u32 = 4096;
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let names = FunctionNames::of(bytes)?;
     let is_fixed = writer.image.kind == ImageKind::Executable;
+    // A shared object may have a function of the same name as the program.
+    let main = match (writer.image.kind, &writer.image.debug) {
+        (ImageKind::Pie, Some(_)) => names.rust_main(),
+        _ => None,
+    };
     let arm = writer.image.arch == Architecture::Aarch64;
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
     // Set for good: gdb parses the arguments at each hit, in the language of the frame.
     writer.line("set language c");
     writer.each(MARK, planned, &mut |writer, point| {
-        let place = match is_fixed {
-            true => format!("*{}", point.address),
-            false => {
+        let place = match (is_fixed, &main) {
+            (true, _) => format!("*{}", point.address),
+            (false, Some((name, main))) => {
+                let (sign, offset) = match point.address.0.checked_sub(main.0) {
+                    Some(offset) => ('+', offset),
+                    None => ('-', main.0.saturating_sub(point.address.0)),
+                };
+                format!("*((unsigned char *)&'{name}' {sign} {offset})")
+            }
+            (false, None) => {
                 let (name, offset) = names.unique(point.address, Tool::Gdb)?;
                 format!("*((unsigned char *)&'{name}' + {offset})")
             }

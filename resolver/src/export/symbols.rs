@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{ExportError, SiteOmission, Tool};
 use crate::address::Vaddr;
+use crate::demangle::demangle;
 use crate::image::Image;
 
 /// The function symbols of an image, and how many there are of each name.
@@ -26,6 +27,24 @@ impl<'data> FunctionNames<'data> {
     /// Whether a symbol covers an address.
     pub(super) fn holds(&self, address: Vaddr) -> bool {
         self.image.functions().at(None, address.0).is_some()
+    }
+
+    /// The `main` of a Rust program, as its debug information names it (`server::main`), and its
+    /// address; `None` if there is none, or several.
+    pub(super) fn rust_main(&self) -> Option<(String, Vaddr)> {
+        let symbols = self.image.functions();
+        let is_main = |name: &[u8]| {
+            (name.starts_with(b"_ZN") || name.starts_with(b"_R")) && name.windows(5).any(|it| it == b"4main")
+        };
+        let is_path = |name: &str| {
+            let path = name.strip_suffix("::main");
+            path.is_some_and(|path| !path.is_empty() && path.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_'))
+        };
+        let mains = symbols.all().filter(|(_, symbol)| is_main(symbols.name(symbol)));
+        let mut mains = mains.map(|(_, symbol)| (demangle(symbols.name(&symbol)), Vaddr(symbol.start)));
+        let mut mains = mains.by_ref().filter(|(name, _)| is_path(name));
+        let found = mains.next()?;
+        mains.next().is_none().then_some(found)
     }
 
     /// The only symbol that covers an address, and the offset in it; why `tool` cannot be given one.
