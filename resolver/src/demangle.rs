@@ -10,17 +10,32 @@ const LONGEST: usize = 16 << 10;
 /// if the result would exceed 16 KiB.
 #[must_use]
 pub(crate) fn demangle(symbol: &[u8]) -> String {
+    demangled(symbol, false)
+}
+
+/// The same with what distinguishes symbols of one name: the hash of a Rust name, the parameters of
+/// a C++ name.
+pub(crate) fn demangle_in_full(symbol: &[u8]) -> String {
+    demangled(symbol, true)
+}
+
+fn demangled(symbol: &[u8], in_full: bool) -> String {
     let name = crate::text::from_bytes(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(&name) {
         let mut out = Bounded(String::new());
-        return match std::fmt::write(&mut out, format_args!("{rust:#}")) {
+        let written = match in_full {
+            true => std::fmt::write(&mut out, format_args!("{rust}")),
+            false => std::fmt::write(&mut out, format_args!("{rust:#}")),
+        };
+        return match written {
             Ok(()) => out.0,
             Err(_) => name,
         };
     }
     if name.starts_with("_Z") || name.starts_with("__Z") {
         let mut out = Bounded(String::new());
-        let options = DemangleOptions::new().no_params().no_return_type();
+        let options = DemangleOptions::new().no_return_type();
+        let options = if in_full { options } else { options.no_params() };
         if let Ok(symbol) = cpp_demangle::Symbol::new(symbol) {
             if symbol.structured_demangle(&mut out, &options).is_ok() {
                 return out.0;

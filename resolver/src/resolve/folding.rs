@@ -8,10 +8,11 @@
 //! all records, says whether the other function passes the marker as well.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::{FoldingUnknown, FunctionNames};
-use crate::demangle::demangle;
+use crate::address::Vaddr;
+use crate::demangle::{demangle, demangle_in_full};
 use crate::dwarf::{DebugInfo, Definition, Wanted};
 use crate::image::symbols::{Symbol, Symbols};
 use crate::image::{Image, ImageKind};
@@ -129,9 +130,14 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         match (folded.len(), perhaps.len()) {
             (1, 1) => None,
             (1, _) if self.is_inside_a_piece(start) => None,
-            (1, _) => Some(Folded::Perhaps(listed(&perhaps))),
-            _ => Some(Folded::Several(listed(&folded))),
+            (1, _) => Some(Folded::Perhaps(self.listed(&perhaps, start))),
+            _ => Some(Folded::Several(self.listed(&folded, start))),
         }
+    }
+
+    /// The names of functions at an address, the first of which is described there.
+    fn listed(&self, names: &[&[u8]], start: u64) -> FunctionNames {
+        listed(names, || self.debug?.function_starting_at(Vaddr(start)).ok().flatten())
     }
 
     /// Whether the function is in the middle of a section whose first function has no other name.
@@ -191,8 +197,21 @@ fn is_variant(one: &[u8], other: &[u8]) -> bool {
 /// How many names are demangled: thousands of functions may be folded into one.
 const NAMED: usize = 4;
 
-fn listed(names: &[&[u8]]) -> FunctionNames {
-    let first = names.iter().take(NAMED).map(|name| demangle(name).into()).collect();
+/// Names of functions for people. The instances of a generic function, and the overloads of one in
+/// C++, have the same name. Then the first is `described`, which has the type arguments, and the
+/// others have what distinguishes their symbols.
+fn listed(names: &[&[u8]], described: impl Fn() -> Option<Arc<str>>) -> FunctionNames {
+    let short: Vec<String> = names.iter().take(NAMED).map(|name| demangle(name)).collect();
+    let named = |(index, (name, short_name)): (usize, (&&[u8], &String))| -> Arc<str> {
+        let is_alone = short.iter().filter(|other| *other == short_name).count() == 1;
+        let described = if index == 0 && !is_alone { described() } else { None };
+        match described.filter(|described| **described != **short_name) {
+            Some(described) => described,
+            None if is_alone => short_name.as_str().into(),
+            None => demangle_in_full(name).into(),
+        }
+    };
+    let first = names.iter().zip(&short).enumerate().map(named).collect();
     FunctionNames { first, count: names.len() }
 }
 
@@ -228,10 +247,22 @@ mod tests {
 
     #[test]
     fn what_shares_an_address_is_named() {
+        let listed = |names: &[&[u8]]| super::listed(names, || None);
         assert_eq!(listed(&[b"a", b"_ZN1SC1Ev"]).to_string(), "`a` and `S::S`");
         assert_eq!(listed(&[b"a", b"b", b"c"]).to_string(), "`a`, `b` and 1 more");
         let many: Vec<&[u8]> = vec![b"a"; 1000];
         assert_eq!(listed(&many).to_string(), "`a`, `a` and 998 more");
         assert_eq!(listed(&many).first.len(), NAMED);
+    }
+
+    #[test]
+    fn instances_of_one_function_are_told_apart() {
+        let [one, two]: [&[u8]; 2] =
+            [b"_ZN1a13Core$LT$M$GT$4roll17h0123456789abcdefE", b"_ZN1a13Core$LT$M$GT$4roll17hfedcba9876543210E"];
+        let listed = |described: Option<&str>| super::listed(&[one, two], || described.map(Arc::from)).to_string();
+        assert_eq!(listed(None), "`a::Core<M>::roll::h0123456789abcdef` and `a::Core<M>::roll::hfedcba9876543210`");
+        assert_eq!(listed(Some("a::Core<u8>::roll")), "`a::Core<u8>::roll` and `a::Core<M>::roll::hfedcba9876543210`");
+        let overloads: [&[u8]; 2] = [b"_ZN1a1fEi", b"_ZN1a1fEl"];
+        assert_eq!(super::listed(&overloads, || None).to_string(), "`a::f(int)` and `a::f(long)`");
     }
 }
