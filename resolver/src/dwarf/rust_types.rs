@@ -256,6 +256,7 @@ impl Types<'_> {
                 let Some(bits) = data.checked_add(value) else { return Ok(None) };
                 Ok(Some(Target::Through { pointer: (at, pointer), offset: bits / 8, of }))
             }
+            _ if pointee_name(&name).is_empty() => Ok(None),
             _ if self.part(of, "data_ptr")?.is_some() && self.part(of, "length")?.is_some() => {
                 Ok(Some(Target::Refused(Unsupported::UnsizedTarget { of: Some(name) })))
             }
