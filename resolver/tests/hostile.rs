@@ -4,15 +4,15 @@ use images::{Linked, Strings, archive, declaration, dwarf, relocatable, scsi};
 use object::Architecture;
 use simple_markers_resolver::record::DECLARATIONS;
 use simple_markers_resolver::record::site::Site;
-use simple_markers_resolver::report::{Layout, json, list};
+use simple_markers_resolver::report::{Layout, Verbosity, json, list};
 use simple_markers_resolver::resolve::{Resolution, resolve};
 
 /// Resolves and prints in every format. Discards the text.
 fn look(data: &[u8]) {
     let resolution = resolve("a", data);
     let mut out = Vec::new();
-    for verbose in [false, true] {
-        let layout = Layout { colour: true, width: Some(40), verbose };
+    for verbosity in [Verbosity::Rows, Verbosity::Sites, Verbosity::Full] {
+        let layout = Layout { colour: true, width: Some(40), verbosity };
         list::write(&mut out, &resolution.rows(), layout).unwrap();
     }
     json::write(&mut out, &resolution, &|_| true).unwrap();

@@ -8,7 +8,7 @@ use images::dwarf::{SectionBytes, section};
 use images::{Linked, Strings, declaration};
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::record::site::Site;
-use simple_markers_resolver::report::{Layout, json, list};
+use simple_markers_resolver::report::{Layout, Verbosity, json, list};
 use simple_markers_resolver::resolve::{Argument, ResolvedImage, Severity, SitePlace, Verdict, resolve};
 
 use self::unit::abbreviation::*;
@@ -52,7 +52,8 @@ fn find(image: &[u8]) -> ResolvedImage {
 fn look(image: &[u8]) -> ResolvedImage {
     let mut resolution = resolve("a", image);
     let mut out = Vec::new();
-    list::write(&mut out, &resolution.rows(), Layout { colour: false, width: None, verbose: true }).unwrap();
+    list::write(&mut out, &resolution.rows(), Layout { colour: false, width: None, verbosity: Verbosity::Full })
+        .unwrap();
     json::write(&mut out, &resolution, &|_| true).unwrap();
     assert!(out.len() < 64 << 20, "{} bytes are printed", out.len());
     let [_] = resolution.images.as_slice() else { panic!("one image: {:?}", resolution.failures) };

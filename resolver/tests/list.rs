@@ -1,7 +1,7 @@
 //! The text and JSON of a list, byte for byte.
 
 use images::{Linked, declaration, scsi};
-use simple_markers_resolver::report::{Layout, json, list};
+use simple_markers_resolver::report::{Layout, Verbosity, json, list};
 use simple_markers_resolver::resolve::{Detail, Resolution, resolve, resolve_with};
 use simple_markers_resolver::select::{Field, Selection};
 
@@ -53,7 +53,7 @@ fn a_terminal_cuts_descriptions_only() {
 fn verbose_adds_variables_and_sites() {
     let resolution = resolve("scsi_mod.ko", &scsi().build());
     assert_eq!(
-        text(&resolution, Layout { verbose: true, ..Layout::default() }),
+        text(&resolution, Layout { verbosity: Verbosity::Full, ..Layout::default() }),
         "   ID MODULE    FUNCTION      NAME       DESCRIPTION
     1 scsi_mod  g             scsi:queue Command $cmd for $lun
       variables:

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use images::{everything, scsi};
 use simple_markers_resolver::report::show::SourceLine;
-use simple_markers_resolver::report::{Layout, list, show};
+use simple_markers_resolver::report::{Layout, Verbosity, list, show};
 use simple_markers_resolver::resolve::{
     DeclaredArgument, EdgeKind, Exactness, ExactnessReason, Marker, Mismatch, Origin, Predecessor, ProbeCost,
     ProbeVerdict, Reason, Resolution, SitePlace, resolve,
@@ -23,7 +23,7 @@ fn text(resolution: &Resolution, name: &str) -> String {
 
 fn verbose(resolution: &Resolution) -> String {
     let mut out = Vec::new();
-    list::write(&mut out, &resolution.rows(), Layout { verbose: true, ..Layout::default() }).unwrap();
+    list::write(&mut out, &resolution.rows(), Layout { verbosity: Verbosity::Full, ..Layout::default() }).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -313,10 +313,13 @@ fn source(column: Option<u32>, text: &str, is_newer: bool, width: Option<usize>)
 fn a_caret_points_at_the_marker_where_its_column_is_known() {
     let line = "\tif (x)\tsimple_mark(a:b);  ";
     assert_eq!(source(Some(2), line, false, None), ["12 | if (x)    simple_mark(a:b);", "   | ^"]);
-    assert_eq!(source(Some(9), line, false, None), ["12 | if (x)    simple_mark(a:b);", "   |           ^"]);
+    assert_eq!(source(Some(9), line, false, None), ["12 | if (x)    simple_mark(a:b);", "   |           ^^^^^^^^^^^"]);
     assert_eq!(source(None, line, false, None), ["12 | if (x)    simple_mark(a:b);"]);
     // Columns count characters, some of which are two columns wide.
-    assert_eq!(source(Some(4), "\u{6f22}; mark!()", false, None), ["12 | \u{6f22}; mark!()", "   |     ^"]);
+    assert_eq!(source(Some(4), "\u{6f22}; mark!()", false, None), ["12 | \u{6f22}; mark!()", "   |     ^^^^^"]);
+    // A macro that is called by its path.
+    let call = "simple_markers::simple_mark!(a:b);";
+    assert_eq!(source(Some(1), call, false, None), [format!("12 | {call}"), format!("   | {}", "^".repeat(28))]);
     // A column in the indentation, past the end of the line, or past the terminal's width.
     for column in [0, 1, 29, u32::MAX] {
         assert_eq!(source(Some(column), line, false, None).len(), 1, "{column}");
@@ -330,7 +333,10 @@ fn a_caret_points_at_the_marker_where_its_column_is_known() {
 fn a_source_line_that_may_be_another_one_says_so() {
     let newer = "(the file was changed after the image was built, this may be another line)";
     let other = "(no marker by its name here: a macro holds it, or this is another version of the file)";
-    assert_eq!(source(Some(1), "simple_mark!(a:b);", true, None), ["12 | simple_mark!(a:b);", "   | ^", newer]);
+    assert_eq!(
+        source(Some(1), "simple_mark!(a:b);", true, None),
+        ["12 | simple_mark!(a:b);", "   | ^^^^^^^^^^^^", newer]
+    );
     assert_eq!(source(Some(1), "return status;", false, None), ["12 | return status;", other]);
     assert_eq!(source(Some(1), "return status;", true, None), ["12 | return status;", newer]);
     assert_eq!(source(Some(1), "", false, None), ["12 | ", other]);
@@ -377,9 +383,27 @@ fn a_list_has_variables_and_sites_in_short() {
 }
 
 #[test]
+fn a_shorter_list_has_a_line_for_each_variable_and_site() {
+    let mut out = Vec::new();
+    let layout = Layout { verbosity: Verbosity::Sites, ..Layout::default() };
+    list::write(&mut out, &everything().rows(), layout).unwrap();
+    let short = String::from_utf8(out).unwrap();
+    let whole = verbose(&everything());
+    // Without the lines of a site below it, which are indented further.
+    let expected: String =
+        whole.lines().filter(|line| !line.starts_with("          ")).map(|line| format!("{line}\n")).collect();
+    let expected = expected.replace("differs, see the sites", "");
+    let of = |name: &str, count| format!("{name}differs, readable at {count} of 2 sites (-vv)");
+    let (depth, tag) = (of("        self.queue.depth  %zu  ", 2), of("        tag               %d   ", 1));
+    assert_lines(&short, &[&depth, &tag]);
+    let short: String = short.replace("differs, readable at 2 of 2 sites (-vv)", "");
+    assert_eq!(short.replace("differs, readable at 1 of 2 sites (-vv)", ""), expected);
+}
+
+#[test]
 fn verdicts_of_a_list_are_coloured_where_something_is_missing() {
     let mut out = Vec::new();
-    let layout = Layout { verbose: true, colour: true, width: None };
+    let layout = Layout { verbosity: Verbosity::Full, colour: true, width: None };
     list::write(&mut out, &everything().rows(), layout).unwrap();
     let coloured = String::from_utf8(out).unwrap();
     for words in [

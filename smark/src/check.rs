@@ -259,7 +259,7 @@ impl Check {
             io::stderr().lock().write_all(first)?;
         }
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let layout = Layout { colour: console.colour, width: console.width, verbose: true };
+        let layout = Layout { colour: console.colour, width: console.width, ..Layout::default() };
         write(&mut out, self.format, report, selected, layout)?;
         out.flush()?;
         drop(out);

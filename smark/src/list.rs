@@ -2,8 +2,8 @@
 
 use std::io::{self, BufWriter, Write as _};
 
-use clap::Args;
-use simple_markers_resolver::report::{self, Layout};
+use clap::{ArgAction, Args};
+use simple_markers_resolver::report::{self, Layout, Verbosity};
 use simple_markers_resolver::resolve::Detail;
 
 use crate::inputs::{Inputs, STATUS};
@@ -22,9 +22,10 @@ use crate::{Console, Status};
 pub(crate) struct List {
     #[command(flatten)]
     inputs: Inputs,
-    /// Show the variables and sites of each marker
-    #[arg(short, long)]
-    verbose: bool,
+    /// Show the variables and sites of each marker, a line for each; -vv also shows the functions
+    /// that were inlined there, and the variables of each site
+    #[arg(short, long, action = ArgAction::Count)]
+    verbose: u8,
     /// Print the whole resolution as JSON (-v changes nothing)
     #[arg(long)]
     json: bool,
@@ -44,7 +45,12 @@ EXAMPLES
 impl List {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         // Rows only need function names, and symbols usually have them.
-        let detail = if self.verbose || self.json { Detail::Places } else { Detail::Names };
+        let verbosity = match self.verbose {
+            0 => Verbosity::Rows,
+            1 => Verbosity::Sites,
+            _ => Verbosity::Full,
+        };
+        let detail = if verbosity > Verbosity::Rows || self.json { Detail::Places } else { Detail::Names };
         let selected = self.inputs.select(console, detail)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
@@ -52,7 +58,7 @@ impl List {
         if self.json {
             report::json::write(&mut out, &selected.resolution, &selected.keeps(&chosen))?;
         } else {
-            let layout = Layout { colour: console.colour, width: console.width, verbose: self.verbose };
+            let layout = Layout { colour: console.colour, width: console.width, verbosity };
             report::list::write(&mut out, &chosen, layout)?;
         }
         out.flush()?;

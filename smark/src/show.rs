@@ -55,7 +55,7 @@ impl Show {
         if self.json {
             report::json::write(&mut out, &selected.resolution, &keep)?;
         } else {
-            let layout = Layout { colour: console.colour, width: console.width, verbose: true };
+            let layout = Layout { colour: console.colour, width: console.width, ..Layout::default() };
             let mut sources = Sources::default();
             let mut line = |image: &_, marker: &_| sources.line(image, marker);
             report::show::write(&mut out, &selected.resolution, &keep, &mut line, layout)?;

@@ -77,7 +77,7 @@ impl Demo<'_> {
             ("The markers of a shared library", smark(&["list"], "libringlog.so")),
             (
                 "Two of them with their variables and their places in the code",
-                smark(&["list", "-v", "queue:complete", "queue:drained"], "io-queue"),
+                smark(&["list", "-vv", "queue:complete", "queue:drained"], "io-queue"),
             ),
         ]
     }

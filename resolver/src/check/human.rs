@@ -286,10 +286,8 @@ fn carets(findings: &[&Finding], source: &Source) -> Vec<CaretLine> {
         let by_column = column.and_then(|column| Some(first.char_indices().nth(column)?.0));
         let start = by_column.or_else(|| first.find("simple_mark"));
         let start = start.unwrap_or_else(|| first.len().saturating_sub(first.trim_start().len()));
-        let rest = first.get(start..).unwrap_or_default();
-        let end = rest.find(|after: char| !(after.is_alphanumeric() || "_!:".contains(after))).unwrap_or(rest.len());
-        let part =
-            (style::width(&expanded(first.get(..start).unwrap_or_default())), rest.get(..end).map_or(1, style::width));
+        let call = style::call_path(first.get(start..).unwrap_or_default());
+        let part = (style::width(&expanded(first.get(..start).unwrap_or_default())), style::width(call));
         lines.push(CaretLine { number: declared, text: expanded(&first), marked: vec![part] });
     }
     for line in &mut lines {

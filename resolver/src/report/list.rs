@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::{Layout, style, verbose};
+use super::{Layout, Verbosity, style, verbose};
 use crate::resolve::{Row, Survival};
 use crate::text::shown;
 
@@ -39,8 +39,8 @@ pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: Layout) -> io::Resul
         let description = shown(&row.marker.description);
         let styles = [style::PLAIN, function_style(row), style::NAME];
         table.row(out, &row.id.to_string(), &cells(row), styles, style::PLAIN, &description)?;
-        if layout.verbose {
-            verbose::write(out, row, layout.colour)?;
+        if layout.verbosity > Verbosity::Rows {
+            verbose::write(out, row, layout)?;
         }
     }
     Ok(())

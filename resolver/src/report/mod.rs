@@ -6,6 +6,18 @@ pub mod show;
 pub(crate) mod style;
 mod verbose;
 
+/// How much a list has for each marker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// A line.
+    #[default]
+    Rows,
+    /// Also a line for each variable and for each site.
+    Sites,
+    /// Also the inlined functions of each site, and the variables that differ there.
+    Full,
+}
+
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
@@ -14,6 +26,6 @@ pub struct Layout {
     /// Columns of the terminal; `None` if the output is no terminal: nothing is cut or wrapped
     /// then.
     pub width: Option<usize>,
-    /// Whether a list adds the variables and sites of each marker.
-    pub verbose: bool,
+    /// How much a list has for each marker.
+    pub verbosity: Verbosity,
 }

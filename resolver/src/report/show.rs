@@ -129,7 +129,7 @@ impl Page<'_> {
         self.field(2, "survival", style, &survival)
     }
 
-    /// The source line with its number, and a caret under the marker if its column is known.
+    /// The source line with its number. The path of the macro is underlined if its column is known.
     fn source_line(&mut self, marker: &Marker, line: &SourceLine) -> io::Result<()> {
         let number = marker.line.to_string();
         let text = line.text.trim_end();
@@ -148,13 +148,15 @@ impl Page<'_> {
         self.cell(style::PLAIN, &cut, 0)?;
         self.line("")?;
         let column = marker.column.and_then(|column| usize::try_from(column).ok()?.checked_sub(indentation + 1));
-        let before = column.and_then(|column| Some(code.char_indices().nth(column)?.0)).and_then(|at| code.get(..at));
-        if let (Some(before), true) = (before, has_marker) {
+        let at = column.and_then(|column| Some(code.char_indices().nth(column)?.0));
+        let parts = at.and_then(|at| Some((code.get(..at)?, code.get(at..)?)));
+        if let (Some((before, call)), true) = (parts, has_marker) {
             let before = style::width(&expanded(before));
-            if before < style::width(&cut) {
+            if let Some(room @ 1..) = style::width(&cut).checked_sub(before) {
                 write!(self.out, "{:VALUES$}", "")?;
                 self.cell(style::QUIET, &format!("{:>1$} | ", "", number.len()), before + number.len() + 3)?;
-                self.cell(style::NAME, "^", 0)?;
+                let width = style::width(style::call_path(call)).clamp(1, room);
+                self.cell(style::NAME, &"^".repeat(width), 0)?;
                 self.line("")?;
             }
         }

@@ -69,6 +69,15 @@ pub(crate) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// The path of the macro that `code` begins with (`simple_markers::simple_mark!`), or its first
+/// character if it begins with something else. gcc gives the column of the statement.
+pub(crate) fn call_path(code: &str) -> &str {
+    let end = code.find(|after: char| !(after.is_alphanumeric() || "_!:".contains(after)));
+    let path = code.get(..end.unwrap_or(code.len())).unwrap_or_default();
+    let first = code.chars().next().map_or(0, char::len_utf8);
+    if path.ends_with('!') || path.contains("mark") { path } else { code.get(..first).unwrap_or_default() }
+}
+
 /// `text` in lines of at most `columns`, broken at spaces. A wider word has its own line. With
 /// `None` there is one line.
 pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<&str> {

@@ -1,17 +1,19 @@
-//! What `list -v` adds under a row: the marker's variables, and its sites.
+//! What `list -v` and `list -vv` add under a row: the marker's variables, and its sites.
 
 use std::io::{self, Write};
 
-use super::style;
+use super::{Layout, Verbosity, style};
 use crate::english::{arguments, sites};
-use crate::resolve::{Row, Site, Verdict};
+use crate::resolve::{Argument, Row, Site, Verdict};
 use crate::text::shown;
 
-/// The place of a variable that differs between sites. Each site then has its own.
+/// Written if a variable differs between sites, and each site has its own below.
 const DIFFERS: &str = "differs, see the sites";
 
 /// Writes the variables and sites of a row, indented.
-pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, layout: Layout) -> io::Result<()> {
+    let Layout { colour, verbosity, .. } = layout;
+    let is_full = verbosity == Verbosity::Full;
     let live: Vec<&Site> = row.sites.iter().filter(|site| site.place.is_some()).copied().collect();
     let short = |site: &Site, index: usize| site.args.get(index).and_then(arguments::short);
     // For each argument, whether it is the same at all sites.
@@ -25,7 +27,7 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Res
     let text_width = texts.max().unwrap_or(0);
     if !row.marker.args.is_empty() {
         writeln!(out, "      variables:")?;
-        variables(out, row, text_width, live.first().copied(), &agree, colour)?;
+        variables(out, row, text_width, &live, &agree, layout)?;
     }
     if !row.sites.is_empty() {
         writeln!(out, "      sites:")?;
@@ -35,6 +37,9 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, colour: bool) -> io::Res
         let widths = live_lines.fold([0; 4], |widest, (_, line)| widest_of(widest, line));
         for (site, line) in row.sites.iter().zip(&lines) {
             write_site(out, line, widths, site.place.is_none(), colour)?;
+            if !is_full {
+                continue;
+            }
             let inlined = sites::inlined(site);
             if let Some((innermost, _)) = inlined.first() {
                 // Each name once: a function was inlined into the next one.
@@ -60,17 +65,19 @@ fn variables(
     out: &mut dyn Write,
     row: &Row<'_>,
     text_width: usize,
-    site: Option<&Site>,
+    live: &[&Site],
     agree: &[bool],
-    colour: bool,
+    layout: Layout,
 ) -> io::Result<()> {
+    let colour = layout.colour;
     let args = &row.marker.args;
     let conversion = |index: usize| args.get(index).and_then(|arg| arg.conversion.as_deref()).unwrap_or("");
     let conversion_width = (0..args.len()).map(|index| style::width(&shown(conversion(index)))).max().unwrap_or(0);
     for (index, argument) in args.iter().enumerate() {
-        let found = site.and_then(|site| site.args.get(index));
+        let found = live.first().and_then(|site| site.args.get(index));
         let (words, verdict) = match agree.get(index) {
-            Some(false) => (DIFFERS.to_owned(), None),
+            Some(false) if layout.verbosity == Verbosity::Full => (DIFFERS.to_owned(), None),
+            Some(false) => (readable(live, index), None),
             _ => (found.and_then(arguments::short).unwrap_or_default(), found.and_then(|argument| argument.verdict)),
         };
         let conversion = shown(conversion(index));
@@ -83,6 +90,13 @@ fn variables(
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// At how many sites an argument can be read.
+fn readable(live: &[&Site], index: usize) -> String {
+    let is_readable = |argument: &&Argument| matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant));
+    let count = live.iter().filter_map(|site| site.args.get(index)).filter(is_readable).count();
+    format!("differs, readable at {count} of {} sites (-vv)", live.len())
 }
 
 /// A readable argument is plain, so that the others stand out.
