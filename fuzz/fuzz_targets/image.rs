@@ -8,7 +8,7 @@ use simple_markers_resolver::resolve::resolve;
 fuzz_target!(|file: &[u8]| {
     let resolution = resolve("fuzz", file);
     let mut text = Vec::new();
-    let layout = Layout { colour: false, width: None, verbose: true };
+    let layout = Layout { colour: false, width: None, verbosity: report::Verbosity::Full };
     report::list::write(&mut text, &resolution.rows(), layout).expect("a vector takes everything");
     assert!(std::str::from_utf8(&text).is_ok());
     let mut json = Vec::new();

@@ -216,7 +216,7 @@ fn the_source_line_is_shown_where_it_is_at_hand() {
     let built = image.metadata().unwrap().modified().unwrap();
     let set = |time| fs::File::options().append(true).open(&source).unwrap().set_modified(time).unwrap();
     set(built);
-    let (line, caret) = ("               10 | simple_mark(scsi:queue);", "                  | ^");
+    let (line, caret) = ("               10 | simple_mark(scsi:queue);", "                  | ^^^^^^^^^^^");
     assert_eq!(shown("scsi:queue"), [line, caret]);
     assert_eq!(shown("scsi:alone"), [""; 0]);
     set(built + std::time::Duration::from_secs(1));
