@@ -114,7 +114,7 @@ fn values_of_generated_programs() {
     let generated = Generated {
         seeds: 1..2,
         functions: 24,
-        kinds: vec!["plain".to_owned(), "rich".to_owned()],
+        kinds: vec!["plain".to_owned(), "used".to_owned()],
         variants: vec!["place".to_owned(), "anchor".to_owned(), "keep".to_owned()],
     };
     // -O1 with DWARF 5, -O2 with 4, -Os with 5.

@@ -2,7 +2,7 @@
 //! read in optimised programs with what the programs say about themselves (`oracle`).
 //!
 //! ```text
-//! truth [--seeds 0..20] [--kinds plain,rich] [--functions 60] [--rounds 60]
+//! truth [--seeds 0..20] [--kinds plain,rich,used] [--functions 60] [--rounds 60]
 //!       [--program FILE [--args "A B"] [--stdin FILE]] [--real lua,ripgrep]
 //!       [--compilers rustc,gcc,clang] [--levels 1,2,3,s,g] [--lto none,thin,fat] [--dwarf 4,5]
 //!       [--variants place,anchor,keep,keep-anchor] [--most 100] [--jobs 2] [--json FILE] [--wrong FILE]
@@ -125,7 +125,7 @@ impl Arguments {
         let generated = Generated {
             seeds: seed(first)?..seed(last)?,
             functions: self.number("functions", 60)?,
-            kinds: self.list("kinds", "plain,rich"),
+            kinds: self.list("kinds", "plain,rich,used"),
             variants: self.list("variants", "place,anchor"),
         };
         generated.jobs(folder, &compilers, &|with| self.builds(with))
@@ -177,7 +177,7 @@ fn measure() -> Result<(), String> {
 /// Minimises the first program with a wrong value that has this text in its line.
 fn minimised(arguments: &Arguments, jobs: &[Job], run: &Run, part: &str) -> Result<(), String> {
     let is_meant = |row: &Row| tables::wrong(std::slice::from_ref(row)).contains(part);
-    for job in jobs.iter().filter(|job| job.program.contains("rich")) {
+    for job in jobs.iter().filter(|job| !job.program.contains("plain")) {
         let seed = job.program.split(' ').nth(1).and_then(|seed| seed.parse().ok()).ok_or("a seed")?;
         for build in &job.builds {
             let job = Job { builds: vec![build.clone()], ..job.clone() };

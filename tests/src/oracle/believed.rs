@@ -65,6 +65,7 @@ fn rate(count: &Count) -> String {
 fn program(row: &Row) -> &str {
     match &*row.build.program {
         seed if seed.starts_with("seed") && seed.contains("rich") => "generated, rich",
+        seed if seed.starts_with("seed") && seed.contains("used") => "generated, used",
         seed if seed.starts_with("seed") => "generated, plain",
         name => name,
     }

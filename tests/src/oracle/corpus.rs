@@ -47,7 +47,7 @@ pub struct Generated {
     pub seeds: std::ops::Range<u64>,
     /// The number of functions of each program.
     pub functions: usize,
-    /// `plain`, `rich`, or both.
+    /// Any of `plain`, `rich` and `used`.
     pub kinds: Vec<String>,
     /// The kinds of markers: `place`, `anchor`, `keep`, `keep-anchor`.
     pub variants: Vec<String>,
@@ -69,7 +69,8 @@ impl Generated {
         for seed in self.seeds.clone() {
             let has = |name: &str| self.kinds.iter().any(|kind| kind == name);
             let plain = has("plain").then(|| Program::generate(seed, self.functions));
-            let rich = has("rich").then(|| Rich::generate(seed, self.functions));
+            let rich = has("rich").then(|| Rich::generate(seed, self.functions, false));
+            let used = has("used").then(|| Rich::generate(seed, self.functions, true));
             for name in &self.variants {
                 let variant = variant(name).ok_or_else(|| format!("{name}: no kind of markers"))?;
                 let mut texts = Vec::new();
@@ -81,6 +82,11 @@ impl Generated {
                     texts.push(("rich.c", rich.text(Tongue::C, variant)));
                     texts.push(("rich.cc", rich.text(Tongue::Cxx, variant)));
                     texts.push(("rich.rs", rich.text(Tongue::Rust, variant)));
+                }
+                if let Some(used) = &used {
+                    texts.push(("used.c", used.text(Tongue::C, variant)));
+                    texts.push(("used.cc", used.text(Tongue::Cxx, variant)));
+                    texts.push(("used.rs", used.text(Tongue::Rust, variant)));
                 }
                 for (kind, text) in texts {
                     let source = folder.join(format!("seed{seed}-{name}-{kind}"));

@@ -42,7 +42,7 @@ pub fn minimise(
         let rows = found.into_iter().flat_map(|found| found.rows);
         rows.filter(|row| row.is_claimed() && row.wrong > 0 && is_meant(row)).collect()
     };
-    let rich = Rich::generate(seed, functions);
+    let rich = Rich::generate(seed, functions, job.program.contains("used"));
     let first = wrong(&rich).into_iter().next().ok_or("it has no such value")?;
     let is_same = |row: &Row| row.form == first.form && row.begins == first.begins;
     let smallest = rich.minimise(&mut |candidate| wrong(candidate).iter().any(is_same));

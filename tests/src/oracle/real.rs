@@ -221,3 +221,20 @@ pub fn ripgrep(builds: &[Options], run_with: &Run) -> Result<Vec<Found>, String>
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_are_inserted_by_the_text_of_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.c");
+        fs::write(&file, "int f() {\n  a++;\n  b++;\n  a++;\n}\n").expect("a file");
+        let list = "# none\n== a.c\n<< a++;\n>> one;\n<< a++;\n^^ two;\n<< }\n!! };\n";
+        assert_eq!(insert(list, folder.path()), Ok(2));
+        let text = fs::read_to_string(&file).expect("the file");
+        assert_eq!(text, "#include <simple_marker.h>\nint f() {\n  a++;\none;\n  b++;\ntwo;\n  a++;\n};\n");
+        assert!(insert("== a.c\n<< c++;\n", folder.path()).is_err());
+    }
+}

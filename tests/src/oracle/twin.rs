@@ -77,3 +77,22 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     text.as_bytes().chunks(2).map(pair).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_are_read_as_they_are_printed() {
+        let passes = parse("a:b\tf.c\t7\t1\t0a00\t01*6869\na:b\tf.c\t7\t2\t0b00\t02*\n").expect("two passes");
+        let value =
+            |bytes: &[u8], behind: Option<&[u8]>| Truth { bytes: bytes.to_vec(), behind: behind.map(<[u8]>::to_vec) };
+        let expected = [
+            vec![value(&[10, 0], None), value(&[1], Some(b"hi"))],
+            vec![value(&[11, 0], None), value(&[2], Some(b""))],
+        ];
+        assert_eq!(passes.of[&("a:b".to_owned(), "f.c".to_owned(), 7)], expected);
+        assert_eq!(passes.threads, 2);
+        assert!(parse("a:b\tf.c\tx\t1\n").is_none());
+    }
+}

@@ -23,6 +23,8 @@ pub(super) struct Maker {
     pub(super) names: usize,
     pub(super) markers: usize,
     pub(super) scope: Scope,
+    /// Whether every value goes into the result.
+    pub(super) is_used: bool,
 }
 
 /// The variables in scope, and the position in the program.
@@ -38,7 +40,7 @@ pub(super) struct Scope {
 }
 
 impl Maker {
-    pub(super) fn program(seed: u64, functions: usize) -> Rich {
+    pub(super) fn program(seed: u64, functions: usize, is_used: bool) -> Rich {
         let mut maker = Self {
             choices: Choices::new(seed ^ 0x7269_6368),
             structs: Vec::new(),
@@ -47,6 +49,7 @@ impl Maker {
             names: 0,
             markers: 0,
             scope: Scope::default(),
+            is_used,
         };
         for _ in 0..4 {
             let fields = 1 + maker.choices.below(5);
@@ -115,7 +118,7 @@ impl Maker {
             parameters.push(value(letter, Kind::Scalar(of), false));
         }
         let result = match about {
-            StructByValue if self.choices.chance(50) => ResultType::Struct(number),
+            StructByValue if !self.is_used && self.choices.chance(50) => ResultType::Struct(number),
             _ => ResultType::Scalar(self.integer()),
         };
         self.scope = Scope {
@@ -125,11 +128,12 @@ impl Maker {
             may_call: !is_helper,
             result: Some(result.clone()),
         };
-        let mut body = Vec::new();
+        let mut body = self.used_start();
         if about == TailCall {
             self.tail_call_head(&mut body);
         }
         body.extend(self.statements(4));
+        self.use_since(0, &mut body);
         let last = match about {
             TailCall => self.tail_call(index, &parameters),
             _ => self.returned(),
@@ -178,7 +182,10 @@ impl Maker {
                 let variable = self.scope.variables.iter().find(fits).cloned();
                 Returned::Struct(variable.expect("the parameter has this type"))
             }
-            Some(ResultType::Scalar(of)) => Returned::Scalar(self.expression(of, 2)),
+            Some(ResultType::Scalar(of)) => {
+                let value = self.expression(of, 2);
+                Returned::Scalar(self.with_used(of, value))
+            }
             None => unreachable!("nothing is returned there"),
         }
     }

@@ -2,6 +2,10 @@
 //! value and by reference, methods, slices, arrays, tagged unions, closures, loops of many shapes,
 //! early returns and tail calls; in C, C++ and Rust.
 //!
+//! In a program of the kind "used", every value that is computed goes into the result, so that no
+//! assignment is dead. Code that people write has few dead assignments, and compilers describe them
+//! badly.
+//!
 //! The programs in the three languages need not print the same: each is compared with its own twin.
 //! None has undefined behaviour: arithmetic wraps, indices are masked, and each loop and recursion
 //! is bounded.
@@ -12,6 +16,7 @@ mod maker;
 mod rust;
 mod shrink;
 mod statements;
+mod used;
 
 /// A program.
 #[derive(Clone, Debug)]
@@ -40,6 +45,7 @@ enum Scalar {
 }
 
 const U32: Scalar = Scalar::Int { bits: 32, signed: false };
+const U64: Scalar = Scalar::Int { bits: 64, signed: false };
 
 /// The type of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,10 +223,11 @@ struct Function {
 }
 
 impl Rich {
-    /// Generates a program, the same for the same seed.
+    /// Generates a program, the same for the same seed. `is_used` says that every value goes into
+    /// the result.
     #[must_use]
-    pub fn generate(seed: u64, functions: usize) -> Self {
-        maker::Maker::program(seed, functions)
+    pub fn generate(seed: u64, functions: usize, is_used: bool) -> Self {
+        maker::Maker::program(seed, functions, is_used)
     }
 
     /// The text, with markers of this variant.

@@ -18,6 +18,7 @@ impl Maker {
         if self.choices.chance(50) {
             statements.extend(self.marker());
         }
+        self.use_since(outer.variables.len(), &mut statements);
         self.scope = outer;
         statements
     }
@@ -104,7 +105,7 @@ impl Maker {
         let value = self.expression(place.of, 2);
         // Often from its own value.
         let value = match place.of {
-            Scalar::Int { .. } if self.choices.chance(50) => Expression::Binary(
+            Scalar::Int { .. } if self.is_used || self.choices.chance(50) => Expression::Binary(
                 *self.choices.one(&[Operator::Add, Operator::Xor, Operator::Subtract]),
                 place.of,
                 Box::new(Expression::Place(place.clone())),
@@ -112,7 +113,12 @@ impl Maker {
             ),
             _ => value,
         };
-        Some(Statement::Assign(place, value))
+        let old = self.use_of(&place);
+        let assign = Statement::Assign(place, value);
+        Some(match old {
+            Some(old) => Statement::Block(vec![old, assign]),
+            None => assign,
+        })
     }
 
     fn store(&mut self) -> Option<Statement> {
@@ -122,7 +128,11 @@ impl Maker {
         }
         let (variable, length) = self.choices.one(&arrays).clone();
         let (Kind::Array(of, _) | Kind::Slice(of)) = variable.kind else { return None };
-        let (index, value) = (self.expression(U32, 1), self.expression(of, 1));
+        let (index, mut value) = (self.expression(U32, 1), self.expression(of, 1));
+        if self.is_used {
+            let old = Expression::ElementAt(variable.clone(), Box::new(index.clone()), length - 1);
+            value = Expression::Binary(Operator::Xor, of, Box::new(old), Box::new(value));
+        }
         Some(Statement::Store(variable, index, length - 1, value))
     }
 
@@ -156,6 +166,7 @@ impl Maker {
         body.extend(self.marker());
         let variable = self.scope.variables.last()?.clone();
         let last = Place { variable, part: super::Part::Whole, of: first.of };
+        body.extend(self.use_of(&first));
         body.push(Statement::Assign(first, Expression::Place(second.clone())));
         body.push(Statement::Assign(second, Expression::Place(last)));
         body.extend(self.marker());
@@ -221,7 +232,9 @@ impl Maker {
         for payload in self.enums[number].clone() {
             let outer = self.scope.clone();
             let names: Vec<String> = payload.into_iter().map(|of| self.declare("w", Kind::Scalar(of)).name).collect();
-            arms.push((names, self.statements(1)));
+            let mut body = self.statements(1);
+            self.use_since(outer.variables.len(), &mut body);
+            arms.push((names, body));
             self.scope = outer;
         }
         Some(Statement::Match(variable, number, arms))
@@ -233,7 +246,8 @@ impl Maker {
         self.scope = Scope { may_call: false, result: None, ..outer.clone() };
         let name = self.name("k");
         let parameter = self.declare("d", Kind::Scalar(of)).name;
-        let body = self.statements(1);
+        let mut body = self.statements(1);
+        self.use_since(outer.variables.len(), &mut body);
         let result = self.expression(of, 1);
         self.scope = outer;
         let mut calls = Vec::new();
@@ -314,7 +328,8 @@ impl Maker {
         let mut arguments = vec![Given::Value(less)];
         for parameter in &parameters[1..] {
             let Kind::Scalar(of) = parameter.kind else { continue };
-            arguments.push(Given::Value(self.expression(of, 1)));
+            let value = self.expression(of, 1);
+            arguments.push(Given::Value(self.with_used(of, value)));
         }
         Returned::Tail(index, arguments)
     }
