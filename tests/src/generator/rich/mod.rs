@@ -11,6 +11,7 @@
 //! is bounded.
 
 mod c;
+mod c_expressions;
 mod expressions;
 mod maker;
 mod rust;

@@ -273,7 +273,7 @@ impl Rust<'_> {
             Variant::Anchor | Variant::KeepAnchor => ", options(anchor)",
             Variant::Place | Variant::Keep => "",
         };
-        let format: Vec<_> = places.iter().map(|place| super::c::conversion(place.of)).collect();
+        let format: Vec<_> = places.iter().map(|place| super::c_expressions::conversion(place.of)).collect();
         let arguments: String = places.iter().map(|of| format!(", {keep}{}", place(of))).collect();
         self.out.line(&format!("simple_mark!(rich:m{number}, \"{}\"{arguments}{anchor});", format.join(" ")));
     }
