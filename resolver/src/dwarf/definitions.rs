@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, constants as dw};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::entries::is_dropped;
 use super::scopes::Scopes;
@@ -43,36 +44,42 @@ impl<'s> Scopes<'s> {
         &self,
         wanted: Option<&Wanted<'_>>,
     ) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
+        let by_unit = (0..self.units.own_count()).into_par_iter().map(|unit| self.definitions_in(unit, wanted));
         let mut found: HashMap<Vec<u8>, Vec<Definition>> = HashMap::new();
-        for index in 0..self.units.own_count() {
-            let Ok(unit) = self.units.unit(index) else {
-                self.units.check_work_left()?;
-                continue;
-            };
-            let Ok(mut entries) = unit.entries_raw(None) else { continue };
-            // This runs once, in addition to the work for the sites, so it gets work of its own.
-            self.units.allow(unit.header.length_including_self() as u64);
-            let mut uncharged = 0;
-            while !entries.is_empty() {
-                uncharged += 1;
-                if uncharged >= CHARGE_INTERVAL {
-                    self.units.charge(std::mem::take(&mut uncharged))?;
-                }
-                let offset = entries.next_offset();
-                let Ok(abbreviation) = entries.read_abbreviation() else { break };
-                let Some(abbreviation) = abbreviation else { continue };
-                let Ok(is_meant) = self.is_meant(index, unit, &mut entries, abbreviation, wanted) else { break };
-                if is_meant {
-                    let die = Die { unit: index, offset: offset.0 };
-                    match self.definition(die, wanted) {
-                        Ok(Some((name, definition))) => found.entry(name).or_default().push(definition),
-                        Ok(None) => {}
-                        Err(_) => self.units.check_work_left()?,
-                    }
+        for (name, definition) in by_unit.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+            found.entry(name).or_default().push(definition);
+        }
+        Ok(found)
+    }
+
+    /// The wanted functions of a unit.
+    fn definitions_in(&self, index: usize, wanted: Option<&Wanted<'_>>) -> Result<Vec<(Vec<u8>, Definition)>, Error> {
+        let mut found = Vec::new();
+        let Ok(unit) = self.units.unit(index) else {
+            self.units.check_work_left()?;
+            return Ok(found);
+        };
+        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(found) };
+        // This runs once, in addition to the work for the sites, so it gets work of its own.
+        self.units.allow(unit.header.length_including_self() as u64);
+        let mut uncharged = 0;
+        while !entries.is_empty() {
+            uncharged += 1;
+            if uncharged >= CHARGE_INTERVAL {
+                self.units.charge(std::mem::take(&mut uncharged))?;
+            }
+            let offset = entries.next_offset();
+            let Ok(abbreviation) = entries.read_abbreviation() else { break };
+            let Some(abbreviation) = abbreviation else { continue };
+            let Ok(is_meant) = self.is_meant(index, unit, &mut entries, abbreviation, wanted) else { break };
+            if is_meant {
+                match self.definition(Die { unit: index, offset: offset.0 }, wanted) {
+                    Ok(definition) => found.extend(definition),
+                    Err(_) => self.units.check_work_left()?,
                 }
             }
-            self.units.charge(uncharged)?;
         }
+        self.units.charge(uncharged)?;
         Ok(found)
     }
 

@@ -79,6 +79,14 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
         }
     }
 
+    /// Reads the functions of the image in parallel. The first question would read them too, while
+    /// those who ask next have to wait.
+    pub(super) fn prepare(&self) {
+        if self.may_fold {
+            self.groups.get_or_init(|| self.read());
+        }
+    }
+
     fn symbols(&self) -> Symbols<'f, 'data> {
         self.image.functions()
     }
@@ -137,7 +145,8 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
 
     /// The names of functions at an address, the first of which is described there.
     fn listed(&self, names: &[&[u8]], start: u64) -> FunctionNames {
-        listed(names, || self.debug?.function_starting_at(Vaddr(start)).ok().flatten())
+        let described = || self.debug?.function_starting_at(Vaddr(start)).ok().flatten();
+        listed(names, || described().map(|name| without_repeated(&name).into()))
     }
 
     /// Whether the function is in the middle of a section whose first function has no other name.
@@ -197,6 +206,29 @@ fn is_variant(one: &[u8], other: &[u8]) -> bool {
 /// How many names are demangled: thousands of functions may be folded into one.
 const NAMED: usize = 4;
 
+/// rustc names a method of a generic type `Core<T>::roll<T>`. This is the name without the second
+/// `<T>`.
+fn without_repeated(name: &str) -> &str {
+    let mut depth = 0_usize;
+    let start = name.bytes().enumerate().rev().find_map(|(at, byte)| {
+        match byte {
+            // An arrow (`fn() -> T`) closes nothing.
+            b'>' if at.checked_sub(1).and_then(|before| name.as_bytes().get(before)) != Some(&b'-') => depth += 1,
+            b'<' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    });
+    let parts = start.and_then(|start| Some((name.get(..start)?, name.get(start..)?)));
+    match parts {
+        Some((before, arguments)) if arguments.starts_with('<') => {
+            let parent = before.rsplit_once("::").map(|(parent, _)| parent);
+            if parent.is_some_and(|parent| parent.ends_with(arguments)) { before } else { name }
+        }
+        _ => name,
+    }
+}
+
 /// Names of functions for people. The instances of a generic function, and the overloads of one in
 /// C++, have the same name. Then the first is `described`, which has the type arguments, and the
 /// others have what distinguishes their symbols.
@@ -253,6 +285,15 @@ mod tests {
         let many: Vec<&[u8]> = vec![b"a"; 1000];
         assert_eq!(listed(&many).to_string(), "`a`, `a` and 998 more");
         assert_eq!(listed(&many).first.len(), NAMED);
+    }
+
+    #[test]
+    fn arguments_of_a_type_are_not_repeated() {
+        assert_eq!(without_repeated("a::Core<&M, b::S<T>>::roll<&M, b::S<T>>"), "a::Core<&M, b::S<T>>::roll");
+        assert_eq!(without_repeated("a::Core<fn() -> M>::roll<fn() -> M>"), "a::Core<fn() -> M>::roll");
+        for name in ["a::f<T>", "a::Core<T>::map<T, U>", "a::Core<T>::roll", "f", ""] {
+            assert_eq!(without_repeated(name), name);
+        }
     }
 
     #[test]

@@ -119,7 +119,9 @@ fn instructions<'c, 'f, 'b>(
     code: &'c CodeBytes<'c, 'b>,
 ) -> Option<Instructions<'c, 'c, 'b, 'f>> {
     let info = debug.info();
-    Instructions::new(code, info, Folding::new(image, files.named(), info))
+    let folding = Folding::new(image, files.named(), info);
+    folding.prepare();
+    Instructions::new(code, info, folding)
 }
 
 /// Why a marker without a site may be in the program all the same; `None` if it is not.
