@@ -47,6 +47,8 @@ pub enum Code {
     Unsupported,
     /// SM037: an argument at a site without debug information.
     Undescribed,
+    /// SM038: an argument that may have another value than in the source.
+    Doubtful,
     /// SM040: an argument whose type its conversion does not expect.
     FormatMismatch,
     /// SM050: a name of several markers of an image.
@@ -113,7 +115,7 @@ impl fmt::Display for Group {
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Eliminated,
         Self::Discarded,
         Self::UnknownSurvival,
@@ -133,6 +135,7 @@ impl Code {
         Self::Absent,
         Self::Unsupported,
         Self::Undescribed,
+        Self::Doubtful,
         Self::FormatMismatch,
         Self::Duplicate,
         Self::Gone,
@@ -183,6 +186,7 @@ impl Code {
             Self::Absent => ("SM035", "absent", Group::Arguments),
             Self::Unsupported => ("SM036", "unsupported", Group::Arguments),
             Self::Undescribed => ("SM037", "undescribed", Group::Arguments),
+            Self::Doubtful => ("SM038", "doubtful", Group::Arguments),
             Self::FormatMismatch => ("SM040", "format mismatch", Group::Format),
             Self::Duplicate => ("SM050", "duplicate", Group::Names),
             Self::Gone => ("SM060", "gone", Group::Baseline),

@@ -310,6 +310,27 @@ Compile with `-g` (in a Cargo profile, `debug = true`; 1 is too little), or name
 argument: a kept argument needs no debug information.",
     },
     Explanation {
+        code: Code::Doubtful,
+        meaning: "\
+The argument has a location, and what is there may be another value than the variable has in the source. The reason says why:
+
+- The variable changes exactly at the site, and nothing tells whether the marker is before or after the change.
+- The value is in memory, and nothing reads it there before it is overwritten. The compiler was free to delay or drop the store before the marker.
+- The compiler describes the value as a computation, in a form that was wrong before.
+
+A debugger reads the same location and prints the value as if it were certain. `smark` reports the location, and counts the argument as not
+readable. `smark export` leaves it out unless `--include doubtful` is given.",
+        example: "\
+int slots[4];
+slots[1] = 77;                                               /* dropped: the program does not read it */
+simple_mark(queue:reset, \"slot %d\", slots[1]);              /* in memory, which has another value */
+slots[1] = count;
+fill(slots);",
+        fix: "\
+Keep it: `keep a` in Rust, `simple_mark_keep` in C. A kept argument has the value that it has at the marker. If the variable changes at the
+site, an instruction at the marker is enough: `options(anchor)` in Rust, `simple_mark_anchor` in C.",
+    },
+    Explanation {
         code: Code::FormatMismatch,
         meaning: "\
 The type of the argument does not match its conversion: the size or the sign differs, or one is a number and the other a pointer. A tool that
@@ -360,7 +381,7 @@ name find nothing.",
         code: Code::Worse,
         meaning: "\
 At one site of the marker at least, the verdict on an argument is below the minimum that the lock file accepts. From best to worst: live and
-constant, partial, entry, lost, absent, unsupported, undescribed.",
+constant, partial, doubtful, entry, lost, absent, unsupported, undescribed.",
         example: "\
 args.tag = \"live\"        # in markers.lock; `tag` is lost after a change of the code, the compiler or its options",
         fix: "Do what helps against the new verdict, or accept it with `smark check --lock markers.lock --update`.",
@@ -403,7 +424,7 @@ mod tests {
         {
             assert_eq!(exactness.code().name(), exactness.as_str());
         }
-        assert_eq!(EXPLANATIONS.iter().filter(|it| it.code.group() == Group::Arguments).count(), 8);
+        assert_eq!(EXPLANATIONS.iter().filter(|it| it.code.group() == Group::Arguments).count(), 9);
         assert_eq!(find("sm034").map(|it| it.code.name()), Some("lost"));
         assert_eq!(find("SM999"), None);
     }

@@ -611,3 +611,107 @@ check does not hold: 1 marker, 1 error, 0 warnings
 "
     );
 }
+
+/// A program whose only argument is doubtful for a reason.
+fn doubtful(reason: Reason) -> Resolution {
+    let mut resolution = program(&["a:one"]);
+    let argument = &mut resolution.images[0].markers[0].sites[0].args[0];
+    argument.verdict = Some(Verdict::Doubtful);
+    argument.reason = Some(reason);
+    resolution
+}
+
+#[test]
+fn a_doubtful_argument_is_kept_or_the_marker_is_anchored() {
+    let replaced = Reason::Replaced { before: None, text: Some("%rdi".into()) };
+    let fixed = |reason: &Reason| {
+        let resolution = doubtful(reason.clone());
+        let report = report(&resolution);
+        assert_eq!(codes(&report), [("SM038", "a:one", Some("tag"))]);
+        assert_eq!((report.findings[0].severity, report.holds()), (Severity::Warn, true));
+        written(|out| check::human::write(out, &resolution, &report, &mut source, Layout::default()))
+    };
+    assert_eq!(
+        fixed(&replaced),
+        "\
+warning[SM038]: `tag` of a:one may have another value than in the source
+  --> src/queue.c:10:5 (in run())
+   |
+11 |         tag);
+   |         ^^^
+   = `tag`: doubtful: its location changes here (from %rdi), and nothing tells whether before or after the marker
+   = help: write
+       simple_mark_anchor(a:one, \"depth %zu\",
+           tag);
+
+check holds: 1 marker, 0 errors, 1 warning
+"
+    );
+    for reason in [Reason::BeginsHere, Reason::Replaced { before: None, text: None }] {
+        assert!(fixed(&reason).contains("simple_mark_anchor(a:one"), "{}", fixed(&reason));
+    }
+    let others =
+        [Reason::Computed, Reason::OverwrittenUnread { at: 0x1020 }, Reason::NeverReadAgain, Reason::CodeNotFollowed];
+    for reason in &others {
+        assert!(fixed(reason).contains("simple_mark_keep(a:one"), "{}", fixed(reason));
+    }
+    // An anchored marker is not anchored again.
+    let mut anchored = doubtful(replaced.clone());
+    anchored.images[0].markers[0].sites[0].anchored = true;
+    let edits = |resolution: &Resolution| {
+        let report = report(resolution);
+        let wanted = check::fix::wanted(resolution, &report.findings);
+        let wanted = wanted.into_values().next().unwrap();
+        assert_eq!(wanted.refused, []);
+        (wanted.edits.keep.len(), wanted.edits.anchor)
+    };
+    assert_eq!(edits(&anchored), (1, false));
+    assert_eq!(edits(&doubtful(replaced.clone())), (0, true));
+    // C keeps all arguments, so none of them needs the anchor.
+    let mut two = doubtful(replaced);
+    let marker = &mut two.images[0].markers[0];
+    let mut declared = marker.args.to_vec();
+    declared.push(declared[0].clone());
+    declared[1].text = "rest".into();
+    marker.args = declared.into();
+    let mut lost = marker.sites[0].args[0].clone();
+    lost.text = "rest".into();
+    lost.verdict = Some(Verdict::Lost);
+    lost.reason = Some(Reason::NeverDescribed);
+    marker.sites[0].args.push(lost);
+    assert_eq!(edits(&two), (1, false));
+    // The site needs it.
+    two.images[0].markers[0].sites[0].exactness = Some(Exactness::Shared);
+    assert_eq!(edits(&two), (1, true));
+    two.images[0].markers[0].file = "/project/src/queue.rs".into();
+    two.images[0].markers[0].sites[0].exactness = Some(Exactness::Exact);
+    assert_eq!(edits(&two), (1, true));
+}
+
+#[test]
+fn policies_and_lock_files_decide_on_doubtful_arguments() {
+    let resolution = doubtful(Reason::NeverReadAgain);
+    let mut policy = Policy::default();
+    policy.set(Severity::Deny, &Codes::parse("doubtful").unwrap());
+    assert!(!check_with(&resolution, &policy, None).holds());
+    policy.set(Severity::Allow, &Codes::parse("SM038").unwrap());
+    assert_eq!(codes(&check_with(&resolution, &policy, None)), []);
+    let (lock, _) = updated(&resolution, None);
+    assert!(lock.contains("args.tag = \"doubtful\"\n"), "{lock}");
+    let accepted = compared(&resolution, &lock);
+    assert_eq!(codes(&accepted), []);
+    assert_eq!(accepted.findings[0].exception.as_ref().unwrap().to_string(), "the lock file accepts `doubtful`");
+    // It is worse than partial, and better than what has no location.
+    for (least, expected) in [
+        ("live", &[("SM038", "a:one", Some("tag")), ("SM063", "a:one", Some("tag"))][..]),
+        ("partial", &[("SM038", "a:one", Some("tag")), ("SM063", "a:one", Some("tag"))]),
+        ("entry", &[("SM064", "a:one", Some("tag"))]),
+        ("lost", &[("SM064", "a:one", Some("tag"))]),
+    ] {
+        let lock = lock.replace("\"doubtful\"", &format!("\"{least}\""));
+        assert_eq!(codes(&compared(&resolution, &lock)), expected, "{least}");
+    }
+    // The help of a verdict that got worse is that of the verdict.
+    let worse = compared(&resolution, &lock.replace("\"doubtful\"", "\"live\""));
+    assert_eq!(worse.findings[1].help(), worse.findings[0].help());
+}

@@ -6,7 +6,7 @@ use object::read::elf::ElfFile64;
 use object::{Architecture, Endianness, Object as _, ObjectSection as _};
 use simple_markers_resolver::export::{self, Consumer, ExportError, Exported, Settings};
 use simple_markers_resolver::record::ByteOrder;
-use simple_markers_resolver::resolve::{Exactness, ResolvedImage, resolve};
+use simple_markers_resolver::resolve::{Exactness, Reason, ResolvedImage, Verdict, resolve};
 
 fn resolved(bytes: &[u8]) -> ResolvedImage {
     let mut resolution = resolve("/x/prog", bytes);
@@ -169,6 +169,47 @@ fn what_is_not_exact_is_asked_for() {
         "{}",
         more.text
     );
+}
+
+#[test]
+fn what_is_doubtful_is_asked_for() {
+    let bytes = one("a:b", "x %d y %d", "x, y", "-4@%esi -4@%edi");
+    let mut image = resolved(&bytes);
+    let argument = &mut image.markers[0].sites[0].args[1];
+    argument.verdict = Some(Verdict::Doubtful);
+    argument.reason = Some(Reason::Replaced { before: None, text: Some("%eax".into()) });
+    let why = "its location changes here (from %eax), and nothing tells whether before or after the marker";
+    let export = |to, doubtful| {
+        let settings = Settings { doubtful, ..Settings::default() };
+        export::text(&image, &bytes, "/x/prog", &|_| true, to, &settings).unwrap().text
+    };
+    for (to, mark, without, with) in [
+        (Consumer::Uprobe, "#", "x=%si:s32\n", "x=%si:s32 y=%di:s32\n"),
+        (Consumer::Perf, "#", "x=%si:s32'\n", "x=%si:s32 y=%di:s32'\n"),
+        (Consumer::Bpftrace, "//", "\"a:b x %ld y ?\\n\"", "\"a:b x %ld y %ld\\n\""),
+        (Consumer::Stap, "#", "\"a:b x %d y ?\\n\"", "\"a:b x %d y %d\\n\""),
+        (Consumer::Gdb, "#", "\"a:b x %ld y ?\\n\"", "\"a:b x %ld y %ld\\n\""),
+    ] {
+        let text = export(to, false);
+        assert!(text.contains(&format!("{mark} without y: doubtful: {why} (--include doubtful)")), "{text}");
+        assert!(text.contains(without) && !text.contains(with), "{text}");
+        let text = export(to, true);
+        assert!(text.contains(&format!("{mark} y is doubtful: {why}\n")) && !text.contains("without y"), "{text}");
+        assert!(text.contains(with), "{text}");
+    }
+    let copy = |doubtful| {
+        let settings = Settings { doubtful, ..Settings::default() };
+        let exported = export::sdt::image(&image, &bytes, &|_| true, &settings).unwrap();
+        let said: Vec<String> = exported.notes.iter().map(ToString::to_string).collect();
+        (notes(&exported.bytes)[0].3[2].clone(), said)
+    };
+    let (operands, said) = copy(false);
+    assert_eq!(operands, "-4@%rsi");
+    let expected = format!("without the arguments from y on: doubtful: {why} (--include doubtful)");
+    assert!(said.len() == 1 && said[0].contains(&expected), "{said:?}");
+    let (operands, said) = copy(true);
+    assert_eq!(operands, "-4@%rsi -4@%rdi");
+    assert_eq!(said, [""; 0]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use jsonschema::Validator;
 use object::Architecture;
 use serde_json::{Value, json};
 use simple_markers_resolver::report::json;
-use simple_markers_resolver::resolve::{Resolution, resolve};
+use simple_markers_resolver::resolve::{Reason, Resolution, Verdict, resolve};
 
 fn document(resolution: &Resolution) -> Value {
     let mut out = Vec::new();
@@ -73,7 +73,7 @@ fn a_site_and_its_arguments_have_all_fields() {
         json!({
             "text": "self.queue.depth", "name": "self", "type": "usize", "size": 8, "verdict": "live",
             "location": "*(%rdi+0x18)", "code": "SM030", "why": null, "ranges": [], "format_mismatch": null,
-            "reason": null,
+            "reason": null, "before": null,
         })
     );
     let verdicts: Vec<_> = site["args"].as_array().unwrap().iter().map(|arg| (&arg["verdict"], &arg["code"])).collect();
@@ -215,5 +215,31 @@ fn the_page_names_all_fields() {
     assert!(found.len() > 50);
     for name in found {
         assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn a_doubtful_argument_has_its_location_and_the_one_before() {
+    let mut resolution = everything();
+    let argument = &mut resolution.images[0].markers[0].sites[0].args[0];
+    argument.verdict = Some(Verdict::Doubtful);
+    for (reason, name, before) in [
+        (Reason::Replaced { before: None, text: Some("%rsi".into()) }, "replaced", json!("%rsi")),
+        (Reason::Replaced { before: None, text: None }, "replaced", Value::Null),
+        (Reason::BeginsHere, "begins_here", Value::Null),
+        (Reason::Computed, "computed", Value::Null),
+        (Reason::OverwrittenUnread { at: 0x1020 }, "overwritten_unread", Value::Null),
+        (Reason::NeverReadAgain, "never_read_again", Value::Null),
+        (Reason::CodeNotFollowed, "code_not_followed", Value::Null),
+    ] {
+        resolution.images[0].markers[0].sites[0].args[0].reason = Some(reason);
+        let document = document(&resolution);
+        assert_eq!(errors(&validator(), &document), [""; 0]);
+        let argument = &document["images"][0]["markers"][0]["sites"][0]["args"][0];
+        let fields = ["verdict", "code", "location", "reason"].map(|field| argument[field].as_str().unwrap());
+        assert_eq!(fields, ["doubtful", "SM038", "*(%rdi+0x18)", name]);
+        assert_eq!(argument["before"], before);
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.md")).unwrap();
+        assert!(page.contains(&format!("| `{name}` |")), "docs/json.md has no {name}");
     }
 }

@@ -7,7 +7,7 @@ use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::report::{Layout, Verbosity, list, show};
 use simple_markers_resolver::resolve::{
     DeclaredArgument, EdgeKind, Exactness, ExactnessReason, Marker, Mismatch, Origin, Predecessor, ProbeCost,
-    ProbeVerdict, Reason, Resolution, SitePlace, resolve,
+    ProbeVerdict, Reason, Resolution, SitePlace, Verdict, resolve,
 };
 
 fn text_with(resolution: &Resolution, name: &str, layout: Layout, line: Option<&SourceLine>) -> String {
@@ -504,4 +504,33 @@ fn exactness_is_shown_with_its_evidence() {
     uprobe     stepped, for less at 0x1012
 ";
     assert!(page.contains(expected), "{page}");
+}
+
+#[test]
+fn a_doubtful_argument_has_its_location_and_why_it_is_doubtful() {
+    let mut resolution = everything();
+    let args = &mut resolution.images[0].markers[0].sites[0].args;
+    args[0].verdict = Some(Verdict::Doubtful);
+    args[0].reason = Some(Reason::Replaced { before: None, text: Some("%rsi".into()) });
+    args[1].verdict = Some(Verdict::Doubtful);
+    args[1].is_kept = false;
+    args[1].reason = Some(Reason::OverwrittenUnread { at: 0x1020 });
+    let shown = text(&resolution, "queue:all");
+    assert_lines(
+        &shown,
+        &[
+            "      self.queue.depth  %zu  doubtful SM038     in *(%rdi+0x18) (usize, 8 bytes, unsigned)",
+            "                                                its location changes here (from %rsi), and nothing tells whether \
+             before or after the marker",
+            "      tag               %d   doubtful SM038     in %esi (4 bytes, signed)",
+            "                                                0x1020 overwrites it before anything reads it, so the store \
+             before the marker may be missing",
+        ],
+    );
+    let listed = verbose(&resolution);
+    let line = "self.queue.depth  doubtful: in *(%rdi+0x18); its location changes here (from %rsi), and nothing tells whether \
+                before or after the marker (usize)";
+    assert_lines(&listed, &[&format!("          {line}")]);
+    let coloured = text_with(&resolution, "*", Layout { colour: true, ..Layout::default() }, None);
+    assert!(coloured.contains("\u{1b}[33mdoubtful SM038\u{1b}[0m"), "{coloured}");
 }

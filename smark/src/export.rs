@@ -21,8 +21,8 @@ use crate::{Console, Status};
 /// existing file.
 ///
 /// Each site of a marker becomes a probe with the arguments that can be read there. Anything that the tool cannot express is left out,
-/// and a comment says why. A site where a probe may fire without the marker is left out too, unless --include names its kind.
-/// `smark show` lists such sites.
+/// and a comment says why. A site where a probe may fire without the marker is left out too, and so is a doubtful argument, unless
+/// --include names the kind. `smark show` lists them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{STATUS}"))]
 pub(crate) struct Export {
@@ -37,7 +37,7 @@ pub(crate) struct Export {
     /// Overwrite FILE if it exists; an input is never overwritten
     #[arg(long)]
     force: bool,
-    /// Also export sites of these kinds, separated by commas; may be given several times
+    /// Also export sites and arguments of these kinds, separated by commas; may be given several times
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
     /// Same as --include with every kind
@@ -76,6 +76,8 @@ enum Include {
     Unproven,
     /// What a uprobe does at the instruction is unknown
     UnknownProbe,
+    /// Arguments that may have another value than in the source
+    Doubtful,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -171,6 +173,7 @@ impl Export {
             },
             include: kinds.into_iter().filter(|(kind, _)| is(*kind)).map(|(_, exactness)| exactness).collect(),
             unknown_probes: is(Include::UnknownProbe),
+            doubtful: is(Include::Doubtful),
         }
     }
 

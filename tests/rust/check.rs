@@ -303,6 +303,7 @@ fn readable() {
         ("unrolled", "SM034", "the compiler made 3 copies of the code around it in `drain`: a loop unrolled"),
         ("absent", "SM035", "no variable `CURRENT` is described in this scope"),
         ("unsupported", "SM036", "not a place"),
+        ("doubtful", "SM038", "overwrites it before anything reads it"),
         ("format", "SM040", "use `%lu`"),
     ];
     for (source, code, cause) in cases {
@@ -331,6 +332,8 @@ fn readable() {
     for (source, cause) in cases {
         provoked_at(&clang(source), "SM034", cause, true, &[], &["-DFIXED"]);
     }
+    let cause = "overwrites it before anything reads it";
+    provoked_at(&clang("doubtful"), "SM038", cause, true, &[], &["-DFIXED"]);
     // A callee in another image: called through the linkage table, with and without landing pads,
     // and without the table.
     for (flag, callee) in [("-fcf-protection=none", "work@plt"), ("-fcf-protection", "work@plt"), ("-fno-plt", "work")]

@@ -11,7 +11,6 @@ use simple_markers_tests::oracle::corpus::{Generated, Job, Run, examine_all};
 use simple_markers_tests::oracle::examine::Found;
 use simple_markers_tests::oracle::form::Form;
 use simple_markers_tests::oracle::twin::{self, Truth};
-use simple_markers_tests::oracle::{Exception, VERDICTS_HOLD};
 use simple_markers_tests::oracle::{row::Row, tables};
 use simple_markers_tests::tools;
 
@@ -37,7 +36,6 @@ fn announced(source: &Path) -> BTreeSet<Case> {
 
 fn wrong(rows: &[Row]) -> BTreeSet<Case> {
     let wrong = rows.iter().filter(|row| row.is_claimed() && row.wrong > 0);
-    let wrong = wrong.filter(|row| !VERDICTS_HOLD || !Exception::covers(row));
     wrong.map(|row| (row.marker.to_string(), row.argument.to_string(), row.build.compiler.clone())).collect()
 }
 
@@ -98,11 +96,8 @@ fn the_smallest_wrong_values() {
     let exact: Vec<_> = rows.iter().filter(|row| row.build.program.contains("tests/truth/exact.")).collect();
     assert!(!exact.is_empty(), "the programs are compiled");
     exact.iter().for_each(|row| assert_eq!((row.right, row.wrong_behind), (row.passes, 0), "{row:?}"));
-    let wrong = wrong(&rows);
-    match VERDICTS_HOLD {
-        true => assert_eq!(wrong, BTreeSet::new(), "{}", tables::wrong(&rows)),
-        false => assert_eq!(wrong, expected, "{}", tables::wrong(&rows)),
-    }
+    // What is announced is what no rule finds yet (docs/truth.md).
+    assert_eq!(wrong(&rows), expected, "{}", tables::wrong(&rows));
 }
 
 /// A slice of what `benches/truth` measures.
@@ -132,7 +127,11 @@ fn values_of_generated_programs() {
     let kept: Vec<_> = rows.iter().filter(|row| row.form == Form::Kept).collect();
     assert!(kept.iter().all(|row| row.wrong == 0), "a kept value is wrong");
     assert!(kept.iter().map(|row| row.right).sum::<usize>() > 1000, "kept values are compared");
-    if VERDICTS_HOLD {
-        assert_eq!((wrong(&rows), total.unreadable), (BTreeSet::new(), 0), "{}", tables::wrong(&rows));
-    }
+    assert_eq!(total.unreadable, 0, "{}", tables::wrong(&rows));
+    // A value in the frame or at a fixed address is either right or doubtful.
+    let of_forms = |row: &&Row| matches!(row.form, Form::Stack | Form::Static);
+    let wrong_in_memory = rows.iter().filter(|row| row.is_claimed()).filter(of_forms).filter(|row| row.wrong > 0);
+    assert_eq!(wrong_in_memory.count(), 0, "{}", tables::wrong(&rows));
+    let doubted: usize = rows.iter().filter(|row| row.verdict == "doubtful").map(|row| row.wrong).sum();
+    assert!(doubted > total.wrong, "{doubted} of the wrong values are doubtful, {} are not", total.wrong);
 }

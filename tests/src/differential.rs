@@ -1,8 +1,9 @@
 //! Compares the resolver with gdb and `llvm-dwarfdump`, which share no code with it. Programs are
 //! stopped at each site and compared argument by argument.
 //!
-//! For an argument that we call live, constant or partial, our evaluator runs on gdb's registers
-//! and memory and must give the value that gdb reads. An argument that we call lost must be
+//! For an argument that we call live, constant, partial or doubtful, our evaluator runs on gdb's
+//! registers and memory and must give the value that gdb reads: a doubtful one is read as the debug
+//! information describes it. An argument that we call lost must be
 //! optimised out for gdb. If gdb reads a different variable than the source means, the case is a
 //! `Reason` that carries its own proof. Comments in `tests/values` give the expected values:
 //!
@@ -181,7 +182,11 @@ pub fn examine(program: &Program, dwarfdump: Option<&Path>, answers: impl Fn(&[u
                                 || site.scope_ended && dump.is_empty_at(&plain(function), address.0)
                         })
                     };
-                    if FAULTS.iter().any(|fault| is_known(&fault)) {
+                    let is_by_view =
+                        || dump.as_ref().is_some_and(|dump| is_by_view(dump, marker, site, argument, address));
+                    if is_by_view() {
+                        outcome = Judged::Unjudged(Reason::Views);
+                    } else if FAULTS.iter().any(|fault| is_known(&fault)) {
                         outcome = Judged::Unjudged(Reason::GdbWrong);
                     } else if theirs.is_missing() && is_in_empty_block() {
                         outcome = Judged::Unjudged(Reason::EmptyBlock);
@@ -261,7 +266,9 @@ fn meant(
         tally.complaints.push(format!("{what}: not readable without optimisation: {why}"));
     }
     let Some(wanted) = expected.values.get(position).filter(|wanted| *wanted != "_") else { return };
-    let Some(Ok((bytes, mask))) = known_bytes(argument, machine).filter(|_| readable) else { return };
+    // Here the doubtful values are right too.
+    let has_value = readable || argument.verdict == Some(Verdict::Doubtful);
+    let Some(Ok((bytes, mask))) = known_bytes(argument, machine).filter(|_| has_value) else { return };
     if mask.iter().any(|byte| *byte != 0xff) {
         return;
     }
@@ -310,13 +317,44 @@ fn is_value(wanted: &str, bytes: &[u8], machine: &Stopped<'_>) -> bool {
     }
 }
 
+/// The view of a marker at its site, by which gcc's location lists are read. An anchor has its own
+/// address.
+fn view(dump: &Dump, marker: &Marker, site: &Site, address: Vaddr) -> Option<u64> {
+    dump.view_of(&marker.file, marker.line, address.0).filter(|_| !site.anchored)
+}
+
+/// Whether the views of a variable's location list give another entry than its addresses. If the
+/// argument is the variable itself, our location is that of the views.
+fn is_by_view(dump: &Dump, marker: &Marker, site: &Site, argument: &Argument, address: Vaddr) -> bool {
+    let (Some(function), Some(view)) = (innermost(site), view(dump, marker, site, address)) else { return false };
+    let at = |view| dump.variable_at(&argument.name, marker.line, function, (address.0, view), site.scope_ended);
+    let (by_view, by_address) = (at(Some(view)), at(None));
+    if by_view == by_address {
+        return false;
+    }
+    match (&by_view, &argument.location) {
+        _ if *argument.text != *argument.name => true,
+        (At::Operations(operations, frame_base), Some(ours)) => {
+            let bits = argument.size.unwrap_or_default() * 8;
+            dwarfdump::location(operations, frame_base.as_deref())
+                .is_none_or(|theirs| same_location(ours, &theirs, bits))
+        }
+        (At::Nothing, None) => argument.verdict == Some(Verdict::Lost),
+        (At::Operations(operations, _), None) => {
+            argument.verdict == Some(Verdict::Entry) && operations.contains("entry_value")
+        }
+        _ => false,
+    }
+}
+
 /// Compares our variables at a site with the dump: whether an entry covers the address, and the
 /// operations if they are simple.
 fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address: Vaddr, tally: &mut Tally) {
     let Some(function) = innermost(site) else { return };
     for argument in site.args.iter().filter(|argument| !argument.is_kept) {
         let Some(verdict) = argument.verdict else { continue };
-        let found = dump.variable(&argument.name, marker.line, function, address.0, site.scope_ended);
+        let at = (address.0, view(dump, marker, site, address));
+        let found = dump.variable_at(&argument.name, marker.line, function, at, site.scope_ended);
         let what = || {
             let said = (&argument.verdict, &argument.location_text, &argument.reason);
             format!(
@@ -333,7 +371,7 @@ fn entries(dump: &Dump, program: &Program, marker: &Marker, site: &Site, address
             (_, At::NoVariable) if verdict != Verdict::Lost => continue,
             (Verdict::Unsupported, _) => continue,
             (Verdict::Live | Verdict::Partial | Verdict::Entry, At::Operations(..)) => true,
-            (Verdict::Constant, At::Constant | At::Operations(..)) => true,
+            (Verdict::Constant | Verdict::Doubtful, At::Constant | At::Operations(..)) => true,
             (Verdict::Live | Verdict::Partial, At::Constant) => !is_variable,
             // The variable appears only in the abstract instance.
             (Verdict::Lost, At::Nothing | At::NoVariable) => true,

@@ -12,11 +12,13 @@ use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::location::{Expr, Location, Node, Piece, Register, Source, ValueType};
 
 use crate::tools;
+use crate::views::{Point, Views};
 
 /// The entries of an image for scopes and variables, in the order of the dump.
 pub struct Dump {
     entries: Vec<Entry>,
     by_offset: HashMap<u64, usize>,
+    views: Views,
 }
 
 /// An entry of `.debug_info`.
@@ -47,8 +49,8 @@ enum Described {
     Nowhere,
     /// One location for its whole scope.
     Everywhere(String),
-    /// A list: from, to, operations.
-    List(Vec<(u64, u64, String)>),
+    /// A list: its offset, and from, to, operations of each entry.
+    List(Option<u64>, Vec<(u64, u64, String)>),
 }
 
 /// The description of a variable at an address.
@@ -67,14 +69,21 @@ pub enum At {
 }
 
 impl Dump {
-    /// Reads the dump of an image.
+    /// Reads the dump of an image, and gcc's views if `readelf` is installed.
     ///
     /// # Panics
     ///
-    /// `llvm-dwarfdump` fails.
+    /// `llvm-dwarfdump` or `readelf` fails.
     #[must_use]
     pub fn of(tool: &Path, image: &Path) -> Self {
-        Self::read(&tools::run(Command::new(tool).arg("--debug-info").arg(image)))
+        let views = tools::find("readelf").map(|_| Views::of(image)).unwrap_or_default();
+        Self { views, ..Self::read(&tools::run(Command::new(tool).arg("--debug-info").arg(image))) }
+    }
+
+    /// The last view of a marker's line at an address.
+    #[must_use]
+    pub fn view_of(&self, file: &str, line: u32, pc: u64) -> Option<u64> {
+        self.views.of_line(file, line, pc)
     }
 
     fn read(text: &str) -> Self {
@@ -114,17 +123,30 @@ impl Dump {
             entries[top].end = entries.len();
         }
         let by_offset = entries.iter().enumerate().map(|(index, entry)| (entry.offset, index)).collect();
-        Self { entries, by_offset }
+        Self { entries, by_offset, views: Views::default() }
     }
 
     /// The description at the address `pc` of the variable that `name` means on `line` of
     /// `function`. `ended` says that the function's scope has ended at `pc`.
     #[must_use]
     pub fn variable(&self, name: &str, line: u32, function: &str, pc: u64, ended: bool) -> At {
-        match self.variable_around(name, line, function, pc, ended) {
+        self.variable_at(name, line, function, (pc, None), ended)
+    }
+
+    /// As [`Dump::variable`], at a view of the address. A list without views is read by the address.
+    #[must_use]
+    pub fn variable_at(
+        &self,
+        name: &str,
+        line: u32,
+        function: &str,
+        (pc, view): (u64, Option<u64>),
+        ended: bool,
+    ) -> At {
+        match self.variable_around(name, line, function, (pc, view), ended) {
             At::NoScope if ended => {
                 let instance = self.empty_instance(function, pc);
-                instance.map_or(At::NoScope, |instance| self.variable_in(&[instance], name, line, pc, None))
+                instance.map_or(At::NoScope, |instance| self.variable_in(&[instance], name, line, (pc, view), None))
             }
             found => found,
         }
@@ -158,7 +180,14 @@ impl Dump {
         })
     }
 
-    fn variable_around(&self, name: &str, line: u32, function: &str, pc: u64, ended: bool) -> At {
+    fn variable_around(
+        &self,
+        name: &str,
+        line: u32,
+        function: &str,
+        (pc, view): (u64, Option<u64>),
+        ended: bool,
+    ) -> At {
         let at = if ended { pc.saturating_sub(1) } else { pc };
         let holds = |entry: &Entry| entry.ranges.iter().any(|(from, to)| (*from..*to).contains(&at));
         let subprogram = |entry: &Entry| entry.tag == "DW_TAG_subprogram" && holds(entry);
@@ -181,11 +210,18 @@ impl Dump {
             return At::NoScope;
         };
         let behind = path[instance + 1..].iter().position(is_function).map_or(path.len(), |found| instance + 1 + found);
-        self.variable_in(&path[instance..behind], name, line, pc, self.entries[outer].frame_base.clone())
+        self.variable_in(&path[instance..behind], name, line, (pc, view), self.entries[outer].frame_base.clone())
     }
 
     /// The variable in the innermost of `scopes` that has one. The outermost scope comes first.
-    fn variable_in(&self, scopes: &[usize], name: &str, line: u32, pc: u64, frame_base: Option<String>) -> At {
+    fn variable_in(
+        &self,
+        scopes: &[usize],
+        name: &str,
+        line: u32,
+        at: (u64, Option<u64>),
+        frame_base: Option<String>,
+    ) -> At {
         for scope in scopes.iter().rev() {
             let mut found: Option<(u32, usize)> = None;
             let mut index = scope + 1;
@@ -200,19 +236,30 @@ impl Dump {
                 index = self.entries[index].end;
             }
             if let Some((_, found)) = found {
-                return self.described(found, pc, frame_base);
+                return self.described(found, at, frame_base);
             }
         }
         At::NoVariable
     }
 
-    fn described(&self, index: usize, pc: u64, frame_base: Option<String>) -> At {
+    fn described(&self, index: usize, (pc, view): (u64, Option<u64>), frame_base: Option<String>) -> At {
         let mut entry = &self.entries[index];
         for _ in 0..4 {
             match &entry.location {
                 Described::Everywhere(operations) => return At::Operations(operations.clone(), frame_base),
-                Described::List(list) => {
-                    let covering = list.iter().find(|(from, to, _)| (*from..*to).contains(&pc));
+                Described::List(offset, list) => {
+                    let views = offset.and_then(|offset| self.views.list(offset)).filter(|it| it.len() == list.len());
+                    let covering = match (view, views) {
+                        (Some(view), Some(views)) => {
+                            let is_same = |((from, to, _), (start, end)): (&(u64, u64, _), &(Point, Point))| {
+                                (*from, *to) == (start.0, end.0)
+                            };
+                            assert!(list.iter().zip(views).all(is_same), "readelf reads another list: {views:x?}");
+                            let holds = |(start, end): &(Point, Point)| (*start..*end).contains(&(pc, view));
+                            views.iter().position(holds).map(|index| &list[index])
+                        }
+                        _ => list.iter().find(|(from, to, _)| (*from..*to).contains(&pc)),
+                    };
                     return covering
                         .map_or(At::Nothing, |(.., operations)| At::Operations(operations.clone(), frame_base));
                 }
@@ -261,13 +308,14 @@ impl Entry {
             "DW_AT_const_value" => self.is_constant = true,
             "DW_AT_location" if parts.len() > 1 => {
                 let entry = |part: &&str| range(part).map(|((from, to), rest)| (from, to, rest.to_owned()));
-                self.location = Described::List(parts[1..].iter().filter_map(entry).collect());
+                let offset = hexadecimal(value.trim_end_matches([':', ' ']));
+                self.location = Described::List(offset, parts[1..].iter().filter_map(entry).collect());
             }
             // `llvm-dwarfdump` prints the offset of an empty list.
             "DW_AT_location"
                 if value.contains("loclist") || hexadecimal(value.trim_end_matches([':', ' '])).is_some() =>
             {
-                self.location = Described::List(Vec::new());
+                self.location = Described::List(None, Vec::new());
             }
             "DW_AT_location" if !value.is_empty() && value != "<empty>" => {
                 self.location = Described::Everywhere(value.to_owned());

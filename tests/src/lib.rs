@@ -22,6 +22,7 @@ pub mod oracle;
 pub mod second_opinion;
 pub mod source;
 pub mod uprobes;
+pub mod views;
 
 pub use tools;
 

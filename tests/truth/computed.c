@@ -16,7 +16,7 @@ static NOINLINE uint8_t narrowed(uint64_t x)
 static NOINLINE uint32_t shifted(uint16_t x, uint32_t y)
 {
     int16_t z = (int16_t)x >> 3;
-    simple_mark(computed:shifted, "%hd", z); //~ z: gcc
+    simple_mark(computed:shifted, "%hd", z);
     return (z & 0xff) + y;
 }
 
@@ -30,7 +30,7 @@ static NOINLINE unsigned boolean(unsigned flags, unsigned y)
 static NOINLINE unsigned negated(bool flag, unsigned y)
 {
     bool other = flag ^ (y & 1);
-    simple_mark(computed:negated, "%d", other); //~ other: clang
+    simple_mark(computed:negated, "%d", other);
     return other ? y : y + 1;
 }
 

@@ -5,14 +5,14 @@ use simple_markers::simple_mark;
 #[inline(never)]
 fn narrowed(x: u64) -> u8 {
     let h = x.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    simple_mark!(computed:narrowed, "%lu", h); //~ h: rustc
+    simple_mark!(computed:narrowed, "%lu", h);
     h as u8
 }
 
 #[inline(never)]
 fn exclusive(x: u64) -> u8 {
     let h = x ^ 0x1234_5678_9abc_de13;
-    simple_mark!(computed:exclusive, "%lu", h); //~ h: rustc
+    simple_mark!(computed:exclusive, "%lu", h);
     h as u8
 }
 

@@ -11,7 +11,7 @@ struct counter {
 static NOINLINE void restricted(struct counter *restrict c, unsigned n)
 {
     c->a = n;
-    simple_mark(delayed:restrict, "%u", c->a); //~ c->a: clang
+    simple_mark(delayed:restrict, "%u", c->a);
     c->a = n * 3;
 }
 
@@ -21,7 +21,7 @@ static NOINLINE unsigned element(unsigned n)
     for (unsigned i = 0; i < 16; i++)
         a[i] = i * n;
     a[1] = 77;
-    simple_mark(delayed:element, "%u", a[1]); //~ a[1]: clang
+    simple_mark(delayed:element, "%u", a[1]);
     a[1] = n;
     return a[(n * 3) & 15] + a[(n * 5) & 15];
 }
@@ -33,7 +33,7 @@ struct large {
 static NOINLINE unsigned by_value(struct large v)
 {
     v.k += 1;
-    simple_mark(delayed:by_value, "%u", v.k); //~ v.k: clang
+    simple_mark(delayed:by_value, "%u", v.k);
     return v.rest[v.k & 7];
 }
 
@@ -44,7 +44,7 @@ static NOINLINE unsigned unread(const unsigned *values, unsigned n)
         v.rest[i & 7] += values[i];
         v.k = values[i];
     }
-    simple_mark(delayed:unread, "%u", v.k); //~ v.k: gcc
+    simple_mark(delayed:unread, "%u", v.k);
     return v.rest[n & 7];
 }
 

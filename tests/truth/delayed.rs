@@ -13,7 +13,7 @@ impl Counter {
         for x in v {
             self.a = self.a.wrapping_mul(3) + x;
             self.b ^= self.a;
-            simple_mark!(delayed:each, "%u %u", self.a, self.b); //~ self.a: rustc, self.b: rustc
+            simple_mark!(delayed:each, "%u %u", self.a, self.b);
         }
     }
 
@@ -21,7 +21,7 @@ impl Counter {
     #[inline(never)]
     fn dead(&mut self, n: u32) {
         self.a = n;
-        simple_mark!(delayed:dead, "%u", self.a); //~ self.a: rustc
+        simple_mark!(delayed:dead, "%u", self.a);
         self.a = n * 3;
     }
 }
@@ -36,7 +36,7 @@ struct V {
 #[inline(never)]
 fn by_value(mut v: V) -> u32 {
     v.k += 1;
-    simple_mark!(delayed:by_value, "%u", v.k); //~ v.k: rustc
+    simple_mark!(delayed:by_value, "%u", v.k);
     v.k
 }
 
@@ -46,7 +46,7 @@ fn element(n: u32) -> u32 {
     let mut a = [n; 16];
     a[n as usize & 15] = 5;
     a[1] = 77;
-    simple_mark!(delayed:element, "%u", a[1]); //~ a[1]: rustc
+    simple_mark!(delayed:element, "%u", a[1]);
     a[1] = n;
     a[(n as usize * 3) & 15] + a[(n as usize * 5) & 15]
 }
@@ -59,7 +59,7 @@ fn unread(s: &[u32]) -> u32 {
         v.k = *item;
         v._rest[index & 7] += item;
     }
-    simple_mark!(delayed:unread, "%u", v.k); //~ v.k: rustc
+    simple_mark!(delayed:unread, "%u", v.k);
     v._rest[s.len() & 7]
 }
 

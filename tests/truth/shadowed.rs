@@ -6,7 +6,7 @@ use simple_markers::simple_mark;
 fn each(v: &[u32], out: &mut u32) {
     for x in v.iter() {
         let x = *x;
-        simple_mark!(shadowed:each, "%u", x, options(anchor)); //~ x: rustc
+        simple_mark!(shadowed:each, "%u", x, options(anchor));
         *out ^= x;
     }
 }

@@ -8,7 +8,7 @@ static NOINLINE unsigned long gcd(unsigned long a, unsigned long b)
 {
     while (b) {
         unsigned long r = a % b;
-        simple_mark(updated:gcd, "%lu %lu", a, b); //~ a: gcc clang, b: gcc clang
+        simple_mark(updated:gcd, "%lu %lu", a, b);
         a = b;
         b = r;
     }
@@ -20,7 +20,7 @@ static NOINLINE unsigned sum(const unsigned *values, unsigned n)
     unsigned sum = 0;
     for (unsigned i = 0; i < n; i++) {
         sum += values[i];
-        simple_mark(updated:loop, "%u %u", i, sum); //~ i: gcc
+        simple_mark(updated:loop, "%u %u", i, sum);
     }
     return sum;
 }
@@ -48,7 +48,7 @@ static NOINLINE int unrolled(int n)
         int x = n * i;
         sum ^= x;
         x = i + 3;
-        simple_mark(updated:unrolled, "%d %d", i, x); //~ x: gcc clang
+        simple_mark(updated:unrolled, "%d %d", i, x);
         x = -1;
         sum += x;
     }

@@ -6,7 +6,7 @@ use simple_markers::simple_mark;
 fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         let r = a % b;
-        simple_mark!(updated:gcd, "%lu %lu", a, b); //~ a: rustc, b: rustc
+        simple_mark!(updated:gcd, "%lu %lu", a, b);
         a = b;
         b = r;
     }
@@ -38,7 +38,7 @@ fn unrolled(n: i32) -> i32 {
         let mut x = n + i;
         if i == 2 {
             x = 3;
-            simple_mark!(updated:unrolled, "%d", x); //~ x: rustc
+            simple_mark!(updated:unrolled, "%d", x);
             x = -1;
         }
         sum += x;

@@ -14,7 +14,7 @@ use super::{
     CanKeep, Cause, Check, Checked, Exception, Finding, Lock, Problem, Profile, Remark, Report, Severity, causes,
     relative,
 };
-use crate::resolve::Marker;
+use crate::resolve::{Marker, Verdict};
 use crate::verdicts::Code;
 
 /// A marker, combined over all images of a target that have it.
@@ -311,7 +311,6 @@ impl Compared<'_> {
 
 /// The rank of the verdict with this code.
 fn rank(code: Code) -> Option<u8> {
-    use crate::resolve::Verdict::{Absent, Entry, Lost, Partial, Unsupported};
-    let all = [Some(Partial), Some(Entry), Some(Lost), Some(Absent), Some(Unsupported), None];
-    all.into_iter().map(Least::new).find(|least| least.code() == code).map(Least::rank)
+    let all = Verdict::ALL.into_iter().map(Some).chain([None]);
+    all.map(Least::new).find(|least| least.code() == code).map(Least::rank)
 }

@@ -109,11 +109,12 @@ impl Least {
         match self.0 {
             Some(Verdict::Live | Verdict::Constant) => 0,
             Some(Verdict::Partial) => 1,
-            Some(Verdict::Entry) => 2,
-            Some(Verdict::Lost) => 3,
-            Some(Verdict::Absent) => 4,
-            Some(Verdict::Unsupported) => 5,
-            None => 6,
+            Some(Verdict::Doubtful) => 2,
+            Some(Verdict::Entry) => 3,
+            Some(Verdict::Lost) => 4,
+            Some(Verdict::Absent) => 5,
+            Some(Verdict::Unsupported) => 6,
+            None => 7,
         }
     }
 }
@@ -279,7 +280,7 @@ impl<'t> Reader<'t> {
         let least = |(key, item): (&str, &Item)| match item.as_value().and_then(Value::as_str).and_then(Least::parse) {
             Some(least) => Ok((key.to_owned(), least)),
             None => {
-                let what = "must be live, constant, partial, entry, lost, absent, unsupported or undescribed";
+                let what = "must be live, constant, partial, doubtful, entry, lost, absent, unsupported or undescribed";
                 Err(self.error(item.span(), format!("`{key}` {what}")))
             }
         };

@@ -101,6 +101,26 @@ impl Cfg {
         (byte.0 < it.end()).then_some(Vaddr(it.at))
     }
 
+    /// The instructions that lead to an address, without calls of the function; `None` if code is
+    /// not understood that may lead there.
+    pub(crate) fn leading_to(&self, at: Vaddr) -> Option<Vec<Range<u64>>> {
+        let is_unknown = |(_, indirect): &(Vaddr, Indirect)| matches!(indirect, Indirect::Unknown | Indirect::Marked);
+        if self.undecoded.is_some() || self.indirect.iter().any(is_unknown) {
+            return None;
+        }
+        let edges = self.predecessors(self.index(at.0)?);
+        let edges = edges.iter().filter(|edge| edge.kind != EdgeKind::Entry);
+        edges.map(|edge| self.at(edge.from.0).map(|it| it.at..it.end())).collect()
+    }
+
+    /// Whether the instruction at an address, or the function that it calls, may write one of the
+    /// registers.
+    pub(crate) fn writes(&self, function: &Function<'_>, at: u64, registers: u64) -> bool {
+        let is_call = self.at(at).is_some_and(|it| it.successors == Successors::Call);
+        let clobbered = if is_call { self.set.clobbered_by_calls() } else { 0 };
+        (self.set.effects()(at, function.code_at(at)).written | clobbered) & registers != 0
+    }
+
     /// The indirect jumps, and what is known of each.
     #[must_use]
     pub(crate) fn indirect(&self) -> &[(Vaddr, Indirect)] {

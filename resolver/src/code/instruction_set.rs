@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::data_flow::{DataReader, Gpr};
 use super::instruction::{Callee, Effects, Instruction, StackDepth};
 use super::jump_table::{JumpTable, JumpTableSearch};
 use super::probe::Probe;
@@ -27,6 +28,22 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
 
     /// A reader of effects. It returns [`Effects::UNKNOWN`] for bytes that are not an instruction.
     fn effects(&self) -> EffectsReader;
+
+    /// A reader of what instructions do with values and memory; `None` if that is not known for
+    /// this set.
+    fn data_flow(&self) -> Option<DataReader> {
+        None
+    }
+
+    /// The registers that may hold arguments of a call, as a mask of general-purpose registers.
+    fn argument_registers(&self) -> u64 {
+        0
+    }
+
+    /// The stack pointer among the general-purpose registers.
+    fn stack_pointer(&self) -> Gpr {
+        4
+    }
 
     /// The registers that a call may change.
     fn clobbered_by_calls(&self) -> u64;

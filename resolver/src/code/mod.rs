@@ -12,6 +12,7 @@
 
 mod aarch64;
 mod cfg;
+mod data_flow;
 mod equivalent;
 mod exactness;
 mod instruction;
@@ -20,8 +21,10 @@ mod jump_table;
 mod jump_tables;
 mod probe;
 mod reaching_definitions;
+mod settled;
 mod stack_depth;
 mod supported;
+mod values;
 mod x86;
 
 use std::ops::Range;
@@ -33,7 +36,9 @@ pub(crate) use instruction::Callee;
 pub(crate) use instruction_set::InstructionSet;
 pub use probe::{BreaksReason, RefusedReason};
 pub(crate) use probe::{Cost, Effect, Probe};
+pub(crate) use settled::{MemoryPlace, NextUse, PlaceRoot, ValuePlace};
 pub(crate) use supported::of_machine;
+pub(crate) use values::Values;
 
 use crate::address::Vaddr;
 

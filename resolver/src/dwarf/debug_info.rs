@@ -173,6 +173,26 @@ impl<'s> DebugInfo<'s> {
         self.lines.line_at(address)
     }
 
+    /// Whether the unit of an entry was compiled without optimisation, as far as it shows: nearly
+    /// all its local variables have one place in the frame.
+    ///
+    /// # Errors
+    ///
+    /// The unit cannot be read.
+    pub(crate) fn is_unoptimized(&self, die: Die) -> Result<bool, Error> {
+        self.locations.is_unoptimized(die.unit)
+    }
+
+    /// gcc's view number of a marker of `file` and `line` at an address: of the last row of the
+    /// line there. `None` if there are no such rows, or rows of other lines are between them.
+    ///
+    /// # Errors
+    ///
+    /// The line program is malformed.
+    pub fn view_of(&self, address: Vaddr, file: &str, line: u32) -> Result<Option<u16>, Error> {
+        self.lines.view_of(address, &SourcePath::new(file), line)
+    }
+
     /// What a path of names means in a scope, for a marker of `file` and `line`: `["cmd"]`,
     /// `["crate", "queue", "DEPTH"]`.
     ///

@@ -7,7 +7,7 @@
 
 use gimli::{DieReference, Encoding, Expression, Operation, Reader as _, UnitOffset, constants as dw};
 
-use super::frame::Frame;
+use super::frame::{Frame, Moment};
 use super::locations::Locations;
 use super::sections::Reader;
 use super::tables;
@@ -75,9 +75,12 @@ pub(super) enum EvaluationContext<'a> {
 }
 
 impl EvaluationContext<'_> {
-    pub(super) fn pc(&self) -> Option<Vaddr> {
+    /// The address and the moment; `None` for no place. A frame base does not change between
+    /// statements.
+    pub(super) fn moment(&self) -> Option<(Vaddr, Moment)> {
         match self {
-            Self::Frame(frame) | Self::FrameBase(frame) => Some(frame.pc),
+            Self::Frame(frame) => Some((frame.pc, frame.moment)),
+            Self::FrameBase(frame) => Some((frame.pc, Moment::Last)),
             Self::Unknown => None,
         }
     }

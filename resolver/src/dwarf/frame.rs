@@ -15,6 +15,23 @@ pub struct Frame {
     /// then do registers have the values they had on entry. gcc and clang turn tail recursion into
     /// a loop to the first instruction, so the address alone proves nothing.
     pub at_entry: bool,
+    /// The moment at that address.
+    pub moment: Moment,
+}
+
+/// A moment at an address. Statements without an instruction change variables there, so that one
+/// location of a variable ends at the address and another begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Moment {
+    /// Before all of these changes: a location that ends at the address holds.
+    First,
+    /// At a view number of gcc (`DW_AT_GNU_locviews`). Where a list has no view numbers, as
+    /// [`Moment::Last`].
+    View(u16),
+    /// After all of these changes: a location that begins at the address holds. So debuggers read
+    /// location lists.
+    #[default]
+    Last,
 }
 
 /// Where the call frame information of an address starts in its section.

@@ -26,6 +26,9 @@ pub(crate) struct Row {
     pub(crate) is_statement: bool,
     /// Whether the row only marks the end of the code before it.
     ends: bool,
+    /// The number of earlier rows of the sequence at the same address: gcc's view number, to which
+    /// location lists refer.
+    view: u16,
 }
 
 impl Row {
@@ -145,16 +148,23 @@ impl Lines<'_> {
         let last = u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63);
         let mut all: Vec<Row> = Vec::new();
         let mut first = 0;
+        let mut view: u16 = 0;
         let mut state = program.rows();
         let error = |error: gimli::Error| Error::dwarf(None, &format!("line program of unit {index}: {error}"));
         while let Some((_, row)) = state.next_row().map_err(error)? {
             self.units.charge(1)?;
+            let previous = all.get(first..).and_then(<[Row]>::last);
+            view = match previous.is_some_and(|previous| previous.address == row.address()) {
+                true => view.saturating_add(1),
+                false => 0,
+            };
             all.push(Row {
                 address: row.address(),
                 file: row.file_index(),
                 line: row.line().and_then(|line| u32::try_from(line.get()).ok()).unwrap_or(0),
                 is_statement: row.is_stmt(),
                 ends: row.end_sequence(),
+                view,
             });
             if row.end_sequence() {
                 // Linkers mark dropped code with 0 or 1, or with one of the last two addresses.
@@ -179,6 +189,30 @@ impl Lines<'_> {
         let files = self.unit_files(unit).ok()?;
         let file = files.get(row.file)?;
         (!row.ends && row.line != 0).then(|| (Arc::clone(file.as_str()), row.line))
+    }
+
+    /// The last view number of the rows of a line at an address; `None` if there are no such rows,
+    /// or rows of other lines are between them.
+    pub(super) fn view_of(&self, address: Vaddr, file: &SourcePath, line: u32) -> Result<Option<u16>, Error> {
+        let Some(unit) = self.units.unit_at(address) else { return Ok(None) };
+        let rows = self.rows(unit)?;
+        let files = self.unit_files(unit)?;
+        let first = rows.rows.partition_point(|row| row.address < address.0);
+        let here = rows.rows.get(first..).unwrap_or_default().iter().take_while(|row| row.address == address.0);
+        let is_it =
+            |row: &Row| row.line == line && files.get(row.file).is_some_and(|found| found.agreement(file).is_some());
+        let mut last = None;
+        let mut is_over = false;
+        for row in here.filter(|row| !row.ends) {
+            match (is_it(row), last) {
+                (true, _) if is_over => return Ok(None),
+                // A sequence that begins here counts anew.
+                (true, Some(last)) if row.view <= last => return Ok(None),
+                (true, _) => last = Some(row.view),
+                (false, last) => is_over = last.is_some(),
+            }
+        }
+        Ok(last)
     }
 
     /// The file that a name means, and the units that have lines of it. Reads only the tables, and

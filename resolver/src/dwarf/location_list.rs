@@ -10,6 +10,7 @@ use std::ops::Range;
 use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Reader as _, constants as dw};
 
 use super::expression::{Evaluator, Refusal};
+use super::frame::Moment;
 use super::locations::Locations;
 use super::sections::Reader;
 use super::tables;
@@ -31,6 +32,9 @@ pub enum Described {
         /// The addresses that the list entry covers; `None` if the location holds for all of the
         /// scope.
         range: Option<Range<Vaddr>>,
+        /// How the list changes at the place, if nothing says whether it does so before or after the
+        /// requested moment; `None` if it does not change there.
+        change: Option<Change>,
     },
     /// It is only described by a value from the time of entry to the function. Nothing proves that
     /// this value still exists.
@@ -55,12 +59,38 @@ pub enum Described {
     },
 }
 
+/// How a location list changes at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A location begins there, and another one ends there.
+    Replaced,
+    /// A location begins there, and none ends there.
+    Begins,
+}
+
 /// One entry of a location list.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'s> {
     /// `None` for the default location, which covers every address that no other entry covers.
     pub(super) range: Option<Range<Vaddr>>,
+    /// gcc's view numbers of the start and the end.
+    pub(super) views: Option<(u64, u64)>,
     pub(super) expression: Expression<Reader<'s>>,
+}
+
+impl Entry<'_> {
+    /// Whether the entry covers a moment.
+    fn holds(&self, (pc, moment): (Vaddr, Moment)) -> bool {
+        let Some(Range { start, end }) = self.range.clone() else { return false };
+        match (moment, self.views) {
+            (Moment::First, _) => start < pc && pc <= end,
+            (Moment::View(view), Some((first, last))) => {
+                let at = (pc, u64::from(view));
+                (start, first) <= at && at < (end, last)
+            }
+            (Moment::View(_) | Moment::Last, _) => start <= pc && pc < end,
+        }
+    }
 }
 
 /// The content of a location attribute.
@@ -107,8 +137,26 @@ impl<'s> Locations<'s> {
         let split = self.units.contribution(from.unit);
         let reader = self.locations(from.unit, is_v5);
         let dwarf = self.units.dwarf_of(from.unit)?;
-        let mut list = List { reader, base: unit.low_pc, entries: Vec::new() };
+        let views = match self.units.own_attribute(from, dw::DW_AT_GNU_locviews)? {
+            Some(AttributeValue::SecOffset(views)) => {
+                let mut reader = reader;
+                // In a split unit of DWARF 5, gcc counts from the first byte after the header.
+                let base = if is_v5 && split.is_some() { unit.loclists_base.0 } else { 0 };
+                reader.skip(views.saturating_add(base)).map_err(bad)?;
+                Some(reader)
+            }
+            _ => None,
+        };
+        let mut list = List { reader, base: unit.low_pc, entries: Vec::new(), views, pair: None };
         list.reader.skip(offset.0).map_err(bad)?;
+        if !is_v5 && split.is_none() {
+            let size = unit.encoding().address_size;
+            let mut start = list.reader;
+            let is_zero = start.read_address(size).and_then(|begin| Ok(begin == 0 && start.read_address(size)? == 0));
+            if is_zero.map_err(bad)? && self.begins_with_empty_range(from.unit, offset.0, reader, size)? {
+                list.skip_empty_range(size).map_err(bad)?;
+            }
+        }
         loop {
             self.units.charge(1)?;
             let goes_on = match (is_v5, split) {
@@ -155,6 +203,10 @@ struct List<'s> {
     reader: Reader<'s>,
     base: u64,
     entries: Vec<Entry<'s>>,
+    /// The pairs of view numbers, one for each entry with a range (`DW_AT_GNU_locviews`).
+    views: Option<Reader<'s>>,
+    /// The pair that an entry of the list itself gives for the next one.
+    pair: Option<(u64, u64)>,
 }
 
 impl<'s> List<'s> {
@@ -174,8 +226,7 @@ impl<'s> List<'s> {
                 return Ok(true);
             }
             dw::DW_LLE_GNU_view_pair => {
-                reader.read_uleb128()?;
-                reader.read_uleb128()?;
+                self.pair = Some((reader.read_uleb128()?, reader.read_uleb128()?));
                 return Ok(true);
             }
             dw::DW_LLE_startx_endx => (indexed(reader)?, indexed(reader)?),
@@ -189,7 +240,7 @@ impl<'s> List<'s> {
             }
             dw::DW_LLE_default_location => {
                 let expression = expression(reader)?;
-                self.entries.push(Entry { range: None, expression });
+                self.entries.push(Entry { range: None, views: None, expression });
                 return Ok(true);
             }
             dw::DW_LLE_start_end => (reader.read_address(size)?, reader.read_address(size)?),
@@ -200,7 +251,7 @@ impl<'s> List<'s> {
             kind => return Err(gimli::Error::UnknownLocListsEntry(kind)),
         };
         let expression = expression(&mut self.reader)?;
-        self.push(begin, end, size, expression);
+        self.push(begin, end, size, expression)?;
         Ok(true)
     }
 
@@ -215,8 +266,7 @@ impl<'s> List<'s> {
                 return Ok(true);
             }
             early::VIEW_PAIR => {
-                reader.read_uleb128()?;
-                reader.read_uleb128()?;
+                self.pair = Some((reader.read_uleb128()?, reader.read_uleb128()?));
                 return Ok(true);
             }
             early::START_END => (indexed(dwarf, unit, reader)?, indexed(dwarf, unit, reader)?),
@@ -228,7 +278,7 @@ impl<'s> List<'s> {
         };
         let length = self.reader.read_u16()?;
         let expression = Expression(self.reader.split(length.into())?);
-        self.push(begin, end, size, expression);
+        self.push(begin, end, size, expression)?;
         Ok(true)
     }
 
@@ -246,8 +296,20 @@ impl<'s> List<'s> {
         let length = self.reader.read_u16()?;
         let expression = Expression(self.reader.split(length.into())?);
         let (begin, end) = self.based(begin, end, size);
-        self.push(begin, end, size, expression);
+        self.push(begin, end, size, expression)?;
         Ok(true)
+    }
+
+    /// Skips an entry of `.debug_loc` for an empty range.
+    fn skip_empty_range(&mut self, size: u8) -> gimli::Result<()> {
+        self.reader.skip(2 * usize::from(size))?;
+        let length = self.reader.read_u16()?;
+        self.reader.skip(length.into())?;
+        if let Some(views) = &mut self.views {
+            views.read_uleb128()?;
+            views.read_uleb128()?;
+        }
+        Ok(())
     }
 
     /// Converts offsets from the base address to addresses; an empty range if the linker dropped
@@ -260,10 +322,18 @@ impl<'s> List<'s> {
         (address(begin), address(end))
     }
 
-    fn push(&mut self, begin: u64, end: u64, size: u8, expression: Expression<Reader<'s>>) {
-        if begin < end && !is_tombstone(begin, size) {
-            self.entries.push(Entry { range: Some(Vaddr(begin)..Vaddr(end)), expression });
+    /// Adds an entry if it covers an address, or views of one.
+    fn push(&mut self, begin: u64, end: u64, size: u8, expression: Expression<Reader<'s>>) -> gimli::Result<()> {
+        let views = match (self.pair.take(), &mut self.views) {
+            (Some(pair), _) => Some(pair),
+            (None, Some(views)) => Some((views.read_uleb128()?, views.read_uleb128()?)),
+            (None, None) => None,
+        };
+        let is_empty = views.map_or(begin >= end, |(first, last)| (begin, first) >= (end, last));
+        if !is_empty && !is_tombstone(begin, size) {
+            self.entries.push(Entry { range: Some(Vaddr(begin)..Vaddr(end)), views, expression });
         }
+        Ok(())
     }
 }
 
@@ -296,22 +366,24 @@ impl<'s> Evaluator<'_, 's> {
     /// read counts.
     pub(super) fn attribute(&self, from: Die, value: &Value<'s>) -> Result<Described, Refusal> {
         let lost = || Described::Lost { ranges: Vec::new() };
-        let (entries, pc) = match (self.info.location_attribute(from, value)?, self.context.pc()) {
+        let (entries, moment) = match (self.info.location_attribute(from, value)?, self.context.moment()) {
             (Listed::Single(expression), _) => {
                 return Ok(self.described(from, expression, None)?.unwrap_or_else(lost));
             }
-            (Listed::List(entries), Some(pc)) => (entries, pc),
+            (Listed::List(entries), Some(moment)) => (entries, moment),
             (Listed::List(_), None) => return Ok(lost()),
         };
-        let holds = |entry: &&Entry<'s>| entry.range.as_ref().is_some_and(|range| range.contains(&pc));
-        let mut here: Vec<_> = entries.iter().filter(holds).collect();
+        let mut here: Vec<_> = entries.iter().filter(|entry| entry.holds(moment)).collect();
         if here.is_empty() {
             here = entries.iter().filter(|entry| entry.range.is_none()).collect();
         }
         let mut refused = None;
         for entry in here {
             match self.described(from, entry.expression, entry.range.clone())? {
-                Some(at @ Described::At { .. }) => return Ok(at),
+                Some(Described::At { location, range, .. }) => {
+                    let change = change(&entries, entry, moment);
+                    return Ok(Described::At { location, range, change });
+                }
                 Some(other) => refused = refused.or(Some(other)),
                 None => {}
             }
@@ -331,7 +403,7 @@ impl<'s> Evaluator<'_, 's> {
             Ok(Some(location)) if range.is_some() && self.is_ambiguous(from, &location)? => {
                 Ok(Some(Described::Unsupported { why: Unsupported::AddressOrValue }))
             }
-            Ok(location) => Ok(location.map(|location| Described::At { location, range })),
+            Ok(location) => Ok(location.map(|location| Described::At { location, range, change: None })),
             Err(Refusal::Entry(value)) => Ok(Some(Described::Entry { value })),
             Err(Refusal::Unsupported(why)) => Ok(Some(Described::Unsupported { why })),
             Err(Refusal::Broken(error)) => Err(error),
@@ -373,19 +445,39 @@ impl<'s> Evaluator<'_, 's> {
     pub(super) fn attribute_ranges(&self, from: Die, value: &Value<'s>) -> Result<Vec<Range<Vaddr>>, Refusal> {
         let everywhere = Vaddr(0)..Vaddr(u64::MAX);
         let entries = match self.info.location_attribute(from, value)? {
-            Listed::Single(expression) => vec![Entry { range: None, expression }],
+            Listed::Single(expression) => vec![Entry { range: None, views: None, expression }],
             Listed::List(entries) => entries,
         };
         let mut ranges = Vec::new();
         for entry in entries {
             match self.location(from, entry.expression) {
-                Ok(Some(_)) => ranges.push(entry.range.unwrap_or_else(|| everywhere.clone())),
+                // An entry between two views of an address covers no address.
+                Ok(Some(_)) => match entry.range {
+                    Some(range) if range.start >= range.end => {}
+                    range => ranges.push(range.unwrap_or_else(|| everywhere.clone())),
+                },
                 Ok(None) | Err(Refusal::Entry(_) | Refusal::Unsupported(_)) => {}
                 Err(refusal @ Refusal::Broken(_)) => return Err(refusal),
             }
         }
         Ok(joined(ranges))
     }
+}
+
+/// How a list changes at the address of a moment, if nothing says whether the entry `now` began
+/// before the moment.
+fn change(entries: &[Entry<'_>], now: &Entry<'_>, (pc, moment): (Vaddr, Moment)) -> Option<Change> {
+    let begins = now.range.as_ref().is_some_and(|range| range.start == pc);
+    let is_decided = match moment {
+        Moment::First => true,
+        Moment::View(_) => now.views.is_some(),
+        Moment::Last => false,
+    };
+    if !begins || is_decided {
+        return None;
+    }
+    let ends = |entry: &Entry<'_>| entry.range.as_ref().is_some_and(|range| range.start < pc && range.end == pc);
+    Some(if entries.iter().any(ends) { Change::Replaced } else { Change::Begins })
 }
 
 /// Sorts the ranges, and joins those that touch.
@@ -429,7 +521,7 @@ mod tests {
         let variable = build.listed(function, offset);
         with(build, |info, die| {
             let say = |at: &u64| match info.variable(die(variable), &frame(die(function), *at)) {
-                Ok(Described::At { location, range }) => {
+                Ok(Described::At { location, range, .. }) => {
                     let range = range.map(|range| format!(" to {:#x}", range.end.0.wrapping_sub(FUNCTION)));
                     Said::Words(location.text(&Fake { address_size: 8 }) + &range.unwrap_or_default())
                 }

@@ -120,8 +120,8 @@ enum Local {
 /// The layer that looks up names.
 #[derive(Debug)]
 pub(super) struct Names<'s> {
-    units: Arc<Units<'s>>,
-    scopes: Arc<Scopes<'s>>,
+    pub(super) units: Arc<Units<'s>>,
+    pub(super) scopes: Arc<Scopes<'s>>,
     globals: OnceLock<Globals>,
 }
 
@@ -162,7 +162,14 @@ impl Names<'_> {
             }
             match found.as_slice() {
                 [] => {}
-                [(variable, is_placed)] => return self.found(scope, *variable, *is_placed, name),
+                [(variable, is_placed)] => {
+                    for &position in &scope.positions {
+                        if let Some(variable) = self.in_missing_block(position, *variable, &file, line)? {
+                            return Ok(Lookup::Found { variable, is_static: false, is_placed: false });
+                        }
+                    }
+                    return self.found(scope, *variable, *is_placed, name);
+                }
                 several => return Ok(Lookup::Several(several.iter().map(|(die, _)| *die).collect())),
             }
             for &position in &scope.positions {

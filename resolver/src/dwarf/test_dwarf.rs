@@ -8,7 +8,7 @@ use images::dwarf::{DwarfBuilder, FUNCTION, FUNCTION_SIZE, Written};
 use simple_markers_record::ByteOrder;
 
 use super::debug_info::DebugInfo;
-use super::frame::Frame;
+use super::frame::{Frame, Moment};
 use super::sections::Sections;
 use super::unit::Die;
 use crate::address::Vaddr;
@@ -32,7 +32,7 @@ pub(super) fn with<T>(builder: DwarfBuilder, test: impl FnOnce(&DebugInfo<'_>, &
 
 /// A place `pc` bytes into the function of the builder.
 pub(super) fn frame(function: Die, pc: u64) -> Frame {
-    Frame { pc: Vaddr(FUNCTION + pc), function: Some(function), at_entry: false }
+    Frame { pc: Vaddr(FUNCTION + pc), function: Some(function), at_entry: false, moment: Moment::Last }
 }
 
 /// Adds call frame information for the function of the builder: CFA = rsp + 8, after 0x10 bytes

@@ -172,7 +172,7 @@ impl<'s> Locations<'s> {
             }
             _ => unsupported(ConstantProblem::Form),
         };
-        Ok(Described::At { location: Location::whole(source?), range: None })
+        Ok(Described::At { location: Location::whole(source?), range: None, change: None })
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
 
     fn constants(described: Described) -> Result<Vec<u8>, ConstantProblem> {
         match described {
-            Described::At { location, range: None } => match location.source() {
+            Described::At { location, range: None, .. } => match location.source() {
                 Some(Source::Bytes(bytes)) => Ok(bytes.to_vec()),
                 source => panic!("{source:?}"),
             },

@@ -54,6 +54,25 @@ pub(crate) fn reason(reason: &Reason) -> String {
             format!("its bytes {} are optimised out", missing.join(", "))
         }
         Reason::NoSize => "the size of its type is not described".to_owned(),
+        Reason::Replaced { text, .. } => {
+            let before = text.as_deref().map(|text| format!(" (from {text})")).unwrap_or_default();
+            format!("its location changes here{before}, and nothing tells whether before or after the marker")
+        }
+        Reason::BeginsHere => {
+            "its location begins here, and nothing tells whether before or after the marker".to_owned()
+        }
+        Reason::Computed => {
+            "the debug information computes it from other values, and this compiler often does so wrongly".to_owned()
+        }
+        Reason::OverwrittenUnread { at } => {
+            format!("{at:#x} overwrites it before anything reads it, so the store before the marker may be missing")
+        }
+        Reason::NeverReadAgain => {
+            "nothing reads it after the marker, so the store before the marker may be missing".to_owned()
+        }
+        Reason::CodeNotFollowed => {
+            "it is in memory, and the code after the marker could not be followed to see whether it is read".to_owned()
+        }
     }
 }
 
@@ -157,6 +176,7 @@ fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Live | Verdict::Constant => "",
         Verdict::Partial => "some of its bytes are optimised out",
+        Verdict::Doubtful => "may have another value than in the source",
         Verdict::Entry => "only known as what a register held when the function was entered",
         Verdict::Lost => "optimised out",
         Verdict::Absent => "no such variable in scope",
@@ -169,8 +189,10 @@ pub(crate) fn place(argument: &Argument) -> Option<String> {
     let location = shown(argument.location_text.as_deref()?);
     let source = argument.location.as_ref().and_then(Location::source);
     let is_computed = matches!(source, Some(Source::Value(_)));
+    let is_constant = argument.location.as_ref().is_some_and(Location::is_constant);
     Some(match argument.verdict? {
         Verdict::Constant => format!("constant {location}"),
+        Verdict::Doubtful if is_constant => format!("constant {location}"),
         _ if argument.is_kept => format!("kept in {location}"),
         _ if is_computed => format!("computed as {location}"),
         _ => format!("in {location}"),
@@ -198,7 +220,7 @@ pub(crate) fn short(argument: &Argument) -> Option<String> {
     };
     let mut words = match (verdict, place(argument)) {
         (Verdict::Live | Verdict::Constant, Some(place)) => place,
-        (Verdict::Partial | Verdict::Entry, Some(place)) => {
+        (Verdict::Partial | Verdict::Doubtful | Verdict::Entry, Some(place)) => {
             format!("{}: {place}; {}", verdict.as_str(), shown(&why(argument)))
         }
         _ => [verdict.as_str(), &shown(&why(argument))]

@@ -32,6 +32,7 @@ pub(crate) fn message(finding: &Finding) -> String {
         Problem::Argument(verdict) => match verdict {
             Some(Verdict::Live | Verdict::Constant) => format!("`{text}` of {name} is readable{copies}"),
             Some(Verdict::Partial) => format!("parts of `{text}` of {name} are gone{copies}"),
+            Some(Verdict::Doubtful) => format!("`{text}` of {name} may have another value than in the source{copies}"),
             Some(Verdict::Entry) => format!("`{text}` of {name} is only known as an entry value{copies}"),
             Some(Verdict::Lost) => format!("`{text}` of {name} is lost{copies}"),
             Some(Verdict::Absent) => format!("`{text}` of {name} names nothing that is in scope{copies}"),

@@ -6,6 +6,7 @@ use super::arguments;
 use crate::export::sdt::Note;
 use crate::export::{ArgumentOmission, ExportError, SiteOmission, Tool};
 use crate::image::ImageKind;
+use crate::resolve::{Argument, Verdict};
 use crate::text::shown;
 
 fn tool(tool: Tool) -> &'static str {
@@ -106,6 +107,10 @@ pub(crate) fn argument(omission: &ArgumentOmission) -> String {
         ArgumentOmission::Unresolved(Some(reason)) => arguments::reason(reason),
         ArgumentOmission::Unresolved(None) => "it was not resolved: there is no debug information for it".to_owned(),
         ArgumentOmission::Unavailable(verdict, reason) => arguments::unreadable(*verdict, reason.as_ref()),
+        ArgumentOmission::Doubtful(reason) => {
+            let why = arguments::unreadable(Verdict::Doubtful, reason.as_ref());
+            format!("doubtful: {why} (--include doubtful)")
+        }
         ArgumentOmission::NoLocation => "its location is unknown".to_owned(),
         ArgumentOmission::TextOfUnknownType => "its type is unknown, so it may not end with a NUL".to_owned(),
         ArgumentOmission::Conversion { letter, type_name } => {
@@ -157,6 +162,11 @@ pub(crate) fn argument(omission: &ArgumentOmission) -> String {
         }
         ArgumentOmission::TooManyArguments => "the kernel accepts no more arguments in one line".to_owned(),
     }
+}
+
+/// A doubtful argument that is exported all the same.
+pub(crate) fn doubtful(argument: &Argument) -> String {
+    format!("{} is doubtful: {}", argument.text, arguments::why(argument))
 }
 
 /// A note on a copy with SDT notes.

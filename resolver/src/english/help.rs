@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::check::{CanKeep, DebugSetting, Finding, Problem};
+use crate::check::{CanKeep, Cause, DebugSetting, Finding, Problem};
 use crate::verdicts::{self, Code};
 
 /// The help for a finding.
@@ -16,11 +16,14 @@ pub(crate) fn help(finding: &Finding) -> String {
         Problem::Worse { found, .. } => found.code(),
         _ => finding.code,
     };
-    advice(code, &finding.file, finding.argument.as_deref(), finding.can_keep)
+    let is_change = |cause: &Cause| matches!(cause, Cause::Argument(reason) if reason.is_change_at_site());
+    let anchor_helps = finding.causes.iter().any(is_change);
+    advice(code, &finding.file, finding.argument.as_deref(), finding.can_keep, anchor_helps)
 }
 
-/// The help for a code, for a marker in `file` or one of its arguments.
-fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep) -> String {
+/// The help for a code, for a marker in `file` or one of its arguments. `anchor_helps` says that an
+/// anchor settles a doubtful argument.
+fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep, anchor_helps: bool) -> String {
     let is_rust = std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs");
     let anchor = if is_rust { "`options(anchor)`" } else { "`simple_mark_anchor` in place of `simple_mark`" };
     let argument = match (code, argument) {
@@ -50,6 +53,14 @@ fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep) -> 
         Code::Unsupported => with(
             "keep the value with {keep}, or put it into a variable and name that",
             "put it into a variable and name that",
+        ),
+        Code::Doubtful if anchor_helps => with(
+            &format!("part the values before and after the marker with {anchor}, or keep it with {{keep}}"),
+            &format!("part the values before and after the marker with {anchor}"),
+        ),
+        Code::Doubtful => with(
+            "keep it with {keep}, or put the marker where the code still reads it afterwards",
+            "put the marker where the code still reads it afterwards",
         ),
         Code::Undescribed => with("compile with `-g`, or keep the value with {keep}", "compile with `-g`"),
         _ => return explained(code),
@@ -120,7 +131,7 @@ mod tests {
     use super::{CanKeep, Code, advice};
 
     fn help(code: Code, file: &str, argument: Option<&str>) -> String {
-        advice(code, file, argument, CanKeep::Yes)
+        advice(code, file, argument, CanKeep::Yes, false)
     }
 
     #[test]
@@ -138,10 +149,27 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_that_no_register_holds() {
-        assert_eq!(advice(Code::Lost, "a.rs", Some("all"), CanKeep::No), "put the marker before its last use");
-        assert_eq!(advice(Code::Undescribed, "a.c", Some("all"), CanKeep::No), "compile with `-g`");
-        let text = advice(Code::Lost, "a.rs", Some("self.name"), CanKeep::PointerAndLength);
+        let advice = |code, file, argument, can_keep| advice(code, file, Some(argument), can_keep, false);
+        assert_eq!(advice(Code::Lost, "a.rs", "all", CanKeep::No), "put the marker before its last use");
+        assert_eq!(advice(Code::Undescribed, "a.c", "all", CanKeep::No), "compile with `-g`");
+        let text = advice(Code::Lost, "a.rs", "self.name", CanKeep::PointerAndLength);
         assert!(text.starts_with("put the marker before its last use; a text cannot be kept"), "{text}");
         assert!(text.contains("`keep start = self.name.as_ptr()`") && !text.contains("`keep self.name`"), "{text}");
+    }
+
+    #[test]
+    fn a_doubtful_argument_is_kept_or_the_marker_is_anchored() {
+        assert_eq!(
+            advice(Code::Doubtful, "a.rs", Some("x"), CanKeep::Yes, true),
+            "part the values before and after the marker with `options(anchor)`, or keep it with `keep x`"
+        );
+        assert_eq!(
+            advice(Code::Doubtful, "a.c", Some("x"), CanKeep::No, true),
+            "part the values before and after the marker with `simple_mark_anchor` in place of `simple_mark`"
+        );
+        let text = advice(Code::Doubtful, "a.rs", Some("self.x"), CanKeep::Yes, false);
+        assert!(text.starts_with("keep it with `keep self.x`, or put the marker where"), "{text}");
+        let text = advice(Code::Doubtful, "a.c", Some("all"), CanKeep::No, false);
+        assert!(text.starts_with("put the marker where"), "{text}");
     }
 }

@@ -52,15 +52,18 @@ pub(super) enum Fetch {
 const NESTING: u32 = 16;
 
 /// What to fetch for an argument with the conversion `letter`. A `*` of a format counts as `d`.
+/// `with_doubtful` says that a doubtful argument is fetched too.
 ///
 /// # Errors
 ///
 /// Why the argument cannot be fetched.
-pub(super) fn fetch(argument: &Argument, letter: char) -> Result<Fetch, ArgumentOmission> {
-    let verdict = argument.verdict.ok_or_else(|| ArgumentOmission::Unresolved(argument.reason.clone()))?;
-    let (Verdict::Live | Verdict::Constant) = verdict else {
-        return Err(ArgumentOmission::Unavailable(verdict, argument.reason.clone()));
-    };
+pub(super) fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<Fetch, ArgumentOmission> {
+    match argument.verdict.ok_or_else(|| ArgumentOmission::Unresolved(argument.reason.clone()))? {
+        Verdict::Live | Verdict::Constant => {}
+        Verdict::Doubtful if with_doubtful => {}
+        Verdict::Doubtful => return Err(ArgumentOmission::Doubtful(argument.reason.clone())),
+        verdict => return Err(ArgumentOmission::Unavailable(verdict, argument.reason.clone())),
+    }
     let location = argument.location.as_ref().ok_or(ArgumentOmission::NoLocation)?;
     match &argument.ty {
         Some(of) => typed(of, location, letter, argument.language, 0),

@@ -155,6 +155,9 @@ impl Writer<'_> {
             let (name, place, why) = match planned {
                 Planned::Point(point) => {
                     self.comment(mark, &point.heading());
+                    for argument in point.doubtful() {
+                        self.comment(mark, &english::export::doubtful(argument));
+                    }
                     match probe(self, point) {
                         Ok(()) => {
                             self.exported.probes += 1;

@@ -84,6 +84,8 @@ pub enum ArgumentOmission {
     Unresolved(Option<Reason>),
     /// It cannot be read at the site.
     Unavailable(Verdict, Option<Reason>),
+    /// It may have another value than in the source.
+    Doubtful(Option<Reason>),
     /// Its location is unknown.
     NoLocation,
     /// It is a text of unknown type, so it may not end with a NUL.

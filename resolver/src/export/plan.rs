@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::address::{FileOffset, Vaddr};
 use crate::image::ImageKind;
-use crate::resolve::{Architecture, Argument, Exactness, Marker, ResolvedImage, Site, SitePlace};
+use crate::resolve::{Architecture, Argument, Exactness, Marker, ResolvedImage, Site, SitePlace, Verdict};
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
@@ -30,6 +30,8 @@ pub struct Settings {
     pub include: Vec<Exactness>,
     /// Whether sites are exported where the effect of a uprobe is unknown.
     pub unknown_probes: bool,
+    /// Whether doubtful arguments are exported. They may have other values than in the source.
+    pub doubtful: bool,
 }
 
 /// A site to be exported.
@@ -47,6 +49,8 @@ pub(super) struct Point<'r> {
     pub(super) event: String,
     pub(super) address: Vaddr,
     pub(super) offset: FileOffset,
+    /// Whether doubtful arguments are exported.
+    with_doubtful: bool,
 }
 
 /// A site that is exported or left out.
@@ -129,6 +133,7 @@ fn point<'r>(
         event: identifier(rest, NAME),
         address: Vaddr(address.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
         offset: FileOffset(offset.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
+        with_doubtful: settings.doubtful,
     })
 }
 
@@ -200,9 +205,15 @@ impl<'r> Point<'r> {
         };
         let wanted = |(index, argument): (usize, &'r Argument)| {
             let letter = letter(index);
-            PlannedArgument { argument, letter, fetch: fetch::fetch(argument, letter) }
+            PlannedArgument { argument, letter, fetch: fetch::fetch(argument, letter, self.with_doubtful) }
         };
         self.site.args.iter().enumerate().map(wanted).collect()
+    }
+
+    /// The doubtful arguments that are exported all the same.
+    pub(super) fn doubtful(&self) -> impl Iterator<Item = &'r Argument> {
+        let is_doubtful = |argument: &&Argument| argument.verdict == Some(Verdict::Doubtful);
+        self.site.args.iter().filter(is_doubtful).filter(|_| self.with_doubtful)
     }
 
     /// The comment before a probe: marker, source, function, and exactness if it is not exact.

@@ -23,14 +23,14 @@ pub use registers::{Processor, Register};
 pub(crate) use value::Unbuildable;
 
 /// The location of a value: a non-empty list of pieces, lowest address first.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The pieces.
     pub pieces: Arc<[Piece]>,
 }
 
 /// Consecutive bits of a value that share one location (DWARF 5, 2.6.1.2).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Number of bits. `None`, in the last piece only, for the rest of the value.
     pub bits: Option<u64>,
@@ -42,7 +42,7 @@ pub struct Piece {
 }
 
 /// The source of the bits of a piece.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A register, starting at its least significant bit.
     Register(Register),

@@ -240,7 +240,7 @@ impl Serialize for View<'_, Inlined> {
 
 impl Serialize for View<'_, Argument> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut argument = serializer.serialize_struct("Argument", 11)?;
+        let mut argument = serializer.serialize_struct("Argument", 12)?;
         argument.serialize_field("text", &*self.0.text)?;
         argument.serialize_field("name", &*self.0.name)?;
         argument.serialize_field("type", &self.0.type_name.as_deref())?;
@@ -252,6 +252,7 @@ impl Serialize for View<'_, Argument> {
         argument.serialize_field("ranges", &Ranges(&self.0.ranges))?;
         argument.serialize_field("format_mismatch", &self.0.mismatch.as_ref().map(ToString::to_string))?;
         argument.serialize_field("reason", &self.0.reason.as_ref().map(Reason::name))?;
+        argument.serialize_field("before", &self.0.reason.as_ref().and_then(Reason::location_before))?;
         argument.end()
     }
 }

@@ -30,7 +30,7 @@ pub(crate) const PLAIN: Style = Style::new();
 pub(crate) fn verdict(verdict: Option<Verdict>) -> Style {
     match verdict {
         Some(Verdict::Live | Verdict::Constant) => READABLE,
-        Some(Verdict::Partial | Verdict::Entry) | None => UNKNOWN,
+        Some(Verdict::Partial | Verdict::Doubtful | Verdict::Entry) | None => UNKNOWN,
         Some(Verdict::Lost | Verdict::Absent | Verdict::Unsupported) => GONE,
     }
 }

@@ -15,7 +15,7 @@ use super::place::{Place, PlaceError};
 use super::{Argument, DataModel, DeclaredArgument, Encoding, Mismatch, Nearest, Reason, Verdict, conversions};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{DebugInfo, Described, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
+use crate::dwarf::{Change, DebugInfo, Described, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
 use crate::english;
 use crate::location::{Location, Names, PartError, Source};
 use crate::types::{Language, Shape, Type};
@@ -58,6 +58,34 @@ pub(super) struct Stop<'a> {
 struct Object {
     location: Result<Location, Refusal>,
     of: Option<TypeRef>,
+    /// How many bits of the whole object in memory are before it, and the size of the whole in
+    /// bytes; `None` if it is not described.
+    whole: (u64, Option<u64>),
+    /// Whether it is behind a pointer.
+    is_behind: bool,
+    /// Whether it is a bit-field.
+    is_extracted: bool,
+}
+
+/// What the location of the variable of a place says of addresses.
+#[derive(Default)]
+struct Extent {
+    ranges: Vec<Range<Vaddr>>,
+    /// How it changes at the site.
+    change: Option<Change>,
+}
+
+/// An argument, and what is needed to doubt it.
+pub(super) struct Looked {
+    pub(super) argument: Argument,
+    /// How the location of its variable changes at the site.
+    pub(super) change: Option<Change>,
+    /// Bytes of its object in memory before it, and from it to the end of the object.
+    pub(super) object: (u64, u64),
+    /// Whether it is behind a pointer that the place follows.
+    pub(super) is_behind: bool,
+    /// Whether it is a bit-field.
+    pub(super) is_extracted: bool,
 }
 
 /// Why there is no location, and the verdict that follows.
@@ -116,7 +144,27 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// An argument at a stop, as far as the debug information describes it.
-    pub(super) fn resolve(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> Argument {
+    pub(super) fn resolve(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> Looked {
+        let mut extent = Extent::default();
+        let mut looked = Looked {
+            argument: Argument::unresolved(&declared.text),
+            change: None,
+            object: (0, 0),
+            is_behind: false,
+            is_extracted: false,
+        };
+        looked.argument = self.argument(declared, stop, &mut extent, &mut looked);
+        looked.change = extent.change;
+        looked
+    }
+
+    fn argument(
+        &self,
+        declared: &DeclaredArgument,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+        looked: &mut Looked,
+    ) -> Argument {
         let mut argument = Argument::unresolved(&declared.text);
         let place = match Place::parse(&declared.text) {
             Ok(place) => place,
@@ -127,12 +175,16 @@ impl<'d, 's> Arguments<'d, 's> {
             Place::Address(inner) => (&**inner, true),
             other => (other, false),
         };
-        let mut ranges = Vec::new();
-        let object = match self.object(inner, stop, &mut ranges) {
+        let object = match self.object(inner, stop, extent) {
             Ok(object) => object,
             Err(refusal) => return refuse(argument, refusal),
         };
-        argument.ranges = ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
+        let before = object.whole.0 / 8;
+        let after = object.whole.1.map_or(1, |whole| whole.saturating_sub(before));
+        looked.object = (before, after);
+        looked.is_behind = object.is_behind;
+        looked.is_extracted = object.is_extracted;
+        argument.ranges = extent.ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
         let (of, location) = match self.finish(object, is_address) {
             Ok(finished) => finished,
             Err(refusal) => return refuse(argument, refusal),
@@ -154,7 +206,7 @@ impl<'d, 's> Arguments<'d, 's> {
             }
             Err(mut refusal) => {
                 if let Reason::NotDescribedHere { nearest } = &mut refusal.reason {
-                    *nearest = nearest_range(stop.frame.pc, &ranges);
+                    *nearest = nearest_range(stop.frame.pc, &extent.ranges);
                 }
                 refuse(argument, refusal)
             }
@@ -162,19 +214,19 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// The object that a place refers to. The ranges of its variable's location go to `ranges`.
-    fn object(&self, place: &Place, stop: &Stop<'_>, ranges: &mut Vec<Range<Vaddr>>) -> Result<Object, Refusal> {
+    fn object(&self, place: &Place, stop: &Stop<'_>, extent: &mut Extent) -> Result<Object, Refusal> {
         match place {
-            Place::Variable(path) => self.variable(path, stop, ranges),
+            Place::Variable(path) => self.variable(path, stop, extent),
             Place::Member(inner, name) => {
-                self.step(self.object(inner, stop, ranges)?, &Step::Member(name.clone()), stop)
+                self.step(self.object(inner, stop, extent)?, &Step::Member(name.clone()), stop)
             }
-            Place::Index(inner, index) => self.step(self.object(inner, stop, ranges)?, &Step::Index(*index), stop),
-            Place::Deref(inner) => self.step(self.object(inner, stop, ranges)?, &Step::Deref, stop),
+            Place::Index(inner, index) => self.step(self.object(inner, stop, extent)?, &Step::Index(*index), stop),
+            Place::Deref(inner) => self.step(self.object(inner, stop, extent)?, &Step::Deref, stop),
             Place::Address(_) => Err(Refusal::unsupported(Reason::NotAPlace(PlaceError::InnerAddress))),
         }
     }
 
-    fn variable(&self, path: &[String], stop: &Stop<'_>, ranges: &mut Vec<Range<Vaddr>>) -> Result<Object, Refusal> {
+    fn variable(&self, path: &[String], stop: &Stop<'_>, extent: &mut Extent) -> Result<Object, Refusal> {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let name = || Arc::from(path.join("::"));
         let Some(scope) = stop.scope else {
@@ -206,9 +258,10 @@ impl<'d, 's> Arguments<'d, 's> {
         let of = self.debug.type_of(variable)?;
         // A variable that is only in the abstract instance has no location in this one.
         let described = if is_placed { self.debug.variable(variable, &stop.frame)? } else { Described::Never };
-        let (location, described) = located(described, &self.names);
-        *ranges = described;
-        Ok(Object { location, of })
+        let size = of.map(|of| self.debug.type_size(of)).transpose()?.flatten();
+        let location;
+        (location, *extent) = located(described, &self.names);
+        Ok(Object { location, of, whole: (0, size), is_behind: false, is_extracted: false })
     }
 
     /// Whether the debug information of the marker's unit describes no variables.
@@ -265,7 +318,15 @@ impl<'d, 's> Arguments<'d, 's> {
                 None => Ok(location),
             }
         };
-        Ok(Object { location: object.location.and_then(part), of: Some(of) })
+        let whole = (object.whole.0.saturating_add(bit_offset), object.whole.1);
+        let is_behind = object.is_behind;
+        Ok(Object {
+            location: object.location.and_then(part),
+            of: Some(of),
+            whole,
+            is_behind,
+            is_extracted: bit_size.is_some(),
+        })
     }
 
     /// The object at `offset` bytes behind the pointer at `bit_offset` of an object.
@@ -294,7 +355,9 @@ impl<'d, 's> Arguments<'d, 's> {
                 Err(why) => Err(why.into()),
             }
         };
-        Object { location: object.location.and_then(follow), of: Some(of) }
+        let size = self.debug.type_size(of).ok().flatten().and_then(|size| size.checked_add(offset));
+        let whole = (offset.saturating_mul(8), size);
+        Object { location: object.location.and_then(follow), of: Some(of), whole, is_behind: true, is_extracted: false }
     }
 
     /// The type and location of the whole argument.
@@ -348,18 +411,23 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 }
 
-/// The location, or why there is none; and the ranges that have one.
-fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Vec<Range<Vaddr>>) {
+/// The location, or why there is none; and the addresses that have one.
+fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Extent) {
+    let everywhere = Extent::default;
     match described {
-        Described::At { location, range } => (Ok(location), range.into_iter().collect()),
+        Described::At { location, range, change } => {
+            (Ok(location), Extent { ranges: range.into_iter().collect(), change })
+        }
         Described::Entry { value } => {
             let text = english::dwarf::entry_value(&value, names).into();
-            (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), Vec::new())
+            (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), everywhere())
         }
-        Described::Lost { ranges } => (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), ranges),
-        Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), Vec::new()),
-        Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), Vec::new()),
-        Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), Vec::new()),
+        Described::Lost { ranges } => {
+            (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), Extent { ranges, change: None })
+        }
+        Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), everywhere()),
+        Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
+        Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),
     }
 }
 

@@ -16,8 +16,8 @@ use super::diagnostics::Diagnostics;
 use super::interner::TextId;
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::line_sites::{LineProblem, LineSearch};
-use super::lookup::{Found, Lookup, Wanted};
-use super::site_debug::{OfLine, SiteDebug};
+use super::lookup::{Found, Lookup};
+use super::site_debug::{OfLine, SiteDebug, Wanted};
 use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;
 

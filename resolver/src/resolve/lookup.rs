@@ -2,8 +2,8 @@
 
 use super::instructions::{Asked, Instructions, Probed};
 use super::join::RawSite;
-use super::site_debug::{SiteDebug, Surroundings};
-use super::{Argument, DeclaredArgument, Origin};
+use super::site_debug::{SiteDebug, Surroundings, Wanted};
+use super::{Argument, Origin};
 use crate::Error;
 use crate::location::Location;
 
@@ -15,13 +15,6 @@ pub(super) type Found = (Result<Surroundings, Error>, Probed);
 pub(super) struct Lookup<'l, 'd, 's> {
     pub(super) debug: Option<&'l SiteDebug<'d, 's>>,
     pub(super) instructions: Option<&'l Instructions<'l, 'l, 'l, 'l>>,
-}
-
-/// The marker whose sites are looked up.
-pub(super) struct Wanted<'w> {
-    pub(super) file: &'w str,
-    pub(super) line: u32,
-    pub(super) args: &'w [DeclaredArgument],
 }
 
 impl Lookup<'_, '_, '_> {
@@ -36,7 +29,7 @@ impl Lookup<'_, '_, '_> {
         let Some(pc) = site.pc else { return (Ok(Surroundings::default()), Probed::default()) };
         let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
         let surroundings = match self.debug {
-            Some(debug) => debug.site(pc, wanted.file, wanted.line, wanted.args, self.instructions, is_kept),
+            Some(debug) => debug.site(pc, wanted, site.anchored, self.instructions, is_kept),
             None => Ok(Surroundings::default()),
         };
         let Some(instructions) = self.instructions else { return (surroundings, Probed::default()) };

@@ -19,8 +19,8 @@ use super::functions::Named;
 use super::instructions::Probed;
 use super::interner::Interner;
 use super::join::{Pc, RawMarker, RawSite};
-use super::lookup::{Found, Lookup, Wanted};
-use super::site_debug::Surroundings;
+use super::lookup::{Found, Lookup};
+use super::site_debug::{Surroundings, Wanted};
 use super::{
     Absence, Argument, DeclaredArgument, Described, Exactness, LineProblem, Marker, Site, SitePlace, kept, raw_sites,
 };

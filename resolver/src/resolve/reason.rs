@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::dwarf::{EntryValue, NoSuchPart, Unsupported};
-use crate::location::Scattered;
+use crate::location::{Location, Scattered};
 
 use super::place::PlaceError;
 
@@ -108,6 +108,33 @@ pub enum Reason {
     },
     /// Live: the size of the type is not described.
     NoSize,
+    /// Doubtful: one location ends at the site and another begins there. Nothing tells whether the
+    /// variable changes before the marker or after it.
+    Replaced {
+        /// Where the argument is if the variable changes after the marker; `None` if it cannot be
+        /// read there.
+        before: Option<Location>,
+        /// That place as the assembler and C write it.
+        text: Option<Arc<str>>,
+    },
+    /// Doubtful: its location begins at the site. Nothing tells whether the variable changes before
+    /// the marker or after it.
+    BeginsHere,
+    /// Doubtful: the compiler describes the value as a computation of other values, and such
+    /// descriptions by this compiler were wrong.
+    Computed,
+    /// Doubtful: the memory is overwritten after the site, and nothing reads it before. The
+    /// compiler may have dropped or delayed the store before the marker.
+    OverwrittenUnread {
+        /// The address of an instruction that overwrites it.
+        at: u64,
+    },
+    /// Doubtful: nothing reads the memory after the site. The compiler may have dropped the store
+    /// before the marker.
+    NeverReadAgain,
+    /// Doubtful: it is in memory, and the code after the site could not be followed to see whether
+    /// it is read again.
+    CodeNotFollowed,
 }
 
 /// The nearest address range in which a variable has a location, seen from a site outside of it.
@@ -160,6 +187,31 @@ impl Reason {
             Self::NotInMemory => "not_in_memory",
             Self::MissingBytes { .. } => "missing_bytes",
             Self::NoSize => "no_size",
+            Self::Replaced { .. } => "replaced",
+            Self::BeginsHere => "begins_here",
+            Self::Computed => "computed",
+            Self::OverwrittenUnread { .. } => "overwritten_unread",
+            Self::NeverReadAgain => "never_read_again",
+            Self::CodeNotFollowed => "code_not_followed",
+        }
+    }
+}
+
+impl Reason {
+    /// Whether the location of the argument changes at the site, so that an instruction of the
+    /// marker would part the two values.
+    #[must_use]
+    pub fn is_change_at_site(&self) -> bool {
+        matches!(self, Self::Replaced { .. } | Self::BeginsHere)
+    }
+
+    /// Where the argument is if it changes only after the marker, as the assembler and C write it;
+    /// `None` if the reason is another one, or if it cannot be read there.
+    #[must_use]
+    pub fn location_before(&self) -> Option<&str> {
+        match self {
+            Self::Replaced { text, .. } => text.as_deref(),
+            _ => None,
         }
     }
 }

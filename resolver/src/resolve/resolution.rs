@@ -362,6 +362,8 @@ pub enum Verdict {
     Constant,
     /// Some of its bytes are optimised out.
     Partial,
+    /// It has a location, which may hold another value than the variable has in the source.
+    Doubtful,
     /// Known only as the value of a register when the function was entered, and not recoverable at
     /// the site.
     Entry,
@@ -376,8 +378,16 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them, the best first.
-    pub const ALL: [Self; 7] =
-        [Self::Live, Self::Constant, Self::Partial, Self::Entry, Self::Lost, Self::Absent, Self::Unsupported];
+    pub const ALL: [Self; 8] = [
+        Self::Live,
+        Self::Constant,
+        Self::Partial,
+        Self::Doubtful,
+        Self::Entry,
+        Self::Lost,
+        Self::Absent,
+        Self::Unsupported,
+    ];
 
     /// The word for the verdict in reports.
     #[must_use]
@@ -385,6 +395,7 @@ impl Verdict {
         match self {
             Self::Live => "live",
             Self::Constant => "constant",
+            Self::Doubtful => "doubtful",
             Self::Partial => "partial",
             Self::Entry => "entry",
             Self::Lost => "lost",
@@ -399,6 +410,7 @@ impl Verdict {
         match self {
             Self::Live => Code::Live,
             Self::Constant => Code::Constant,
+            Self::Doubtful => Code::Doubtful,
             Self::Partial => Code::Partial,
             Self::Entry => Code::Entry,
             Self::Lost => Code::Lost,

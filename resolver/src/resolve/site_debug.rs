@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use simple_markers_record::ByteOrder;
 
-use super::arguments::{Arguments, Stop, TypeDetail};
+use super::arguments::{Arguments, Looked, Stop, TypeDetail};
+use super::doubt::{Before, Code, Evidence, doubt};
 use super::instructions::Instructions;
 use super::join::Pc;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
@@ -14,7 +15,7 @@ use super::names::AddressNames;
 use super::{Argument, DeclaredArgument, Ended, Inlined, Reason, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
-use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Scope};
+use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
 use crate::image::{Image, Layout};
 use object::SectionIndex;
 
@@ -43,6 +44,13 @@ pub(super) struct Surroundings {
     pub(super) args: Vec<Argument>,
 }
 
+/// The marker whose sites are looked up.
+pub(super) struct Wanted<'w> {
+    pub(super) file: &'w str,
+    pub(super) line: u32,
+    pub(super) args: &'w [DeclaredArgument],
+}
+
 /// The sites of a line near a marker's.
 pub(super) struct OfLine {
     /// The places. Each has a line if it is not the marker's own line.
@@ -68,12 +76,12 @@ impl<'d, 's> SiteDebug<'d, 's> {
     pub(super) fn site(
         &self,
         pc: Pc,
-        file: &str,
-        line: u32,
-        declared: &[DeclaredArgument],
+        wanted: &Wanted<'_>,
+        anchored: bool,
         instructions: Option<&Instructions<'_, '_, '_, '_>>,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
+        let &Wanted { file, line, args: declared } = wanted;
         let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         if let Some(why) = self.debug.missing_at(pc) {
@@ -92,11 +100,16 @@ impl<'d, 's> SiteDebug<'d, 's> {
             (Some(instructions), Some(instance)) => instructions.is_entry(pc, instance),
             _ => false,
         };
-        let frame = Frame { pc, function: instance, at_entry };
+        let moment = match self.debug.view_of(pc, file, line)? {
+            Some(view) if !anchored => Moment::View(view),
+            _ => Moment::Last,
+        };
+        let frame = Frame { pc, function: instance, at_entry, moment };
         let stop = Stop { scope: scope.as_ref(), frame, file, line };
+        let code = Code { instructions, function: instance, pc };
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => Argument::unresolved(&declared.text),
-            false => self.arguments.resolve(declared, &stop),
+            false => self.argument(declared, &stop, &code, anchored),
         };
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
         for argument in &mut args {
@@ -113,6 +126,56 @@ impl<'d, 's> SiteDebug<'d, 's> {
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,
         })
+    }
+
+    /// An argument, doubted.
+    fn argument(
+        &self,
+        declared: &DeclaredArgument,
+        stop: &Stop<'_>,
+        code: &Code<'_, '_, '_, '_, '_>,
+        anchored: bool,
+    ) -> Argument {
+        let Looked { mut argument, change, object, is_behind, is_extracted } = self.arguments.resolve(declared, stop);
+        let (Some(Verdict::Live | Verdict::Constant | Verdict::Partial), Some(location)) =
+            (argument.verdict, &argument.location)
+        else {
+            return argument;
+        };
+        let is_unoptimized = |function| self.debug.is_unoptimized(function).unwrap_or(false);
+        if argument.ranges.is_empty() && code.function.is_some_and(is_unoptimized) {
+            return argument;
+        }
+        // An anchor is an instruction between the changes before the marker and those after it.
+        let change = change.filter(|_| !anchored);
+        let before = if change.is_some() { self.before(declared, stop, code) } else { Vec::new() };
+        let is_ours = is_extracted || declared.text.trim_start().starts_with('&');
+        let evidence = Evidence { location, change, before, is_ours, size: argument.size, object, is_behind };
+        if let Some(reason) = doubt(&evidence, code) {
+            argument.verdict = Some(Verdict::Doubtful);
+            argument.reason = Some(reason);
+        }
+        argument
+    }
+
+    /// Where an argument is before the changes at its site: at each instruction that leads there.
+    fn before(&self, declared: &DeclaredArgument, stop: &Stop<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Vec<Before> {
+        let at = |instruction: Option<u64>, frame: Frame| {
+            let argument = self.arguments.resolve(declared, &Stop { frame, ..*stop }).argument;
+            Before { instruction, location: argument.location, text: argument.location_text }
+        };
+        let predecessors = code.instructions.zip(code.function).and_then(|(all, of)| all.predecessors(of, code.pc));
+        match predecessors {
+            // GCC ends a location inside the call that overwrites it.
+            Some(all) => all
+                .iter()
+                .map(|it| {
+                    let pc = Vaddr(it.end.saturating_sub(1));
+                    at(Some(it.start), Frame { pc, at_entry: false, moment: Moment::Last, ..stop.frame })
+                })
+                .collect(),
+            None => vec![at(None, Frame { moment: Moment::First, ..stop.frame })],
+        }
     }
 
     /// Where a lost argument was last described before a site, and what ended that.
@@ -148,7 +211,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let scope = stop.scope?;
         let found = self.debug.lookup(scope, &[&argument.name], stop.file, stop.line).ok()?;
         let Lookup::Found { variable, is_placed: true, is_static: false } = found else { return None };
-        let before = Frame { pc: last, at_entry: false, ..stop.frame };
+        let before = Frame { pc: last, at_entry: false, moment: Moment::Last, ..stop.frame };
         let name = self.debug.sharing(scope, variable, (stop.file, stop.line), &before, &stop.frame).ok().flatten()?;
         Some(name.into())
     }

@@ -22,29 +22,3 @@ pub mod real;
 pub mod row;
 pub mod tables;
 pub mod twin;
-
-/// Whether no value that is called live or constant may be wrong. Until the verdicts say which
-/// values are doubtful, the tests count the wrong ones, and fail only if a known one is not found.
-pub const VERDICTS_HOLD: bool = false;
-
-/// A class of values that are called live or constant and are wrong now and then.
-#[derive(Clone, Copy, Debug)]
-pub struct Exception {
-    /// The compiler.
-    pub compiler: &'static str,
-    /// The form of the location.
-    pub form: form::Form,
-    /// The source in `tests/truth` that shows it, and its marker.
-    pub smallest: (&'static str, &'static str),
-}
-
-/// The classes that are wrong although [`VERDICTS_HOLD`]. `docs/truth.md` has their rates.
-pub const EXCEPTIONS: &[Exception] = &[];
-
-impl Exception {
-    /// Whether a wrong value is of such a class.
-    #[must_use]
-    pub fn covers(row: &row::Row) -> bool {
-        EXCEPTIONS.iter().any(|exception| exception.compiler == row.build.compiler && exception.form == row.form)
-    }
-}

@@ -1,11 +1,11 @@
 //! Which edits the findings of a report need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::keepable::{is_text, keepable};
 use super::{Edits, Refusal, SourceLanguage};
-use crate::check::{CanKeep, Finding};
-use crate::resolve::{Marker, Resolution, Site};
+use crate::check::{CanKeep, Finding, Problem};
+use crate::resolve::{Marker, Reason, Resolution, Site, Verdict};
 use crate::verdicts::{Code, Group};
 
 /// The edits that the findings about one marker need.
@@ -26,13 +26,26 @@ pub fn wanted<'f>(
     findings: impl IntoIterator<Item = &'f Finding>,
 ) -> BTreeMap<(usize, usize), Wanted> {
     let mut all: BTreeMap<(usize, usize), Wanted> = BTreeMap::new();
+    // The markers that need an anchor to be exact.
+    let mut inexact: BTreeSet<(usize, usize)> = BTreeSet::new();
     for finding in findings {
         let Some((index, (edits, refused))) = finding.index.zip(of_finding(resolution, finding)) else { continue };
+        if edits.anchor && finding.argument.is_none() {
+            inexact.insert(index);
+        }
         let wanted = all.entry(index).or_default();
         wanted.edits.keep.extend(edits.keep);
         wanted.edits.anchor |= edits.anchor;
         if let Some(refusal) = refused.filter(|refusal| !wanted.refused.contains(refusal)) {
             wanted.refused.push(refusal);
+        }
+    }
+    for (index, wanted) in &mut all {
+        let marker = resolution.images.get(index.0).and_then(|image| image.markers.get(index.1));
+        let is_c = marker.is_some_and(|marker| SourceLanguage::of(&marker.file) == Some(SourceLanguage::C));
+        // C keeps all arguments, so none of them needs the anchor.
+        if is_c && !wanted.edits.keep.is_empty() && !inexact.contains(index) {
+            wanted.edits.anchor = false;
         }
     }
     all
@@ -47,7 +60,7 @@ pub fn edits_for(resolution: &Resolution, finding: &Finding) -> Option<Result<Ed
 
 /// Whether `keep` helps the argument of a finding.
 pub(in crate::check) fn can_keep(resolution: &Resolution, finding: &Finding) -> CanKeep {
-    match of_finding(resolution, finding) {
+    match of_argument(resolution, finding) {
         Some((_, Some(Refusal::CannotKeep { argument, type_name }))) => {
             let is_text = SourceLanguage::of(&finding.file) == Some(SourceLanguage::Rust)
                 && Some(&argument) == finding.argument.as_ref()
@@ -59,16 +72,49 @@ pub(in crate::check) fn can_keep(resolution: &Resolution, finding: &Finding) -> 
 }
 
 fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {
-    let (image, marker) = finding.index?;
-    let marker = resolution.images.get(image)?.markers.get(marker)?;
+    let anchor = || Some((Edits { anchor: true, ..Edits::default() }, None));
+    let marker = marker(resolution, finding)?;
     match (finding.code, finding.argument.as_deref()) {
         (Code::Shared | Code::Unproven, _) => {
             let has_anchor = sites(marker).all(|site| site.anchored);
-            (!has_anchor).then(|| (Edits { anchor: true, ..Edits::default() }, None))
+            if has_anchor { None } else { anchor() }
         }
+        (_, Some(text)) if is_doubtful(finding) && is_parted_by_anchor(marker, text) => anchor(),
+        _ => of_argument(resolution, finding),
+    }
+}
+
+/// The edits that keep the argument of a finding; `None` if `keep` does not help.
+fn of_argument(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {
+    let marker = marker(resolution, finding)?;
+    match (finding.code, finding.argument.as_deref()) {
         (code, Some(text)) if code.group() == Group::Arguments || code == Code::Worse => keep(marker, text),
         _ => None,
     }
+}
+
+fn marker<'r>(resolution: &'r Resolution, finding: &Finding) -> Option<&'r Marker> {
+    let (image, marker) = finding.index?;
+    resolution.images.get(image)?.markers.get(marker)
+}
+
+/// Whether a finding is about a doubtful argument.
+fn is_doubtful(finding: &Finding) -> bool {
+    match finding.problem {
+        Problem::Worse { found, .. } => found.code() == Code::Doubtful,
+        _ => finding.code == Code::Doubtful,
+    }
+}
+
+/// Whether an instruction at the marker settles each doubt about an argument.
+fn is_parted_by_anchor(marker: &Marker, text: &str) -> bool {
+    let doubtful = sites(marker).flat_map(|site| site.args.iter().map(move |argument| (site, argument)));
+    let mut doubtful = doubtful
+        .filter(|(_, argument)| *argument.text == *text && argument.verdict == Some(Verdict::Doubtful))
+        .peekable();
+    doubtful.peek().is_some()
+        && doubtful
+            .all(|(site, argument)| !site.anchored && argument.reason.as_ref().is_some_and(Reason::is_change_at_site))
 }
 
 fn sites(marker: &Marker) -> impl Iterator<Item = &Site> {

@@ -1,6 +1,7 @@
 //! x86-64 (also x32) and i386.
 
 mod calls;
+mod data_flow;
 mod decode;
 mod jump_tables;
 mod relocation;
@@ -10,6 +11,7 @@ mod uprobe;
 use iced_x86::InstructionInfoFactory;
 use object::elf;
 
+use super::data_flow::DataReader;
 use super::instruction::{Callee, Effects, Instruction, StackDepth};
 use super::instruction_set::{EffectsReader, InstructionSet};
 use super::jump_table::{JumpTable, JumpTableSearch};
@@ -57,6 +59,16 @@ impl InstructionSet for X86 {
         Box::new(move |at, code| {
             decode::decode(bitness, at, code).map_or(Effects::UNKNOWN, |iced| decode::effects(&mut factory, &iced))
         })
+    }
+
+    fn data_flow(&self) -> Option<DataReader> {
+        self.is_64().then(data_flow::reader)
+    }
+
+    fn argument_registers(&self) -> u64 {
+        // System V ABI for x86-64, 3.2.3: rdi, rsi, rdx, rcx, r8, r9; r10 is the static chain, and
+        // rax may be an argument of another convention.
+        1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 << 10 | 1
     }
 
     fn clobbered_by_calls(&self) -> u64 {

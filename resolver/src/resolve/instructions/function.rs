@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::{Asked, Instructions};
 use crate::address::Vaddr;
-use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function};
+use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function, MemoryPlace, NextUse, ValuePlace, Values};
 use crate::dwarf::Die;
+use crate::location::Register;
 use crate::resolve::{Exactness, ExactnessReason};
 
 pub(super) type Cell<'c> = Arc<OnceLock<Result<Decoded<'c>, ExactnessReason>>>;
@@ -25,6 +26,19 @@ pub(super) struct Decoded<'c> {
     pub(super) cfg: Cfg,
     /// Why edges may exist that the graph does not have.
     pub(super) unknown_edges: Option<ExactnessReason>,
+    /// The values of registers and memory, once they are asked for; `None` if they cannot be
+    /// followed.
+    values: OnceLock<Option<Values>>,
+}
+
+impl Decoded<'_> {
+    fn values(&self) -> Option<&Values> {
+        let follow = || match self.unknown_edges {
+            Some(_) => None,
+            None => Values::of(&self.function, &self.cfg),
+        };
+        self.values.get_or_init(follow).as_ref()
+    }
 }
 
 /// Edges that the instructions do not show, each with its target, and why there may be others.
@@ -72,6 +86,52 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         cell
     }
 
+    /// Who reads a place in memory next after an address in a function.
+    pub(in super::super) fn next_use(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> NextUse {
+        let cell = self.decoded(Key::Described(function));
+        let Some(Ok(decoded)) = cell.get() else { return NextUse::Unknown };
+        decoded.values().map_or(NextUse::Unknown, |values| values.next_use(&decoded.cfg, pc, place))
+    }
+
+    /// Whether two places have the same value at an address in a function, in the lower `size`
+    /// bytes.
+    pub(in super::super) fn are_equal(
+        &self,
+        function: Die,
+        pc: Vaddr,
+        (one, other): (&ValuePlace, &ValuePlace),
+        size: u64,
+    ) -> bool {
+        let cell = self.decoded(Key::Described(function));
+        let Some(Ok(decoded)) = cell.get() else { return false };
+        decoded.values().is_some_and(|values| values.are_equal(&decoded.cfg, pc, one, other, size))
+    }
+
+    /// The instructions that lead to an address in a function, without calls of the function;
+    /// `None` if they are not known completely.
+    pub(in super::super) fn predecessors(&self, function: Die, pc: Vaddr) -> Option<Vec<Range<u64>>> {
+        let cell = self.decoded(Key::Described(function));
+        let Some(Ok(decoded)) = cell.get() else { return None };
+        if decoded.unknown_edges.is_some() { None } else { decoded.cfg.leading_to(pc) }
+    }
+
+    /// Whether an instruction of a function may write one of the registers.
+    pub(in super::super) fn writes(&self, function: Die, at: u64, registers: u64) -> bool {
+        let cell = self.decoded(Key::Described(function));
+        let Some(Ok(decoded)) = cell.get() else { return false };
+        decoded.cfg.writes(&decoded.function, at, registers)
+    }
+
+    /// The bit of a register in masks of written registers; `None` if it has none.
+    pub(in super::super) fn any_bit(&self, register: Register) -> Option<u32> {
+        self.set.register_bit(register.0)
+    }
+
+    /// The number of a register in masks of written registers; `None` if it is not followed.
+    pub(in super::super) fn register_bit(&self, register: Register) -> Option<u32> {
+        self.set.register_bit(register.0).filter(|bit| *bit < 16)
+    }
+
     fn decode(&self, key: Key) -> Result<Decoded<'c>, ExactnessReason> {
         let (entry, addresses) = self.addresses(key)?;
         let mut ranges = Vec::new();
@@ -89,7 +149,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
             traps_return: is_kernel,
         };
         let cfg = Cfg::of(&function, self.code.memory(), self.set);
-        Ok(Decoded { function, cfg, unknown_edges: unknown })
+        Ok(Decoded { function, cfg, unknown_edges: unknown, values: OnceLock::new() })
     }
 
     /// Where a function is entered, and all addresses of its code.

@@ -1,0 +1,65 @@
+//! What an instruction does with values, as plain data: which registers get a copy, a sum or a
+//! load, and which memory is read and written. `values` and `settled` follow it.
+
+/// A general-purpose register, by its bit in [`Effects::written`](super::instruction_set::Effects).
+pub(crate) type Gpr = u8;
+
+/// How many general-purpose registers there are.
+pub(crate) const GPRS: usize = 16;
+
+/// A function from an instruction's address and code to what it does with values.
+pub(crate) type DataReader = Box<dyn FnMut(u64, &[u8]) -> DataFlow>;
+
+/// What an instruction does with values. All operands have their values from before the
+/// instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DataFlow {
+    /// The general-purpose registers that it writes, each with the new value.
+    pub(crate) writes: Vec<(Gpr, Computed)>,
+    /// The memory that it accesses, in the order of the reads, then the writes.
+    pub(crate) accesses: Vec<Access>,
+    /// Whether it returns to the caller.
+    pub(crate) returns: bool,
+}
+
+/// The new value of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Computed {
+    /// Anything.
+    Unknown,
+    /// A register and a constant.
+    Sum(Gpr, i64),
+    /// The lower 32 bits of a register; the upper ones are 0.
+    Low(Gpr),
+    /// The 8 bytes in memory that the access with this index reads, or its 4 bytes and zeros.
+    Load(usize),
+    /// An address of the image.
+    Address(u64),
+}
+
+/// An access of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// What its address counts from.
+    pub(crate) base: Base,
+    /// Bytes from there.
+    pub(crate) offset: i64,
+    /// Whether something unknown is added, or the number of bytes is unknown.
+    pub(crate) is_indexed: bool,
+    /// How many bytes are accessed; 0 if that is not known.
+    pub(crate) size: u32,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    /// The register that is stored, all of it or its lower 32 bits.
+    pub(crate) stored: Option<Gpr>,
+}
+
+/// What an address counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    Register(Gpr),
+    /// The start of the address space.
+    Zero,
+    /// A segment, or only an index.
+    Unknown,
+}

@@ -1,0 +1,131 @@
+//! Tests of memory liveness on functions that are assembled by hand.
+
+use super::*;
+use crate::code::{CodeRange, Function, NoMemory, x86};
+
+const RBX: u32 = 3;
+const RSP: u32 = 4;
+const RBP: u32 = 5;
+const RDI: u32 = 7;
+
+fn place(register: u32, offset: i64, size: u64) -> MemoryPlace {
+    MemoryPlace { root: PlaceRoot::Register(register), offsets: vec![offset], size, object: 0..8, outlives: true }
+}
+
+fn function(bytes: &[u8]) -> Function<'_> {
+    let ranges = vec![CodeRange { start: Vaddr(0x1000), bytes }];
+    Function { entry: Vaddr(0x1000), ranges, hidden_edges: Vec::new(), landing_pads_known: true, traps_return: false }
+}
+
+fn values(code: &[u8]) -> (Cfg, Values) {
+    let function = function(code);
+    let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
+    let values = Values::of(&function, &cfg).expect("its paths are known");
+    (cfg, values)
+}
+
+fn next_use(code: &[u8], pc: u64, place: &MemoryPlace) -> NextUse {
+    let (cfg, values) = values(code);
+    values.next_use(&cfg, Vaddr(pc), place)
+}
+
+#[test]
+fn the_caller_reads_what_is_behind_its_pointer_unless_it_is_overwritten() {
+    // 1000: addl $1,(%rdi); 1003: addl $1,4(%rdi); 1007: ret
+    let code = [0x83, 0x07, 0x01, 0x83, 0x47, 0x04, 0x01, 0xc3];
+    assert_eq!(next_use(&code, 0x1003, &place(RDI, 0, 4)), NextUse::Returned(Vaddr(0x1007)));
+    assert_eq!(next_use(&code, 0x1003, &place(RDI, 4, 4)), NextUse::Read(Vaddr(0x1003)));
+    // An object that is passed by value through a pointer is not the caller's any more.
+    assert_eq!(next_use(&code, 0x1003, &MemoryPlace { outlives: false, ..place(RDI, 0, 4) }), NextUse::Unused);
+    // 1000: movl $2,(%rdi); 1006: ret
+    let code = [0xc7, 0x07, 0x02, 0, 0, 0, 0xc3];
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 0, 4)), NextUse::Overwritten(Vaddr(0x1000)));
+    // Part of it is overwritten.
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 0, 8)), NextUse::Overwritten(Vaddr(0x1000)));
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 4, 4)), NextUse::Returned(Vaddr(0x1006)));
+}
+
+#[test]
+fn a_local_that_nothing_reads_is_not_settled() {
+    // 1000: mov %edi,-8(%rsp); 1004: mov -8(%rsp),%eax; 1008: ret
+    let code = [0x89, 0x7c, 0x24, 0xf8, 0x8b, 0x44, 0x24, 0xf8, 0xc3];
+    assert_eq!(next_use(&code, 0x1004, &place(RSP, -8, 4)), NextUse::Read(Vaddr(0x1004)));
+    assert_eq!(next_use(&code, 0x1008, &place(RSP, -8, 4)), NextUse::Unused);
+}
+
+#[test]
+fn the_frame_pointer_and_the_stack_pointer_address_the_same_frame() {
+    // 1000: push %rbp; 1001: mov %rsp,%rbp; 1004: sub $16,%rsp; 1008: mov %edi,-4(%rbp);
+    // 100b: mov 12(%rsp),%eax; 100f: leave; 1010: ret
+    let code = [0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x89, 0x7d, 0xfc, 0x8b, 0x44, 0x24, 0x0c, 0xc9, 0xc3];
+    assert_eq!(next_use(&code, 0x100b, &place(RBP, -4, 4)), NextUse::Read(Vaddr(0x100b)));
+    assert_eq!(next_use(&code, 0x1008, &place(RSP, 12, 4)), NextUse::Overwritten(Vaddr(0x1008)));
+}
+
+#[test]
+fn copies_of_a_pointer_are_followed_through_registers_and_the_stack() {
+    // 1000: push %rbx; 1001: mov %rdi,%rbx; 1004: call 1009; 1009: mov (%rbx),%eax; 100b: pop %rbx;
+    // 100c: ret
+    let code = [0x53, 0x48, 0x89, 0xfb, 0xe8, 0, 0, 0, 0, 0x8b, 0x03, 0x5b, 0xc3];
+    let second = MemoryPlace { object: -4..4, ..place(RBX, 4, 4) };
+    assert_eq!(next_use(&code, 0x1004, &second), NextUse::Passed(Vaddr(0x1004)));
+    // The pointer that is passed is not one to the object.
+    assert_eq!(next_use(&code, 0x1004, &place(RBX, 4, 4)), NextUse::Returned(Vaddr(0x100c)));
+    assert_eq!(next_use(&code, 0x1009, &place(RBX, 0, 4)), NextUse::Read(Vaddr(0x1009)));
+    // 1000: mov %rdi,-8(%rsp); 1005: xor %edi,%edi; 1007: mov -8(%rsp),%rax; 100c: movl $1,(%rax);
+    // 1012: ret. The place is described through the stack.
+    let code = [0x48, 0x89, 0x7c, 0x24, 0xf8, 0x31, 0xff, 0x48, 0x8b, 0x44, 0x24, 0xf8, 0xc7, 0, 1, 0, 0, 0, 0xc3];
+    let through = MemoryPlace { offsets: vec![-8, 0], ..place(RSP, 0, 4) };
+    assert_eq!(next_use(&code, 0x1007, &through), NextUse::Overwritten(Vaddr(0x100c)));
+}
+
+#[test]
+fn one_path_that_reads_is_enough() {
+    // 1000: test %esi,%esi; 1002: je 100a; 1004: movl $1,(%rdi); 100a: mov (%rdi),%eax;
+    // 100c: movl $2,(%rdi); 1012: ret
+    let code = [0x85, 0xf6, 0x74, 0x06, 0xc7, 0x07, 1, 0, 0, 0, 0x8b, 0x07, 0xc7, 0x07, 2, 0, 0, 0, 0xc3];
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 0, 4)), NextUse::Read(Vaddr(0x100a)));
+    assert_eq!(next_use(&code, 0x1004, &place(RDI, 0, 4)), NextUse::Overwritten(Vaddr(0x1004)));
+}
+
+#[test]
+fn a_pointer_that_a_loop_changes_is_another_pointer() {
+    // 1000: mov %esi,(%rdi); 1002: mov 8(%rdi),%rdi; 1006: test %rdi,%rdi; 1009: jne 1000; 100b: ret
+    let code = [0x89, 0x37, 0x48, 0x8b, 0x7f, 0x08, 0x48, 0x85, 0xff, 0x75, 0xf5, 0xc3];
+    let (cfg, values) = values(&code);
+    assert_eq!(values.next_use(&cfg, Vaddr(0x1000), &place(RDI, 0, 4)), NextUse::Overwritten(Vaddr(0x1000)));
+    // Behind the new pointer, the caller reads it.
+    assert_eq!(values.next_use(&cfg, Vaddr(0x1006), &place(RDI, 4, 4)), NextUse::Returned(Vaddr(0x100b)));
+}
+
+#[test]
+fn an_address_on_the_stack_is_passed_to_a_callee() {
+    // 1000: sub $24,%rsp; 1004: lea 8(%rsp),%rdi; 1009: call 100e; 100e: add $24,%rsp; 1012: ret
+    let code = [0x48, 0x83, 0xec, 0x18, 0x48, 0x8d, 0x7c, 0x24, 0x08, 0xe8, 0, 0, 0, 0, 0x48, 0x83, 0xc4, 0x18, 0xc3];
+    assert_eq!(next_use(&code, 0x1009, &place(RSP, 8, 4)), NextUse::Passed(Vaddr(0x1009)));
+    assert_eq!(next_use(&code, 0x1009, &place(RSP, 0, 4)), NextUse::Unused);
+    assert_eq!(next_use(&code, 0x100e, &place(RSP, 8, 4)), NextUse::Unused);
+}
+
+#[test]
+fn equal_values_are_recognised() {
+    // 1000: mov %edi,%ebx; 1002: mov %esi,-4(%rsp); 1006: ret
+    let (cfg, values) = values(&[0x89, 0xfb, 0x89, 0x74, 0x24, 0xfc, 0xc3]);
+    let equal = |one: &ValuePlace, other: &ValuePlace, size| values.are_equal(&cfg, Vaddr(0x1006), one, other, size);
+    let register = |register| ValuePlace::Register(register);
+    assert!(equal(&register(RBX), &register(RDI), 4));
+    assert!(!equal(&register(RBX), &register(RDI), 8), "the upper half of %rdi may be anything");
+    assert!(!equal(&register(RBX), &register(6), 4));
+    assert!(equal(&ValuePlace::Memory(place(RSP, -4, 4)), &register(6), 4));
+}
+
+#[test]
+fn what_is_not_understood_is_unknown() {
+    // 1000: a byte that is no instruction
+    let function = function(&[0x06, 0xc3]);
+    let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
+    assert!(Values::of(&function, &cfg).is_none());
+    // An address that no path leads to.
+    let (cfg, values) = values(&[0xc3, 0x89, 0x07, 0xc3]);
+    assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &place(RDI, 0, 4)), NextUse::Unknown);
+}

@@ -1,0 +1,190 @@
+//! What instructions do with values and memory.
+
+use iced_x86::{Code, Instruction as Iced, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
+
+use super::super::data_flow::{Access, Base, Computed, DataFlow, Gpr};
+use super::decode;
+
+/// What an instruction of 64-bit code does.
+pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow {
+    let info = factory.info(iced);
+    let mut flow = DataFlow { returns: iced.mnemonic() == Mnemonic::Ret, ..DataFlow::default() };
+    flow.accesses = info.used_memory().iter().filter_map(|used| access(iced, used)).collect();
+    flow.accesses.sort_by_key(|access| access.writes);
+    for used in info.used_registers() {
+        let Some(register) = gpr(used.register().full_register()).filter(|_| is_write(used.access())) else { continue };
+        if !flow.writes.iter().any(|(written, _)| *written == register) {
+            let computed = computed(iced, register, &flow.accesses);
+            flow.writes.push((register, computed));
+        }
+    }
+    flow
+}
+
+fn is_whole_or_low(register: Register) -> bool {
+    register.is_gpr64() || register.is_gpr32()
+}
+
+fn gpr(register: Register) -> Option<Gpr> {
+    let is_it = register.is_gpr64() || register.is_gpr32() || register.is_gpr16() || register.is_gpr8();
+    is_it.then(|| register.full_register().number()).and_then(|number| u8::try_from(number).ok())
+}
+
+fn is_write(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+fn is_read(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+fn access(iced: &Iced, used: &UsedMemory) -> Option<Access> {
+    let (reads, writes) = (is_read(used.access()), is_write(used.access()));
+    if !reads && !writes {
+        return None;
+    }
+    let is_string = iced.is_string_instruction();
+    let (base, offset) = match used.base() {
+        _ if matches!(used.segment(), Register::FS | Register::GS) => (Base::Unknown, 0),
+        Register::RIP | Register::EIP => (Base::Zero, iced.ip_rel_memory_address() as i64),
+        Register::None if used.index() == Register::None => (Base::Zero, used.displacement() as i64),
+        Register::None => (Base::Unknown, 0),
+        base => (gpr(base).map_or(Base::Unknown, Base::Register), used.displacement() as i64),
+    };
+    let size = u32::try_from(used.memory_size().size()).unwrap_or(0);
+    let is_indexed = used.index() != Register::None || is_string || size == 0;
+    let stored = match iced.mnemonic() {
+        Mnemonic::Mov if iced.op1_kind() == OpKind::Register => Some(iced.op1_register()),
+        Mnemonic::Push if iced.op0_kind() == OpKind::Register => Some(iced.op0_register()),
+        _ => None,
+    };
+    let stored = stored.filter(|register| writes && is_whole_or_low(*register)).and_then(gpr);
+    Some(Access { base, offset, is_indexed, size, reads, writes, stored })
+}
+
+/// The value that an instruction gives a register.
+fn computed(iced: &Iced, register: Gpr, accesses: &[Access]) -> Computed {
+    const RSP: Gpr = 4;
+    const RBP: Gpr = 5;
+    let load = |size| accesses.iter().position(|access| access.reads && access.size == size).map(Computed::Load);
+    let immediate = || match iced.op1_kind() {
+        OpKind::Immediate8to64 => Some(iced.immediate8to64()),
+        OpKind::Immediate32to64 => Some(iced.immediate32to64()),
+        _ => None,
+    };
+    let is_first = iced.op0_kind() == OpKind::Register && gpr(iced.op0_register()) == Some(register);
+    let is_destination = is_first && iced.op0_register().is_gpr64();
+    let is_low = is_first && iced.op0_register().is_gpr32();
+    let known = match iced.mnemonic() {
+        Mnemonic::Push if register == RSP => Some(Computed::Sum(RSP, -i64::from(iced.stack_pointer_increment().abs()))),
+        Mnemonic::Pop if register == RSP && !is_destination => {
+            Some(Computed::Sum(RSP, i64::from(iced.stack_pointer_increment())))
+        }
+        Mnemonic::Pop if is_destination => load(8),
+        // The callee takes the return address off again.
+        Mnemonic::Call if register == RSP => Some(Computed::Sum(RSP, 0)),
+        Mnemonic::Leave if register == RSP => Some(Computed::Sum(RBP, 8)),
+        Mnemonic::Leave => load(8),
+        Mnemonic::Mov if is_low => match iced.op1_kind() {
+            OpKind::Register => gpr(iced.op1_register()).map(Computed::Low),
+            OpKind::Memory => load(4),
+            _ => None,
+        },
+        _ if !is_destination => None,
+        Mnemonic::Mov => match iced.op1_kind() {
+            OpKind::Register => gpr(iced.op1_register()).map(|from| Computed::Sum(from, 0)),
+            OpKind::Memory => load(8),
+            _ => None,
+        },
+        Mnemonic::Lea if iced.code() == Code::Lea_r64_m => address(iced),
+        Mnemonic::Add => immediate().map(|bytes| Computed::Sum(register, bytes)),
+        Mnemonic::Sub => immediate().map(|bytes| Computed::Sum(register, bytes.wrapping_neg())),
+        Mnemonic::Inc => Some(Computed::Sum(register, 1)),
+        Mnemonic::Dec => Some(Computed::Sum(register, -1)),
+        _ => None,
+    };
+    known.unwrap_or(Computed::Unknown)
+}
+
+/// The address that `lea` computes.
+fn address(iced: &Iced) -> Option<Computed> {
+    if iced.memory_index() != Register::None {
+        return None;
+    }
+    if iced.is_ip_rel_memory_operand() {
+        return Some(Computed::Address(iced.ip_rel_memory_address()));
+    }
+    let base = gpr(iced.memory_base()).filter(|_| iced.memory_base().is_gpr64())?;
+    Some(Computed::Sum(base, iced.memory_displacement64() as i64))
+}
+
+/// A reader of 64-bit code.
+pub(super) fn reader() -> super::super::data_flow::DataReader {
+    let mut factory = InstructionInfoFactory::new();
+    Box::new(move |at, code| decode::decode(64, at, code).map_or_else(unknown, |iced| of(&mut factory, &iced)))
+}
+
+/// What bytes do that are not an instruction.
+fn unknown() -> DataFlow {
+    DataFlow { writes: (0..16).map(|register| (register, Computed::Unknown)).collect(), ..DataFlow::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(code: &[u8]) -> DataFlow {
+        reader()(0x1000, code)
+    }
+
+    fn access(base: Base, offset: i64, size: u32) -> Access {
+        Access { base, offset, is_indexed: false, size, reads: false, writes: false, stored: None }
+    }
+
+    #[test]
+    fn copies_sums_and_loads_are_followed() {
+        // mov %rdi,%rbx
+        assert_eq!(flow(&[0x48, 0x89, 0xfb]).writes, [(3, Computed::Sum(7, 0))]);
+        // lea 0x8(%rsp),%rax; add $0x10,%rax; sub $0x18,%rsp; mov %edi,%eax
+        assert_eq!(flow(&[0x48, 0x8d, 0x44, 0x24, 0x08]).writes, [(0, Computed::Sum(4, 8))]);
+        assert_eq!(flow(&[0x48, 0x83, 0xc0, 0x10]).writes, [(0, Computed::Sum(0, 16))]);
+        assert_eq!(flow(&[0x48, 0x83, 0xec, 0x18]).writes, [(4, Computed::Sum(4, -24))]);
+        assert_eq!(flow(&[0x89, 0xf8]).writes, [(0, Computed::Low(7))]);
+        // mov 0x8(%rdi),%rax
+        let load = flow(&[0x48, 0x8b, 0x47, 0x08]);
+        assert_eq!(load.writes, [(0, Computed::Load(0))]);
+        assert_eq!(load.accesses, [Access { reads: true, ..access(Base::Register(7), 8, 8) }]);
+        // lea 0x10(%rip),%rax
+        assert_eq!(flow(&[0x48, 0x8d, 0x05, 0x10, 0, 0, 0]).writes, [(0, Computed::Address(0x1017))]);
+        // Bytes that are no instruction change everything.
+        assert_eq!(flow(&[0x06]).writes.len(), 16);
+    }
+
+    #[test]
+    fn memory_has_base_size_and_direction() {
+        // mov %rbx,0x10(%rsp)
+        let store = flow(&[0x48, 0x89, 0x5c, 0x24, 0x10]);
+        let written = Access { writes: true, stored: Some(3), ..access(Base::Register(4), 16, 8) };
+        assert_eq!((store.accesses, store.writes), (vec![written], vec![]));
+        // addl $0x1,(%rdi)
+        let both = Access { reads: true, writes: true, ..access(Base::Register(7), 0, 4) };
+        assert_eq!(flow(&[0x83, 0x07, 0x01]).accesses, [both]);
+        // mov (%rdi,%rax,4),%ecx
+        let indexed = Access { is_indexed: true, reads: true, ..access(Base::Register(7), 0, 4) };
+        assert_eq!(flow(&[0x8b, 0x0c, 0x87]).accesses, [indexed]);
+        // mov 0x10(%rip),%eax
+        let fixed = Access { reads: true, ..access(Base::Zero, 0x1016, 4) };
+        assert_eq!(flow(&[0x8b, 0x05, 0x10, 0, 0, 0]).accesses, [fixed]);
+        // push %rbx; pop %rbx; leave; ret
+        let push = flow(&[0x53]);
+        assert_eq!(push.writes, [(4, Computed::Sum(4, -8))]);
+        assert_eq!(push.accesses, [Access { writes: true, stored: Some(3), ..access(Base::Register(4), -8, 8) }]);
+        let mut pop = flow(&[0x5b]).writes;
+        pop.sort_by_key(|(register, _)| *register);
+        assert_eq!(pop, [(3, Computed::Load(0)), (4, Computed::Sum(4, 8))]);
+        let mut leave = flow(&[0xc9]).writes;
+        leave.sort_by_key(|(register, _)| *register);
+        assert_eq!(leave, [(4, Computed::Sum(5, 8)), (5, Computed::Load(0))]);
+        assert!(flow(&[0xc3]).returns);
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether a unit was compiled without optimisation.
+//!
+//! DWARF does not say so. Without optimisation, gcc and LLVM give a variable one place in the frame
+//! for its whole scope. Exceptions are functions that are inlined by force, and entry points.
+
+use gimli::{AttributeValue, Reader as _, constants as dw};
+
+use super::locations::Locations;
+use super::sections::Reader;
+use crate::Error;
+
+/// How many variables in the frame there are for each one that has another location, at least.
+const MOSTLY: u64 = 9;
+
+/// After so many other locations the search ends, if the frame has not enough by then.
+const ENOUGH: u64 = 32;
+
+impl Locations<'_> {
+    /// Whether nearly all local variables of a unit that have a location have a single one in the
+    /// frame.
+    pub(super) fn is_unoptimized(&self, index: usize) -> Result<bool, Error> {
+        self.unoptimized.get_or_make(index, || self.find_unoptimized(index)).map(|is| *is)
+    }
+
+    fn find_unoptimized(&self, index: usize) -> Result<bool, Error> {
+        let unit = self.units.unit(index)?;
+        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(false) };
+        let (mut in_frame, mut elsewhere): (u64, u64) = (0, 0);
+        while !entries.is_empty() && (elsewhere < ENOUGH || in_frame >= MOSTLY * elsewhere) {
+            self.units.charge(1)?;
+            let Ok(abbreviation) = entries.read_abbreviation() else { return Ok(false) };
+            let Some(abbreviation) = abbreviation else { continue };
+            let is_variable = matches!(abbreviation.tag(), dw::DW_TAG_variable | dw::DW_TAG_formal_parameter);
+            for specification in abbreviation.attributes() {
+                let Ok(attribute) = entries.read_attribute(*specification) else { return Ok(false) };
+                if !is_variable || attribute.name() != dw::DW_AT_location {
+                    continue;
+                }
+                let place = match attribute.value() {
+                    AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes) => {
+                        Place::of(bytes)
+                    }
+                    _ => Place::Other,
+                };
+                match place {
+                    Place::Frame => in_frame += 1,
+                    Place::Static => {}
+                    Place::Other => elsewhere += 1,
+                }
+            }
+        }
+        Ok(in_frame > 0 && in_frame >= MOSTLY * elsewhere)
+    }
+}
+
+/// What an expression starts from.
+enum Place {
+    Frame,
+    Static,
+    Other,
+}
+
+impl Place {
+    fn of(mut expression: Reader<'_>) -> Self {
+        match expression.read_u8().map(gimli::DwOp) {
+            Ok(dw::DW_OP_fbreg) => Self::Frame,
+            // %rbp and %rsp on x86-64, %ebp and %esp on i386, x29 and sp on AArch64. A computed
+            // value ends with an operation.
+            Ok(
+                dw::DW_OP_breg4
+                | dw::DW_OP_breg5
+                | dw::DW_OP_breg6
+                | dw::DW_OP_breg7
+                | dw::DW_OP_breg29
+                | dw::DW_OP_breg31,
+            ) => match expression.read_sleb128().is_ok() && !ends_as_value(expression) {
+                true => Self::Frame,
+                false => Self::Other,
+            },
+            Ok(dw::DW_OP_addr | dw::DW_OP_addrx | dw::DW_OP_GNU_addr_index) => Self::Static,
+            // The offset of a thread-local variable.
+            Ok(dw::DW_OP_const4u | dw::DW_OP_const8u | dw::DW_OP_constx | dw::DW_OP_GNU_const_index) => Self::Static,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn ends_as_value(expression: Reader<'_>) -> bool {
+    expression.slice().last() == Some(&dw::DW_OP_stack_value.0)
+}

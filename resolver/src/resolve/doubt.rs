@@ -1,0 +1,231 @@
+//! Whether the location of an argument holds the value that the source has at the marker
+//! (`docs/truth.md`).
+//!
+//! Debug information describes a variable for addresses, and a marker is between two statements. A
+//! statement without an instruction moves a variable at the marker's own address. A store that
+//! nothing reads is delayed or dropped. So what the debug information says is doubted unless the
+//! instructions confirm it.
+
+use std::sync::Arc;
+
+use super::Reason;
+use super::computed;
+use super::instructions::Instructions;
+use crate::address::Vaddr;
+use crate::code::{MemoryPlace, NextUse, PlaceRoot, ValuePlace};
+use crate::dwarf::{Change, Die};
+use crate::location::{Binary, Expr, Location, Node, Piece, Source, Value, ValueType};
+
+/// What is known of an argument besides its location.
+pub(super) struct Evidence<'e> {
+    pub(super) location: &'e Location,
+    /// How its variable's location changes at the site; `None` if it does not.
+    pub(super) change: Option<Change>,
+    /// Where the argument is before the change, on each way to the site.
+    pub(super) before: Vec<Before>,
+    /// Whether the argument is the address of a place or a bit-field. We compute these, not the
+    /// compiler.
+    pub(super) is_ours: bool,
+    /// The size of the value in bytes.
+    pub(super) size: Option<u64>,
+    /// The object in memory that it is a part of: bytes before it, and bytes from it to the end.
+    pub(super) object: (u64, u64),
+    /// Whether it is behind a pointer that the argument names. A variable in memory that is behind
+    /// no pointer is gone when the function returns.
+    pub(super) is_behind: bool,
+}
+
+/// Where an argument is on a way to its site.
+pub(super) struct Before {
+    /// The instruction that leads to the site; `None` if it is not known.
+    pub(super) instruction: Option<u64>,
+    /// The location at that instruction; `None` if it cannot be read there.
+    pub(super) location: Option<Location>,
+    /// The location as the assembler and C write it.
+    pub(super) text: Option<Arc<str>>,
+}
+
+/// The code around a site.
+pub(super) struct Code<'r, 'c, 'i, 'data, 's> {
+    pub(super) instructions: Option<&'r Instructions<'c, 'i, 'data, 's>>,
+    pub(super) function: Option<Die>,
+    pub(super) pc: Vaddr,
+}
+
+/// Why a value is doubtful; `None` if nothing is known against it.
+pub(super) fn doubt(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
+    let is_computed = !evidence.is_ours && computed::is_computed(evidence.location);
+    changes(evidence, code).or_else(|| is_computed.then_some(Reason::Computed)).or_else(|| unsettled(evidence, code))
+}
+
+fn changes(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
+    let change = evidence.change?;
+    if evidence.before.is_empty() {
+        return Some(Reason::BeginsHere);
+    }
+    evidence.before.iter().find_map(|before| {
+        let is_written = |location: &Location| before.instruction.is_some_and(|at| code.is_written(at, location));
+        match &before.location {
+            // The instruction before the site overwrites the value and makes the next one.
+            Some(location)
+                if location == evidence.location
+                    || (is_written(location) && is_written(evidence.location))
+                    || code.are_equal(location, evidence.location, evidence.size) =>
+            {
+                None
+            }
+            Some(location) => Some(Reason::Replaced { before: Some(location.clone()), text: before.text.clone() }),
+            // The instruction before the site makes the value.
+            None if is_written(evidence.location) => None,
+            None if change == Change::Begins => Some(Reason::BeginsHere),
+            None => Some(Reason::Replaced { before: None, text: None }),
+        }
+    })
+}
+
+/// Why the memory that a value is read from may not hold it.
+fn unsettled(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
+    let mut reads = Vec::new();
+    for piece in &*evidence.location.pieces {
+        match &piece.source {
+            Source::Memory(address) => reads.push(Read::of_piece(address, piece, evidence)),
+            Source::Value(value) => add_reads(value, &mut reads),
+            Source::Register(_) | Source::Bytes(_) | Source::ImplicitPointer { .. } | Source::OptimizedOut => {}
+        }
+    }
+    reads.into_iter().find_map(|read| code.unsettled(&read))
+}
+
+/// A read of memory.
+struct Read<'e> {
+    address: &'e Expr,
+    offset: i64,
+    size: u64,
+    object: (u64, u64),
+    outlives: bool,
+}
+
+impl<'e> Read<'e> {
+    fn of_piece(address: &'e Expr, piece: &Piece, evidence: &Evidence<'_>) -> Self {
+        let size = piece.bits.map(|bits| bits.div_ceil(8)).or(evidence.size).unwrap_or(1).max(1);
+        let offset = i64::try_from(piece.offset / 8).unwrap_or(0);
+        Self { address, offset, size, object: evidence.object, outlives: evidence.is_behind }
+    }
+}
+
+/// The reads that a computation does.
+fn add_reads<'e>(value: &'e Expr, reads: &mut Vec<Read<'e>>) {
+    match value.node() {
+        Node::Memory { address, size, .. } => {
+            let size = u64::from(*size).max(1);
+            reads.push(Read { address, offset: 0, size, object: (0, size), outlives: true });
+        }
+        Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::ThreadLocal(a) => add_reads(a, reads),
+        Node::Binary(_, a, b) => {
+            add_reads(a, reads);
+            add_reads(b, reads);
+        }
+        Node::Constant(_) | Node::Address(_) | Node::Register(..) => {}
+    }
+}
+
+impl Code<'_, '_, '_, '_, '_> {
+    /// Whether an instruction writes a register that a location needs.
+    fn is_written(&self, at: u64, location: &Location) -> bool {
+        let (Some(instructions), Some(function)) = (self.instructions, self.function) else { return false };
+        let bits = location.registers().into_iter().filter_map(|register| instructions.any_bit(register));
+        let registers = bits.fold(0u64, |mask, bit| mask | 1u64.checked_shl(bit).unwrap_or(0));
+        instructions.writes(function, at, registers)
+    }
+
+    /// Whether both locations have the same value at the site.
+    fn are_equal(&self, one: &Location, other: &Location, size: Option<u64>) -> bool {
+        let (Some(instructions), Some(function), Some(size)) = (self.instructions, self.function, size) else {
+            return false;
+        };
+        let address = |location: &Location| match location.source()? {
+            Source::Memory(address) => Some(ValuePlace::Address(memory_place(instructions, address)?)),
+            _ => None,
+        };
+        let value = |location: &Location| match location.source()? {
+            Source::Register(register) => Some(ValuePlace::Register(instructions.register_bit(*register)?)),
+            Source::Memory(address) => Some(ValuePlace::Memory(memory_place(instructions, address)?)),
+            Source::Value(value) => Some(ValuePlace::Address(memory_place(instructions, value)?)),
+            _ => None,
+        };
+        let (places, size) = match (address(one), address(other)) {
+            (Some(one), Some(other)) => (Some((one, other)), 8),
+            _ => (value(one).zip(value(other)), size),
+        };
+        places.is_some_and(|(one, other)| instructions.are_equal(function, self.pc, (&one, &other), size))
+    }
+
+    fn unsettled(&self, read: &Read<'_>) -> Option<Reason> {
+        let unknown = Some(Reason::CodeNotFollowed);
+        let Some((root, mut offsets)) = chain(read.address) else { return unknown };
+        if matches!(root, Root::Image(_) | Root::Thread) && offsets.len() == 1 {
+            return None;
+        }
+        let (Some(instructions), Some(function)) = (self.instructions, self.function) else { return unknown };
+        let Some(root) = root.place(instructions) else { return unknown };
+        if let Some(last) = offsets.last_mut() {
+            *last = last.wrapping_add(read.offset);
+        }
+        let (before, after) = read.object;
+        let (Ok(before), Ok(after)) = (i64::try_from(before), i64::try_from(after)) else { return unknown };
+        let object = before.saturating_neg()..after.max(1);
+        let place = MemoryPlace { root, offsets, size: read.size, object, outlives: read.outlives };
+        match instructions.next_use(function, self.pc, &place) {
+            NextUse::Read(_) | NextUse::Passed(_) | NextUse::Returned(_) => None,
+            NextUse::Overwritten(at) => Some(Reason::OverwrittenUnread { at: at.0 }),
+            NextUse::Unused => Some(Reason::NeverReadAgain),
+            NextUse::Unknown => unknown,
+        }
+    }
+}
+
+fn memory_place(instructions: &Instructions<'_, '_, '_, '_>, address: &Expr) -> Option<MemoryPlace> {
+    let (root, offsets) = chain(address)?;
+    Some(MemoryPlace { root: root.place(instructions)?, offsets, size: 1, object: 0..1, outlives: true })
+}
+
+/// What a chain of addresses starts from.
+enum Root {
+    Register(crate::location::Register),
+    Image(Vaddr),
+    Thread,
+}
+
+impl Root {
+    fn place(&self, instructions: &Instructions<'_, '_, '_, '_>) -> Option<PlaceRoot> {
+        match self {
+            Self::Register(register) => instructions.register_bit(*register).map(PlaceRoot::Register),
+            Self::Image(address) => Some(PlaceRoot::Image(*address)),
+            Self::Thread => None,
+        }
+    }
+}
+
+/// An address as a root, and the offsets between and after the loads from it.
+fn chain(address: &Expr) -> Option<(Root, Vec<i64>)> {
+    match address.node() {
+        Node::Register(register, ValueType::Generic) => Some((Root::Register(*register), vec![0])),
+        Node::Address(address) => Some((Root::Image(*address), vec![0])),
+        Node::ThreadLocal(_) => Some((Root::Thread, vec![0])),
+        Node::Memory { address, size: 8, .. } => {
+            let (root, mut offsets) = chain(address)?;
+            offsets.push(0);
+            Some((root, offsets))
+        }
+        Node::Binary(operation @ (Binary::Plus | Binary::Minus), base, bytes) => {
+            let Node::Constant(Value { bits, .. }) = bytes.node() else { return None };
+            let bytes = *bits as i64;
+            let bytes = if *operation == Binary::Plus { bytes } else { bytes.wrapping_neg() };
+            let (root, mut offsets) = chain(base)?;
+            let last = offsets.last_mut()?;
+            *last = last.wrapping_add(bytes);
+            Some((root, offsets))
+        }
+        _ => None,
+    }
+}
