@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use simple_markers_fuzz::{BASE, byte, part, sections, use_variable};
+use simple_markers_fuzz::{BASE, MOMENTS, byte, part, sections, use_variable};
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::fuzzing::{DebugInfo, Frame};
 use simple_markers_resolver::location::InfoOffset;
@@ -46,8 +46,8 @@ fuzz_target!(|input: &[u8]| {
     let sections = sections(&mut rest);
     let info = DebugInfo::new(&sections);
     let entry = |offset: usize| info.die_at(InfoOffset(offset as u64)).expect("the entry is in the unit");
-    for at_entry in [false, true] {
-        let frame = Frame { pc: Vaddr(BASE + u64::from(pc)), function: Some(entry(function)), at_entry };
+    for (at_entry, moment) in MOMENTS {
+        let frame = Frame { pc: Vaddr(BASE + u64::from(pc)), function: Some(entry(function)), at_entry, moment };
         use_variable(&info, entry(variable), &frame);
         use_variable(&info, entry(listed), &frame);
     }

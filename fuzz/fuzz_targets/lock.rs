@@ -13,8 +13,15 @@ static PROGRAM: LazyLock<Resolution> =
 fuzz_target!(|text: &str| {
     let policy = Policy::default();
     let profile = Profile { name: "default".to_owned(), target: None };
-    let ask =
-        |lock| Check { resolution: &PROGRAM, keep: &|_| true, keep_name: &|_| true, root: None, policy: &policy, lock, debug_setting: None };
+    let ask = |lock| Check {
+        resolution: &PROGRAM,
+        keep: &|_| true,
+        keep_name: &|_| true,
+        root: None,
+        policy: &policy,
+        lock,
+        debug_setting: None,
+    };
     let read = match Lock::parse(text) {
         Ok(read) => read,
         Err(error) => {

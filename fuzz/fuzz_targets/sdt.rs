@@ -10,7 +10,7 @@ const CONSUMERS: [Consumer; 5] = [Consumer::Uprobe, Consumer::Perf, Consumer::Bp
 
 fuzz_target!(|file: &[u8]| {
     let include = vec![Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
-    let all = [Settings::default(), Settings { at: At::Site, include, unknown_probes: true }];
+    let all = [Settings::default(), Settings { at: At::Site, include, unknown_probes: true, doubtful: true }];
     for image in &resolve("fuzz", file).images {
         for settings in &all {
             for to in CONSUMERS {

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
-use simple_markers_resolver::fuzzing::{DebugInfo, Described, Die, Frame, Lookup, Sections, Step, TypeRef};
+use simple_markers_resolver::fuzzing::{DebugInfo, Described, Die, Frame, Lookup, Moment, Sections, Step, TypeRef};
 use simple_markers_resolver::location::{InfoOffset, Location, Machine, Names, Processor, Register};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};
@@ -262,13 +262,16 @@ pub fn use_entries(sections: &Sections<'_>, info: &DebugInfo<'_>, mut each: impl
     }
 }
 
+/// Whether an address is the entry of its function, and a moment there.
+pub const MOMENTS: [(bool, Moment); 3] = [(false, Moment::Last), (true, Moment::First), (false, Moment::View(1))];
+
 /// Queries the scope and the variables at a place.
 pub fn use_place(info: &DebugInfo<'_>, pc: u64, line: u32) {
     let Ok(Some(scope)) = info.scope_at(Vaddr(pc), "a.c", line) else { return };
     assert!(!scope.frames.is_empty());
     let function = scope.frames.last().map(|frame| frame.instance);
-    for at_entry in [false, true] {
-        let frame = Frame { pc: Vaddr(pc), function, at_entry };
+    for (at_entry, moment) in MOMENTS {
+        let frame = Frame { pc: Vaddr(pc), function, at_entry, moment };
         for name in [&["a"][..], &["b"], &["a", "b"], &["crate", "a"]] {
             match info.lookup(&scope, name, "a.c", line) {
                 Ok(Lookup::Found { variable, .. } | Lookup::OtherFrame { variable }) => {
