@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::instruction::{Instruction, InstructionKind, Successors};
-use super::instruction_set::InstructionSet;
+use super::instruction_set::{EffectsReader, InstructionSet};
 use super::{CodeRange, Edge, EdgeKind, Function};
 use crate::address::Vaddr;
 
@@ -104,8 +104,7 @@ impl Cfg {
     /// The instructions that lead to an address, without calls of the function; `None` if code is
     /// not understood that may lead there.
     pub(crate) fn leading_to(&self, at: Vaddr) -> Option<Vec<Range<u64>>> {
-        let is_unknown = |(_, indirect): &(Vaddr, Indirect)| matches!(indirect, Indirect::Unknown | Indirect::Marked);
-        if self.undecoded.is_some() || self.indirect.iter().any(is_unknown) {
+        if self.has_unknown_edges() {
             return None;
         }
         let edges = self.predecessors(self.index(at.0)?);
@@ -113,12 +112,22 @@ impl Cfg {
         edges.map(|edge| self.at(edge.from.0).map(|it| it.at..it.end())).collect()
     }
 
+    /// Whether code that is not understood may lead anywhere in the function.
+    pub(super) fn has_unknown_edges(&self) -> bool {
+        let is_unknown = |(_, indirect): &(Vaddr, Indirect)| matches!(indirect, Indirect::Unknown | Indirect::Marked);
+        self.undecoded.is_some() || self.indirect.iter().any(is_unknown)
+    }
+
     /// Whether the instruction at an address, or the function that it calls, may write one of the
     /// registers.
     pub(crate) fn writes(&self, function: &Function<'_>, at: u64, registers: u64) -> bool {
-        let is_call = self.at(at).is_some_and(|it| it.successors == Successors::Call);
-        let clobbered = if is_call { self.set.clobbered_by_calls() } else { 0 };
-        (self.set.effects()(at, function.code_at(at)).written | clobbered) & registers != 0
+        self.at(at).is_none_or(|it| self.written(function, it, &mut self.set.effects()) & registers != 0)
+    }
+
+    /// The registers that an instruction, or the function that it calls, may write.
+    pub(super) fn written(&self, function: &Function<'_>, it: &Instruction, effects: &mut EffectsReader) -> u64 {
+        let written = effects(it.at, function.code_at(it.at)).written;
+        if it.successors == Successors::Call { written | self.set.clobbered_by_calls() } else { written }
     }
 
     /// The indirect jumps, and what is known of each.

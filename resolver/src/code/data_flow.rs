@@ -1,7 +1,7 @@
 //! What an instruction does with values, as plain data: which registers get a copy, a sum or a
 //! load, and which memory is read and written. `values` and `settled` follow it.
 
-/// A general-purpose register, by its bit in [`Effects::written`](super::instruction_set::Effects).
+/// A general-purpose register, by its bit in [`Effects::written`](super::instruction::Effects).
 pub(crate) type Gpr = u8;
 
 /// How many general-purpose registers there are.

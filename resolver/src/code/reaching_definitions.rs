@@ -37,11 +37,7 @@ const STEPS: (usize, usize) = (2_000_000, 32);
 impl ReachingDefinitions {
     pub(super) fn new(function: &Function<'_>, cfg: &Cfg) -> Self {
         let mut effects = cfg.set.effects();
-        let clobbered = cfg.set.clobbered_by_calls();
-        let written = cfg.instructions.iter().map(|it| {
-            let written = effects(it.at, function.code_at(it.at)).written;
-            if it.successors == Successors::Call { written | clobbered } else { written }
-        });
+        let written = cfg.instructions.iter().map(|it| cfg.written(function, it, &mut effects));
         Self {
             written: written.collect(),
             predecessors: Vec::new(),

@@ -35,7 +35,7 @@ pub(crate) struct MemoryPlace {
 /// What the address of a place counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaceRoot {
-    /// A register, by its bit in [`Effects::written`](super::instruction_set::Effects).
+    /// A register, by its bit in [`Effects::written`](super::instruction::Effects).
     Register(u32),
     /// An address in the image.
     Image(Vaddr),
@@ -239,7 +239,7 @@ impl Search<'_> {
         }
         let is_tail_call = match it.successors {
             Successors::Jump(target) | Successors::Conditional(target) => self.cfg.index(target).is_none(),
-            Successors::Indirect => self.values.run(self.cfg, index, &mut state.clone()).1.is_empty(),
+            Successors::Indirect => self.values.leaves(index),
             _ => false,
         };
         if (it.successors == Successors::Call || is_tail_call) && self.is_passed(state) {

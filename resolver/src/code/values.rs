@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::cfg::{Cfg, Indirect};
+use super::cfg::Cfg;
 use super::data_flow::{Access, Base, Computed, DataFlow, GPRS, Gpr};
 use super::instruction::Successors;
 use super::{EdgeKind, Function};
@@ -255,8 +255,7 @@ impl Values {
     pub(crate) fn of(function: &Function<'_>, cfg: &Cfg) -> Option<Self> {
         let mut reader = cfg.set.data_flow()?;
         let edges = || cfg.edges.values().flatten();
-        if cfg.undecoded.is_some()
-            || cfg.indirect.iter().any(|(_, indirect)| matches!(indirect, Indirect::Unknown | Indirect::Marked))
+        if cfg.has_unknown_edges()
             || edges().any(|edge| matches!(edge.kind, EdgeKind::OtherFunction | EdgeKind::Patched | EdgeKind::Fixup))
         {
             return None;
@@ -332,6 +331,11 @@ impl Values {
         others.extend(self.hidden.get(&index).into_iter().flatten());
         let next = it.edge_to_next().and_then(|_| cfg.index(it.end()));
         (next, others)
+    }
+
+    /// Whether an indirect jump has no target in the function.
+    pub(super) fn leaves(&self, jump: usize) -> bool {
+        !self.hidden.contains_key(&jump)
     }
 
     /// The values before the instruction with an index; `None` if no path leads there.

@@ -3,7 +3,7 @@
 //! `DW_AT_specification` names.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffset, constants as dw};
 
@@ -275,6 +275,31 @@ impl<'s> Units<'s> {
 /// two addresses, or with 0 or 1.
 pub(super) fn is_dropped(address: u64, size: u8) -> bool {
     address <= 1 || address >= (u64::MAX >> 64u32.saturating_sub(u32::from(size) * 8).min(63)) - 1
+}
+
+impl<'s> Units<'s> {
+    /// Passes the attributes of all entries of a unit, with the tag of their entry, until `each`
+    /// breaks off. Returns false if an entry cannot be read; the rest is not passed then.
+    pub(super) fn each_attribute(
+        &self,
+        index: usize,
+        mut each: impl FnMut(DwTag, &gimli::Attribute<Reader<'s>>) -> ControlFlow<()>,
+    ) -> Result<bool, Error> {
+        let unit = self.unit(index)?;
+        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(false) };
+        while !entries.is_empty() {
+            self.charge(1)?;
+            let Ok(abbreviation) = entries.read_abbreviation() else { return Ok(false) };
+            let Some(abbreviation) = abbreviation else { continue };
+            for specification in abbreviation.attributes() {
+                let Ok(attribute) = entries.read_attribute(*specification) else { return Ok(false) };
+                if each(abbreviation.tag(), &attribute).is_break() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// How many bytes are searched to find the end of an attribute's value.

@@ -4,6 +4,7 @@
 //! the start of the unit. What follows decides: if all bytes up to the next list are entries and
 //! their end, the first entry is an empty range.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use gimli::{AttributeValue, Reader as _};
@@ -35,20 +36,13 @@ impl<'s> Locations<'s> {
 
     fn list_offsets(&self, index: usize) -> Result<Arc<Vec<usize>>, Error> {
         self.list_offsets.get_or_make(index, || {
-            let unit = self.units.unit(index)?;
             let mut offsets = Vec::new();
-            let Ok(mut entries) = unit.entries_raw(None) else { return Ok(offsets) };
-            while !entries.is_empty() {
-                self.units.charge(1)?;
-                let Ok(abbreviation) = entries.read_abbreviation() else { break };
-                let Some(abbreviation) = abbreviation else { continue };
-                for specification in abbreviation.attributes() {
-                    let Ok(attribute) = entries.read_attribute(*specification) else { return Ok(offsets) };
-                    if let AttributeValue::LocationListsRef(offset) = attribute.value() {
-                        offsets.push(offset.0);
-                    }
+            self.units.each_attribute(index, |_, attribute| {
+                if let AttributeValue::LocationListsRef(offset) = attribute.value() {
+                    offsets.push(offset.0);
                 }
-            }
+                ControlFlow::Continue(())
+            })?;
             offsets.sort_unstable();
             offsets.dedup();
             Ok(offsets)

@@ -3,6 +3,8 @@
 //! DWARF does not say so. Without optimisation, gcc and LLVM give a variable one place in the frame
 //! for its whole scope. Exceptions are functions that are inlined by force, and entry points.
 
+use std::ops::ControlFlow;
+
 use gimli::{AttributeValue, Reader as _, constants as dw};
 
 use super::locations::Locations;
@@ -23,33 +25,25 @@ impl Locations<'_> {
     }
 
     fn find_unoptimized(&self, index: usize) -> Result<bool, Error> {
-        let unit = self.units.unit(index)?;
-        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(false) };
         let (mut in_frame, mut elsewhere): (u64, u64) = (0, 0);
-        while !entries.is_empty() && (elsewhere < ENOUGH || in_frame >= MOSTLY * elsewhere) {
-            self.units.charge(1)?;
-            let Ok(abbreviation) = entries.read_abbreviation() else { return Ok(false) };
-            let Some(abbreviation) = abbreviation else { continue };
-            let is_variable = matches!(abbreviation.tag(), dw::DW_TAG_variable | dw::DW_TAG_formal_parameter);
-            for specification in abbreviation.attributes() {
-                let Ok(attribute) = entries.read_attribute(*specification) else { return Ok(false) };
-                if !is_variable || attribute.name() != dw::DW_AT_location {
-                    continue;
-                }
-                let place = match attribute.value() {
-                    AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes) => {
-                        Place::of(bytes)
-                    }
-                    _ => Place::Other,
-                };
-                match place {
-                    Place::Frame => in_frame += 1,
-                    Place::Static => {}
-                    Place::Other => elsewhere += 1,
-                }
+        let is_read = self.units.each_attribute(index, |tag, attribute| {
+            let is_variable = matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_formal_parameter);
+            if !is_variable || attribute.name() != dw::DW_AT_location {
+                return ControlFlow::Continue(());
             }
-        }
-        Ok(in_frame > 0 && in_frame >= MOSTLY * elsewhere)
+            let place = match attribute.value() {
+                AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes) => Place::of(bytes),
+                _ => Place::Other,
+            };
+            match place {
+                Place::Frame => in_frame += 1,
+                Place::Static => {}
+                Place::Other => elsewhere += 1,
+            }
+            let is_decided = elsewhere >= ENOUGH && in_frame < MOSTLY * elsewhere;
+            if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(is_read && in_frame > 0 && in_frame >= MOSTLY * elsewhere)
     }
 }
 

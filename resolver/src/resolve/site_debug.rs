@@ -100,10 +100,9 @@ impl<'d, 's> SiteDebug<'d, 's> {
             (Some(instructions), Some(instance)) => instructions.is_entry(pc, instance),
             _ => false,
         };
-        let moment = match self.debug.view_of(pc, file, line)? {
-            Some(view) if !anchored => Moment::View(view),
-            _ => Moment::Last,
-        };
+        // Only arguments at sites without an anchor depend on the view, and it needs the rows.
+        let view = if anchored || declared.is_empty() { None } else { self.debug.view_of(pc, file, line)? };
+        let moment = view.map_or(Moment::Last, Moment::View);
         let frame = Frame { pc, function: instance, at_entry, moment };
         let stop = Stop { scope: scope.as_ref(), frame, file, line };
         let code = Code { instructions, function: instance, pc };
