@@ -17,6 +17,7 @@ use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
 use crate::image::{Image, Layout};
+use crate::location::{Piece, Source};
 use object::SectionIndex;
 
 /// The debug information of an image, asked by site.
@@ -141,8 +142,13 @@ impl<'d, 's> SiteDebug<'d, 's> {
         else {
             return argument;
         };
+        // Without optimisation, LLVM gives a list only to a parameter that is passed by reference:
+        // it ends where the register with the address is overwritten.
         let is_unoptimized = |function| self.debug.is_unoptimized(function).unwrap_or(false);
-        if argument.ranges.is_empty() && code.function.is_some_and(is_unoptimized) {
+        let is_in_memory = |piece: &Piece| matches!(piece.source, Source::Memory(_));
+        if (argument.ranges.is_empty() || location.pieces.iter().all(is_in_memory))
+            && code.function.is_some_and(is_unoptimized)
+        {
             return argument;
         }
         // An anchor is an instruction between the changes before the marker and those after it.
