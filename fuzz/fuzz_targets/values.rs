@@ -12,8 +12,8 @@ use simple_markers_resolver::location::Machine;
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::record::printf::{Piece, parse};
 use simple_markers_resolver::types::{
-    Language, Limits, Member, Object, ReadContext, Sequence, SequenceKind, Shape, Type, Variant, Variants, printf,
-    render,
+    Language, Limits, Member, Object, OpaqueReason, ReadContext, Sequence, SequenceKind, Shape, Type, Variant,
+    Variants, printf, render,
 };
 
 const NAMES: [&str; 12] =
@@ -99,7 +99,7 @@ impl Maker<'_> {
                 Shape::Sequence(Arc::new(Sequence { kind, data, offset, length, element }))
             }
             12 => Shape::Pointer { to: None },
-            _ => Shape::Opaque("opaque".into()),
+            _ => Shape::Opaque(OpaqueReason::OnlyDeclared),
         };
         Arc::new(Type { name, size, shape })
     }

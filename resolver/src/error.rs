@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::address::{FileOffset, SectionOffset};
+use crate::dwarf::DwarfProblem;
 use crate::english;
+use crate::image::RelocationProblem;
 
 /// An error of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +71,7 @@ pub enum Error {
         /// Where in the section.
         offset: SectionOffset,
         /// What is wrong with it.
-        what: String,
+        problem: RelocationProblem,
     },
     /// The address field of a record in a relocatable object has no relocation, and is not 0.
     NotRelocated {
@@ -106,8 +108,8 @@ pub enum Error {
         /// Offset in `.debug_info` of the malformed entry or unit; `None` if it is about no single
         /// one.
         offset: Option<SectionOffset>,
-        /// What the DWARF parser says, or what is wrong.
-        what: String,
+        /// What is wrong.
+        problem: DwarfProblem,
     },
     /// A file could not be opened or read by the caller of the library.
     Unread {
@@ -125,8 +127,8 @@ pub enum Error {
 
 impl Error {
     /// An error in the debug information at an offset in `.debug_info`.
-    pub(crate) fn dwarf(offset: Option<u64>, what: &str) -> Self {
-        Self::Dwarf { offset: offset.map(SectionOffset), what: what.to_owned() }
+    pub(crate) fn dwarf(offset: Option<u64>, problem: impl Into<DwarfProblem>) -> Self {
+        Self::Dwarf { offset: offset.map(SectionOffset), problem: problem.into() }
     }
 
     /// The section that the error is in; `None` if it is about the file as a whole.

@@ -15,6 +15,7 @@ use super::location_list::Described;
 use super::locations::Locations;
 use super::names::{Lookup, Names};
 use super::next_line::{NextLine, NoLine};
+use super::problem::DwarfProblem;
 use super::scopes::{Scope, Scopes};
 use super::sections::Sections;
 use super::split_files::SplitFiles;
@@ -287,7 +288,7 @@ impl<'s> DebugInfo<'s> {
     /// What is wrong with the debug information as a whole; `None` if all units were found, and the
     /// addresses of those that were asked could be read.
     #[must_use]
-    pub fn damage(&self) -> Option<&str> {
+    pub fn damage(&self) -> Option<&DwarfProblem> {
         self.units.damage()
     }
 

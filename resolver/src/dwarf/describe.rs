@@ -12,10 +12,9 @@ use super::types::{TypeRef, constant, is_aggregate, is_pointer, wrap};
 use super::unit::{Die, is_c};
 use super::unsupported::PlaceProblem;
 use crate::Error;
-use crate::english;
 use crate::location::Processor;
 use crate::text;
-use crate::types::{Language, Member, Sequence, Shape, Type, Variant, Variants};
+use crate::types::{Language, Member, OpaqueReason, Sequence, Shape, Type, Variant, Variants};
 
 /// The most types in one description.
 const MOST: usize = 512;
@@ -83,9 +82,9 @@ impl Describer<'_, '_> {
             return Ok(Arc::clone(known));
         }
         let name: Arc<str> = self.info.type_name(Some(of))?.into();
-        let Some(left) = self.left.checked_sub(1) else { return Ok(opaque(name, None, "too many types")) };
+        let Some(left) = self.left.checked_sub(1) else { return Ok(opaque(name, None, OpaqueReason::TooManyTypes)) };
         if nesting > NESTING {
-            return Ok(opaque(name, None, "nested too deep"));
+            return Ok(opaque(name, None, OpaqueReason::TooDeep));
         }
         self.left = left;
         let size = self.info.type_size(of)?;
@@ -100,7 +99,8 @@ impl Describer<'_, '_> {
 
     /// The type of a part. An error here makes only this part opaque.
     fn inner(&mut self, of: Option<TypeRef>, depth: u32, nesting: u32) -> Arc<Type> {
-        self.describe(of, depth, nesting + 1).unwrap_or_else(|error| opaque("?".into(), None, &error.to_string()))
+        self.describe(of, depth, nesting + 1)
+            .unwrap_or_else(|error| opaque("?".into(), None, OpaqueReason::Unreadable(Arc::new(error))))
     }
 
     fn shape(&mut self, of: TypeRef, size: Option<u64>, depth: u32, nesting: u32) -> Result<Shape, Error> {
@@ -115,33 +115,33 @@ impl Describer<'_, '_> {
             dw::DW_TAG_enumeration_type => self.enumeration(die, size),
             dw::DW_TAG_subroutine_type => Ok(Shape::Function),
             dw::DW_TAG_unspecified_type => Ok(match &*self.info.text_name(die)? {
-                "decltype(nullptr)" | "nullptr_t" => Shape::Opaque("nullptr".into()),
+                "decltype(nullptr)" | "nullptr_t" => Shape::Opaque(OpaqueReason::NullPointer),
                 _ => Shape::Void,
             }),
-            dw::DW_TAG_ptr_to_member_type => Ok(Shape::Opaque("a pointer to a member".into())),
+            dw::DW_TAG_ptr_to_member_type => Ok(Shape::Opaque(OpaqueReason::MemberPointer)),
             _ if is_aggregate(tag) => self.aggregate(die, tag == dw::DW_TAG_union_type, depth, nesting),
-            _ => Ok(Shape::Opaque(tag.to_string().into())),
+            _ => Ok(Shape::Opaque(OpaqueReason::Entry(tag.0))),
         }
     }
 
     fn base(&self, die: Die, size: Option<u64>) -> Result<Shape, Error> {
         let name = self.info.text_name(die)?;
-        let unknown = |what: &str| Ok(Shape::Opaque(what.into()));
+        let unknown = |why| Ok(Shape::Opaque(why));
         match self.info.units.own_attribute(die, dw::DW_AT_endianity)? {
             None | Some(AttributeValue::Endianity(dw::DW_END_default)) => {}
-            Some(_) => return unknown("a number with its own byte order"),
+            Some(_) => return unknown(OpaqueReason::ByteOrder),
         }
-        let Some(size) = size else { return unknown("a number of unknown size") };
+        let Some(size) = size else { return unknown(OpaqueReason::NumberSize) };
         if size == 0 {
             return Ok(Shape::Void);
         }
         match self.info.units.unsigned(die, dw::DW_AT_bit_size)? {
-            Some(bits) if Some(bits) != size.checked_mul(8) => return unknown("a number with an explicit bit size"),
-            _ if name.contains("_BitInt(") => return unknown("a number with an explicit bit size"),
+            Some(bits) if Some(bits) != size.checked_mul(8) => return unknown(OpaqueReason::BitSize),
+            _ if name.contains("_BitInt(") => return unknown(OpaqueReason::BitSize),
             _ => {}
         }
         let Some(AttributeValue::Encoding(encoding)) = self.info.units.own_attribute(die, dw::DW_AT_encoding)? else {
-            return unknown("a number of unknown encoding");
+            return unknown(OpaqueReason::NoEncoding);
         };
         Ok(match encoding {
             dw::DW_ATE_boolean => Shape::Boolean,
@@ -154,7 +154,7 @@ impl Describer<'_, '_> {
             dw::DW_ATE_unsigned | dw::DW_ATE_unsigned_char if size <= 16 => Shape::Integer { signed: false },
             dw::DW_ATE_address if size <= 8 => Shape::Pointer { to: None },
             dw::DW_ATE_float => self.float(&name, size),
-            other => Shape::Opaque(other.to_string().into()),
+            other => Shape::Opaque(OpaqueReason::Encoding(other.0)),
         })
     }
 
@@ -166,13 +166,13 @@ impl Describer<'_, '_> {
             (2, "_Float16" | "__fp16" | "f16" | "half") | (4 | 8, _) => Shape::Float,
             (12 | 16, "long double") if x86 => Shape::Float,
             (16, "long double" | "_Float128" | "__float128" | "f128") if arm => Shape::Float,
-            _ => Shape::Opaque("a float of another format".into()),
+            _ => Shape::Opaque(OpaqueReason::FloatFormat),
         }
     }
 
     fn pointer(&mut self, die: Die, depth: u32, nesting: u32) -> Result<Shape, Error> {
         if self.info.units.unsigned(die, dw::DW_AT_address_class)?.unwrap_or(0) != 0 {
-            return Ok(Shape::Opaque("a pointer into an address space of its own".into()));
+            return Ok(Shape::Opaque(OpaqueReason::PointerAddressSpace));
         }
         let target = self.info.type_of(die)?;
         let stripped = target.map(|target| self.info.strip(target)).transpose()?.flatten();
@@ -217,7 +217,7 @@ impl Describer<'_, '_> {
 
     fn array(&mut self, of: TypeRef, depth: u32, nesting: u32) -> Result<Shape, Error> {
         if let Some(problem) = self.info.odd_array(of.die)? {
-            return Ok(Shape::Opaque(english::dwarf::array(problem).into()));
+            return Ok(Shape::Opaque(OpaqueReason::Array(problem)));
         }
         let dimensions = self.info.dimensions(of.die)?;
         let count = dimensions.get(of.dimension).and_then(|dimension| dimension.count);
@@ -249,13 +249,13 @@ impl Describer<'_, '_> {
         }
         match size {
             Some(1..=16) => Ok(Shape::Enumeration { signed, enumerators: enumerators.into() }),
-            _ => Ok(Shape::Opaque("an enumeration of unknown size".into())),
+            _ => Ok(Shape::Opaque(OpaqueReason::EnumerationSize)),
         }
     }
 
     fn aggregate(&mut self, die: Die, is_union: bool, depth: u32, nesting: u32) -> Result<Shape, Error> {
         if self.info.is_declaration(die)? {
-            return Ok(Shape::Opaque("declared only".into()));
+            return Ok(Shape::Opaque(OpaqueReason::OnlyDeclared));
         }
         let rust = self.info.language(die) == Language::Rust;
         if rust {
@@ -269,10 +269,10 @@ impl Describer<'_, '_> {
                 let discriminant = match &variants.discriminant {
                     Some(raw) => match self.member(raw, depth, nesting) {
                         Ok(member) => Some(member),
-                        Err(_) => return Ok(Shape::Opaque("a discriminant at an unknown place".into())),
+                        Err(_) => return Ok(Shape::Opaque(OpaqueReason::DiscriminantPlace)),
                     },
                     None if variants.variants.len() > 1 => {
-                        return Ok(Shape::Opaque("several variants without a discriminant".into()));
+                        return Ok(Shape::Opaque(OpaqueReason::NoDiscriminant));
                     }
                     None => None,
                 };
@@ -316,7 +316,7 @@ impl Describer<'_, '_> {
                 name: raw.name.as_str().into(),
                 bit_offset: 0,
                 bit_size: None,
-                of: opaque("?".into(), None, english::dwarf::place(problem)),
+                of: opaque("?".into(), None, OpaqueReason::MemberPlace(problem)),
             }));
         }
         described
@@ -329,6 +329,16 @@ impl Describer<'_, '_> {
     }
 }
 
-fn opaque(name: Arc<str>, size: Option<u64>, why: &str) -> Arc<Type> {
-    Arc::new(Type { name, size, shape: Shape::Opaque(why.into()) })
+fn opaque(name: Arc<str>, size: Option<u64>, why: OpaqueReason) -> Arc<Type> {
+    Arc::new(Type { name, size, shape: Shape::Opaque(why) })
+}
+
+/// The name of an encoding (`DW_ATE_*`).
+pub(crate) fn encoding_name(encoding: u8) -> String {
+    gimli::DwAte(encoding).to_string()
+}
+
+/// The name of the tag of an entry (`DW_TAG_*`).
+pub(crate) fn tag_name(tag: u16) -> String {
+    gimli::DwTag(tag).to_string()
 }

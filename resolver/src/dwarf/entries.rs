@@ -7,6 +7,7 @@ use std::ops::{ControlFlow, Range};
 
 use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffset, constants as dw};
 
+use super::problem::DwarfProblem;
 use super::sections::Reader;
 use super::tables;
 use super::unit::{Die, Entry, Unit, Value};
@@ -82,7 +83,7 @@ impl<'s> Units<'s> {
                 None => return Ok(None),
             }
         }
-        Err(self.error(die, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
+        Err(self.error(die, DwarfProblem::EndlessOrigins))
     }
 
     /// The entry that `DW_AT_abstract_origin` or `DW_AT_specification` names; `None` if the entry
@@ -101,7 +102,7 @@ impl<'s> Units<'s> {
                 None => return Ok(die),
             }
         }
-        Err(self.error(die, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
+        Err(self.error(die, DwarfProblem::EndlessOrigins))
     }
 
     /// The entry that a reference in an attribute of `from` names (DWARF 5, 7.5.5, class
@@ -114,7 +115,7 @@ impl<'s> Units<'s> {
             AttributeValue::DebugInfoRefSup(offset) => self.find_die(true, offset.0),
             _ => None,
         };
-        die.ok_or_else(|| self.error(from, "a reference that leads nowhere"))
+        die.ok_or_else(|| self.error(from, DwarfProblem::Reference))
     }
 
     /// The entry that a reference attribute of the entry or its origins names; `None` if there is

@@ -7,6 +7,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("aranges", include_str!("aranges.rs")),
         ("entries", include_str!("entries.rs")),
         ("per_unit", include_str!("per_unit.rs")),
+        ("problem", include_str!("problem.rs")),
         ("sections", include_str!("sections.rs")),
         ("split", include_str!("split.rs")),
         ("split_files", include_str!("split_files.rs")),

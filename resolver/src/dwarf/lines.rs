@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::files::{Agreement, SharedPaths, SourcePath, UnitFiles, best};
 use super::per_unit::PerUnit;
+use super::problem::DwarfProblem;
 use super::units::Units;
 use crate::Error;
 use crate::address::Vaddr;
@@ -150,7 +151,9 @@ impl Lines<'_> {
         let mut first = 0;
         let mut view: u16 = 0;
         let mut state = program.rows();
-        let error = |error: gimli::Error| Error::dwarf(None, &format!("line program of unit {index}: {error}"));
+        let error = |error: gimli::Error| {
+            Error::dwarf(None, DwarfProblem::LineProgram { unit: index, parser: error.to_string() })
+        };
         while let Some((_, row)) = state.next_row().map_err(error)? {
             self.units.charge(1)?;
             let previous = all.get(first..).and_then(<[Row]>::last);
@@ -223,7 +226,7 @@ impl Lines<'_> {
             return Ok(matched);
         }
         self.match_files(std::slice::from_ref(name))?;
-        known().ok_or_else(|| Error::dwarf(None, "a file that was not searched for"))
+        known().ok_or_else(|| Error::dwarf(None, DwarfProblem::FileNotSearched))
     }
 
     /// Finds the files that names mean, for [`DebugInfo::match_file`], in one pass over the tables.

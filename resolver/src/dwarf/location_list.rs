@@ -12,6 +12,7 @@ use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Rea
 use super::expression::{Evaluator, Refusal};
 use super::frame::Moment;
 use super::locations::Locations;
+use super::problem::DwarfProblem;
 use super::sections::Reader;
 use super::tables;
 use super::unit::Contribution;
@@ -118,7 +119,7 @@ impl<'s> Locations<'s> {
                     value => self.units.dwarf_of(from.unit)?.attr_locations_offset(unit, *value),
                 };
                 let offset = offset.map_err(|error| self.units.error(from, error))?;
-                let offset = offset.ok_or_else(|| self.units.error(from, "a location list at an unknown offset"))?;
+                let offset = offset.ok_or_else(|| self.units.error(from, DwarfProblem::LocationListOffset))?;
                 self.list(from, unit, offset).map(Listed::List)
             }
             _ => Err(Unsupported::LocationForm.into()),
@@ -130,9 +131,8 @@ impl<'s> Locations<'s> {
         let is_v5 = unit.encoding().version >= 5;
         let name = if is_v5 { ".debug_loclists" } else { ".debug_loc" };
         let bad = |error: gimli::Error| {
-            Refusal::Broken(
-                self.units.error(from, format_args!("the location list at {:#x} of {name}: {error}", offset.0)),
-            )
+            let problem = DwarfProblem::LocationList { offset: offset.0, section: name, parser: error.to_string() };
+            Refusal::Broken(self.units.error(from, problem))
         };
         let split = self.units.contribution(from.unit);
         let reader = self.locations(from.unit, is_v5);

@@ -3,6 +3,7 @@
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
+use super::problem::DwarfProblem;
 use super::types::Types;
 use super::types::{TypeRef, constant};
 use super::unit::Die;
@@ -183,7 +184,7 @@ impl Types<'_> {
 
     fn find_at(&self, aggregate: Die, name: &str, nesting: u32) -> Result<FoundMember, Error> {
         if nesting > NESTING {
-            return Err(self.units.error(aggregate, "a structure that is nested too deep"));
+            return Err(self.units.error(aggregate, DwarfProblem::DeepStructure));
         }
         if let Some(member) = self.own_member(aggregate, name)? {
             return Ok(match (member.place, member.of) {

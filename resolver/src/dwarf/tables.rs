@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use gimli::{AttributeValue, Dwarf, Reader as _, Section as _, UnitOffset, constants as dw};
 
+use super::problem::DwarfProblem;
 use super::sections::Reader;
 use super::unit::{Unit, Value};
 use super::units::Units;
@@ -24,7 +25,7 @@ impl<'s> Units<'s> {
         &self,
         dwarf: &Dwarf<Reader<'s>>,
         header: gimli::UnitHeader<Reader<'s>>,
-    ) -> Result<Unit<'s>, String> {
+    ) -> Result<Unit<'s>, DwarfProblem> {
         let abbreviations = self.abbreviations(dwarf, header.debug_abbrev_offset().0)?;
         let mut unit = self.parse_with(dwarf, header, abbreviations)?;
         unit.line_program = None;
@@ -34,8 +35,8 @@ impl<'s> Units<'s> {
     /// Reads only what the first entry of a unit needs: its abbreviation, and the header of the
     /// line program. Used to look at all units when few of them are wanted. The result is not
     /// cached.
-    pub(super) fn unit_alone(&self, index: usize) -> Result<Unit<'s>, String> {
-        let slot = self.slot(index).map_err(|error| error.to_string())?;
+    pub(super) fn unit_alone(&self, index: usize) -> Result<Unit<'s>, DwarfProblem> {
+        let slot = self.slot(index).map_err(|_| DwarfProblem::NoSuchUnit)?;
         let dwarf = self.home(slot);
         let abbreviations = Arc::new(self.abbreviation_of_root(dwarf, &slot.header)?);
         self.parse_with(dwarf, slot.header, abbreviations)
@@ -44,7 +45,9 @@ impl<'s> Units<'s> {
     /// The line program of a unit; `None` if it has none.
     pub(super) fn line_program(&self, index: usize) -> Result<Option<gimli::IncompleteLineProgram<Reader<'s>>>, Error> {
         let alone = self.unit_alone(index);
-        Ok(alone.map_err(|error| Error::dwarf(None, &format!("unit {index}: {error}")))?.line_program)
+        Ok(alone
+            .map_err(|problem| Error::dwarf(None, DwarfProblem::Unit { unit: index, problem: problem.into() }))?
+            .line_program)
     }
 
     /// Reads a unit, with the header of its line program, which is charged.
@@ -53,31 +56,35 @@ impl<'s> Units<'s> {
         dwarf: &Dwarf<Reader<'s>>,
         header: gimli::UnitHeader<Reader<'s>>,
         abbreviations: Arc<gimli::Abbreviations>,
-    ) -> Result<Unit<'s>, String> {
+    ) -> Result<Unit<'s>, DwarfProblem> {
         // Stops if the work limit is reached.
-        self.charge(1).map_err(|error| error.to_string())?;
+        self.charge(1).map_err(|_| DwarfProblem::WorkLimit)?;
         // gimli looks up the attributes of the first entry.
         let mut entries = header.entries(&abbreviations);
         if let Ok(Some((_, root))) = entries.next_dfs() {
             let mut attributes = root.attrs();
             while let Ok(Some(attribute)) = attributes.next() {
-                check_index(dwarf, &attribute.value()).map_err(|error| error.to_string())?;
+                check_index(dwarf, &attribute.value())?;
             }
         }
-        let unit = Unit::new_with_abbreviations(dwarf, header, abbreviations).map_err(|error| error.to_string())?;
+        let unit = Unit::new_with_abbreviations(dwarf, header, abbreviations)?;
         // Many units may refer to one large table of files, which is read for each of them.
         if let Some(program) = &unit.line_program {
             let header = program.header();
             let names = header.file_names().len().saturating_add(header.include_directories().len());
-            self.charge(names as u64).map_err(|error| error.to_string())?;
+            self.charge(names as u64).map_err(|_| DwarfProblem::WorkLimit)?;
         }
         Ok(unit)
     }
 
     /// The abbreviations at an offset (DWARF 5, 7.5.3). They are read once for all units that use
     /// them.
-    fn abbreviations(&self, dwarf: &Dwarf<Reader<'s>>, offset: usize) -> Result<Arc<gimli::Abbreviations>, String> {
-        let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
+    fn abbreviations(
+        &self,
+        dwarf: &Dwarf<Reader<'s>>,
+        offset: usize,
+    ) -> Result<Arc<gimli::Abbreviations>, DwarfProblem> {
+        let bad = |error| malformed(offset, error);
         let mut reader = *dwarf.debug_abbrev.reader();
         reader.skip(offset).map_err(bad)?;
         // The key is the address and the size of the section in memory, because there may be
@@ -90,7 +97,7 @@ impl<'s> Units<'s> {
         // Reads without holding the lock, because most units have a table of their own and are read
         // in parallel.
         while let Some(Declaration { length, .. }) = next_declaration(&mut reader, offset)? {
-            self.charge(length as u64).map_err(|error| error.to_string())?;
+            self.charge(length as u64).map_err(|_| DwarfProblem::WorkLimit)?;
         }
         let abbreviations = dwarf.debug_abbrev.abbreviations(gimli::DebugAbbrevOffset(offset)).map_err(bad)?;
         Ok(Arc::clone(known().entry(key).or_insert_with(|| Arc::new(abbreviations))))
@@ -101,11 +108,11 @@ impl<'s> Units<'s> {
         &self,
         dwarf: &Dwarf<Reader<'s>>,
         header: &gimli::UnitHeader<Reader<'s>>,
-    ) -> Result<gimli::Abbreviations, String> {
+    ) -> Result<gimli::Abbreviations, DwarfProblem> {
         let offset = header.debug_abbrev_offset().0;
-        let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
+        let bad = |error| malformed(offset, error);
         let root = header.range_from(UnitOffset(header.header_size())..);
-        let wanted = root.and_then(|mut root| root.read_uleb128()).map_err(|error| error.to_string())?;
+        let wanted = root.and_then(|mut root| root.read_uleb128())?;
         let mut table = *dwarf.debug_abbrev.reader();
         table.skip(offset).map_err(bad)?;
         loop {
@@ -120,7 +127,7 @@ impl<'s> Units<'s> {
                 return section.abbreviations(gimli::DebugAbbrevOffset(0)).map_err(bad);
             }
             // It is usually the first one.
-            self.charge(length as u64).map_err(|error| error.to_string())?;
+            self.charge(length as u64).map_err(|_| DwarfProblem::WorkLimit)?;
         }
     }
 }
@@ -175,6 +182,11 @@ pub(super) fn list_offset(mut section: Reader<'_>, unit: &Unit<'_>, base: usize,
     section.read_offset(format)?.checked_add(base).ok_or(bad)
 }
 
+/// An error of the parser in the table of abbreviations at `offset`.
+fn malformed(offset: usize, error: gimli::Error) -> DwarfProblem {
+    DwarfProblem::Abbreviations { offset, parser: error.to_string() }
+}
+
 /// The abbreviation in its encoded form.
 struct Declaration {
     code: u64,
@@ -183,8 +195,8 @@ struct Declaration {
 }
 
 /// Skips an abbreviation of the table at `offset`; `None` at the end of the table.
-fn next_declaration(reader: &mut Reader<'_>, offset: usize) -> Result<Option<Declaration>, String> {
-    let bad = |error: gimli::Error| format!(".debug_abbrev at {offset:#x}: {error}");
+fn next_declaration(reader: &mut Reader<'_>, offset: usize) -> Result<Option<Declaration>, DwarfProblem> {
+    let bad = |error| malformed(offset, error);
     let start = reader.len();
     if start == 0 {
         return Ok(None);
@@ -205,7 +217,7 @@ fn next_declaration(reader: &mut Reader<'_>, offset: usize) -> Result<Option<Dec
         }
         count += 1;
         if count > ATTRIBUTES {
-            return Err(format!(".debug_abbrev at {offset:#x}: an abbreviation of more than {ATTRIBUTES} attributes"));
+            return Err(DwarfProblem::ManyAttributes { offset, most: ATTRIBUTES });
         }
     }
 }

@@ -7,7 +7,7 @@ use simple_markers_record::ByteOrder;
 
 use super::test_dwarf::with;
 use super::{DebugInfo, NoSuchPart, PlaceProblem, Projection, Step, TypeRef, Unsupported};
-use crate::types::{Language, Shape, Type};
+use crate::types::{Language, OpaqueReason, Shape, Type};
 
 /// A unit of a language.
 fn unit(version: u16, language: gimli::DwLang) -> DwarfBuilder {
@@ -192,7 +192,7 @@ fn members_of_anonymous_unions_and_of_declared_structures() {
         let Shape::Struct { members } = &described.shape else { panic!("{described:?}") };
         assert_eq!((&*members[0].name, members[0].bit_offset), ("", 32));
         assert!(
-            matches!(&members[1].of.shape, Shape::Pointer { to: Some(to) } if to.shape == Shape::Opaque("declared only".into()))
+            matches!(&members[1].of.shape, Shape::Pointer { to: Some(to) } if to.shape == Shape::Opaque(OpaqueReason::OnlyDeclared))
         );
         assert!(matches!(members[2].of.shape, Shape::Opaque(_)));
     });

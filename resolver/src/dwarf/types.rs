@@ -10,6 +10,7 @@ use std::sync::Arc;
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::per_unit::PerUnit;
+use super::problem::DwarfProblem;
 use super::unit::{Die, Value};
 use super::units::Units;
 use super::unsupported::ArrayProblem;
@@ -106,7 +107,7 @@ impl<'s> Types<'s> {
                 None => return Ok(None),
             }
         }
-        Err(self.units.error(of.die, "a type that is defined by itself"))
+        Err(self.units.error(of.die, DwarfProblem::EndlessType))
     }
 
     /// The definition of a type that may be only declared: by its signature, or by name at the top
@@ -173,7 +174,7 @@ impl<'s> Types<'s> {
 
     fn size_at(&self, of: TypeRef, nesting: u32) -> Result<Option<u64>, Error> {
         if nesting > NESTING {
-            return Err(self.units.error(of.die, "a type that is nested too deep"));
+            return Err(self.units.error(of.die, DwarfProblem::DeepType));
         }
         let Some(of) = self.strip(of)? else { return Ok(None) };
         let tag = self.type_tag(of)?;

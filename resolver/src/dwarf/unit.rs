@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{AttributeValue, UnitSectionOffset, constants as dw};
 
+use super::problem::DwarfProblem;
 use super::sections::Reader;
 use crate::address::SectionOffset;
 
@@ -25,7 +26,7 @@ pub struct Die {
 pub(super) struct Slot<'s> {
     pub(super) header: gimli::UnitHeader<Reader<'s>>,
     pub(super) home: Home<'s>,
-    pub(super) unit: OnceLock<Result<Unit<'s>, String>>,
+    pub(super) unit: OnceLock<Result<Unit<'s>, DwarfProblem>>,
     /// Its entries, if they are in a split file; `None` if they are not, or that file was not
     /// found.
     pub(super) split: OnceLock<Option<Split<'s>>>,

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use gimli::{AttributeValue, DwTag, UnitOffset, UnitSectionOffset, constants as dw};
 
+use super::problem::DwarfProblem;
 use super::sections::{Reader, Sections};
 use super::split_files::{OpenedFiles, SplitFiles};
 use super::unit::{Contribution, Die, Home, Slot, Unit, by_signature, info_offset, is_partial};
@@ -44,7 +45,7 @@ pub(super) struct Units<'s> {
     /// ones.
     types: OnceLock<HashMap<u64, (usize, usize)>>,
     /// What is wrong with the chain of unit headers; no unit behind that is found.
-    damage: Option<String>,
+    damage: Option<DwarfProblem>,
 }
 
 /// Which unit describes an address.
@@ -69,7 +70,7 @@ const MAX_CHARGE: i64 = i64::MAX / 4096;
 struct Scanned {
     units: RangeMap<usize>,
     /// What is wrong with the first unit that cannot be read.
-    damage: Option<String>,
+    damage: Option<DwarfProblem>,
 }
 
 impl<'s> Units<'s> {
@@ -108,9 +109,9 @@ impl<'s> Units<'s> {
 
     /// What is wrong with the debug information as a whole; `None` if all units were found, and the
     /// addresses of those that were asked could be read.
-    pub(super) fn damage(&self) -> Option<&str> {
-        let scanned = || self.by_address.get()?.scanned.get()?.damage.as_deref();
-        self.damage.as_deref().or_else(scanned)
+    pub(super) fn damage(&self) -> Option<&DwarfProblem> {
+        let scanned = || self.by_address.get()?.scanned.get()?.damage.as_ref();
+        self.damage.as_ref().or_else(scanned)
     }
 
     /// The processor.
@@ -134,7 +135,7 @@ impl<'s> Units<'s> {
         // negative.
         let cost = i64::try_from(steps).unwrap_or(i64::MAX).min(MAX_CHARGE);
         if self.budget.load(Ordering::Relaxed) < 0 || self.budget.fetch_sub(cost, Ordering::Relaxed) < cost {
-            return Err(Error::dwarf(None, "more work than debug information of this size warrants"));
+            return Err(Error::dwarf(None, DwarfProblem::WorkLimit));
         }
         Ok(())
     }
@@ -183,14 +184,14 @@ impl<'s> Units<'s> {
                 nth.checked_sub(1).and_then(|nth| self.split_types(of)?.units.get(nth))
             }
         };
-        slot.ok_or_else(|| Error::dwarf(None, "no such unit"))
+        slot.ok_or_else(|| Error::dwarf(None, DwarfProblem::NoSuchUnit))
     }
 
     /// A unit of the image: the skeleton, if its entries are in a split file.
     pub(super) fn own_unit(&self, index: usize) -> Result<&Unit<'s>, Error> {
         let slot = self.slot(index)?;
         let unit = slot.unit.get_or_init(|| self.parse(self.home(slot), slot.header));
-        unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), error))
+        unit.as_ref().map_err(|error| Error::dwarf(Some(info_offset(&slot.header).0), error.clone()))
     }
 
     /// A unit, parsed, without its line program.
@@ -269,7 +270,7 @@ impl<'s> Units<'s> {
             // For a unit in a split file, the skeleton has the addresses.
             match self.unit_ranges(index) {
                 Ok(found) => ranges.extend(found.into_iter().map(|range| (range, std::cmp::Reverse(index), index))),
-                Err(error) => damage = damage.or_else(|| Some(format!("{error}, its unit is not read"))),
+                Err(error) => damage = damage.or_else(|| Some(DwarfProblem::UnitNotRead(error.into()))),
             }
         }
         Scanned { units: RangeMap::new(&ranges), damage }
@@ -279,7 +280,7 @@ impl<'s> Units<'s> {
         let unit = self.own_unit(index)?;
         let root = unit.header.header_size();
         let start = info_offset(&unit.header).0.saturating_add(root as u64);
-        let error = |error: gimli::Error| Error::dwarf(Some(start), &error.to_string());
+        let error = |error: gimli::Error| Error::dwarf(Some(start), error);
         let entry = unit.entry(UnitOffset(root)).map_err(error)?;
         self.entry_ranges(&self.dwarf, unit, &entry).map_err(error)
     }
@@ -343,12 +344,17 @@ impl<'s> Units<'s> {
     }
 
     /// An error at an entry.
-    pub(super) fn error(&self, die: Die, what: impl std::fmt::Display) -> Error {
-        let offset = self.section_offset(die);
+    pub(super) fn error(&self, die: Die, problem: impl Into<DwarfProblem>) -> Error {
+        let (offset, problem) = (self.section_offset(die), problem.into());
         match self.contribution(die.unit) {
-            Some(of) => Error::dwarf(None, &format!("{} at {offset:#x}: {what}", of.path)),
-            None if die.unit >= self.own => Error::dwarf(None, &format!("supplementary file at {offset:#x}: {what}")),
-            None => Error::dwarf(Some(offset), &what.to_string()),
+            Some(of) => {
+                let (path, problem) = (Arc::clone(&of.path), Box::new(problem));
+                Error::dwarf(None, DwarfProblem::InSplitFile { path, offset, problem })
+            }
+            None if die.unit >= self.own => {
+                Error::dwarf(None, DwarfProblem::InSupplementaryFile { offset, problem: Box::new(problem) })
+            }
+            None => Error::dwarf(Some(offset), problem),
         }
     }
 
@@ -420,7 +426,7 @@ impl<'s> Units<'s> {
 
     /// The first entry of a unit.
     pub(super) fn root(&self, unit: usize) -> Result<Die, Error> {
-        let header = self.header(unit).ok_or_else(|| Error::dwarf(None, "no such unit"))?;
+        let header = self.header(unit).ok_or_else(|| Error::dwarf(None, DwarfProblem::NoSuchUnit))?;
         Ok(Die { unit, offset: header.header_size() })
     }
 }
@@ -430,7 +436,7 @@ fn headers<'s>(
     dwarf: &gimli::Dwarf<Reader<'s>>,
     home: impl Fn() -> Home<'s>,
     units: &mut Vec<Slot<'s>>,
-    damage: &mut Option<String>,
+    damage: &mut Option<DwarfProblem>,
 ) {
     let mut headers = dwarf.units();
     let mut end = 0;
@@ -442,7 +448,7 @@ fn headers<'s>(
             }
             Ok(None) => break,
             Err(error) => {
-                *damage = Some(format!(".debug_info at {end:#x}: {error}, units from there on are not read"));
+                *damage = Some(DwarfProblem::UnitHeader { offset: end, parser: error.to_string() });
                 break;
             }
         }

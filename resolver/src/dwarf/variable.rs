@@ -8,6 +8,7 @@ use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::frame::Frame;
 use super::location_list::Described;
 use super::locations::Locations;
+use super::problem::DwarfProblem;
 use super::tables;
 use super::unit::{Die, Value};
 use super::unsupported::{ConstantProblem, Unsupported};
@@ -99,7 +100,7 @@ impl<'s> Locations<'s> {
                 None => return Ok(Said::Nothing),
             }
         }
-        Err(self.units.error(variable, "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end"))
+        Err(self.units.error(variable, DwarfProblem::EndlessOrigins))
     }
 
     /// `DW_AT_const_value`, in the bytes that the variable would have.

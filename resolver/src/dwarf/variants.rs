@@ -3,6 +3,7 @@
 use gimli::{AttributeValue, Reader as _, constants as dw};
 
 use super::members::RawMember;
+use super::problem::DwarfProblem;
 use super::types::Types;
 use super::types::{constant, wrap};
 use super::unit::Die;
@@ -66,14 +67,13 @@ impl Types<'_> {
 
     fn variant_values(&self, variant: Die, size: u64, signed: bool) -> Result<Option<Vec<(i128, i128)>>, Error> {
         if let Some(value) = self.units.own_attribute(variant, dw::DW_AT_discr_value)? {
-            let value =
-                constant(&value).ok_or_else(|| self.units.error(variant, "a discriminant that is not a constant"))?;
+            let value = constant(&value).ok_or_else(|| self.units.error(variant, DwarfProblem::Discriminant))?;
             let value = wrap(value, size, signed);
             return Ok(Some(vec![(value, value)]));
         }
         let Some(value) = self.units.own_attribute(variant, dw::DW_AT_discr_list)? else { return Ok(None) };
         let AttributeValue::Block(mut block) = value else {
-            return Err(self.units.error(variant, "a list of discriminants of an unknown form"));
+            return Err(self.units.error(variant, DwarfProblem::DiscriminantList));
         };
         // DWARF 5, 7.5.6 and Figure 7.19: a label, then one or two values in LEB128 with the sign
         // of the discriminant.

@@ -4,9 +4,11 @@ use std::fmt;
 
 use crate::Error;
 use crate::address::SectionOffset;
+use crate::image::RelocationProblem;
 use crate::resolve::{DebugFileProblem, DebugFileRefusal, DiagnosticKind, SurvivalUnknown};
 
 use super::absence::line_problem;
+use super::dwarf;
 
 /// Writes the place of an error or a diagnostic, and a colon. Writes nothing for an image as a
 /// whole.
@@ -36,17 +38,30 @@ pub(crate) fn error(error: &Error) -> String {
             "{uncompressed:#x} bytes uncompressed from {compressed:#x} is refused: above {bound:#x}, \
              which is 1032 times as much (the most that deflate reaches) and 64 KiB, or 4 GiB"
         ),
-        Error::Relocation { what, .. } => format!("relocation {what}"),
+        Error::Relocation { problem, .. } => format!("relocation {}", relocation(problem)),
         Error::NotRelocated { pc, .. } => format!("pc {pc:#x} without a relocation"),
         Error::Record(error) => error.kind.to_string(),
         Error::Operand { entry, .. } => format!("operand `{entry}` is not [-]SIZE[f]@OPERAND"),
         Error::TooMuchText { bound, .. } => {
             format!("text of the records is above the bound of {bound:#x} bytes for this image, the rest is not read")
         }
-        Error::Dwarf { offset: Some(_), what } => what.clone(),
-        Error::Dwarf { offset: None, what } => format!("debug information: {what}"),
+        Error::Dwarf { offset: Some(_), problem } => dwarf::problem(problem),
+        Error::Dwarf { offset: None, problem } => format!("debug information: {}", dwarf::problem(problem)),
         Error::Unread { what } => what.clone(),
         Error::Pattern { pattern, what } => format!("pattern `{pattern}`: {what}"),
+    }
+}
+
+fn relocation(problem: &RelocationProblem) -> String {
+    match problem {
+        RelocationProblem::PastEnd => "past the end of the section".to_owned(),
+        RelocationProblem::NoSymbol { symbol } => format!("against symbol {symbol}, which is not there"),
+        RelocationProblem::NoSection { symbol } => format!("against symbol {symbol}, which is in no section"),
+        RelocationProblem::Kind { number: Some(number) } => format!("of an unknown kind, number {number}"),
+        RelocationProblem::Kind { number: None } => "of an unknown kind".to_owned(),
+        RelocationProblem::NoStrings => "of a string points into a section that holds none".to_owned(),
+        RelocationProblem::WideString => "of a string points past 32 bits".to_owned(),
+        RelocationProblem::NoTarget => "of a string points nowhere".to_owned(),
     }
 }
 

@@ -3,10 +3,50 @@
 use std::borrow::Cow;
 
 use crate::dwarf::{
-    ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
-    NoSuchPart, Operation, PlaceProblem, Unsupported,
+    ArrayProblem, BaseTypeProblem, ConstantProblem, DwarfProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem,
+    Malformed, NoSuchPart, Operation, PlaceProblem, Unsupported,
 };
 use crate::location::{MAX_NODES, Names};
+
+/// What is wrong with debug information.
+pub(crate) fn problem(problem: &DwarfProblem) -> String {
+    match problem {
+        DwarfProblem::Parser { parser } => parser.clone(),
+        DwarfProblem::WorkLimit => "more work than debug information of this size warrants".to_owned(),
+        DwarfProblem::NoSuchUnit => "no such unit".to_owned(),
+        DwarfProblem::FileNotSearched => "a file that was not searched for".to_owned(),
+        DwarfProblem::Unit { unit, problem } => format!("unit {unit}: {}", self::problem(problem)),
+        DwarfProblem::UnitNotRead(error) => format!("{error}, its unit is not read"),
+        DwarfProblem::UnitHeader { offset, parser } => {
+            format!(".debug_info at {offset:#x}: {parser}, units from there on are not read")
+        }
+        DwarfProblem::LineProgram { unit, parser } => format!("line program of unit {unit}: {parser}"),
+        DwarfProblem::Abbreviations { offset, parser } => format!(".debug_abbrev at {offset:#x}: {parser}"),
+        DwarfProblem::ManyAttributes { offset, most } => {
+            format!(".debug_abbrev at {offset:#x}: an abbreviation of more than {most} attributes")
+        }
+        DwarfProblem::EndlessOrigins => {
+            "a chain of DW_AT_abstract_origin and DW_AT_specification that does not end".to_owned()
+        }
+        DwarfProblem::Reference => "a reference that leads nowhere".to_owned(),
+        DwarfProblem::EndlessType => "a type that is defined by itself".to_owned(),
+        DwarfProblem::DeepType => "a type that is nested too deep".to_owned(),
+        DwarfProblem::DeepStructure => "a structure that is nested too deep".to_owned(),
+        DwarfProblem::ManyRanges => "more than 2^32 ranges or variables".to_owned(),
+        DwarfProblem::Discriminant => "a discriminant that is not a constant".to_owned(),
+        DwarfProblem::DiscriminantList => "a list of discriminants of an unknown form".to_owned(),
+        DwarfProblem::LocationListOffset => "a location list at an unknown offset".to_owned(),
+        DwarfProblem::LocationList { offset, section, parser } => {
+            format!("the location list at {offset:#x} of {section}: {parser}")
+        }
+        DwarfProblem::InSplitFile { path, offset, problem } => {
+            format!("{path} at {offset:#x}: {}", self::problem(problem))
+        }
+        DwarfProblem::InSupplementaryFile { offset, problem } => {
+            format!("supplementary file at {offset:#x}: {}", self::problem(problem))
+        }
+    }
+}
 
 /// Why a location, a value or a step to a part is not supported.
 pub(crate) fn unsupported(why: &Unsupported) -> String {

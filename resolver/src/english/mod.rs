@@ -16,6 +16,7 @@ pub(crate) mod help;
 pub(crate) mod mismatch;
 mod probe;
 pub(crate) mod sites;
+pub(crate) mod types;
 
 use std::fmt::Display;
 

@@ -36,6 +36,7 @@ pub(crate) use bytes::Constants;
 pub(crate) use contents::Contents;
 pub use kind::ImageKind;
 pub(crate) use layout::Layout;
+pub use relocation::RelocationProblem;
 pub(crate) use relocation::{Relocated, RelocationTarget};
 use section_names::SectionNames;
 use symbols::SymbolTable;

@@ -17,6 +17,35 @@ use super::{Contents, Image};
 use crate::Error;
 use crate::address::SectionOffset;
 
+/// Why a relocation cannot be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RelocationProblem {
+    /// It changes bytes past the end of the section.
+    PastEnd,
+    /// Its symbol does not exist.
+    NoSymbol {
+        /// Index of the symbol.
+        symbol: usize,
+    },
+    /// Its symbol is in no section.
+    NoSection {
+        /// Index of the symbol.
+        symbol: usize,
+    },
+    /// Its kind is not supported.
+    Kind {
+        /// The kind (`R_*`); `None` if that is not known.
+        number: Option<u32>,
+    },
+    /// It points a record at a section that holds no strings.
+    NoStrings,
+    /// It points a record at a string whose offset does not fit in 32 bits.
+    WideString,
+    /// It gives the string of a record no target.
+    NoTarget,
+}
+
 /// The target of a relocated field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelocationTarget {
@@ -60,7 +89,9 @@ impl Image<'_> {
                 Ok(target) => {
                     relocated.targets.insert(offset, target);
                 }
-                Err(what) => error(Error::Relocation { section: name, offset: SectionOffset(offset), what }),
+                Err(problem) => {
+                    error(Error::Relocation { section: name, offset: SectionOffset(offset), problem });
+                }
             }
         }
         relocated
@@ -82,11 +113,11 @@ impl Image<'_> {
             let value = self.value(&contents.bytes, offset, &relocation, here, &place);
             let written = value.and_then(|value| match value {
                 Some((value, size)) => set_integer(contents.bytes.to_mut(), offset, size, self.byte_order(), value)
-                    .ok_or_else(|| "past the end of the section".to_owned()),
+                    .ok_or(RelocationProblem::PastEnd),
                 None => Ok(()),
             });
-            if let Err(what) = written {
-                error(Error::Relocation { section: name, offset: SectionOffset(offset), what });
+            if let Err(problem) = written {
+                error(Error::Relocation { section: name, offset: SectionOffset(offset), problem });
             }
         }
     }
@@ -99,7 +130,7 @@ impl Image<'_> {
         relocation: &object::Relocation,
         here: u64,
         place: &impl Fn(SectionIndex, u64) -> u64,
-    ) -> Result<Option<(u64, usize)>, String> {
+    ) -> Result<Option<(u64, usize)>, RelocationProblem> {
         let thread_local = self.thread_local_size(relocation);
         let is_relative = relocation.kind() == RelocationKind::Relative;
         let size = match thread_local {
@@ -128,7 +159,12 @@ impl Image<'_> {
         }
     }
 
-    fn target(&self, bytes: &[u8], offset: u64, relocation: &object::Relocation) -> Result<RelocationTarget, String> {
+    fn target(
+        &self,
+        bytes: &[u8],
+        offset: u64,
+        relocation: &object::Relocation,
+    ) -> Result<RelocationTarget, RelocationProblem> {
         match relocation.target() {
             object::RelocationTarget::Symbol(index) if index.0 != 0 => {
                 self.pointee(bytes, offset, relocation, size(relocation, &[RelocationKind::Absolute])?)
@@ -144,20 +180,20 @@ impl Image<'_> {
         offset: u64,
         relocation: &object::Relocation,
         size: usize,
-    ) -> Result<RelocationTarget, String> {
+    ) -> Result<RelocationTarget, RelocationProblem> {
         let object::RelocationTarget::Symbol(index) = relocation.target() else { return Ok(RelocationTarget::Nowhere) };
         if index.0 == 0 {
             return Ok(RelocationTarget::Nowhere);
         }
-        let symbol =
-            self.elf.symbol_by_index(index).map_err(|_| format!("against symbol {}, which is not there", index.0))?;
+        let symbol = self.elf.symbol_by_index(index);
+        let symbol = symbol.map_err(|_| RelocationProblem::NoSymbol { symbol: index.0 })?;
         let section = match symbol.section() {
             SymbolSection::Section(section) => section,
             SymbolSection::Undefined => return Ok(RelocationTarget::Nowhere),
-            _ => return Err(format!("against symbol {}, which is in no section", index.0)),
+            _ => return Err(RelocationProblem::NoSection { symbol: index.0 }),
         };
         let implicit = match relocation.has_implicit_addend() {
-            true => integer(bytes, offset, size, self.byte_order()).ok_or("past the end of the section")?,
+            true => integer(bytes, offset, size, self.byte_order()).ok_or(RelocationProblem::PastEnd)?,
             false => 0,
         };
         let value = symbol.address().wrapping_add(implicit).wrapping_add_signed(relocation.addend());
@@ -167,10 +203,15 @@ impl Image<'_> {
 }
 
 /// The size in bytes of a relocation whose kind is one of `kinds`.
-fn size(relocation: &object::Relocation, kinds: &[RelocationKind]) -> Result<usize, String> {
+fn size(relocation: &object::Relocation, kinds: &[RelocationKind]) -> Result<usize, RelocationProblem> {
     match relocation.size() {
         bits @ (32 | 64) if kinds.contains(&relocation.kind()) => Ok(usize::from(bits / 8)),
-        _ => Err(format!("of an unknown kind, {:?}", relocation.flags())),
+        _ => Err(RelocationProblem::Kind {
+            number: match relocation.flags() {
+                RelocationFlags::Elf { r_type } => Some(r_type),
+                _ => None,
+            },
+        }),
     }
 }
 

@@ -314,6 +314,7 @@ mod tests {
     use simple_markers_record::printf::{Piece, parse};
 
     use super::*;
+    use crate::types::OpaqueReason;
 
     const C: DataModel = DataModel { language: Language::C, address_size: 8 };
     const RUST: DataModel = DataModel { language: Language::Rust, address_size: 8 };
@@ -360,7 +361,7 @@ mod tests {
         let array = of("char[3]", 3, Shape::Array { element: Arc::new(char_), count: Some(3), stride: Some(1) });
         assert_eq!(accepted(all, &array, C), ["%s", "%p"]);
         // Nothing is said of what is not known.
-        let unknown = of("struct s", 1, Shape::Opaque("declared only".into()));
+        let unknown = of("struct s", 1, Shape::Opaque(OpaqueReason::OnlyDeclared));
         assert_eq!(accepted(all, &unknown, C).len(), 14);
     }
 

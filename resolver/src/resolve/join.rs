@@ -14,7 +14,7 @@ use super::lookup::Found;
 use super::{LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
-use crate::image::{Contents, Image, Layout, Relocated, RelocationTarget};
+use crate::image::{Contents, Image, Layout, Relocated, RelocationProblem, RelocationTarget};
 
 /// Where a live site is. The order is that of lists: by section (only in a relocatable object),
 /// then by address.
@@ -266,17 +266,17 @@ impl<'a> Join<'a> {
 
     /// The string that a field of `site` refers to: by its relocation, or else by its value.
     fn string(&mut self, site: &Site, value: u32, target: Option<RelocationTarget>) -> Result<TextId, Error> {
-        let section_error = |what: &str| {
+        let error = |problem| {
             let offset = SectionOffset(site.offset as u64);
-            Error::Relocation { section: SITES, offset, what: what.to_owned() }
+            Error::Relocation { section: SITES, offset, problem }
         };
         let (table, offset) = match target {
             Some(RelocationTarget::Section(section, offset)) => {
                 let table = self.tables.get(&section).copied();
-                let table = table.ok_or_else(|| section_error("of a string points into a section that holds none"))?;
-                (table, u32::try_from(offset).map_err(|_| section_error("of a string points past 32 bits"))?)
+                let table = table.ok_or_else(|| error(RelocationProblem::NoStrings))?;
+                (table, u32::try_from(offset).map_err(|_| error(RelocationProblem::WideString))?)
             }
-            Some(RelocationTarget::Nowhere) => return Err(section_error("of a string points nowhere")),
+            Some(RelocationTarget::Nowhere) => return Err(error(RelocationProblem::NoTarget)),
             None => (0, value),
         };
         if let Some(&text) = self.by_offset.get(&(table, offset)) {

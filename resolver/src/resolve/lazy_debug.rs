@@ -40,7 +40,7 @@ impl<'f, 'i, 'b> LazyDebug<'f, 'i, 'b> {
             loaded.errors.iter().for_each(|error| diagnostics.error(error));
         }
         if let Some(damage) = self.info.get().and_then(|info| info.as_ref()?.damage()) {
-            diagnostics.error(&Error::dwarf(None, damage));
+            diagnostics.error(&Error::dwarf(None, damage.clone()));
         }
     }
 }

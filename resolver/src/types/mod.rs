@@ -13,6 +13,9 @@ mod wrappers;
 
 use std::sync::Arc;
 
+use crate::Error;
+use crate::dwarf::{ArrayProblem, PlaceProblem};
+
 pub use object::{Object, ReadContext};
 pub use printf::printf;
 pub use render::{Limits, Rendered, render};
@@ -99,8 +102,52 @@ pub enum Shape {
     /// Elements of one type that are stored elsewhere, described by a pointer and a length: Rust's
     /// `&[T]`, `&str`, `Vec`, `String`, `Rc<str>`.
     Sequence(Arc<Sequence>),
-    /// A type that is not described or not supported. The text says which.
-    Opaque(Arc<str>),
+    /// A type that is not described or not supported.
+    Opaque(OpaqueReason),
+}
+
+/// Why the structure of a type is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpaqueReason {
+    /// The debug information of the type cannot be read.
+    Unreadable(Arc<Error>),
+    /// The unit only declares the type.
+    OnlyDeclared,
+    /// The description already has the most types that it may have.
+    TooManyTypes,
+    /// The type is nested too deeply.
+    TooDeep,
+    /// The type of C++'s `nullptr`.
+    NullPointer,
+    /// A C++ pointer to a member.
+    MemberPointer,
+    /// A pointer into a separate address space (`DW_AT_address_class`).
+    PointerAddressSpace,
+    /// A number with its own byte order (`DW_AT_endianity`).
+    ByteOrder,
+    /// A number whose size is not known.
+    NumberSize,
+    /// A number that has a size in bits (`DW_AT_bit_size`, `_BitInt`).
+    BitSize,
+    /// A number without an encoding.
+    NoEncoding,
+    /// A number whose encoding is not supported (`DW_ATE_*`).
+    Encoding(u8),
+    /// A floating-point number in an unsupported format.
+    FloatFormat,
+    /// An array that is laid out in an unusual way.
+    Array(ArrayProblem),
+    /// An enumeration whose size is not known.
+    EnumerationSize,
+    /// The place of the discriminant is not known.
+    DiscriminantPlace,
+    /// There are several variants, and no discriminant.
+    NoDiscriminant,
+    /// The place of this member in its structure is not known.
+    MemberPlace(PlaceProblem),
+    /// An entry of a kind that is not supported (`DW_TAG_*`).
+    Entry(u16),
 }
 
 /// Elements of one type that are stored elsewhere.

@@ -11,6 +11,7 @@ use super::float::Float;
 use super::object::{OUTSIDE, Object, ReadContext, number};
 use super::wrappers::{self, pointee, short_name, transparent};
 use super::{Language, Member, Sequence, SequenceKind, Shape, Type, Variants, quote};
+use crate::english;
 
 /// Limits on the amount of data read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +145,7 @@ impl Renderer<'_> {
             Shape::Array { element, count, stride } => self.array(element, *count, *stride, object, at)?,
             Shape::Sequence(sequence) => self.sequence(sequence, object, at)?,
             Shape::Opaque(why) => {
-                let _ = write!(self.out.text, "<{why}>");
+                let _ = write!(self.out.text, "<{}>", english::types::opaque(why));
                 let bytes =
                     of.size.filter(|size| (1..=32).contains(size)).and_then(|size| object.bytes(at.bit, size).ok());
                 for (index, byte) in bytes.unwrap_or_default().iter().enumerate() {
@@ -469,7 +470,7 @@ pub(super) use wrappers::is_byte;
 mod tests {
     use simple_markers_record::ByteOrder;
 
-    use super::super::{Variant, Variants};
+    use super::super::{OpaqueReason, Variant, Variants};
     use super::*;
 
     fn number_type(name: &str, size: u64, signed: bool) -> Arc<Type> {
@@ -528,7 +529,7 @@ mod tests {
         let of = |shape, size| Type { name: "t".into(), size: Some(size), shape };
         assert_eq!(rust(&of(Shape::Boolean, 1), &[7]), "<invalid bool 7>");
         assert_eq!(rust(&of(Shape::Character { signed: false }, 4), &[0, 0xd8, 0, 0]), "<invalid char 0xd800>");
-        let opaque = of(Shape::Opaque("declared only".into()), 2);
+        let opaque = of(Shape::Opaque(OpaqueReason::OnlyDeclared), 2);
         assert_eq!(c(&opaque, &[1, 0xab]), "<declared only> bytes 01 ab");
         let gone = 0..4;
         let object = Object { bytes: &[1], optimized_out: std::slice::from_ref(&gone) };

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use gimli::{Abbreviation, DwTag, EntriesRaw, UnitOffset, constants as dw};
 
 use super::super::entries::behind;
+use super::super::problem::DwarfProblem;
 use super::super::sections::Reader;
 use super::super::unit::{Die, Unit, is_c};
 use super::super::units::{CHARGE_INTERVAL, Units};
@@ -23,7 +24,7 @@ pub(super) fn index_unit(units: &Units<'_>, index: usize) -> Result<Functions, E
 }
 
 fn too_many(units: &Units<'_>, index: usize) -> Error {
-    units.error(Die { unit: index, offset: 0 }, "more than 2^32 ranges or variables")
+    units.error(Die { unit: index, offset: 0 }, DwarfProblem::ManyRanges)
 }
 
 /// Whether an entry describes nothing that belongs to the scope around it: a Fortran entry point
