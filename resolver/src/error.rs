@@ -5,7 +5,7 @@ use std::fmt;
 use crate::address::{FileOffset, SectionOffset};
 use crate::dwarf::DwarfProblem;
 use crate::english;
-use crate::image::RelocationProblem;
+use crate::image::{OtherFormat, RelocationProblem};
 
 /// An error of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +13,8 @@ use crate::image::RelocationProblem;
 pub enum Error {
     /// The bytes are neither an ELF file nor an archive.
     NotElf {
-        /// What they are instead. Starts with punctuation; empty if that is not known.
-        hint: &'static str,
+        /// What they are instead; `None` if that is not known.
+        format: Option<OtherFormat>,
     },
     /// The ELF header or one of the tables that it points at is malformed.
     Elf {

@@ -73,7 +73,7 @@ pub mod verdicts;
 
 pub use dwarf::DwarfProblem;
 pub use error::Error;
-pub use image::RelocationProblem;
+pub use image::{OtherFormat, RelocationProblem};
 pub use simple_markers_record as record;
 
 /// What the fuzz targets call directly. It is not part of the interface.

@@ -151,7 +151,7 @@ fn policies_say_what_counts() {
     assert_eq!(codes(&warned), [("SM034", "queue:all", Some("device")), ("SM034", "queue:all", Some("tag"))]);
     assert!(warned.holds());
     let mut failed = resolution;
-    failed.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { hint: "" } });
+    failed.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { format: None } });
     let report = check_with(&failed, &policy, None);
     assert_eq!((report.holds(), report.failures), (false, vec!["x: not an ELF file".to_owned()]));
 }
@@ -397,7 +397,7 @@ fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -
 /// A report with an exception, a note and a failure.
 fn whole_report() -> Report {
     let mut resolution = resolution();
-    resolution.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { hint: "" } });
+    resolution.failures.push(Failure { path: "x".to_owned(), error: Error::NotElf { format: None } });
     let (text, _) = updated(&resolution, None);
     let exception = "\n[[profile.marker.exception]]\ncode = \"SM001\"\nreason = \"a <b> & \\\"c\\\"\"\n";
     let text = text.replacen("name = \"queue:gone\"", "name = \"queue:gone\"\n#", 1);

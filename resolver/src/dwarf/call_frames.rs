@@ -11,9 +11,9 @@ use gimli::{
     CfaRule, CieOrFde, CommonInformationEntry, EndianSlice, RegisterRule, UnwindOffset, UnwindSection, constants as dw,
 };
 
+use super::described::Described;
 use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::frame::{Frame, Frames};
-use super::location_list::Described;
 use super::locations::Locations;
 use super::sections::Reader;
 use super::unsupported::{FrameBaseProblem, Unsupported};

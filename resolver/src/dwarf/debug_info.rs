@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::definitions::{Definition, Wanted};
+use super::described::Described;
 use super::files::SourcePath;
 use super::frame::Frame;
 use super::landing_pads::LandingPad;
 use super::line_absence::LineAbsence;
 use super::lines::{Lines, Matched, Rows};
-use super::location_list::Described;
 use super::locations::Locations;
 use super::names::{Lookup, Names};
 use super::next_line::{NextLine, NoLine};

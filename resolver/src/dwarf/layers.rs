@@ -28,7 +28,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("next_line", include_str!("next_line.rs")),
         ("scopes", include_str!("scopes.rs")),
     ],
-    &[("names", include_str!("names.rs"))],
+    &[("names", include_str!("names.rs")), ("statics", include_str!("statics.rs"))],
     &[
         ("describe", include_str!("describe.rs")),
         ("members", include_str!("members.rs")),
@@ -40,6 +40,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
     ],
     &[
         ("call_frames", include_str!("call_frames.rs")),
+        ("described", include_str!("described.rs")),
         ("entry_value", include_str!("entry_value.rs")),
         ("expression", include_str!("expression.rs")),
         ("frame", include_str!("frame.rs")),

@@ -2,21 +2,19 @@
 //! declaration before the marker.
 //!
 //! The search ends at the function of the scope, because the variables of its caller are not in
-//! scope. Then it looks at statics, which have addresses of their own. `location` finds out where a
-//! variable is.
+//! scope. Then it looks at statics (`statics.rs`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use gimli::constants as dw;
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::entries::behind;
 use super::files::SourcePath;
 use super::functions::{Kind, Variable};
 use super::scopes::{Position, Scope, Scopes, is_file};
+use super::statics::Globals;
 use super::unit::Die;
-use super::units::{CHARGE_INTERVAL, Units};
+use super::units::Units;
 use crate::Error;
 use crate::text;
 
@@ -57,38 +55,6 @@ pub enum Lookup {
     },
 }
 
-/// A variable outside of functions, or a static variable of a function.
-#[derive(Clone, Debug)]
-struct Static {
-    die: Die,
-    /// The namespaces, types and functions around it, outermost first.
-    within: Vec<Box<[u8]>>,
-    is_declaration: bool,
-    is_external: bool,
-}
-
-/// A definition, with its name.
-type Global = (Box<[u8]>, Static);
-
-/// The names that enclose a function.
-#[derive(Debug)]
-struct FunctionPath {
-    /// The names around it, outermost first, and its own.
-    names: Vec<Box<[u8]>>,
-    /// How many of the names belong to the module.
-    module: usize,
-}
-
-/// The statics of all units, by name.
-#[derive(Debug, Default)]
-struct Globals {
-    statics: HashMap<Box<[u8]>, Vec<Static>>,
-}
-
-/// If the debug information is larger than this, in bytes, other units are searched only for names
-/// that the unit of the marker declares.
-const SMALL: u64 = 64 << 20;
-
 /// The variables directly in a scope of an instance.
 pub(super) struct Declarations {
     own: Arc<[Variable]>,
@@ -122,7 +88,7 @@ enum Local {
 pub(super) struct Names<'s> {
     pub(super) units: Arc<Units<'s>>,
     pub(super) scopes: Arc<Scopes<'s>>,
-    globals: OnceLock<Globals>,
+    pub(super) globals: OnceLock<Globals>,
 }
 
 impl<'s> Names<'s> {
@@ -339,247 +305,6 @@ impl Names<'_> {
         Ok(None)
     }
 
-    /// Looks a path up among statics: from the function outward in its own unit, then in the other
-    /// units.
-    fn in_statics(&self, scope: &Scope, name: &[&str]) -> Result<Option<Lookup>, Error> {
-        let Some(frame) = scope.frames.first() else { return Ok(None) };
-        let Some((last, path)) = name.split_last() else { return Ok(None) };
-        let unit = frame.instance.unit;
-        let around = self.around(frame.instance)?;
-        let own = self.unit_statics(unit, last.as_bytes())?;
-        let visible = nearest(&own, &around, path);
-        let is_declared = visible.iter().any(|known| known.is_declaration);
-        let defined: Vec<&Static> = visible.iter().copied().filter(|known| !known.is_declaration).collect();
-        let found =
-            |known: &Static| Lookup::Found { variable: known.die, is_static: true, is_placed: !known.is_declaration };
-        match defined.as_slice() {
-            [] => {}
-            [one] => return Ok(Some(found(one))),
-            several => return Ok(Some(Lookup::Several(several.iter().map(|known| known.die).collect()))),
-        }
-        let size = self.units.sections.get(".debug_info").len() as u64;
-        if is_declared || size <= SMALL {
-            let empty = Vec::new();
-            let elsewhere = self.globals()?.statics.get(last.as_bytes()).unwrap_or(&empty);
-            // A static that is internal to another unit is visible here only if it is not a C name,
-            // because rustc makes many units for one crate.
-            let elsewhere: Vec<Static> = elsewhere
-                .iter()
-                .filter(|known| known.die.unit != unit && (known.is_external || !known.within.is_empty()))
-                .cloned()
-                .collect();
-            match nearest(&elsewhere, &around, path).as_slice() {
-                [] => {}
-                [one] => return Ok(Some(found(one))),
-                several => return Ok(Some(Lookup::Several(several.iter().map(|known| known.die).collect()))),
-            }
-        }
-        Ok(visible.first().map(|known| found(known)))
-    }
-
-    /// The names around a function, outermost first, and its own.
-    fn around(&self, instance: Die) -> Result<FunctionPath, Error> {
-        let root = self.units.root_origin(instance)?;
-        let functions = self.scopes.functions.of_unit(root.unit)?;
-        let (mut names, mut module) = (Vec::new(), 0);
-        let mut at = functions.at_offset(root.offset);
-        while let Some(found) = at.and_then(|at| functions.node(at)) {
-            self.units.charge(1)?;
-            if let Some(name) = self.path_part(root.unit, found.kind, found.offset)? {
-                // rustc puts the contents of a method below `{impl#0}`, and the method itself below
-                // its type.
-                if !name.starts_with(b"{impl") {
-                    module = if found.kind == Kind::Namespace { module + 1 } else { 0 };
-                    // rustc puts a closure in a namespace that is named after the enclosing
-                    // function. That namespace is not a module.
-                    if name.starts_with(b"{") {
-                        module = 0;
-                    }
-                    names.push(name);
-                }
-            }
-            at = found.parent;
-        }
-        // For a closure, take what is outside of the function that contains it.
-        if let Some(closure) = names.iter().rposition(|name| name.starts_with(b"{")) {
-            module = names.len().saturating_sub(closure).saturating_sub(2);
-        }
-        names.reverse();
-        Ok(FunctionPath { names, module })
-    }
-
-    /// The namespaces, types and functions around an entry, outermost first.
-    fn path(&self, die: Die) -> Result<Vec<Box<[u8]>>, Error> {
-        let functions = self.scopes.functions.of_unit(die.unit)?;
-        let mut at = match functions.at_offset(die.offset) {
-            Some(node) => functions.node(node).and_then(|node| node.parent),
-            None => None,
-        };
-        let mut path = Vec::new();
-        while let Some(found) = at.and_then(|at| functions.node(at)) {
-            self.units.charge(1)?;
-            path.extend(self.path_part(die.unit, found.kind, found.offset)?);
-            at = found.parent;
-        }
-        path.reverse();
-        Ok(path)
-    }
-
-    fn path_part(&self, unit: usize, kind: Kind, offset: usize) -> Result<Option<Box<[u8]>>, Error> {
-        match kind {
-            Kind::Namespace | Kind::Type | Kind::Function => {
-                Ok(self.units.name(Die { unit, offset })?.map(|name| plain(&name)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// The statics of a unit with a given name.
-    fn unit_statics(&self, unit: usize, name: &[u8]) -> Result<Vec<Static>, Error> {
-        let functions = self.scopes.functions.of_unit(unit)?;
-        let mut statics = Vec::new();
-        let (mut node, mut path_of) = (0, None);
-        while let Some(found) = functions.node(node) {
-            self.units.charge(1)?;
-            let (index, kind) = (node, found.kind);
-            // Statics inside functions are left out. `local` finds those.
-            node = if matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
-                index + 1
-            } else {
-                found.end.max(index + 1)
-            };
-            if !matches!(kind, Kind::Unit | Kind::Namespace | Kind::Type) {
-                continue;
-            }
-            for variable in
-                self.scopes.functions.variables(unit, index)?.iter().filter(|variable| *variable.name == *name)
-            {
-                // C++ defines members and variables of namespaces outside of them.
-                let within = if variable.origin == variable.die {
-                    match &path_of {
-                        Some((known, path)) if *known == index => Vec::clone(path),
-                        _ => {
-                            let mut path = self.path(Die { unit, offset: found.offset })?;
-                            path.extend(self.path_part(unit, kind, found.offset)?);
-                            path_of = Some((index, path.clone()));
-                            path
-                        }
-                    }
-                } else {
-                    self.path_of_variable(variable.origin)?
-                };
-                statics.push(self.as_static(variable.die, within)?);
-            }
-        }
-        // A declaration is left out if a definition refers to it.
-        let mut completed = BTreeSet::new();
-        for known in statics.iter().filter(|known: &&Static| !known.is_declaration) {
-            completed.insert(self.units.root_origin(known.die)?);
-        }
-        statics.retain(|known| !known.is_declaration || !completed.contains(&known.die));
-        Ok(statics)
-    }
-
-    fn path_of_variable(&self, variable: Die) -> Result<Vec<Box<[u8]>>, Error> {
-        let functions = self.scopes.functions.of_unit(variable.unit)?;
-        // Entries are in order, so the enclosing scope is the last one that starts before it and
-        // has not ended.
-        let mut at = functions.before(variable.offset);
-        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.units.charge(1)?;
-            if self.scopes.functions.variables(variable.unit, node)?.iter().any(|known| known.die == variable) {
-                let mut path = self.path(Die { unit: variable.unit, offset: found.offset })?;
-                path.extend(self.path_part(variable.unit, found.kind, found.offset)?);
-                return Ok(path);
-            }
-            at = node.checked_sub(1);
-        }
-        Ok(Vec::new())
-    }
-
-    fn as_static(&self, die: Die, within: Vec<Box<[u8]>>) -> Result<Static, Error> {
-        let is_declaration =
-            matches!(self.units.own_attribute(die, dw::DW_AT_declaration)?, Some(gimli::AttributeValue::Flag(true)));
-        Ok(Static { die, within, is_declaration, is_external: self.units.flag(die, dw::DW_AT_external)? })
-    }
-
-    /// The definitions of all units, without those inside functions.
-    fn globals(&self) -> Result<&Globals, Error> {
-        if let Some(globals) = self.globals.get() {
-            return Ok(globals);
-        }
-        let by_unit = (0..self.units.unit_count()).into_par_iter().map(|unit| self.unit_globals(unit));
-        let mut globals = Globals::default();
-        for (name, known) in by_unit.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-            globals.statics.entry(name).or_default().push(known);
-        }
-        Ok(self.globals.get_or_init(|| globals))
-    }
-
-    /// The definitions at the top level and in the namespaces of a unit.
-    fn unit_globals(&self, index: usize) -> Result<Vec<Global>, Error> {
-        let mut globals = Vec::new();
-        // A unit that cannot be read has no definitions. If only its end cannot be read, the
-        // definitions before that count.
-        let Ok(unit) = self.units.unit(index) else {
-            // If the work limit is reached, fail: half of the statics would give a wrong answer.
-            self.units.check_work_left()?;
-            return Ok(globals);
-        };
-        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(globals) };
-        // The depth where `entries` was restarted after entries that were skipped.
-        let mut start_depth = 0isize;
-        // The namespaces around the current entry. The unit's first entry has depth 0, and the
-        // contents of a namespace are one deeper than the namespace.
-        let mut within: Vec<Box<[u8]>> = Vec::new();
-        let mut spaces: Vec<usize> = Vec::new();
-        let mut uncharged = 0;
-        while !entries.is_empty() {
-            uncharged += 1;
-            if uncharged >= CHARGE_INTERVAL {
-                self.units.charge(std::mem::take(&mut uncharged))?;
-            }
-            let offset = entries.next_offset();
-            let depth = start_depth.saturating_add(entries.next_depth());
-            let Ok(abbreviation) = entries.read_abbreviation() else { break };
-            let Some(abbreviation) = abbreviation else { continue };
-            let inside = usize::try_from(depth).unwrap_or(0).saturating_sub(1);
-            if inside < spaces.len() {
-                within.truncate(spaces.get(inside).copied().unwrap_or(0));
-                spaces.truncate(inside);
-            }
-            let Ok(next) = behind(unit, &mut entries, abbreviation) else { break };
-            if depth == 0 || inside > spaces.len() {
-                continue;
-            }
-            let die = Die { unit: index, offset: offset.0 };
-            match abbreviation.tag() {
-                dw::DW_TAG_variable => {
-                    let Some(name) = self.units.name(die)? else { continue };
-                    // Charges for copying the names.
-                    uncharged += 4 * within.len() as u64;
-                    let known = self.as_static(die, within.clone())?;
-                    if !known.is_declaration {
-                        globals.push(((*name).into(), known));
-                    }
-                }
-                dw::DW_TAG_namespace | dw::DW_TAG_module if abbreviation.has_children() => {
-                    spaces.push(within.len());
-                    self.units.charge(1 + within.len() as u64)?;
-                    within.extend(self.units.name(die)?.map(|name| plain(&name)));
-                }
-                // Other entries are skipped with their children.
-                _ => {
-                    if let Some(again) = next.and_then(|next| unit.entries_raw(Some(next)).ok()) {
-                        (entries, start_depth) = (again, depth);
-                    }
-                }
-            }
-        }
-        self.units.charge(uncharged)?;
-        Ok(globals)
-    }
-
     /// Names in scope that are similar to a name that is not.
     fn similar(&self, scope: &Scope, name: &str, file: &SourcePath, line: u32) -> Result<Vec<String>, Error> {
         let mut names = BTreeSet::new();
@@ -603,44 +328,4 @@ impl Names<'_> {
         close.sort();
         Ok(close.into_iter().take(3).map(|(_, name)| name).collect())
     }
-}
-
-/// A name without generic arguments.
-fn plain(name: &[u8]) -> Box<[u8]> {
-    let end = name.iter().position(|byte| *byte == b'<').filter(|end| *end > 0).unwrap_or(name.len());
-    name.get(..end).unwrap_or(name).into()
-}
-
-/// The names of a path that are written in the source.
-fn written(path: &[Box<[u8]>]) -> impl Iterator<Item = &[u8]> {
-    path.iter().map(|part| &**part).filter(|part| !part.starts_with(b"{impl"))
-}
-
-/// The statics that a path means as seen from a function: those in the innermost place that has
-/// any.
-fn nearest<'a>(statics: &'a [Static], around: &FunctionPath, path: &[&str]) -> Vec<&'a Static> {
-    let (mut bases, mut path): (Vec<usize>, &[&str]) = ((0..=around.names.len()).rev().collect(), path);
-    match path.first() {
-        Some(&"crate") => (bases, path) = (vec![around.module.min(1)], path.get(1..).unwrap_or_default()),
-        Some(&("self" | "super")) => {
-            let mut module = around.module;
-            while let Some(&first @ ("self" | "super")) = path.first() {
-                module = module.saturating_sub(usize::from(first == "super"));
-                path = path.get(1..).unwrap_or_default();
-            }
-            bases = vec![module];
-        }
-        _ => {}
-    }
-    let mut bases = bases.into_iter();
-    bases
-        .find_map(|base| {
-            let base = around.names.get(..base).unwrap_or_default();
-            let wanted: Vec<&[u8]> =
-                base.iter().map(|part| &**part).chain(path.iter().map(|part| part.as_bytes())).collect();
-            let is_there = |known: &&Static| written(&known.within).eq(wanted.iter().copied());
-            let there: Vec<&Static> = statics.iter().filter(is_there).collect();
-            (!there.is_empty()).then_some(there)
-        })
-        .unwrap_or_default()
 }

@@ -3,8 +3,8 @@
 
 use super::DebugInfo;
 use super::Lookup;
+use super::described::Described;
 use super::frame::Frame;
-use super::location_list::Described;
 use super::scopes::Scope;
 use super::unit::Die;
 use crate::Error;

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use gimli::{AttributeValue, constants as dw};
 
+use super::described::Described;
 use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::frame::Frame;
-use super::location_list::Described;
 use super::locations::Locations;
 use super::problem::DwarfProblem;
 use super::tables;

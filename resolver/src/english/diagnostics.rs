@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Error;
 use crate::address::SectionOffset;
-use crate::image::RelocationProblem;
+use crate::image::{OtherFormat, RelocationProblem};
 use crate::resolve::{DebugFileProblem, DebugFileRefusal, DiagnosticKind, SurvivalUnknown};
 
 use super::absence::line_problem;
@@ -23,7 +23,8 @@ pub(crate) fn place(f: &mut fmt::Formatter<'_>, section: Option<&str>, offset: O
 /// An error without its place.
 pub(crate) fn error(error: &Error) -> String {
     match error {
-        Error::NotElf { hint } => format!("not an ELF file{hint}"),
+        Error::NotElf { format: None } => "not an ELF file".to_owned(),
+        Error::NotElf { format: Some(format) } => format!("not an ELF file: it is {}", other_format(*format)),
         Error::Elf { what } => format!("malformed ELF file: {what}"),
         Error::Truncated { offset, size, file } => format!(
             "truncated ELF file: its section headers, {size:#x} bytes at {offset}, lie outside of its {file:#x} bytes"
@@ -49,6 +50,19 @@ pub(crate) fn error(error: &Error) -> String {
         Error::Dwarf { offset: None, problem } => format!("debug information: {}", dwarf::problem(problem)),
         Error::Unread { what } => what.clone(),
         Error::Pattern { pattern, what } => format!("pattern `{pattern}`: {what}"),
+    }
+}
+
+fn other_format(format: OtherFormat) -> &'static str {
+    match format {
+        OtherFormat::Empty => "empty",
+        OtherFormat::Xz => "compressed (xz), unpack it first",
+        OtherFormat::Zstd => "compressed (zstd), unpack it first",
+        OtherFormat::Gzip => "compressed (gzip), unpack it first",
+        OtherFormat::LlvmBitcode => "LLVM bitcode",
+        OtherFormat::Pe => "a PE image",
+        OtherFormat::MachO => "a Mach-O image",
+        OtherFormat::Script => "a script",
     }
 }
 

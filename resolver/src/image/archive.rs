@@ -49,18 +49,40 @@ fn member<'data>(data: &'data [u8], entry: object::Result<ArchiveMember<'data>>)
     Ok(Member { name: entry.name(), data: entry.data(data)? })
 }
 
-/// Describes data that is not ELF, as the end of an error message. Empty if the format is unknown.
-pub(super) fn what_else(data: &[u8]) -> &'static str {
+/// What data is that is not ELF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OtherFormat {
+    /// There is no byte.
+    Empty,
+    /// A file compressed by xz.
+    Xz,
+    /// A file compressed by zstd.
+    Zstd,
+    /// A file compressed by gzip.
+    Gzip,
+    /// LLVM bitcode.
+    LlvmBitcode,
+    /// An image of Windows.
+    Pe,
+    /// An image of macOS.
+    MachO,
+    /// A script.
+    Script,
+}
+
+/// The format of data that is not ELF, by its first bytes. `None` if the format is unknown.
+pub(super) fn other_format(data: &[u8]) -> Option<OtherFormat> {
     let starts = |magic: &[u8]| data.starts_with(magic);
-    match () {
-        () if data.is_empty() => ": it is empty",
-        () if starts(b"\xfd7zXZ\0") => ": it is compressed (xz), unpack it first",
-        () if starts(b"\x28\xb5\x2f\xfd") => ": it is compressed (zstd), unpack it first",
-        () if starts(b"\x1f\x8b") => ": it is compressed (gzip), unpack it first",
-        () if starts(b"BC\xc0\xde") => ": it is LLVM bitcode",
-        () if starts(b"MZ") => ": it is a PE image",
-        () if starts(b"\xcf\xfa\xed\xfe") || starts(b"\xce\xfa\xed\xfe") => ": it is a Mach-O image",
-        () if starts(b"#!") => ": it is a script",
-        () => "",
-    }
+    Some(match () {
+        () if data.is_empty() => OtherFormat::Empty,
+        () if starts(b"\xfd7zXZ\0") => OtherFormat::Xz,
+        () if starts(b"\x28\xb5\x2f\xfd") => OtherFormat::Zstd,
+        () if starts(b"\x1f\x8b") => OtherFormat::Gzip,
+        () if starts(b"BC\xc0\xde") => OtherFormat::LlvmBitcode,
+        () if starts(b"MZ") => OtherFormat::Pe,
+        () if starts(b"\xcf\xfa\xed\xfe") || starts(b"\xce\xfa\xed\xfe") => OtherFormat::MachO,
+        () if starts(b"#!") => OtherFormat::Script,
+        () => return None,
+    })
 }

@@ -32,6 +32,7 @@ use crate::error::parser_says;
 use crate::location::Processor;
 use crate::ranges::RangeMap;
 pub use architecture::Architecture;
+pub use archive::OtherFormat;
 pub(crate) use bytes::Constants;
 pub(crate) use contents::Contents;
 pub use kind::ImageKind;
@@ -84,7 +85,7 @@ impl<'data> Image<'data> {
     /// `data` is not ELF, or its headers are malformed.
     pub(crate) fn parse(data: &'data [u8]) -> Result<Self, Error> {
         if !data.starts_with(&object::elf::ELFMAG) {
-            return Err(Error::NotElf { hint: archive::what_else(data) });
+            return Err(Error::NotElf { format: archive::other_format(data) });
         }
         let elf = object::File::parse(data)
             .map_err(|error| truncated(data).unwrap_or_else(|| Error::Elf { what: parser_says(error) }))?;

@@ -1,16 +1,17 @@
 //! Expressions written by hand for each operation, and random ones that are compared with gimli's
 //! evaluator.
 
-use gimli::{EvaluationResult, RunTimeEndian, Value as Theirs, ValueType as TheirType};
+use gimli::constants as dw;
+use gimli::{EvaluationResult, RunTimeEndian, UnitOffset, Value as Theirs, ValueType as TheirType};
 use images::dwarf::DwarfBuilder;
 use simple_markers_record::ByteOrder;
 
-use super::super::location_list::Described;
+use super::super::described::Described;
 use super::super::test_dwarf::{add_frames, frame, with};
 use super::super::test_machine::{BIAS, Fake, THREAD, mix};
-use super::super::unsupported::Operation as Code;
+use super::super::unsupported::{BaseTypeProblem, Operation as Code};
 use super::*;
-use crate::location::{Machine as _, Processor, Unreadable};
+use crate::location::{Machine as _, Processor, Register, Source, Unreadable, Value, ValueType};
 
 /// The description of a variable with an expression, as text.
 fn said(expression: &[u8]) -> Result<String, Unsupported> {
