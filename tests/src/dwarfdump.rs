@@ -152,11 +152,19 @@ impl Dump {
         }
     }
 
-    /// The instance of a function without code at an address: `[0x13e0, 0x13e0)`.
+    /// The entries of a tag without code at an address: `[0x13e0, 0x13e0)`.
+    fn empty_at(&self, tag: &str, pc: u64) -> impl Iterator<Item = usize> {
+        let is_there = move |entry: &Entry| entry.tag == tag && entry.ranges.contains(&(pc, pc));
+        (0..self.entries.len()).filter(move |index| is_there(&self.entries[*index]))
+    }
+
+    /// The instance of a function without code at an address.
     fn empty_instance(&self, function: &str, pc: u64) -> Option<usize> {
-        let is_there = |entry: &Entry| entry.tag == "DW_TAG_inlined_subroutine" && entry.ranges.contains(&(pc, pc));
-        let named = |index: &usize| self.name(*index, 0).is_some_and(|found| plain(&found) == plain(function));
-        (0..self.entries.len()).filter(|index| is_there(&self.entries[*index])).find(named)
+        self.empty_at("DW_TAG_inlined_subroutine", pc).find(|index| self.is_called(*index, function))
+    }
+
+    fn is_called(&self, index: usize, function: &str) -> bool {
+        self.name(index).is_some_and(|found| plain(&found) == plain(function))
     }
 
     /// Whether a function was inlined at an address without code, so that no debugger can stop in
@@ -170,13 +178,11 @@ impl Dump {
     /// blocks if only a marker and a move of the variable follow its declaration.
     #[must_use]
     pub fn has_empty_block_with(&self, name: &str, pc: u64) -> bool {
-        let is_there = |entry: &Entry| entry.tag == "DW_TAG_lexical_block" && entry.ranges.contains(&(pc, pc));
-        let mut blocks = (0..self.entries.len()).filter(|index| is_there(&self.entries[*index]));
-        blocks.any(|block| {
+        self.empty_at("DW_TAG_lexical_block", pc).any(|block| {
             let inside = block + 1..self.entries[block].end;
-            inside.into_iter().any(|index| {
-                self.entries[index].tag == "DW_TAG_variable" && self.name(index, 0).as_deref() == Some(name)
-            })
+            inside
+                .into_iter()
+                .any(|index| self.entries[index].tag == "DW_TAG_variable" && self.name(index).as_deref() == Some(name))
         })
     }
 
@@ -205,8 +211,8 @@ impl Dump {
             }
         }
         let is_function = |index: &usize| self.entries[*index].tag != "DW_TAG_lexical_block";
-        let named = |index: &usize| self.name(*index, 0).is_some_and(|found| plain(&found) == plain(function));
-        let Some(instance) = path.iter().rposition(|index| is_function(index) && named(index)) else {
+        let is_it = |index: &usize| is_function(index) && self.is_called(*index, function);
+        let Some(instance) = path.iter().rposition(is_it) else {
             return At::NoScope;
         };
         let behind = path[instance + 1..].iter().position(is_function).map_or(path.len(), |found| instance + 1 + found);
@@ -227,8 +233,8 @@ impl Dump {
             let mut index = scope + 1;
             while index < self.entries[*scope].end {
                 let is_variable = matches!(&*self.entries[index].tag, "DW_TAG_variable" | "DW_TAG_formal_parameter");
-                if is_variable && self.name(index, 0).as_deref() == Some(name) {
-                    let declared = self.line(index, 0).unwrap_or_default();
+                if is_variable && self.name(index).as_deref() == Some(name) {
+                    let declared = self.line(index).unwrap_or_default();
                     if declared <= line && found.is_none_or(|(best, _)| best <= declared) {
                         found = Some((declared, index));
                     }
@@ -243,8 +249,7 @@ impl Dump {
     }
 
     fn described(&self, index: usize, (pc, view): (u64, Option<u64>), frame_base: Option<String>) -> At {
-        let mut entry = &self.entries[index];
-        for _ in 0..4 {
+        for entry in self.origins(index) {
             match &entry.location {
                 Described::Everywhere(operations) => return At::Operations(operations.clone(), frame_base),
                 Described::List(offset, list) => {
@@ -266,25 +271,24 @@ impl Dump {
                 Described::Nowhere if entry.is_constant => return At::Constant,
                 Described::Nowhere => {}
             }
-            match entry.origin.and_then(|offset| self.by_offset.get(&offset)) {
-                Some(origin) => entry = &self.entries[*origin],
-                None => break,
-            }
         }
         At::Nothing
     }
 
-    fn name(&self, index: usize, depth: u32) -> Option<String> {
-        let entry = &self.entries[index];
-        let origin = entry.origin.filter(|_| depth < 4).and_then(|offset| self.by_offset.get(&offset));
-        let named = entry.name.clone().or_else(|| origin.and_then(|origin| self.name(*origin, depth + 1)));
-        named.or_else(|| entry.origin_name.clone())
+    /// An entry, its origin, the origin of that, and so on.
+    fn origins(&self, index: usize) -> impl Iterator<Item = &Entry> {
+        let origin =
+            |entry: &&Entry| entry.origin.and_then(|offset| Some(&self.entries[*self.by_offset.get(&offset)?]));
+        std::iter::successors(self.entries.get(index), origin).take(5)
     }
 
-    fn line(&self, index: usize, depth: u32) -> Option<u32> {
-        let entry = &self.entries[index];
-        let origin = entry.origin.filter(|_| depth < 4).and_then(|offset| self.by_offset.get(&offset));
-        entry.line.or_else(|| origin.and_then(|origin| self.line(*origin, depth + 1)))
+    fn name(&self, index: usize) -> Option<String> {
+        let own = self.origins(index).find_map(|entry| entry.name.clone());
+        own.or_else(|| self.origins(index).filter_map(|entry| entry.origin_name.clone()).last())
+    }
+
+    fn line(&self, index: usize) -> Option<u32> {
+        self.origins(index).find_map(|entry| entry.line)
     }
 }
 

@@ -137,28 +137,21 @@ pub(super) mod abbreviation {
     pub(in super::super) const IMPORTED_UNIT: Abbreviation =
         (DW_TAG_imported_unit, false, &[(DW_AT_import, DW_FORM_ref4)]);
     pub(in super::super) const TYPE_UNIT: Abbreviation = (DW_TAG_type_unit, true, &[(DW_AT_language, DW_FORM_data1)]);
-    pub(in super::super) const VARIABLE: Abbreviation = (
-        DW_TAG_variable,
-        false,
-        &[(DW_AT_name, DW_FORM_string), (DW_AT_type, DW_FORM_ref4), (DW_AT_location, DW_FORM_exprloc)],
-    );
-    pub(in super::super) const VARIABLE_WITH_LIST: Abbreviation = (
-        DW_TAG_variable,
-        false,
-        &[(DW_AT_name, DW_FORM_string), (DW_AT_type, DW_FORM_ref4), (DW_AT_location, DW_FORM_sec_offset)],
-    );
+    /// A variable, with the forms of its name, its type and its location.
+    macro_rules! variable {
+        ($name:ident, $of:ident, $location:ident) => {
+            (DW_TAG_variable, false, &[(DW_AT_name, $name), (DW_AT_type, $of), (DW_AT_location, $location)])
+        };
+    }
+    pub(in super::super) const VARIABLE: Abbreviation = variable!(DW_FORM_string, DW_FORM_ref4, DW_FORM_exprloc);
+    pub(in super::super) const VARIABLE_WITH_LIST: Abbreviation =
+        variable!(DW_FORM_string, DW_FORM_ref4, DW_FORM_sec_offset);
     /// Its name is in `.debug_str`.
-    pub(in super::super) const VARIABLE_OF_STRING: Abbreviation = (
-        DW_TAG_variable,
-        false,
-        &[(DW_AT_name, DW_FORM_strp), (DW_AT_type, DW_FORM_ref4), (DW_AT_location, DW_FORM_exprloc)],
-    );
+    pub(in super::super) const VARIABLE_OF_STRING: Abbreviation =
+        variable!(DW_FORM_strp, DW_FORM_ref4, DW_FORM_exprloc);
     /// Its type is in a type unit.
-    pub(in super::super) const VARIABLE_OF_SIGNATURE: Abbreviation = (
-        DW_TAG_variable,
-        false,
-        &[(DW_AT_name, DW_FORM_string), (DW_AT_type, DW_FORM_ref_sig8), (DW_AT_location, DW_FORM_exprloc)],
-    );
+    pub(in super::super) const VARIABLE_OF_SIGNATURE: Abbreviation =
+        variable!(DW_FORM_string, DW_FORM_ref_sig8, DW_FORM_exprloc);
     pub(in super::super) const VARIABLE_OF_ORIGIN: Abbreviation =
         (DW_TAG_variable, false, &[(DW_AT_abstract_origin, DW_FORM_ref4)]);
     pub(in super::super) const VARIABLE_OF_SPECIFICATION: Abbreviation =
