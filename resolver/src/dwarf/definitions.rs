@@ -9,11 +9,11 @@ use gimli::{Abbreviation, AttributeValue, EntriesRaw, constants as dw};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::entries::is_dropped;
+use super::entry_walk::{EntryWalk, Step};
 use super::scopes::Scopes;
 use super::sections::Reader;
 use super::tables;
 use super::unit::{Die, Unit};
-use super::units::CHARGE_INTERVAL;
 use crate::Error;
 
 /// A function that a unit defines.
@@ -55,31 +55,22 @@ impl<'s> Scopes<'s> {
     /// The wanted functions of a unit.
     fn definitions_in(&self, index: usize, wanted: Option<&Wanted<'_>>) -> Result<Vec<(Vec<u8>, Definition)>, Error> {
         let mut found = Vec::new();
-        let Ok(unit) = self.units.unit(index) else {
+        let Ok(mut walk) = EntryWalk::start(&self.units, index) else {
             self.units.check_work_left()?;
             return Ok(found);
         };
-        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(found) };
         // This runs once, in addition to the work for the sites, so it gets work of its own.
-        self.units.allow(unit.header.length_including_self() as u64);
-        let mut uncharged = 0;
-        while !entries.is_empty() {
-            uncharged += 1;
-            if uncharged >= CHARGE_INTERVAL {
-                self.units.charge(std::mem::take(&mut uncharged))?;
-            }
-            let offset = entries.next_offset();
-            let Ok(abbreviation) = entries.read_abbreviation() else { break };
-            let Some(abbreviation) = abbreviation else { continue };
-            let Ok(is_meant) = self.is_meant(index, unit, &mut entries, abbreviation, wanted) else { break };
+        self.units.allow(walk.unit.header.length_including_self() as u64);
+        while let Ok(Some(Step { die, abbreviation, .. })) = walk.next() {
+            let Ok(is_meant) = self.is_meant(index, walk.unit, &mut walk.entries, abbreviation, wanted) else { break };
             if is_meant {
-                match self.definition(Die { unit: index, offset: offset.0 }, wanted) {
+                match self.definition(die, wanted) {
                     Ok(definition) => found.extend(definition),
                     Err(_) => self.units.check_work_left()?,
                 }
             }
         }
-        self.units.charge(uncharged)?;
+        walk.finish()?;
         Ok(found)
     }
 

@@ -310,27 +310,3 @@ fn searched(attribute: &gimli::Attribute<Reader<'_>>) -> usize {
         _ => 0,
     }
 }
-
-/// Reads the attributes of an entry; returns the offset of its sibling if it has one
-/// (`DW_AT_sibling`).
-pub(super) fn behind<'s>(
-    unit: &Unit<'s>,
-    entries: &mut gimli::EntriesRaw<'_, '_, Reader<'s>>,
-    abbreviation: &gimli::Abbreviation,
-) -> Result<Option<UnitOffset>, gimli::Error> {
-    let attributes = abbreviation.attributes();
-    if !attributes.iter().any(|attribute| attribute.name() == dw::DW_AT_sibling) {
-        entries.skip_attributes(attributes)?;
-        return Ok(None);
-    }
-    let mut sibling = None;
-    for attribute in attributes {
-        let read = entries.read_attribute(*attribute)?;
-        if let (dw::DW_AT_sibling, AttributeValue::UnitRef(offset)) = (read.name(), read.value()) {
-            sibling = Some(offset);
-        }
-    }
-    // A sibling that lies before this entry would make an endless loop.
-    let inside = entries.next_offset().0..unit.header.length_including_self();
-    Ok(sibling.filter(|sibling| inside.contains(&sibling.0)))
-}

@@ -6,6 +6,7 @@ const LAYERS: [&[(&str, &str)]; 6] = [
     &[
         ("aranges", include_str!("aranges.rs")),
         ("entries", include_str!("entries.rs")),
+        ("entry_walk", include_str!("entry_walk.rs")),
         ("per_unit", include_str!("per_unit.rs")),
         ("problem", include_str!("problem.rs")),
         ("sections", include_str!("sections.rs")),

@@ -16,6 +16,7 @@ mod describe;
 mod described;
 mod entries;
 mod entry_value;
+mod entry_walk;
 mod expression;
 mod file_tables;
 pub(crate) mod files;

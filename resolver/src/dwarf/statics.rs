@@ -7,12 +7,11 @@ use std::collections::{BTreeSet, HashMap};
 use gimli::constants as dw;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::entries::behind;
+use super::entry_walk::{EntryWalk, Step};
 use super::functions::Kind;
 use super::names::{Lookup, Names};
 use super::scopes::Scope;
 use super::unit::Die;
-use super::units::CHARGE_INTERVAL;
 use crate::Error;
 
 /// A variable outside of functions, or a static variable of a function.
@@ -230,43 +229,30 @@ impl Names<'_> {
         let mut globals = Vec::new();
         // A unit that cannot be read has no definitions. If only its end cannot be read, the
         // definitions before that count.
-        let Ok(unit) = self.units.unit(index) else {
+        let Ok(mut walk) = EntryWalk::start(&self.units, index) else {
             // If the work limit is reached, fail: half of the statics would give a wrong answer.
             self.units.check_work_left()?;
             return Ok(globals);
         };
-        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(globals) };
-        // The depth where `entries` was restarted after entries that were skipped.
-        let mut start_depth = 0isize;
         // The namespaces around the current entry. The unit's first entry has depth 0, and the
         // contents of a namespace are one deeper than the namespace.
         let mut within: Vec<Box<[u8]>> = Vec::new();
         let mut spaces: Vec<usize> = Vec::new();
-        let mut uncharged = 0;
-        while !entries.is_empty() {
-            uncharged += 1;
-            if uncharged >= CHARGE_INTERVAL {
-                self.units.charge(std::mem::take(&mut uncharged))?;
-            }
-            let offset = entries.next_offset();
-            let depth = start_depth.saturating_add(entries.next_depth());
-            let Ok(abbreviation) = entries.read_abbreviation() else { break };
-            let Some(abbreviation) = abbreviation else { continue };
+        while let Ok(Some(Step { die, depth, abbreviation })) = walk.next() {
             let inside = usize::try_from(depth).unwrap_or(0).saturating_sub(1);
             if inside < spaces.len() {
                 within.truncate(spaces.get(inside).copied().unwrap_or(0));
                 spaces.truncate(inside);
             }
-            let Ok(next) = behind(unit, &mut entries, abbreviation) else { break };
+            let Ok(sibling) = walk.read_sibling(abbreviation) else { break };
             if depth == 0 || inside > spaces.len() {
                 continue;
             }
-            let die = Die { unit: index, offset: offset.0 };
             match abbreviation.tag() {
                 dw::DW_TAG_variable => {
                     let Some(name) = self.units.name(die)? else { continue };
                     // Charges for copying the names.
-                    uncharged += 4 * within.len() as u64;
+                    walk.charge(4 * within.len() as u64)?;
                     let known = self.as_static(die, within.clone())?;
                     if !known.is_declaration {
                         globals.push(((*name).into(), known));
@@ -279,13 +265,12 @@ impl Names<'_> {
                 }
                 // Other entries are skipped with their children.
                 _ => {
-                    if let Some(again) = next.and_then(|next| unit.entries_raw(Some(next)).ok()) {
-                        (entries, start_depth) = (again, depth);
-                    }
+                    // If the sibling cannot be read, the children are.
+                    let _ = sibling.map(|sibling| walk.continue_at(sibling, depth));
                 }
             }
         }
-        self.units.charge(uncharged)?;
+        walk.finish()?;
         Ok(globals)
     }
 }

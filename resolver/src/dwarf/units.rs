@@ -58,9 +58,6 @@ struct Addresses {
     unlisted: Vec<usize>,
 }
 
-/// A pass over a whole unit charges this many entries at a time.
-pub(super) const CHARGE_INTERVAL: u64 = 1024;
-
 /// The largest charge: several threads that charge too much at once cannot make the budget wrap
 /// around.
 const MAX_CHARGE: i64 = i64::MAX / 4096;

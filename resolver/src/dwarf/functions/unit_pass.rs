@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use gimli::{Abbreviation, DwTag, EntriesRaw, UnitOffset, constants as dw};
+use gimli::{Abbreviation, DwTag, UnitOffset, constants as dw};
 
-use super::super::entries::behind;
+use super::super::entry_walk::{EntryWalk, Step};
 use super::super::problem::DwarfProblem;
 use super::super::sections::Reader;
-use super::super::unit::{Die, Unit, is_c};
-use super::super::units::{CHARGE_INTERVAL, Units};
+use super::super::unit::{Die, is_c};
+use super::super::units::Units;
 use super::{Functions, Kind, Node, Span, narrow, slice};
 use crate::Error;
 
@@ -44,78 +44,53 @@ fn is_opaque(tag: DwTag) -> bool {
 struct UnitPass<'a, 's> {
     units: &'a Units<'s>,
     index: usize,
-    unit: &'a Unit<'s>,
     dwarf: &'a gimli::Dwarf<Reader<'s>>,
-    entries: EntriesRaw<'a, 'a, Reader<'s>>,
-    /// The depth at which `entries` started: it starts anew behind an entry that is passed over.
-    start_depth: isize,
+    walk: EntryWalk<'a, 's>,
     /// In C no type holds a function or a variable, and most entries of a unit are members.
     passes_types: bool,
-    /// Entries that were read and not charged yet.
-    uncharged: u64,
     tree: ScopeTree,
 }
 
 impl<'a, 's> UnitPass<'a, 's> {
     fn start(units: &'a Units<'s>, index: usize) -> Result<Self, Error> {
-        let (dwarf, unit) = (units.dwarf_of(index)?, units.unit(index)?);
+        let dwarf = units.dwarf_of(index)?;
         let passes_types = units.unit_language(index).is_some_and(is_c);
-        let error = |error: gimli::Error| units.error(Die { unit: index, offset: 0 }, error);
-        let entries = unit.entries_raw(None).map_err(error)?;
-        let tree = ScopeTree::default();
-        Ok(Self { units, index, unit, dwarf, entries, start_depth: 0, passes_types, uncharged: 0, tree })
+        let walk = EntryWalk::start(units, index)?;
+        Ok(Self { units, index, dwarf, walk, passes_types, tree: ScopeTree::default() })
     }
 
     fn run(mut self) -> Result<ScopeTree, Error> {
-        while !self.entries.is_empty() {
-            let offset = self.entries.next_offset();
-            let depth = self.start_depth.saturating_add(self.entries.next_depth());
-            let abbreviation = self.entries.read_abbreviation().map_err(|error| self.error(error))?;
-            let Some(abbreviation) = abbreviation else { continue };
-            self.count_entry()?;
+        while let Some(Step { die, depth, abbreviation }) = self.walk.next()? {
             self.tree.close(depth);
-            let has_scopes_below = self.enter(abbreviation, depth).map_err(|error| self.error(error))?;
+            let has_scopes_below = self.enter(abbreviation, depth)?;
             match Kind::of(abbreviation.tag()) {
                 Some(Kind::Type) if self.passes_types => {}
                 Some(kind) => {
-                    let ranges = self.ranges(kind, offset)?;
+                    let ranges = self.ranges(kind, die)?;
                     let opens_at = has_scopes_below.then_some(depth);
-                    let added = self.tree.add_scope(kind, offset.0, ranges, opens_at);
+                    let added = self.tree.add_scope(kind, die.offset, ranges, opens_at);
                     added.ok_or_else(|| too_many(self.units, self.index))?;
                 }
-                None => self.tree.add_other(abbreviation.tag(), offset.0),
+                None => self.tree.add_other(abbreviation.tag(), die.offset),
             }
         }
-        self.units.charge(self.uncharged)?;
+        self.walk.finish()?;
         Ok(self.tree)
-    }
-
-    fn error(&self, error: gimli::Error) -> Error {
-        self.units.error(Die { unit: self.index, offset: 0 }, error)
-    }
-
-    fn count_entry(&mut self) -> Result<(), Error> {
-        self.uncharged += 1;
-        if self.uncharged >= CHARGE_INTERVAL {
-            self.units.charge(std::mem::take(&mut self.uncharged))?;
-        }
-        Ok(())
     }
 
     /// Reads past the attributes of an entry, and past all below it if nothing there is a scope.
     /// Returns whether the next entries may be below it.
-    fn enter(&mut self, abbreviation: &Abbreviation, depth: isize) -> Result<bool, gimli::Error> {
+    fn enter(&mut self, abbreviation: &Abbreviation, depth: isize) -> Result<bool, Error> {
         let tag = abbreviation.tag();
         let is_passed = is_opaque(tag) || (self.passes_types && Kind::of(tag) == Some(Kind::Type));
         if !abbreviation.has_children() || !is_passed {
-            self.entries.skip_attributes(abbreviation.attributes())?;
+            let skipped = self.walk.entries.skip_attributes(abbreviation.attributes());
+            skipped.map_err(|error| self.walk.error(error))?;
             return Ok(abbreviation.has_children());
         }
-        match behind(self.unit, &mut self.entries, abbreviation)? {
-            Some(next) => {
-                self.entries = self.unit.entries_raw(Some(next))?;
-                self.start_depth = depth;
-            }
+        let sibling = self.walk.read_sibling(abbreviation).map_err(|error| self.walk.error(error))?;
+        match sibling {
+            Some(sibling) => self.walk.continue_at(sibling, depth).map_err(|error| self.walk.error(error))?,
             None => self.read_past_children()?,
         }
         Ok(false)
@@ -123,24 +98,28 @@ impl<'a, 's> UnitPass<'a, 's> {
 
     /// Reads all entries below the one that was just read: without `DW_AT_sibling` there is no
     /// other way past them.
-    fn read_past_children(&mut self) -> Result<(), gimli::Error> {
-        let inside = self.entries.next_depth();
-        while self.entries.next_depth() >= inside && !self.entries.is_empty() {
-            self.uncharged += 1;
-            if let Some(abbreviation) = self.entries.read_abbreviation()? {
-                self.entries.skip_attributes(abbreviation.attributes())?;
-            }
+    fn read_past_children(&mut self) -> Result<(), Error> {
+        let walk = &mut self.walk;
+        let inside = walk.entries.next_depth();
+        while walk.entries.next_depth() >= inside && !walk.entries.is_empty() {
+            walk.charge(1)?;
+            let read = walk.entries.read_abbreviation().and_then(|abbreviation| match abbreviation {
+                Some(abbreviation) => walk.entries.skip_attributes(abbreviation.attributes()),
+                None => Ok(()),
+            });
+            read.map_err(|error| walk.error(error))?;
         }
         Ok(())
     }
 
     /// The addresses of a scope; none for a kind of scope that has no code.
-    fn ranges(&self, kind: Kind, offset: UnitOffset) -> Result<Vec<Range<u64>>, Error> {
+    fn ranges(&self, kind: Kind, die: Die) -> Result<Vec<Range<u64>>, Error> {
         if !kind.is_instance() && kind != Kind::Block {
             return Ok(Vec::new());
         }
-        let ranges = self.unit.entry(offset).and_then(|entry| self.units.entry_ranges(self.dwarf, self.unit, &entry));
-        ranges.map_err(|error| self.units.error(Die { unit: self.index, offset: offset.0 }, error))
+        let (unit, offset) = (self.walk.unit, UnitOffset(die.offset));
+        let ranges = unit.entry(offset).and_then(|entry| self.units.entry_ranges(self.dwarf, unit, &entry));
+        ranges.map_err(|error| self.units.error(die, error))
     }
 }
 
