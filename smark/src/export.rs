@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use simple_markers_resolver::export::{self, Consumer, Settings};
-use simple_markers_resolver::resolve::{Detail, Exactness, Marker, ResolvedImage};
+use simple_markers_resolver::export::{self, Consumer};
+use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 
+use crate::choice::Choice;
 use crate::files::{self, Input};
 use crate::inputs::Inputs;
 use crate::{Console, Status};
@@ -37,15 +38,8 @@ pub(crate) struct Export {
     /// Overwrite FILE if it exists; an input is never overwritten
     #[arg(long)]
     force: bool,
-    /// Also export sites and arguments of these kinds, separated by commas; may be given several times
-    #[arg(long, value_name = "KIND", value_delimiter = ',')]
-    include: Vec<Include>,
-    /// Same as --include with every kind
-    #[arg(long)]
-    all: bool,
-    /// Where to put uprobes: at the cheapest equivalent address, or at the site itself
-    #[arg(long, value_name = "WHERE", default_value = "best")]
-    at: At,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -62,30 +56,6 @@ enum To {
     Gdb,
     /// A copy of the program with SDT notes
     Sdt,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Include {
-    /// Several paths lead to the address, and some may not pass the marker
-    Shared,
-    /// The linker folded several functions at the address
-    Folded,
-    /// The address is outside the marker's function
-    Outside,
-    /// It could not be proven whether the site is exact
-    Unproven,
-    /// What a uprobe does at the instruction is unknown
-    UnknownProbe,
-    /// Arguments that may have another value than in the source
-    Doubtful,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum At {
-    /// The cheapest equivalent address
-    Best,
-    /// The site itself
-    Site,
 }
 
 const EXAMPLES: &str = "\
@@ -158,25 +128,6 @@ impl Export {
         Ok(selected.report(console, &rows, &chosen).max(status))
     }
 
-    fn settings(&self) -> Settings {
-        let is = |kind| self.all || self.include.contains(&kind);
-        let kinds = [
-            (Include::Shared, Exactness::Shared),
-            (Include::Folded, Exactness::Folded),
-            (Include::Outside, Exactness::Outside),
-            (Include::Unproven, Exactness::Unproven),
-        ];
-        Settings {
-            at: match self.at {
-                At::Best => export::At::Best,
-                At::Site => export::At::Site,
-            },
-            include: kinds.into_iter().filter(|(kind, _)| is(*kind)).map(|(_, exactness)| exactness).collect(),
-            unknown_probes: is(Include::UnknownProbe),
-            doubtful: is(Include::Doubtful),
-        }
-    }
-
     fn text(&self, console: &Console, image: &ResolvedImage, keep: &dyn Fn(&Marker) -> bool) -> anyhow::Result<String> {
         let to = match self.to {
             To::Uprobe => Consumer::Uprobe,
@@ -186,7 +137,7 @@ impl Export {
             To::Gdb | To::Sdt => Consumer::Gdb,
         };
         let (path, bytes) = open(image)?;
-        let exported = export::text(image, &bytes, &path, keep, to, &self.settings())?;
+        let exported = export::text(image, &bytes, &path, keep, to, &self.choice.settings())?;
         said(console, image, exported.probes, exported.left_out);
         Ok(exported.text)
     }
@@ -200,7 +151,8 @@ impl Export {
     ) -> anyhow::Result<()> {
         let Some(output) = &self.output else { bail!("no output") };
         let (_, bytes) = open(image)?;
-        let exported = export::sdt::image(image, &bytes, keep, &self.settings()).with_context(|| image.path.clone())?;
+        let exported =
+            export::sdt::image(image, &bytes, keep, &self.choice.settings()).with_context(|| image.path.clone())?;
         for note in &exported.notes {
             console.note(&format!("{}: {note}", image.path));
         }

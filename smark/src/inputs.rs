@@ -14,9 +14,9 @@ use crate::debug_files::{self, DebugFolders};
 use crate::files::{self, Input, Unreadable};
 use crate::{Console, Status};
 
-/// The options and operands that select files and markers.
+/// The options that select markers, and the folders with debug files.
 #[derive(Debug, Args)]
-pub(crate) struct Inputs {
+pub(crate) struct Filters {
     /// Select markers in these modules (file names without folder and extension)
     #[arg(short, long, value_name = "MODULE")]
     module: Vec<String>,
@@ -26,12 +26,19 @@ pub(crate) struct Inputs {
     /// Select markers with these names
     #[arg(short, long, value_name = "NAME")]
     name: Vec<String>,
-    /// Search folders; files there that are not ELF or have no markers are skipped
-    #[arg(short, long)]
-    recursive: bool,
     /// Search this folder for separate debug files; may be given several times [default: /usr/lib/debug]
     #[arg(long, value_name = "DIR")]
     debug_dir: Vec<PathBuf>,
+}
+
+/// The options and operands that select files and markers.
+#[derive(Debug, Args)]
+pub(crate) struct Inputs {
+    #[command(flatten)]
+    filters: Filters,
+    /// Search folders; files there that are not ELF or have no markers are skipped
+    #[arg(short, long)]
+    recursive: bool,
     /// Globs for marker names, and files
     #[arg(required = true, value_name = "PATTERN|FILE")]
     operands: Vec<PathBuf>,
@@ -63,22 +70,38 @@ enum Outcome {
 impl Inputs {
     /// Whether only files were given, without any pattern.
     pub(crate) fn is_without_patterns(&self) -> bool {
-        let options = [&self.module, &self.function, &self.name];
-        options.into_iter().all(Vec::is_empty) && self.operands.iter().all(|operand| is_file(operand))
+        let Filters { module, function, name, .. } = &self.filters;
+        [module, function, name].into_iter().all(Vec::is_empty) && self.operands.iter().all(|operand| is_file(operand))
     }
 
     /// Resolves the files in as much detail as the report needs.
     pub(crate) fn select(&self, console: &Console, detail: Detail) -> anyhow::Result<Selected> {
-        let (patterns, named) = self.operands.iter().partition::<Vec<_>, _>(|operand| !is_file(operand));
-        let patterns: Vec<String> =
-            patterns.into_iter().map(|pattern| pattern.to_string_lossy().into_owned()).collect();
-        let named: Vec<PathBuf> = named.into_iter().cloned().collect();
+        let (patterns, named) = operands(&self.operands);
         if named.is_empty() {
             let taken = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ");
             anyhow::bail!("no FILE given: {taken} is not an existing file, so it was taken as a PATTERN");
         }
+        self.filters.select(console, detail, patterns, &files::expand(&named, self.recursive))
+    }
+}
+
+/// The patterns and the files among some operands.
+pub(crate) fn operands(operands: &[PathBuf]) -> (Vec<String>, Vec<PathBuf>) {
+    let (patterns, named) = operands.iter().partition::<Vec<_>, _>(|operand| !is_file(operand));
+    let patterns = patterns.into_iter().map(|pattern| pattern.to_string_lossy().into_owned()).collect();
+    (patterns, named.into_iter().cloned().collect())
+}
+
+impl Filters {
+    /// Resolves files in as much detail as the report needs.
+    pub(crate) fn select(
+        &self,
+        console: &Console,
+        detail: Detail,
+        patterns: Vec<String>,
+        inputs: &[Result<Input, Unreadable>],
+    ) -> anyhow::Result<Selected> {
         let selection = self.selection(&patterns)?;
-        let inputs = files::expand(&named, self.recursive);
         let folders = match self.debug_dir.is_empty() {
             true => vec![PathBuf::from(debug_files::DEBUG_DIR)],
             false => self.debug_dir.clone(),

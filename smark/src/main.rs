@@ -3,6 +3,7 @@
 //! file only.
 
 mod check;
+mod choice;
 mod compressed;
 mod debug_files;
 #[cfg(feature = "debuginfod")]
@@ -16,6 +17,8 @@ mod list;
 mod manual;
 mod show;
 mod sources;
+mod trace;
+mod watch;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -58,6 +61,7 @@ enum Command {
     Show(show::Show),
     Check(check::Check),
     Export(export::Export),
+    Trace(trace::Trace),
     Explain(explain::Explain),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -89,16 +93,17 @@ fn main() -> ExitCode {
     let Smark { command, global } = Smark::parse();
     let console = Console::new(&global);
     let result = match command {
-        Command::List(list) => list.run(&console),
-        Command::Show(show) => show.run(&console),
-        Command::Check(check) => check.run(&console),
-        Command::Export(export) => export.run(&console),
-        Command::Explain(explain) => explain.run(&console),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
+        Command::List(list) => list.run(&console).map(ExitCode::from),
+        Command::Show(show) => show.run(&console).map(ExitCode::from),
+        Command::Check(check) => check.run(&console).map(ExitCode::from),
+        Command::Export(export) => export.run(&console).map(ExitCode::from),
+        Command::Trace(trace) => trace.run(&console),
+        Command::Explain(explain) => explain.run(&console).map(ExitCode::from),
+        Command::Completions(completions) => completions.run().map(ExitCode::from),
+        Command::Man(man) => man.run().map(ExitCode::from),
     };
     match result {
-        Ok(status) => status.into(),
+        Ok(status) => status,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             console.error(&format!("{error:#}"));

@@ -1,6 +1,6 @@
 //! Why an export leaves something out.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use super::arguments;
 use crate::export::sdt::Note;
@@ -179,5 +179,17 @@ pub(crate) fn note(note: &Note) -> String {
         Note::BaseInOtherSegment => "the image has a .stapsdt.base of its own in another segment: perf computes wrong \
                                      addresses from it, while gdb, bpftrace and SystemTap do not"
             .to_owned(),
+    }
+}
+
+impl Display for SiteOmission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&site(self))
+    }
+}
+
+impl Display for ArgumentOmission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&argument(self))
     }
 }

@@ -12,7 +12,7 @@ use crate::types::{Language, Sequence, SequenceKind, Shape, Type, names_text, po
 
 /// Where the bits of a value are.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Operand {
+pub enum Operand {
     /// The low bits of a register.
     Register(crate::location::Register),
     /// Memory at an address.
@@ -25,9 +25,12 @@ pub(super) enum Operand {
 
 /// How the bits of a number are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NumberKind {
+pub enum NumberKind {
+    /// A signed integer.
     Signed,
+    /// An unsigned integer.
     Unsigned,
+    /// A floating-point number.
     Float,
     /// An address.
     Pointer,
@@ -37,15 +40,29 @@ pub(super) enum NumberKind {
 
 /// What a consumer fetches for an argument.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fetch {
+pub enum Fetch {
     /// A number of 1, 2, 4 or 8 bytes.
-    Number { at: Operand, size: u8, kind: NumberKind },
+    Number {
+        /// Where it is.
+        at: Operand,
+        /// Its size in bytes.
+        size: u8,
+        /// How its bits are read.
+        kind: NumberKind,
+    },
     /// A pointer to a text that ends with a NUL.
     Pointed(Operand),
     /// The address of an array of characters that ends with a NUL.
     Array(Expr),
     /// A text of `length` bytes that starts `offset` bytes after the pointer `data`.
-    Text { data: Operand, offset: u64, length: Operand },
+    Text {
+        /// The pointer.
+        data: Operand,
+        /// Bytes from the pointer's target to the first byte.
+        offset: u64,
+        /// The number of bytes.
+        length: Operand,
+    },
 }
 
 /// How deep nested references and wrappers are followed.
@@ -57,7 +74,7 @@ const NESTING: u32 = 16;
 /// # Errors
 ///
 /// Why the argument cannot be fetched.
-pub(super) fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<Fetch, ArgumentOmission> {
+pub fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<Fetch, ArgumentOmission> {
     match argument.verdict.ok_or_else(|| ArgumentOmission::Unresolved(argument.reason.clone()))? {
         Verdict::Live | Verdict::Constant => {}
         Verdict::Doubtful if with_doubtful => {}

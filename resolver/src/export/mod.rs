@@ -8,7 +8,7 @@
 
 mod arithmetic;
 mod bpftrace;
-mod fetch;
+pub mod fetch;
 mod format;
 mod gdb;
 mod omission;
@@ -20,12 +20,11 @@ mod symbols;
 mod uprobe;
 
 pub use omission::{ArgumentOmission, ExportError, SiteOmission};
-pub use plan::{At, Settings};
+pub use plan::{At, Planned, PlannedArgument, Point, Settings, points};
 
 use crate::english;
 use crate::resolve::{Architecture, Marker, ResolvedImage};
 use crate::text::shown;
-use plan::{Planned, Point};
 
 /// The tool that reads an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,9 +36,11 @@ pub struct Settings {
 
 /// A site to be exported.
 #[derive(Clone, Debug)]
-pub(super) struct Point<'r> {
-    pub(super) marker: &'r Marker,
-    pub(super) site: &'r Site,
+pub struct Point<'r> {
+    /// Its marker.
+    pub marker: &'r Marker,
+    /// The site.
+    pub site: &'r Site,
     /// The part of the marker's name before the `:`; without a `:`, the module.
     pub(super) provider: String,
     /// The rest of the name.
@@ -47,25 +49,47 @@ pub(super) struct Point<'r> {
     pub(super) group: String,
     /// The rest of the name as an identifier of C, unique in its group.
     pub(super) event: String,
-    pub(super) address: Vaddr,
-    pub(super) offset: FileOffset,
+    /// The link-time address of the probe, which may follow the site's.
+    pub address: Vaddr,
+    /// The probe's offset in the file.
+    pub offset: FileOffset,
     /// Whether doubtful arguments are exported.
     with_doubtful: bool,
 }
 
 /// A site that is exported or left out.
-pub(super) enum Planned<'r> {
+#[derive(Clone, Debug)]
+pub enum Planned<'r> {
+    /// The site is exported.
     Point(Point<'r>),
     /// The site is left out.
     LeftOut {
+        /// Its marker.
         marker: &'r Marker,
+        /// Its address; in a relocatable object the section and the offset.
         place: String,
+        /// Why it is left out.
         why: SiteOmission,
     },
 }
 
 /// The longest name of a group or an event (`MAX_EVENT_NAME_LEN` of the kernel).
 const NAME: usize = 63;
+
+/// The sites of the markers that `keep` accepts, for a consumer that sets uprobes itself.
+///
+/// # Errors
+///
+/// The kind of the image or its processor is not supported: only executables and shared objects for
+/// x86-64 are.
+pub fn points<'r>(
+    image: &'r ResolvedImage,
+    keep: &dyn Fn(&Marker) -> bool,
+    settings: &Settings,
+) -> Result<Vec<Planned<'r>>, ExportError> {
+    check(image, &[Architecture::X86_64])?;
+    Ok(plan(image, keep, settings, true))
+}
 
 /// All sites of the markers that `keep` accepts, in order. `uprobe` says that the consumer uses the
 /// kernel's uprobes.
@@ -190,15 +214,20 @@ pub(super) fn numbered(name: &str, number: u64, longest: usize) -> String {
 }
 
 /// An argument of a site: its conversion, and what to fetch or why it is left out.
-pub(super) struct PlannedArgument<'r> {
-    pub(super) argument: &'r Argument,
-    pub(super) letter: char,
-    pub(super) fetch: Result<Fetch, ArgumentOmission>,
+#[derive(Clone, Debug)]
+pub struct PlannedArgument<'r> {
+    /// The argument.
+    pub argument: &'r Argument,
+    /// The letter of its conversion; `d` if it has none.
+    pub letter: char,
+    /// What to fetch.
+    pub fetch: Result<Fetch, ArgumentOmission>,
 }
 
 impl<'r> Point<'r> {
     /// The arguments in order. An argument without a conversion is read as `d`.
-    pub(super) fn wanted(&self) -> Vec<PlannedArgument<'r>> {
+    #[must_use]
+    pub fn wanted(&self) -> Vec<PlannedArgument<'r>> {
         let letter = |index: usize| {
             let conversion = self.marker.args.get(index).and_then(|declared| declared.conversion.as_deref());
             conversion.and_then(|text| text.chars().last()).filter(|last| *last != '*').unwrap_or('d')

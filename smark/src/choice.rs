@@ -1,0 +1,65 @@
+//! The options that choose doubtful sites and arguments, and where the probes go.
+
+use clap::{Args, ValueEnum};
+use simple_markers_resolver::export::{self, Settings};
+use simple_markers_resolver::resolve::Exactness;
+
+/// The options of the commands that set probes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Choice {
+    /// Also take sites and arguments of these kinds, separated by commas; may be given several times
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    include: Vec<Include>,
+    /// Same as --include with every kind
+    #[arg(long)]
+    all: bool,
+    /// Where to put uprobes: at the cheapest equivalent address, or at the site itself
+    #[arg(long, value_name = "WHERE", default_value = "best")]
+    at: At,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Include {
+    /// Several paths lead to the address, and some may not pass the marker
+    Shared,
+    /// The linker folded several functions at the address
+    Folded,
+    /// The address is outside the marker's function
+    Outside,
+    /// It could not be proven whether the site is exact
+    Unproven,
+    /// What a uprobe does at the instruction is unknown
+    UnknownProbe,
+    /// Arguments that may have another value than in the source
+    Doubtful,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum At {
+    /// The cheapest equivalent address
+    Best,
+    /// The site itself
+    Site,
+}
+
+impl Choice {
+    /// The settings of the library.
+    pub(crate) fn settings(&self) -> Settings {
+        let is = |kind| self.all || self.include.contains(&kind);
+        let kinds = [
+            (Include::Shared, Exactness::Shared),
+            (Include::Folded, Exactness::Folded),
+            (Include::Outside, Exactness::Outside),
+            (Include::Unproven, Exactness::Unproven),
+        ];
+        Settings {
+            at: match self.at {
+                At::Best => export::At::Best,
+                At::Site => export::At::Site,
+            },
+            include: kinds.into_iter().filter(|(kind, _)| is(*kind)).map(|(_, exactness)| exactness).collect(),
+            unknown_probes: is(Include::UnknownProbe),
+            doubtful: is(Include::Doubtful),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `smark trace`: prints the hits of markers as they happen.
+
+use std::collections::HashMap;
+use std::io::{self, BufWriter, Write as _};
+use std::process::ExitCode;
+
+use clap::Args;
+use simple_markers_resolver::text::shown;
+use simple_markers_tracer::Hit;
+use simple_markers_tracer::sys::{self, Mode};
+use simple_markers_tracer::text::{self, Format};
+
+use crate::Console;
+use crate::watch::{STATUS, Watch};
+
+/// Print the hits of markers as they happen, each as its format says
+///
+/// FILE is an executable or a shared object; every process that runs it is watched. With -p only that process is watched, with
+/// -- COMMAND only the program that is started, and their children. PATTERN is a glob for marker names. An operand is a FILE if it
+/// contains a `/` or names an existing file.
+///
+/// A line has the time in seconds since the start, the CPU, the thread's name, the process and thread numbers, the marker's name and
+/// its text. An argument that cannot be read is shown as `<lost>`, `<doubtful>` or `<unreadable>`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+)]
+pub(crate) struct Trace {
+    #[command(flatten)]
+    watch: Watch,
+    /// End after this many hits
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Print a line of JSON for each hit
+    #[arg(long)]
+    json: bool,
+    /// The size of the buffer between the kernel and smark in KiB; it is rounded up to a power of two
+    #[arg(long, value_name = "KIB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
+    buffer: u32,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  What a program does, from its first instruction to its last:
+      smark trace -- target/release/server --port 8080
+  Some markers of a running process:
+      smark trace 'queue:*' -p $(pidof server)
+  Ten hits of a marker in any process:
+      smark trace --limit 10 queue:complete target/release/server
+  For a program to read:
+      smark trace --json -- ./server | jq .args";
+
+impl Trace {
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        let ring = self.buffer.saturating_mul(1024).next_power_of_two();
+        let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
+        let mut watching = self.watch.start(console, Mode::Trace { ring })?;
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let mut lines = Lines { start: sys::now(), formats: HashMap::new(), colour: console.colour };
+        let (mut count, mut result) = (0u64, Ok(()));
+        let mut text = String::new();
+        let printed = std::cell::RefCell::new(&mut out);
+        let mut each = |hit: &Hit<'_>| {
+            if count < limit {
+                count += 1;
+                text.clear();
+                match json {
+                    true => text.push_str(&text::json(hit).to_string()),
+                    false => lines.write(hit, &mut text),
+                }
+                text.push('\n');
+                result = printed.borrow_mut().write_all(text.as_bytes());
+            }
+            count < limit && result.is_ok()
+        };
+        let mut pause = |_: &_| Ok(printed.borrow_mut().flush().map(|()| true)?);
+        let ran = watching.run(console, &mut each, &mut pause);
+        result?;
+        ran?;
+        if json && watching.is_active() {
+            let lost = watching.session().map_or(Ok(0), sys::Session::lost)?;
+            let mut out = printed.borrow_mut();
+            if lost > 0 {
+                writeln!(out, "{}", serde_json::json!({ "lost": lost }))?;
+            }
+            let end = serde_json::json!({ "hits": count + lost, "lost": lost, "exit": watching.exit() });
+            writeln!(out, "{}", serde_json::json!({ "end": end }))?;
+            out.flush()?;
+        }
+        watching.end(console)
+    }
+}
+
+/// Writes hits as lines for people.
+struct Lines {
+    start: u64,
+    formats: HashMap<usize, Format>,
+    colour: bool,
+}
+
+impl Lines {
+    fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
+        use std::fmt::Write as _;
+        let format = self.formats.entry(hit.site.marker).or_insert_with(|| Format::new(&hit.marker.format));
+        let time = hit.record.time().saturating_sub(self.start);
+        let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
+        let (process, thread) = (hit.record.process(), hit.record.thread());
+        let name = hit.thread_name();
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{seconds:>4}.{fraction:06} [{:>2}] {:<15} ", hit.record.cpu(), shown(&name));
+        let _ = match process == thread {
+            true => write!(out, "{process:<15} "),
+            false => write!(out, "{:<15} ", format_args!("{process}/{thread}")),
+        };
+        let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
+        let _ = write!(out, "{bold}{}{plain}: ", shown(&hit.marker.name));
+        let from = out.len();
+        format.write(hit, out);
+        let text = shown(&out[from..]).into_owned();
+        out.replace_range(from.., &text);
+    }
+}

@@ -1,0 +1,299 @@
+//! What the commands that watch running programs share: which processes and files are watched, the
+//! plan, and the end.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use clap::Args;
+use simple_markers_resolver::resolve::Detail;
+use simple_markers_tracer::plan::{LeftOut, Settings};
+use simple_markers_tracer::sys::{Child, Ended, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
+use simple_markers_tracer::{Hit, Plan, elf};
+
+use crate::choice::Choice;
+use crate::files::{self, Input, Unreadable};
+use crate::inputs::{Filters, operands};
+use crate::{Console, Status};
+
+/// The options and operands that say what is watched.
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    filters: Filters,
+    #[command(flatten)]
+    choice: Choice,
+    /// Watch this process, and the markers of every file that it has mapped or maps later; may be given several times
+    #[arg(short, long, value_name = "PID")]
+    pid: Vec<u32>,
+    /// Do not watch the processes that a watched process creates
+    #[arg(long)]
+    no_children: bool,
+    /// Globs for marker names, and files
+    #[arg(value_name = "PATTERN|FILE")]
+    operands: Vec<PathBuf>,
+    /// Start this program, watch it and end with it
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The section of the help about the exit status.
+pub(crate) const STATUS: &str = "\
+EXIT STATUS
+  0  done
+  1  a pattern matches nothing
+  2  the probes could not be set, or a file could not be read
+  With a COMMAND, its own exit status, or 128 and the number of the signal that killed it.";
+
+/// The most bytes of a text that are read.
+const TEXT: u16 = 256;
+
+/// How often the ring buffer is read.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// How often new files and the end of processes are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Watch {
+    /// Resolves the files, sets the probes, and lets the program run.
+    pub(crate) fn start(self, console: &Console, mode: Mode) -> anyhow::Result<Watching> {
+        let (patterns, mut named) = operands(&self.operands);
+        if !self.command.is_empty() && !self.pid.is_empty() {
+            bail!("-p PID and -- COMMAND cannot be given together");
+        }
+        let program = match self.command.first() {
+            Some(program) => match Child::find(program) {
+                Some(program) => Some(program),
+                None => bail!("{}: there is no such program in PATH", program.to_string_lossy()),
+            },
+            None => None,
+        };
+        named.extend(program.clone());
+        for pid in &self.pid {
+            match mapped::files(*pid) {
+                Some(files) => named.extend(files),
+                None if mapped::exists(*pid) => bail!("process {pid}: its files must not be read (root may)"),
+                None => bail!("process {pid}: there is no such process"),
+            }
+        }
+        if named.is_empty() {
+            bail!("nothing to watch: name a FILE, a process with -p PID, or a program with -- COMMAND");
+        }
+        let kernel = Kernel::new();
+        let mut watching = Watching {
+            plan: Plan::default(),
+            session: None,
+            kernel,
+            known: HashSet::new(),
+            pids: self.pid.clone(),
+            child: None,
+            looked: Instant::now(),
+            status: Status::Done,
+            patterns,
+            watch: self,
+        };
+        watching.add(console, &named)?;
+        if watching.plan.sites.is_empty() && watching.status == Status::NoMatch {
+            return Ok(watching);
+        }
+        if watching.plan.sites.is_empty() && watching.pids.is_empty() && program.is_none() {
+            bail!("there is no site to watch");
+        }
+        if let Some(program) = program {
+            let child = Child::start(&program, &watching.watch.command)?;
+            watching.pids.push(child.pid());
+            watching.child = Some(child);
+        }
+        let scope = match watching.pids.is_empty() {
+            true => Scope::All,
+            false => Scope::Processes { pids: watching.pids.clone(), with_children: !watching.watch.no_children },
+        };
+        watching.session = Some(Session::start(&watching.plan, &scope, mode, kernel).map_err(explained)?);
+        signals::catch();
+        if let Some(child) = &mut watching.child {
+            child.release()?;
+        }
+        Ok(watching)
+    }
+}
+
+/// A session with the files and processes that it watches.
+pub(crate) struct Watching {
+    pub(crate) plan: Plan,
+    session: Option<Session>,
+    kernel: Kernel,
+    /// The files that were looked at.
+    known: HashSet<PathBuf>,
+    pids: Vec<u32>,
+    child: Option<Child>,
+    /// When new files were looked for.
+    looked: Instant,
+    status: Status,
+    patterns: Vec<String>,
+    watch: Watch,
+}
+
+impl Watching {
+    /// Adds the markers of files to the plan.
+    fn add(&mut self, console: &Console, files: &[PathBuf]) -> anyhow::Result<()> {
+        let is_first = self.known.is_empty();
+        // One file may have several names.
+        let files: Vec<PathBuf> =
+            files.iter().map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone())).collect();
+        let new: Vec<PathBuf> = files.into_iter().filter(|file| self.known.insert(file.clone())).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let (_, named) = operands(&self.watch.operands);
+        let is_named = |path: &PathBuf| named.iter().any(|named| fs::canonicalize(named).ok().as_ref() == Some(path));
+        let inputs: Vec<Result<Input, Unreadable>> = match is_first {
+            true => new.iter().flat_map(|path| files::expand(std::slice::from_ref(path), false)).collect(),
+            false => new.iter().map(|path| Ok(Input { path: path.clone(), found: true })).collect(),
+        };
+        // The libraries of a process need not have markers.
+        let quiet = |input: Result<Input, Unreadable>| input.map(|it| Input { found: !is_named(&it.path), ..it });
+        let inputs: Vec<_> = inputs.into_iter().map(quiet).collect();
+        let selected = self.watch.filters.select(console, Detail::Places, self.patterns.clone(), &inputs)?;
+        let rows = selected.rows();
+        let chosen = selected.chosen(&rows);
+        let settings = Settings {
+            export: self.watch.choice.settings(),
+            text: TEXT,
+            thread_pointer: self.kernel.thread_pointer,
+            is_sleepable: true,
+        };
+        let left_out = self.plan.left_out.len();
+        for image in &selected.resolution.images {
+            let keep = selected.keeps(&chosen);
+            if !image.markers.iter().any(&keep) {
+                continue;
+            }
+            let bytes = fs::read(&image.path).unwrap_or_default();
+            let is_program = !matches!(image.kind, simple_markers_resolver::resolve::ImageKind::Shared);
+            let thread_local_size = elf::thread_local_size(&bytes).filter(|_| is_program);
+            if let Err(why) = self.plan.add(image, &image.path, thread_local_size, &keep, &settings) {
+                console.error(&format!("{}: {why}", image.path));
+                self.status = self.status.max(Status::Unreadable);
+            }
+        }
+        self.tell(console, left_out);
+        if is_first {
+            self.status = self.status.max(selected.report(console, &rows, &chosen));
+        }
+        Ok(())
+    }
+
+    /// Says which sites are left out, from the number `first` on.
+    fn tell(&self, console: &Console, first: usize) {
+        for LeftOut { image, marker, place, why } in self.plan.left_out.iter().skip(first) {
+            let is_it = |it: &&simple_markers_tracer::plan::PlannedMarker| it.image == *image && it.name == *marker;
+            let planned = self.plan.markers.iter().position(|it| is_it(&it));
+            let watched = planned.map_or(0, |number| self.plan.sites.iter().filter(|it| it.marker == number).count());
+            let all = planned.and_then(|number| self.plan.markers.get(number)).map_or(0, |it| it.sites);
+            let share = if all > 0 { format!(" ({watched} of {all} sites are watched)") } else { String::new() };
+            console.note(&format!("{marker}: left out {place}: {why}{share}"));
+        }
+    }
+
+    /// Calls `each` for each hit until the program ends, the user ends it, or `each` returns
+    /// `false`. Calls `pause` whenever all hits so far are read.
+    pub(crate) fn run(
+        &mut self,
+        console: &Console,
+        each: &mut dyn FnMut(&Hit<'_>) -> bool,
+        pause: &mut dyn FnMut(&Session) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        let mut wants_more = true;
+        while wants_more && !self.is_over() {
+            if self.looked.elapsed() >= LOOK {
+                self.looked = Instant::now();
+                self.follow(console)?;
+            }
+            let Some(session) = &mut self.session else { return Ok(()) };
+            session.read(&self.plan, false, &mut |hit| wants_more = wants_more && each(hit));
+            wants_more = wants_more && pause(session)?;
+            if wants_more {
+                std::thread::sleep(INTERVAL);
+            }
+        }
+        if let Some(session) = &mut self.session {
+            session.detach();
+            session.read(&self.plan, true, &mut |hit| wants_more = wants_more && each(hit));
+            pause(session)?;
+        }
+        Ok(())
+    }
+
+    /// Watches the files that the processes have mapped since the last look.
+    fn follow(&mut self, console: &Console) -> anyhow::Result<()> {
+        let files: Vec<PathBuf> = self.pids.iter().filter_map(|pid| mapped::files(*pid)).flatten().collect();
+        let sites = self.plan.sites.len();
+        self.add(console, &files)?;
+        if let (Some(session), true) = (&mut self.session, self.plan.sites.len() > sites) {
+            session.attach(&self.plan).map_err(explained)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the watched processes have ended, or the user wants to end.
+    fn is_over(&mut self) -> bool {
+        match &mut self.child {
+            // The terminal sends the signal to the program too, which decides what it does.
+            Some(child) => child.ended().is_some(),
+            None => signals::is_stopped() || !self.pids.is_empty() && !self.pids.iter().any(|pid| mapped::exists(*pid)),
+        }
+    }
+
+    /// Waits for the program, and returns the exit status of the command. `session` has what was
+    /// lost.
+    pub(crate) fn end(mut self, console: &Console) -> anyhow::Result<ExitCode> {
+        if let Some(session) = self.session.take() {
+            let lost = session.lost()?;
+            if lost > 0 {
+                console.error(&format!("{lost} of {} hits were lost: the buffer was full", session.received() + lost));
+            }
+        }
+        let Some(child) = &mut self.child else { return Ok(self.status.into()) };
+        loop {
+            match child.ended() {
+                Some(Ended::Exited(status)) => return Ok(ExitCode::from(status)),
+                Some(Ended::Killed(signal)) => return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(255))),
+                None => std::thread::sleep(INTERVAL),
+            }
+        }
+    }
+
+    /// The session; `None` if there is nothing to watch.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// Whether there is something to watch.
+    pub(crate) fn is_active(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// How the watched program ended, as JSON has it; `None` without a program, or while it runs.
+    pub(crate) fn exit(&mut self) -> Option<i32> {
+        match self.child.as_mut()?.ended()? {
+            Ended::Exited(status) => Some(status.into()),
+            Ended::Killed(signal) => Some(128 + signal),
+        }
+    }
+}
+
+/// An error of a session, with what to do about it.
+fn explained(error: SessionError) -> anyhow::Error {
+    let SessionError::Kernel(why) = &error else { return error.into() };
+    if why.is_permission() {
+        let program = std::env::current_exe().map_or_else(|_| "smark".to_owned(), |path| path.display().to_string());
+        return anyhow::anyhow!(
+            "{why}; this needs root, or the rights that `setcap cap_bpf,cap_perfmon+ep {program}` gives"
+        );
+    }
+    error.into()
+}

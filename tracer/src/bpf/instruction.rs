@@ -1,0 +1,187 @@
+//! BPF instructions as the kernel takes them (RFC 9669).
+
+/// A register of the BPF machine. `R1` to `R5` are overwritten by calls, `R6` to `R9` are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the variants are the registers")]
+pub enum Reg {
+    R0 = 0,
+    R1,
+    R2,
+    R3,
+    R4,
+    R5,
+    R6,
+    R7,
+    R8,
+    R9,
+    /// The frame pointer, which is read-only.
+    Frame,
+}
+
+/// An instruction of 8 bytes. A 64-bit immediate takes two of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// The operation.
+    pub opcode: u8,
+    /// The destination register, and the source register in the upper half.
+    pub registers: u8,
+    /// The offset of a jump in instructions, or of a memory access in bytes.
+    pub offset: i16,
+    /// The immediate.
+    pub immediate: i32,
+}
+
+impl Instruction {
+    /// Size of an instruction in bytes.
+    pub const SIZE: usize = 8;
+
+    /// An instruction.
+    #[must_use]
+    pub fn new(opcode: u8, destination: Reg, source: Reg, offset: i16, immediate: i32) -> Self {
+        Self { opcode, registers: destination as u8 | (source as u8) << 4, offset, immediate }
+    }
+
+    /// The instruction as the kernel of a little-endian machine takes it.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::SIZE] {
+        let mut bytes = [self.opcode, self.registers, 0, 0, 0, 0, 0, 0];
+        let (offset, immediate) = (self.offset.to_le_bytes(), self.immediate.to_le_bytes());
+        for (to, from) in bytes.iter_mut().skip(2).zip(offset.iter().chain(&immediate)) {
+            *to = *from;
+        }
+        bytes
+    }
+}
+
+/// An arithmetic operation on 64 bits (RFC 9669, 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the operations")]
+pub enum Alu {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    SignedDiv,
+    Or,
+    And,
+    Lsh,
+    Rsh,
+    Mod,
+    SignedMod,
+    Xor,
+    Mov,
+    Arsh,
+}
+
+impl Alu {
+    /// The bits of the operation in the opcode, and the offset that makes it signed.
+    pub(super) fn code(self) -> (u8, i16) {
+        match self {
+            Self::Add => (0x00, 0),
+            Self::Sub => (0x10, 0),
+            Self::Mul => (0x20, 0),
+            Self::Div => (0x30, 0),
+            Self::SignedDiv => (0x30, 1),
+            Self::Or => (0x40, 0),
+            Self::And => (0x50, 0),
+            Self::Lsh => (0x60, 0),
+            Self::Rsh => (0x70, 0),
+            Self::Mod => (0x90, 0),
+            Self::SignedMod => (0x90, 1),
+            Self::Xor => (0xa0, 0),
+            Self::Mov => (0xb0, 0),
+            Self::Arsh => (0xc0, 0),
+        }
+    }
+}
+
+/// The condition of a jump on 64 bits (RFC 9669, 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the conditions")]
+pub enum Condition {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    SignedGreater,
+    SignedGreaterEqual,
+    SignedLess,
+    SignedLessEqual,
+}
+
+impl Condition {
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Equal => 0x10,
+            Self::Greater => 0x20,
+            Self::GreaterEqual => 0x30,
+            Self::NotEqual => 0x50,
+            Self::SignedGreater => 0x60,
+            Self::SignedGreaterEqual => 0x70,
+            Self::Less => 0xa0,
+            Self::LessEqual => 0xb0,
+            Self::SignedLess => 0xc0,
+            Self::SignedLessEqual => 0xd0,
+        }
+    }
+}
+
+/// The size of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the numbers of bytes")]
+pub enum Size {
+    One,
+    Two,
+    Four,
+    Eight,
+}
+
+impl Size {
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Four => 0x00,
+            Self::Two => 0x08,
+            Self::One => 0x10,
+            Self::Eight => 0x18,
+        }
+    }
+}
+
+/// A function of the kernel that a program calls (`man 7 bpf-helpers`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the variants are the functions")]
+pub enum Helper {
+    MapLookupElem = 1,
+    MapUpdateElem = 2,
+    MapDeleteElem = 3,
+    KtimeGetNs = 5,
+    GetSmpProcessorId = 8,
+    GetCurrentPidTgid = 14,
+    GetCurrentComm = 16,
+    GetCurrentTask = 35,
+    GetStack = 67,
+    ProbeReadUser = 112,
+    ProbeReadKernel = 113,
+    ProbeReadUserStr = 114,
+    RingbufReserve = 131,
+    RingbufSubmit = 132,
+    RingbufDiscard = 133,
+    CopyFromUser = 148,
+    GetAttachCookie = 174,
+}
+
+/// A map that a program uses. The session creates it and puts its file descriptor into the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Map {
+    /// The ring buffer that takes the records.
+    Ring,
+    /// How many hits of each site were lost, by its number.
+    Lost,
+    /// How many hits each site had, by its number.
+    Hits,
+    /// The processes that are traced. The key is the process number in 4 bytes.
+    Processes,
+}

@@ -1,0 +1,11 @@
+//! BPF programs as plain data: instructions, and the compilers that write them.
+
+pub mod assembler;
+pub mod expression;
+pub mod instruction;
+pub mod program;
+mod registers;
+
+pub use assembler::{Assembler, Code, TooLong};
+pub use expression::{Target, Uncompilable};
+pub use instruction::{Instruction, Map};

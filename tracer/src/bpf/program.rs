@@ -1,0 +1,339 @@
+//! The BPF programs that run at sites.
+//!
+//! A record is reserved in the ring buffer only after everything that may sleep. Otherwise a
+//! program that waits for a page would hold up the records of all others. The time is taken after
+//! the reservation, which makes the order of times provable (`crate::order`).
+
+use simple_markers_resolver::location::Expr;
+
+use super::assembler::{Assembler, Code, Label, TooLong};
+use super::expression::{Compiler, Stack, Target, Uncompilable};
+use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
+use crate::record::{self, FieldKind, Layout};
+
+/// What to read for a field of the record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// The value of a computation.
+    Number(Expr),
+    /// A text at an address that ends with a NUL.
+    Text {
+        /// The address.
+        address: Expr,
+        /// The most bytes to read, with the NUL.
+        most: u16,
+    },
+    /// Bytes at an address.
+    Bytes {
+        /// The address.
+        address: Expr,
+        /// How many there are.
+        length: Expr,
+        /// The most bytes to read.
+        most: u16,
+    },
+}
+
+impl Input {
+    /// How many words of the stack it takes.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Number(_) | Self::Text { .. } => 1,
+            Self::Bytes { .. } => 2,
+        }
+    }
+
+    /// The kind of its field.
+    #[must_use]
+    pub fn kind(&self) -> FieldKind {
+        match self {
+            Self::Number(_) => FieldKind::Number,
+            Self::Text { most, .. } => FieldKind::Text(*most),
+            Self::Bytes { most, .. } => FieldKind::Bytes(*most),
+        }
+    }
+}
+
+/// Why there is no program for a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// The inputs take more than [`MAX_WORDS`] words.
+    TooManyFields,
+    /// The program is too long.
+    TooLong,
+}
+
+impl From<TooLong> for ProgramError {
+    fn from(_: TooLong) -> Self {
+        Self::TooLong
+    }
+}
+
+/// The word of the stack with the number of the site, or of the process.
+const KEY: i16 = -8;
+/// The first word of the stack after it.
+const FIRST: i16 = 16;
+
+/// The most words that the inputs of a program take. The rest of the stack is for computations.
+pub const MAX_WORDS: usize = 24;
+
+/// The programs of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Whether only processes in [`Map::Processes`] are traced.
+    pub of_processes: bool,
+}
+
+/// Whether an input can be read.
+///
+/// # Errors
+///
+/// Why it cannot.
+pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
+    let mut code = Assembler::default();
+    let failed = code.label();
+    let mut compile = |of: &Expr| {
+        let stack = &mut Stack::new(FIRST + 8 * MAX_WORDS as i16);
+        Compiler { code: &mut code, target, stack, failed }.value(of)
+    };
+    match input {
+        Input::Number(value) => compile(value),
+        Input::Text { address, .. } => compile(address),
+        Input::Bytes { address, length, .. } => compile(address).and_then(|()| compile(length)),
+    }
+}
+
+/// The program that writes a record for each hit. Every input must have passed [`check`].
+///
+/// # Errors
+///
+/// Why there is none.
+pub fn trace(inputs: &[Input], target: &Target, settings: Settings) -> Result<(Code, Layout), ProgramError> {
+    if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
+        return Err(ProgramError::TooManyFields);
+    }
+    let layout = Layout::new(inputs.iter().map(Input::kind));
+    let mut program = Program::new(target, settings);
+    // R9 has the bits of the fields that could not be read.
+    program.code.set(Reg::R9, 0);
+    let mut words = Vec::new();
+    for (index, input) in inputs.iter().enumerate() {
+        words.push(program.prepare(input, index).map_err(|_| ProgramError::TooManyFields)?);
+    }
+    program.reserve(layout.size());
+    for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
+        let Some(words) = words.get(index) else { continue };
+        program.write(input, *offset as i16, *words, index);
+    }
+    program.code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
+    program.code.copy(Reg::R1, Reg::R7);
+    program.code.set(Reg::R2, RING_NO_WAKEUP);
+    program.code.call(Helper::RingbufSubmit);
+    Ok((program.finish()?, layout))
+}
+
+/// The program that counts hits.
+///
+/// # Errors
+///
+/// Never in practice: the program has a fixed length.
+pub fn count(target: &Target, settings: Settings) -> Result<Code, ProgramError> {
+    let mut program = Program::new(target, settings);
+    program.add_one(Map::Hits);
+    Ok(program.finish()?)
+}
+
+/// The reader looks at the ring buffer at regular times (`BPF_RB_NO_WAKEUP`).
+const RING_NO_WAKEUP: u64 = 1;
+
+/// The stack words of an input: its value or address, and its length.
+type Words = (i16, Option<i16>);
+
+/// A program that is being written. `R6` has the context, `R7` the record, `R9` the bits of the
+/// fields that could not be read.
+struct Program<'t> {
+    code: Assembler,
+    target: &'t Target,
+    stack: Stack,
+    end: Label,
+}
+
+impl<'t> Program<'t> {
+    /// Ends at once in other processes, and leaves the number of the site in the word [`KEY`].
+    fn new(target: &'t Target, settings: Settings) -> Self {
+        let mut code = Assembler::default();
+        let end = code.label();
+        code.copy(Reg::R6, Reg::R1);
+        if settings.of_processes {
+            code.call(Helper::GetCurrentPidTgid);
+            code.alu_immediate(Alu::Rsh, Reg::R0, 32);
+            code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
+            code.set_map(Reg::R1, Map::Processes);
+            key(&mut code);
+            code.call(Helper::MapLookupElem);
+            code.jump_if_immediate(Condition::Equal, Reg::R0, 0, end);
+        }
+        code.copy(Reg::R1, Reg::R6);
+        code.call(Helper::GetAttachCookie);
+        code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
+        Self { code, target, stack: Stack::new(FIRST), end }
+    }
+
+    fn finish(mut self) -> Result<Code, TooLong> {
+        let end = self.end;
+        self.code.place(end);
+        self.code.set(Reg::R0, 0);
+        self.code.exit();
+        self.code.finish()
+    }
+
+    /// Adds 1 to the value of a map at the number of the site.
+    fn add_one(&mut self, map: Map) {
+        let code = &mut self.code;
+        code.set_map(Reg::R1, map);
+        key(code);
+        code.call(Helper::MapLookupElem);
+        code.jump_if_immediate(Condition::Equal, Reg::R0, 0, self.end);
+        code.set(Reg::R1, 1);
+        code.add_atomically(Reg::R0, 0, Reg::R1);
+    }
+
+    /// Computes the words of an input, and makes the memory of a text present.
+    fn prepare(&mut self, input: &Input, index: usize) -> Result<Words, Uncompilable> {
+        let (word, failed, done) = (self.stack.push()?, self.code.label(), self.code.label());
+        let length = match input {
+            Input::Bytes { .. } => Some(self.stack.push()?),
+            Input::Number(_) | Input::Text { .. } => None,
+        };
+        match input {
+            Input::Number(value) => self.compute(value, word, failed)?,
+            Input::Text { address, most } => {
+                self.compute(address, word, failed)?;
+                self.touch(word, 0)?;
+                self.touch(word, i32::from(*most) - 1)?;
+            }
+            Input::Bytes { address, length: count, most } => {
+                self.compute(address, word, failed)?;
+                self.touch(word, 0)?;
+                self.touch(word, i32::from(*most) - 1)?;
+                self.compute(count, length.unwrap_or(word), failed)?;
+            }
+        }
+        if self.code.is_used(failed) {
+            self.code.jump(done);
+            self.code.place(failed);
+            self.unread(index);
+            self.code.store_immediate(Size::Eight, Reg::Frame, word, 0);
+            if let Some(length) = length {
+                self.code.store_immediate(Size::Eight, Reg::Frame, length, 0);
+            }
+            self.code.place(done);
+        }
+        Ok((word, length))
+    }
+
+    /// Stores the value of a computation in a word of the stack.
+    fn compute(&mut self, value: &Expr, word: i16, failed: Label) -> Result<(), Uncompilable> {
+        Compiler { code: &mut self.code, target: self.target, stack: &mut self.stack, failed }.value(value)?;
+        self.code.store(Size::Eight, Reg::Frame, word, Reg::R0);
+        Ok(())
+    }
+
+    /// Makes the page present that is `distance` bytes after the address in a word.
+    fn touch(&mut self, word: i16, distance: i32) -> Result<(), Uncompilable> {
+        if !self.target.is_sleepable {
+            return Ok(());
+        }
+        let byte = self.stack.push()?;
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R3, Reg::Frame, word);
+        code.alu_immediate(Alu::Add, Reg::R3, distance);
+        code.copy(Reg::R1, Reg::Frame);
+        code.alu_immediate(Alu::Add, Reg::R1, byte.into());
+        code.set(Reg::R2, 1);
+        code.call(Helper::CopyFromUser);
+        self.stack.pop();
+        Ok(())
+    }
+
+    /// Marks a field as unread.
+    fn unread(&mut self, index: usize) {
+        self.code.alu_immediate(Alu::Or, Reg::R9, 1 << index.min(MAX_WORDS));
+    }
+
+    /// Reserves a record and writes its header. `R7` has its address.
+    fn reserve(&mut self, size: u16) {
+        let (is_reserved, end) = (self.code.label(), self.end);
+        let code = &mut self.code;
+        code.set_map(Reg::R1, Map::Ring);
+        code.set(Reg::R2, size.into());
+        code.set(Reg::R3, 0);
+        code.call(Helper::RingbufReserve);
+        code.jump_if_immediate(Condition::NotEqual, Reg::R0, 0, is_reserved);
+        self.add_one(Map::Lost);
+        let code = &mut self.code;
+        code.jump(end);
+        code.place(is_reserved);
+        code.copy(Reg::R7, Reg::R0);
+        code.call(Helper::KtimeGetNs);
+        code.store(Size::Eight, Reg::R7, record::TIME as i16, Reg::R0);
+        code.call(Helper::GetCurrentPidTgid);
+        code.store(Size::Eight, Reg::R7, record::THREAD as i16, Reg::R0);
+        code.load(Size::Four, Reg::R0, Reg::Frame, KEY);
+        code.store(Size::Four, Reg::R7, record::SITE as i16, Reg::R0);
+        code.call(Helper::GetSmpProcessorId);
+        code.store(Size::Four, Reg::R7, record::CPU as i16, Reg::R0);
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, record::NAME.into());
+        code.set(Reg::R2, record::NAME_SIZE.into());
+        code.call(Helper::GetCurrentComm);
+    }
+
+    /// Writes a field of the record.
+    fn write(&mut self, input: &Input, offset: i16, (word, length): Words, index: usize) {
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R3, Reg::Frame, word);
+        code.store(Size::Eight, Reg::R7, offset, Reg::R3);
+        let most = match input {
+            Input::Number(_) => return,
+            Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
+        };
+        let is_read = code.label();
+        if let Some(length) = length {
+            let within = code.label();
+            code.load(Size::Eight, Reg::R2, Reg::Frame, length);
+            code.store(Size::Eight, Reg::R7, offset + 8, Reg::R2);
+            code.jump_if_immediate(Condition::LessEqual, Reg::R2, most, within);
+            code.set(Reg::R2, most as u64);
+            code.place(within);
+        } else {
+            code.store_immediate(Size::Eight, Reg::R7, offset + 8, 0);
+            // A null pointer has no text.
+            code.jump_if_immediate(Condition::Equal, Reg::R3, 0, is_read);
+            code.set(Reg::R2, most as u64);
+        }
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
+        let failed = code.label();
+        if length.is_some() {
+            code.call(Helper::ProbeReadUser);
+            code.jump_if_immediate(Condition::Equal, Reg::R0, 0, is_read);
+        } else {
+            code.call(Helper::ProbeReadUserStr);
+            code.jump_if_immediate(Condition::SignedLess, Reg::R0, 0, failed);
+            code.store(Size::Eight, Reg::R7, offset + 8, Reg::R0);
+            code.jump(is_read);
+            code.place(failed);
+        }
+        self.unread(index);
+        self.code.place(is_read);
+    }
+}
+
+/// `R2 = address of the word KEY`.
+fn key(code: &mut Assembler) {
+    code.copy(Reg::R2, Reg::Frame);
+    code.alu_immediate(Alu::Add, Reg::R2, KEY.into());
+}

@@ -1,0 +1,181 @@
+//! The offsets of members in the kernel's structures, from its type information (BTF,
+//! `Documentation/bpf/btf.rst`).
+
+/// Type information in the byte order of the machine.
+#[derive(Clone, Debug)]
+pub struct Btf<'a> {
+    types: &'a [u8],
+    strings: &'a [u8],
+    /// The offset of each type in `types`; the type number 0 is `void`.
+    offsets: Vec<usize>,
+}
+
+/// Why type information cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BtfError {
+    /// The header is malformed.
+    #[error("malformed BTF header")]
+    Header,
+    /// A type is malformed.
+    #[error("malformed BTF type at offset {0:#x}")]
+    Type(usize),
+}
+
+const MAGIC: u16 = 0xeb9f;
+const STRUCT: u32 = 4;
+const UNION: u32 = 5;
+/// How deep unnamed members and qualifiers are followed.
+const NESTING: u32 = 16;
+
+impl<'a> Btf<'a> {
+    /// Reads the header, and finds the types.
+    ///
+    /// # Errors
+    ///
+    /// The header or a type is malformed.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, BtfError> {
+        let half = |at: usize| Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
+        let section = |at: usize| {
+            let start = (word(bytes, 4)? as usize).checked_add(word(bytes, at)? as usize)?;
+            bytes.get(start..start.checked_add(word(bytes, at + 4)? as usize)?)
+        };
+        let (Some(MAGIC), Some(types), Some(strings)) = (half(0), section(8), section(16)) else {
+            return Err(BtfError::Header);
+        };
+        let mut offsets = vec![0];
+        let mut at = 0usize;
+        while at < types.len() {
+            let malformed = BtfError::Type(at);
+            let info = word(types, at.saturating_add(4)).ok_or(malformed)?;
+            let count = (info & 0xffff) as usize;
+            let more = match info >> 24 & 0x1f {
+                1 | 14 | 17 => 4,
+                3 => 12,
+                STRUCT | UNION | 15 | 19 => count.saturating_mul(12),
+                6 | 13 => count.saturating_mul(8),
+                2 | 7..=12 | 16 | 18 => 0,
+                _ => return Err(malformed),
+            };
+            offsets.push(at);
+            at = at.saturating_add(12).saturating_add(more);
+        }
+        Ok(Self { types, strings, offsets })
+    }
+
+    /// The offset in bytes of a member: `["thread", "fsbase"]` of `task_struct`. `None` if there is
+    /// no such structure or member, or the member is a bit-field.
+    #[must_use]
+    pub fn offset(&self, structure: &str, path: &[&str]) -> Option<u32> {
+        let is_it = |at: &usize| self.kind(*at) == Some(STRUCT) && self.name(*at) == Some(structure.as_bytes());
+        let mut at = *self.offsets.iter().skip(1).find(|at| is_it(at))?;
+        let mut bits = 0u32;
+        for name in path {
+            let (offset, of) = self.member(at, name.as_bytes(), 0)?;
+            bits = bits.checked_add(offset)?;
+            at = self.unqualified(of)?;
+        }
+        (bits % 8 == 0).then_some(bits / 8)
+    }
+
+    fn kind(&self, at: usize) -> Option<u32> {
+        Some(word(self.types, at.checked_add(4)?)? >> 24 & 0x1f)
+    }
+
+    fn name(&self, at: usize) -> Option<&'a [u8]> {
+        let rest = self.strings.get(word(self.types, at)? as usize..)?;
+        rest.get(..rest.iter().position(|byte| *byte == 0)?)
+    }
+
+    /// The type without `typedef`, `const` and the like.
+    fn unqualified(&self, number: u32) -> Option<usize> {
+        let mut number = number;
+        for _ in 0..NESTING {
+            let at = *self.offsets.get(number as usize).filter(|_| number != 0)?;
+            match self.kind(at)? {
+                8..=11 | 18 => number = word(self.types, at.checked_add(8)?)?,
+                _ => return Some(at),
+            }
+        }
+        None
+    }
+
+    /// The offset in bits and the type of a member, also of one in an unnamed structure.
+    fn member(&self, at: usize, name: &[u8], nesting: u32) -> Option<(u32, u32)> {
+        let info = word(self.types, at.checked_add(4)?)?;
+        if !matches!(info >> 24 & 0x1f, STRUCT | UNION) || nesting > NESTING {
+            return None;
+        }
+        let members = at.checked_add(12)?;
+        for index in 0..(info & 0xffff) as usize {
+            let member = members.checked_add(index.checked_mul(12)?)?;
+            let of = word(self.types, member.checked_add(4)?)?;
+            let offset = word(self.types, member.checked_add(8)?)?;
+            // With the flag, the upper 8 bits are the size of a bit-field.
+            let (offset, size) = if info >> 31 == 1 { (offset & 0x00ff_ffff, offset >> 24) } else { (offset, 0) };
+            match self.name(member)? {
+                [] => {
+                    let inner = self.unqualified(of).and_then(|inner| self.member(inner, name, nesting + 1));
+                    if let Some((inner, of)) = inner {
+                        return Some((offset.checked_add(inner)?, of));
+                    }
+                }
+                found if found == name && size == 0 => return Some((offset, of)),
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `struct task { struct { int pid; }; const struct inner in; int flag: 3; }; struct inner { int
+    /// pad; int base; };`
+    fn bytes() -> Vec<u8> {
+        let strings = b"\0int\0task\0pid\0in\0flag\0inner\0pad\0base\0";
+        let name = |text: &str| {
+            let wanted = format!("\0{text}\0");
+            strings.windows(wanted.len()).position(|at| at == wanted.as_bytes()).unwrap() as u32 + 1
+        };
+        let info = |kind: u32, count: u32, flag: u32| flag << 31 | kind << 24 | count;
+        let types: Vec<u32> = [
+            vec![name("int"), info(1, 0, 0), 4, 32],
+            vec![0, info(STRUCT, 1, 0), 4, name("pid"), 1, 0],
+            vec![name("inner"), info(STRUCT, 2, 0), 8, name("pad"), 1, 0, name("base"), 1, 32],
+            vec![0, info(10, 0, 0), 3],
+            vec![name("task"), info(STRUCT, 3, 1), 16, 0, 2, 32, name("in"), 4, 64, name("flag"), 1, 3 << 24 | 128],
+        ]
+        .concat();
+        let types: Vec<u8> = types.into_iter().flat_map(u32::to_ne_bytes).collect();
+        let header = [24, 0, types.len() as u32, types.len() as u32, strings.len() as u32];
+        let mut bytes = [MAGIC.to_ne_bytes(), [1, 0]].concat();
+        bytes.extend(header.into_iter().flat_map(u32::to_ne_bytes));
+        bytes.extend(types);
+        bytes.extend(strings);
+        bytes
+    }
+
+    #[test]
+    fn members_are_found() {
+        let bytes = bytes();
+        let btf = Btf::new(&bytes).unwrap();
+        assert_eq!(btf.offset("task", &["pid"]), Some(4));
+        assert_eq!(btf.offset("task", &["in", "base"]), Some(12));
+        assert_eq!(btf.offset("inner", &["base"]), Some(4));
+        assert_eq!(btf.offset("task", &["flag"]), None);
+        assert_eq!(btf.offset("task", &["pid", "base"]), None);
+        assert_eq!(btf.offset("tusk", &["pid"]), None);
+        for end in 0..bytes.len() {
+            if let Ok(btf) = Btf::new(&bytes[..end]) {
+                assert_eq!(btf.offset("task", &["in", "nothing"]), None);
+            }
+        }
+        assert_eq!(Btf::new(&bytes[..20]).unwrap_err(), BtfError::Header);
+    }
+}

@@ -1,0 +1,16 @@
+//! What a plan needs of an image besides its resolution.
+
+use object::Endianness;
+use object::elf::{FileHeader64, PT_TLS};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
+/// The size of the thread-local storage of an image, rounded up to its alignment; 0 if it has none.
+/// `None` if the image is not a 64-bit ELF file.
+#[must_use]
+pub fn thread_local_size(bytes: &[u8]) -> Option<u64> {
+    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, bytes).ok()?;
+    let Some(storage) = headers.iter().find(|header| header.p_type(endian) == PT_TLS) else { return Some(0) };
+    storage.p_memsz(endian).checked_next_multiple_of(storage.p_align(endian).max(1))
+}

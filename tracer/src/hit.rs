@@ -1,0 +1,51 @@
+//! A hit: a record, with the plan that says what its fields mean.
+
+use std::borrow::Cow;
+
+use crate::plan::{Plan, PlannedImage, PlannedMarker, PlannedSite};
+use crate::record::{Layout, Record};
+use crate::value::{Missing, Value};
+
+/// A marker was passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit<'a> {
+    /// The record.
+    pub record: Record<'a>,
+    /// Where it was.
+    pub site: &'a PlannedSite,
+    /// The marker.
+    pub marker: &'a PlannedMarker,
+    /// The program or shared object.
+    pub image: &'a PlannedImage,
+    layout: &'a Layout,
+}
+
+impl<'a> Hit<'a> {
+    /// The hit of a record. `layouts` has the layout of each site's record. `None` if the plan has
+    /// no such site, or the record is too short.
+    #[must_use]
+    pub fn new(record: Record<'a>, plan: &'a Plan, layouts: &'a [Layout]) -> Option<Self> {
+        let number = usize::try_from(record.site()).ok()?;
+        let (site, layout) = (plan.sites.get(number)?, layouts.get(number)?);
+        if record.0.len() < usize::from(layout.size()) {
+            return None;
+        }
+        let (marker, image) = (plan.markers.get(site.marker)?, plan.images.get(site.image)?);
+        Some(Self { record, site, marker, image, layout })
+    }
+
+    /// The value of each argument, or why it has none.
+    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing<'a>>> + use<'a> {
+        let Self { record, site, layout, .. } = *self;
+        site.arguments.iter().map(move |argument| argument.source.value(record, layout))
+    }
+
+    /// The name of the thread.
+    #[must_use]
+    pub fn thread_name(&self) -> Cow<'a, str> {
+        match std::str::from_utf8(self.record.name()) {
+            Ok(name) => Cow::Borrowed(name),
+            Err(_) => Cow::Owned(simple_markers_resolver::text::from_bytes(self.record.name())),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Watches simple markers in running programs.
+//!
+//! The first half is plain data without system calls: a [`plan`] of what to watch, made of a
+//! resolution; the [`bpf`] programs that run at the sites; the layout of a [`record`] and its
+//! [`value`]s; their [`order`]; and their [`text`]. The second half, [`sys`], makes the system calls
+//! and has all of the `unsafe` code.
+
+#![deny(unsafe_code)]
+
+pub mod bpf;
+pub mod btf;
+pub mod elf;
+pub mod hit;
+pub mod order;
+pub mod plan;
+pub mod record;
+#[allow(unsafe_code, reason = "system calls")]
+pub mod sys;
+pub mod text;
+pub mod value;
+
+pub use hit::Hit;
+pub use plan::Plan;
+pub use value::{Missing, Value};

@@ -1,0 +1,229 @@
+//! The layout of a record: what a BPF program writes for a hit, and how it is read.
+//!
+//! | offset | size | what |
+//! | ---: | ---: | --- |
+//! | 0 | 8 | time in ns (`CLOCK_MONOTONIC`), taken after the space was reserved |
+//! | 8 | 4 | number of the thread |
+//! | 12 | 4 | number of the process |
+//! | 16 | 4 | number of the site |
+//! | 20 | 4 | number of the CPU |
+//! | 24 | 8 | a bit for each field that could not be read |
+//! | 32 | 16 | name of the thread, ends with a NUL |
+//! | 48 | | the fields |
+//!
+//! Numbers are in the byte order of the machine. Every field starts at a multiple of 8.
+
+/// Offset of the time.
+pub const TIME: u16 = 0;
+/// Offset of the thread and the process.
+pub const THREAD: u16 = 8;
+/// Offset of the site.
+pub const SITE: u16 = 16;
+/// Offset of the CPU.
+pub const CPU: u16 = 20;
+/// Offset of the bits of the fields that could not be read.
+pub const UNREAD: u16 = 24;
+/// Offset of the name of the thread.
+pub const NAME: u16 = 32;
+/// Size of the name of the thread.
+pub const NAME_SIZE: u16 = 16;
+/// Offset of the first field.
+pub const FIELDS: u16 = 48;
+
+/// The kind of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FieldKind {
+    /// A number of 8 bytes.
+    Number,
+    /// A text that ends with a NUL: its address in 8 bytes, its length with the NUL in 8 bytes, and
+    /// then at most so many bytes.
+    Text(u16),
+    /// Bytes: their address in 8 bytes, how many there are in 8 bytes, and then at most so many of
+    /// them.
+    Bytes(u16),
+}
+
+impl FieldKind {
+    /// The size of the field in bytes, a multiple of 8.
+    #[must_use]
+    pub fn size(self) -> u16 {
+        match self {
+            Self::Number => 8,
+            Self::Text(most) | Self::Bytes(most) => most.saturating_add(16).div_ceil(8).saturating_mul(8),
+        }
+    }
+}
+
+/// Where the fields of a record are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Layout {
+    fields: Vec<(u16, FieldKind)>,
+}
+
+impl Layout {
+    /// The layout of a record with these fields.
+    #[must_use]
+    pub fn new(kinds: impl IntoIterator<Item = FieldKind>) -> Self {
+        let mut next = FIELDS;
+        let place = |kind: FieldKind| {
+            let offset = next;
+            next = next.saturating_add(kind.size());
+            (offset, kind)
+        };
+        Self { fields: kinds.into_iter().map(place).collect() }
+    }
+
+    /// The offset and the kind of each field.
+    #[must_use]
+    pub fn fields(&self) -> &[(u16, FieldKind)] {
+        &self.fields
+    }
+
+    /// The size of the record in bytes.
+    #[must_use]
+    pub fn size(&self) -> u16 {
+        self.fields.last().map_or(FIELDS, |(offset, kind)| offset.saturating_add(kind.size()))
+    }
+}
+
+/// A record.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a>(pub &'a [u8]);
+
+/// The contents of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field<'a> {
+    /// The field could not be read.
+    Unread,
+    /// A number.
+    Number(u64),
+    /// A text or bytes.
+    Bytes {
+        /// The address in the program.
+        address: u64,
+        /// How many bytes there are in the program, without a NUL at the end; of a text at most as
+        /// many as were read.
+        length: u64,
+        /// Those that were read.
+        bytes: &'a [u8],
+        /// Whether more of them follow in the program.
+        is_cut: bool,
+    },
+}
+
+impl<'a> Record<'a> {
+    fn word(self, offset: u16) -> u64 {
+        let bytes = self.0.get(usize::from(offset)..).and_then(<[u8]>::first_chunk);
+        bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    }
+
+    fn half(self, offset: u16) -> u32 {
+        let bytes = self.0.get(usize::from(offset)..).and_then(<[u8]>::first_chunk);
+        bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+    }
+
+    /// The time in ns.
+    #[must_use]
+    pub fn time(self) -> u64 {
+        self.word(TIME)
+    }
+
+    /// The number of the thread.
+    #[must_use]
+    pub fn thread(self) -> u32 {
+        self.half(THREAD)
+    }
+
+    /// The number of the process.
+    #[must_use]
+    pub fn process(self) -> u32 {
+        self.half(THREAD + 4)
+    }
+
+    /// The number of the site.
+    #[must_use]
+    pub fn site(self) -> u32 {
+        self.half(SITE)
+    }
+
+    /// The number of the CPU.
+    #[must_use]
+    pub fn cpu(self) -> u32 {
+        self.half(CPU)
+    }
+
+    /// The name of the thread.
+    #[must_use]
+    pub fn name(self) -> &'a [u8] {
+        let from = usize::from(NAME);
+        let name = self.0.get(from..from + usize::from(NAME_SIZE)).unwrap_or_default();
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        name.get(..end).unwrap_or_default()
+    }
+
+    /// The address of a text or of bytes, also if they could not be read; `None` for another field.
+    #[must_use]
+    pub fn address(self, layout: &Layout, index: usize) -> Option<u64> {
+        match layout.fields().get(index).copied()? {
+            (_, FieldKind::Number) => None,
+            (offset, FieldKind::Text(_) | FieldKind::Bytes(_)) => Some(self.word(offset)),
+        }
+    }
+
+    /// A field of a layout. [`Field::Unread`] also if there is no such field.
+    #[must_use]
+    pub fn field(self, layout: &Layout, index: usize) -> Field<'a> {
+        let Some((offset, kind)) = layout.fields().get(index).copied() else { return Field::Unread };
+        if index >= 64 || self.word(UNREAD) >> index & 1 == 1 {
+            return Field::Unread;
+        }
+        let (most, is_text) = match kind {
+            FieldKind::Number => return Field::Number(self.word(offset)),
+            FieldKind::Text(most) => (most, true),
+            FieldKind::Bytes(most) => (most, false),
+        };
+        let (address, length) = (self.word(offset), self.word(offset.saturating_add(8)));
+        let from = usize::from(offset).saturating_add(16);
+        let stored = usize::try_from(length).unwrap_or(usize::MAX).min(most.into());
+        let bytes = self.0.get(from..from.saturating_add(stored)).unwrap_or_default();
+        if !is_text {
+            return Field::Bytes { address, length, bytes, is_cut: length > u64::from(most) };
+        }
+        // The kernel puts a NUL after what it read, also if the text goes on.
+        let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+        Field::Bytes { address, length: bytes.len() as u64, bytes, is_cut: length == u64::from(most) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_follow_each_other() {
+        let layout = Layout::new([FieldKind::Number, FieldKind::Text(5), FieldKind::Bytes(8)]);
+        let fields = [(48, FieldKind::Number), (56, FieldKind::Text(5)), (80, FieldKind::Bytes(8))];
+        assert_eq!(layout.fields(), fields);
+        assert_eq!((layout.size(), Layout::default().size()), (104, 48));
+        let mut bytes = vec![0; layout.size().into()];
+        bytes[48] = 7;
+        bytes[56..64].copy_from_slice(&0x1000u64.to_ne_bytes());
+        bytes[64] = 5;
+        bytes[72..77].copy_from_slice(b"abcd\0");
+        bytes[88] = 9;
+        bytes[96..104].copy_from_slice(b"12345678");
+        let record = Record(&bytes);
+        assert_eq!(record.field(&layout, 0), Field::Number(7));
+        let text = Field::Bytes { address: 0x1000, length: 4, bytes: b"abcd", is_cut: true };
+        assert_eq!(record.field(&layout, 1), text);
+        let part = Field::Bytes { address: 0, length: 9, bytes: b"12345678", is_cut: true };
+        assert_eq!(record.field(&layout, 2), part);
+        assert_eq!(record.field(&layout, 3), Field::Unread);
+        bytes[24] = 1;
+        assert_eq!(Record(&bytes).field(&layout, 0), Field::Unread);
+        assert_eq!(
+            Record(&bytes[..60]).field(&layout, 1),
+            Field::Bytes { address: 0, length: 0, bytes: b"", is_cut: false }
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! The system call `bpf(2)`: maps, programs and links.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+
+use super::error::{Error, Step};
+
+const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOKUP_ELEM: libc::c_int = 1;
+const MAP_UPDATE_ELEM: libc::c_int = 2;
+const PROG_LOAD: libc::c_int = 5;
+const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
+const LINK_CREATE: libc::c_int = 28;
+
+const PROG_TYPE_KPROBE: u32 = 2;
+const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
+const TRACE_UPROBE_MULTI: u32 = 48;
+const F_SLEEPABLE: u32 = 1 << 4;
+
+/// The functions that the programs call are for programs with such a licence.
+const LICENCE: &std::ffi::CStr = c"Dual MIT/GPL";
+
+/// The type of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MapType {
+    Hash = 1,
+    Array = 2,
+    PercpuArray = 6,
+    Ringbuf = 27,
+}
+
+/// Calls the kernel with the attributes of a command.
+fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Result<libc::c_int> {
+    // SAFETY: the attributes are a C structure without padding, of the size that is given. Their
+    // pointers are valid until the call returns.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes as *mut A, size_of::<A>()) };
+    match libc::c_int::try_from(result) {
+        Ok(result @ 0..) => Ok(result),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Calls the kernel with a command that returns a file descriptor.
+fn open<A>(command: libc::c_int, attributes: &mut A) -> io::Result<OwnedFd> {
+    let descriptor = bpf(command, attributes)?;
+    // SAFETY: the kernel has just opened it, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct MapCreate {
+    map_type: u32,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+}
+
+/// A map.
+#[derive(Debug)]
+pub(super) struct Map {
+    descriptor: OwnedFd,
+    /// The size of all values of a key.
+    value_size: usize,
+}
+
+impl Map {
+    /// Creates a map. The keys have 4 bytes.
+    pub(super) fn new(map_type: MapType, value_size: u32, max_entries: u32) -> Result<Self, Error> {
+        let is_ring = map_type == MapType::Ringbuf;
+        let key_size = if is_ring { 0 } else { 4 };
+        let mut attributes = MapCreate { map_type: map_type as u32, key_size, value_size, max_entries };
+        let descriptor = open(MAP_CREATE, &mut attributes).map_err(|why| Error::new(Step::Map, &why))?;
+        let copies = if map_type == MapType::PercpuArray { possible_cpus() } else { 1 };
+        Ok(Self { descriptor, value_size: (value_size as usize).next_multiple_of(8) * copies })
+    }
+
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+
+    /// Sets the value of a key.
+    pub(super) fn set(&self, key: u32, value: &[u8]) -> Result<(), Error> {
+        let (key, value) = (&raw const key as u64, value.as_ptr() as u64);
+        let mut attributes = Element { map: self.descriptor() as u32, unused: 0, key, value, flags: 0 };
+        bpf(MAP_UPDATE_ELEM, &mut attributes).map(drop).map_err(|why| Error::new(Step::Map, &why))
+    }
+
+    /// The sum of the numbers of 8 bytes at a key, over all CPUs; 0 if the key is not there.
+    pub(super) fn sum(&self, key: u32) -> Result<u64, Error> {
+        let mut value = vec![0u8; self.value_size];
+        let (key, to) = (&raw const key as u64, value.as_mut_ptr() as u64);
+        let mut attributes = Element { map: self.descriptor() as u32, unused: 0, key, value: to, flags: 0 };
+        match bpf(MAP_LOOKUP_ELEM, &mut attributes) {
+            Ok(_) => {}
+            Err(why) if why.raw_os_error() == Some(libc::ENOENT) => return Ok(0),
+            Err(why) => return Err(Error::new(Step::Map, &why)),
+        }
+        let words = value.chunks_exact(8).filter_map(|word| word.first_chunk());
+        Ok(words.fold(0, |sum: u64, word| sum.wrapping_add(u64::from_ne_bytes(*word))))
+    }
+}
+
+#[repr(C)]
+struct Element {
+    map: u32,
+    unused: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct ProgLoad {
+    prog_type: u32,
+    insn_cnt: u32,
+    insns: u64,
+    license: u64,
+    log_level: u32,
+    log_size: u32,
+    log_buf: u64,
+    kern_version: u32,
+    prog_flags: u32,
+    prog_name: [u8; 16],
+    prog_ifindex: u32,
+    expected_attach_type: u32,
+}
+
+/// The kind of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It runs at a uprobe.
+    Uprobe {
+        /// Whether it may sleep.
+        is_sleepable: bool,
+    },
+    /// It runs at a tracepoint of the kernel.
+    Tracepoint,
+}
+
+/// The size of the buffer for what the verifier says.
+const LOG: usize = 1 << 16;
+
+/// Loads a program.
+pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
+    let mut name = [0; 16];
+    name.iter_mut().zip(b"smark").for_each(|(to, from)| *to = *from);
+    let (prog_type, expected_attach_type, prog_flags) = match kind {
+        Kind::Uprobe { is_sleepable } => {
+            (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, if is_sleepable { F_SLEEPABLE } else { 0 })
+        }
+        Kind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0, 0),
+    };
+    let mut attributes = ProgLoad {
+        prog_type,
+        insn_cnt: (instructions.len() / 8) as u32,
+        insns: instructions.as_ptr() as u64,
+        license: LICENCE.as_ptr() as u64,
+        prog_flags,
+        prog_name: name,
+        expected_attach_type,
+        ..ProgLoad::default()
+    };
+    let why = match open(PROG_LOAD, &mut attributes) {
+        Ok(program) => return Ok(program),
+        Err(why) => why,
+    };
+    if why.raw_os_error() == Some(libc::EPERM) {
+        return Err(Error::new(Step::Program, &why));
+    }
+    let mut log = vec![0u8; LOG];
+    (attributes.log_level, attributes.log_size, attributes.log_buf) = (1, LOG as u32, log.as_mut_ptr() as u64);
+    let _ = open(PROG_LOAD, &mut attributes);
+    let end = log.iter().position(|byte| *byte == 0).unwrap_or(0);
+    let log = String::from_utf8_lossy(log.get(..end).unwrap_or_default()).into_owned();
+    Err(Error::new(Step::Program, &why).with_log(log))
+}
+
+#[repr(C)]
+struct UprobeMulti {
+    prog_fd: u32,
+    target_fd: u32,
+    attach_type: u32,
+    flags: u32,
+    path: u64,
+    offsets: u64,
+    ref_ctr_offsets: u64,
+    cookies: u64,
+    count: u32,
+    uprobe_flags: u32,
+    pid: u32,
+    unused: u32,
+}
+
+/// Attaches a program to offsets of a file. `cookies` has what the program gets from
+/// `bpf_get_attach_cookie` at each of them. The probes are removed when the link is closed.
+pub(super) fn attach(program: &OwnedFd, path: &str, offsets: &[u64], cookies: &[u64]) -> Result<OwnedFd, Error> {
+    let invalid = |_| Error::new(Step::Attach, &io::Error::from_raw_os_error(libc::EINVAL));
+    let path = CString::new(path).map_err(invalid)?;
+    let mut attributes = UprobeMulti {
+        prog_fd: program.as_raw_fd() as u32,
+        target_fd: 0,
+        attach_type: TRACE_UPROBE_MULTI,
+        flags: 0,
+        path: path.as_ptr() as u64,
+        offsets: offsets.as_ptr() as u64,
+        ref_ctr_offsets: 0,
+        cookies: cookies.as_ptr() as u64,
+        count: offsets.len().min(cookies.len()) as u32,
+        uprobe_flags: 0,
+        pid: 0,
+        unused: 0,
+    };
+    open(LINK_CREATE, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
+}
+
+#[repr(C)]
+struct RawTracepoint {
+    name: u64,
+    prog_fd: u32,
+    unused: u32,
+}
+
+/// Attaches a program to a tracepoint of the kernel.
+pub(super) fn attach_tracepoint(program: &OwnedFd, name: &std::ffi::CStr) -> Result<OwnedFd, Error> {
+    let mut attributes = RawTracepoint { name: name.as_ptr() as u64, prog_fd: program.as_raw_fd() as u32, unused: 0 };
+    open(RAW_TRACEPOINT_OPEN, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
+}
+
+/// How many CPUs the kernel has values for (`/sys/devices/system/cpu/possible`).
+fn possible_cpus() -> usize {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
+    last.map_or(1, |last| last + 1)
+}

@@ -1,0 +1,69 @@
+//! What the kernel refused.
+
+use std::io;
+
+/// What was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// To create or read a BPF map.
+    Map,
+    /// To load a BPF program.
+    Program,
+    /// To attach a BPF program.
+    Attach,
+    /// To map the ring buffer into memory.
+    Ring,
+    /// To read the types of the kernel (`/sys/kernel/btf/vmlinux`).
+    Types,
+    /// To start the program.
+    Start,
+}
+
+/// The kernel refused something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What was tried.
+    pub step: Step,
+    /// The error number (`man 3 errno`); 0 if there is none.
+    pub errno: i32,
+    /// What the verifier of BPF programs said; empty if it said nothing.
+    pub log: String,
+}
+
+impl Error {
+    pub(super) fn new(step: Step, why: &io::Error) -> Self {
+        Self { step, errno: why.raw_os_error().unwrap_or(0), log: String::new() }
+    }
+
+    pub(super) fn with_log(mut self, log: String) -> Self {
+        self.log = log;
+        self
+    }
+
+    /// Whether a right is missing.
+    #[must_use]
+    pub fn is_permission(&self) -> bool {
+        matches!(self.errno, libc::EPERM | libc::EACCES) && self.log.is_empty()
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = match self.step {
+            Step::Map => "cannot create a BPF map",
+            Step::Program => "cannot load a BPF program",
+            Step::Attach => "cannot set the probes",
+            Step::Ring => "cannot map the ring buffer",
+            Step::Types => "cannot read the types of the kernel in /sys/kernel/btf/vmlinux",
+            Step::Start => "cannot start the program",
+        };
+        write!(f, "{what}: {}", io::Error::from_raw_os_error(self.errno))?;
+        if let Some(last) = self.log.lines().rev().find(|line| !line.starts_with("processed ")) {
+            write!(f, " (the verifier says: {last})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,154 @@
+//! Starts a program so that it waits before its first instruction.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use super::error::{Error, Step};
+
+/// A program that was started.
+///
+/// If the value is dropped while the program waits, the program never runs.
+#[derive(Debug)]
+pub struct Child {
+    pid: libc::pid_t,
+    /// The program runs when a byte is written here.
+    gate: Option<File>,
+    /// What the program writes here is the error number of `execve`.
+    failure: File,
+    status: Option<i32>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It exited with this status.
+    Exited(u8),
+    /// A signal killed it.
+    Killed(i32),
+}
+
+fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: it fills the array.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just opened both, and nobody else knows them.
+    let [reader, writer] = ends.map(|end| File::from(unsafe { OwnedFd::from_raw_fd(end) }));
+    Ok((reader, writer))
+}
+
+impl Child {
+    /// Starts a program that waits until [`Child::release`]. `program` is a path.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be created.
+    pub fn start(program: &Path, arguments: &[OsString]) -> Result<Self, Error> {
+        let failed = |why: &io::Error| Error::new(Step::Start, why);
+        let text = |text: &OsStr| {
+            CString::new(text.as_bytes()).map_err(|_| failed(&io::Error::from_raw_os_error(libc::EINVAL)))
+        };
+        let path = text(program.as_os_str())?;
+        let arguments: Vec<CString> = arguments.iter().map(|it| text(it)).collect::<Result<_, _>>()?;
+        let mut pointers: Vec<*const libc::c_char> = arguments.iter().map(|it| it.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        let (wait, gate) = pipe().map_err(|why| failed(&why))?;
+        let (failure, report) = pipe().map_err(|why| failed(&why))?;
+        let (wait_fd, gate_fd) = (std::os::fd::AsRawFd::as_raw_fd(&wait), std::os::fd::AsRawFd::as_raw_fd(&gate));
+        let report_fd = std::os::fd::AsRawFd::as_raw_fd(&report);
+        // SAFETY: the child calls only functions that are safe after `fork` in a process with
+        // several threads (`man 7 signal-safety`), and its memory is a copy.
+        let pid = unsafe { libc::fork() };
+        match pid {
+            -1 => Err(failed(&io::Error::last_os_error())),
+            0 => {
+                let mut byte = 0u8;
+                // SAFETY: as above. The pointers are valid: they were made before `fork`.
+                unsafe {
+                    // Otherwise the pipe stays open in the child when the parent dies.
+                    libc::close(gate_fd);
+                    if libc::read(wait_fd, (&raw mut byte).cast(), 1) != 1 {
+                        libc::_exit(0);
+                    }
+                    libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+                    libc::execv(path.as_ptr(), pointers.as_ptr());
+                    let errno = (*libc::__errno_location()).to_ne_bytes();
+                    libc::write(report_fd, errno.as_ptr().cast(), errno.len());
+                    libc::_exit(127)
+                }
+            }
+            pid => Ok(Self { pid, gate: Some(gate), failure, status: None }),
+        }
+    }
+
+    /// The number of the process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid.unsigned_abs()
+    }
+
+    /// Lets the program run.
+    ///
+    /// # Errors
+    ///
+    /// The program cannot be executed.
+    pub fn release(&mut self) -> Result<(), Error> {
+        let failed = |why: &io::Error| Error::new(Step::Start, why);
+        let Some(mut gate) = self.gate.take() else { return Ok(()) };
+        gate.write_all(&[1]).map_err(|why| failed(&why))?;
+        drop(gate);
+        let mut errno = [0; 4];
+        match self.failure.read(&mut errno) {
+            // The pipe was closed by `execve`.
+            Ok(0) => Ok(()),
+            Ok(_) => Err(failed(&io::Error::from_raw_os_error(i32::from_ne_bytes(errno)))),
+            Err(why) => Err(failed(&why)),
+        }
+    }
+
+    /// How the program ended; `None` while it runs.
+    pub fn ended(&mut self) -> Option<Ended> {
+        if self.status.is_none() {
+            let mut status = 0;
+            // SAFETY: it fills the status of our own child.
+            if unsafe { libc::waitpid(self.pid, &raw mut status, libc::WNOHANG) } == self.pid {
+                self.status = Some(status);
+            }
+        }
+        let status = self.status?;
+        Some(match libc::WIFSIGNALED(status) {
+            true => Ended::Killed(libc::WTERMSIG(status)),
+            false => Ended::Exited(libc::WEXITSTATUS(status) as u8),
+        })
+    }
+
+    /// The path of a program that is given as a command, with the folders of `PATH` if it has no
+    /// `/`; `None` if there is none.
+    #[must_use]
+    pub fn find(command: &OsStr) -> Option<PathBuf> {
+        if command.as_bytes().contains(&b'/') {
+            return Some(PathBuf::from(command));
+        }
+        let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from_vec(b"/bin:/usr/bin".to_vec()));
+        let is_program = |file: &PathBuf| {
+            use std::os::unix::fs::PermissionsExt as _;
+            file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        };
+        std::env::split_paths(&path).map(|folder| folder.join(command)).find(is_program)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // The child that waits for the gate ends when the gate closes.
+        if self.gate.take().is_some() {
+            // SAFETY: it waits for our own child, which ends at once.
+            unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+        }
+    }
+}

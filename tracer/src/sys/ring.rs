@@ -1,0 +1,113 @@
+//! The reader's side of a BPF ring buffer (`kernel/bpf/ringbuf.c`).
+//!
+//! The first page has the position of the reader, the second one that of the writers, and after
+//! these come the data, mapped twice in a row, so that no record is split.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::error::{Error, Step};
+
+/// The record is not written yet.
+const BUSY: u32 = 1 << 31;
+/// The record was discarded.
+const DISCARDED: u32 = 1 << 30;
+/// The size of the header before each record.
+const HEADER: u64 = 8;
+
+/// A part of memory that is shared with the kernel.
+#[derive(Debug)]
+struct Mapping {
+    start: NonNull<u8>,
+    size: usize,
+}
+
+impl Mapping {
+    fn new(descriptor: RawFd, protection: libc::c_int, size: usize, offset: usize) -> Result<Self, Error> {
+        let failed = || Error::new(Step::Ring, &io::Error::last_os_error());
+        let offset = libc::off_t::try_from(offset).unwrap_or(libc::off_t::MAX);
+        // SAFETY: a new mapping that overlaps no other one.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, libc::MAP_SHARED, descriptor, offset) };
+        if start == libc::MAP_FAILED {
+            return Err(failed());
+        }
+        Ok(Self { start: NonNull::new(start.cast()).ok_or_else(failed)?, size })
+    }
+
+    /// The word at the start.
+    fn position(&self) -> &AtomicU64 {
+        // SAFETY: the mapping has at least a page, is aligned to it, and lives as long as `self`.
+        unsafe { self.start.cast::<AtomicU64>().as_ref() }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this size, and nothing refers to it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
+    }
+}
+
+/// A ring buffer.
+#[derive(Debug)]
+pub(super) struct Ring {
+    reader: Mapping,
+    /// The page with the position of the writers, and the data twice.
+    writers: Mapping,
+    page: usize,
+    /// The size of the data, a power of two.
+    size: usize,
+}
+
+impl Ring {
+    /// Maps the ring buffer of a map with `size` bytes, a power of two and a multiple of a page.
+    pub(super) fn new(descriptor: RawFd, size: usize) -> Result<Self, Error> {
+        let page = page_size();
+        let reader = Mapping::new(descriptor, libc::PROT_READ | libc::PROT_WRITE, page, 0)?;
+        let writers = Mapping::new(descriptor, libc::PROT_READ, page + 2 * size, page)?;
+        Ok(Self { reader, writers, page, size })
+    }
+
+    /// Hands on all records that were reserved before the call, in the order of their reservation.
+    /// It waits for those that are not written yet: a program that has reserved a record does not
+    /// sleep before it submits it.
+    pub(super) fn read(&mut self, each: &mut dyn FnMut(&[u8])) {
+        let end = self.writers.position().load(Ordering::Acquire);
+        // Only this process writes the position of the reader.
+        let mut position = self.reader.position().load(Ordering::Relaxed);
+        while position < end {
+            let offset = self.page + (position as usize & (self.size - 1));
+            // SAFETY: the offset is in the first copy of the data, at a multiple of 8, and the header
+            // of a record is there, because the position of the writers is behind it.
+            let header = unsafe { self.writers.start.add(offset).cast::<AtomicU32>().as_ref() };
+            let mut length = header.load(Ordering::Acquire);
+            while length & BUSY != 0 {
+                std::thread::yield_now();
+                length = header.load(Ordering::Acquire);
+            }
+            let size = (length & !DISCARDED) as usize;
+            if length & DISCARDED == 0 {
+                // SAFETY: the record has this size, and with the second copy of the data it is in one
+                // piece. The kernel does not overwrite it before the position of the reader is
+                // behind it.
+                let record = unsafe {
+                    let start = self.writers.start.add(offset + HEADER as usize);
+                    std::slice::from_raw_parts(start.as_ptr(), size)
+                };
+                each(record);
+            }
+            position += (size as u64 + HEADER).next_multiple_of(8);
+            self.reader.position().store(position, Ordering::Release);
+        }
+    }
+}
+
+// SAFETY: the mappings are used through `&mut self` only.
+unsafe impl Send for Ring {}
+
+fn page_size() -> usize {
+    // SAFETY: it only asks for a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}

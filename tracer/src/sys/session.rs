@@ -1,0 +1,251 @@
+//! A session: the programs of a plan, attached, and what they say.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+
+use super::bpf::{self, Kind, MapType};
+use super::clock::now;
+use super::error::{Error, Step};
+use super::processes::{self, TaskOffsets};
+use super::ring::Ring;
+use crate::bpf::program::{self, ProgramError};
+use crate::bpf::{Code, Map, Target};
+use crate::btf::Btf;
+use crate::hit::Hit;
+use crate::order::Order;
+use crate::plan::Plan;
+use crate::record::{Layout, Record};
+
+/// What the programs need to know of the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// The offset of `thread.fsbase` in `task_struct`.
+    pub thread_pointer: Option<u32>,
+    tasks: Option<TaskOffsets>,
+}
+
+impl Kernel {
+    /// Reads the offsets from the kernel's type information. Those that it does not tell are
+    /// missing.
+    #[must_use]
+    pub fn new() -> Self {
+        let bytes = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+        let Ok(btf) = Btf::new(&bytes) else { return Self::default() };
+        let of = |path| btf.offset("task_struct", path);
+        let tasks = of(&["pid"]).zip(of(&["tgid"])).map(|(pid, tgid)| TaskOffsets { pid, tgid });
+        Self { thread_pointer: of(&["thread", "fsbase"]), tasks }
+    }
+}
+
+/// Which processes are watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All that run the files of the plan.
+    All,
+    /// These, with all of their threads.
+    Processes {
+        /// Their numbers.
+        pids: Vec<u32>,
+        /// Whether the processes that they create are watched too.
+        with_children: bool,
+    },
+}
+
+/// What is done at a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A record is written.
+    Trace {
+        /// The size of the ring buffer in bytes: a power of two, and at least a page.
+        ring: u32,
+    },
+    /// It is counted.
+    Count,
+}
+
+/// Why a session cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The kernel refused something.
+    #[error(transparent)]
+    Kernel(#[from] Error),
+    /// There is no program for a site.
+    #[error("site {site} of the plan has too many arguments for a BPF program")]
+    Program {
+        /// The number of the site.
+        site: usize,
+        /// Why.
+        why: ProgramError,
+    },
+}
+
+/// How many sites there can be at least, also those of files that are mapped later.
+const SITES: u32 = 1 << 14;
+/// The most processes that are watched at once.
+const PROCESSES: u32 = 1 << 16;
+
+/// Attached programs. When it is dropped, the kernel removes the probes.
+#[derive(Debug)]
+pub struct Session {
+    layouts: Vec<Layout>,
+    ring: Option<(bpf::Map, Ring)>,
+    order: Order,
+    received: u64,
+    /// Hits that were lost, or hits in [`Mode::Count`].
+    counts: bpf::Map,
+    is_count: bool,
+    processes: Option<bpf::Map>,
+    kernel: Kernel,
+    /// The programs and links, which go when they are closed.
+    open: Vec<OwnedFd>,
+}
+
+impl Session {
+    /// Creates the maps, and attaches the programs of a plan.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses it, or a site needs a program that is too long.
+    pub fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
+        let is_count = mode == Mode::Count;
+        let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
+        let counts = bpf::Map::new(if is_count { MapType::PercpuArray } else { MapType::Array }, 8, sites)?;
+        let ring = match mode {
+            Mode::Trace { ring } => {
+                let map = bpf::Map::new(MapType::Ringbuf, 0, ring)?;
+                let reader = Ring::new(map.descriptor(), ring as usize)?;
+                Some((map, reader))
+            }
+            Mode::Count => None,
+        };
+        let mut open = Vec::new();
+        let processes = match scope {
+            Scope::All => None,
+            Scope::Processes { pids, with_children } => {
+                let map = bpf::Map::new(MapType::Hash, 8, PROCESSES)?;
+                let unknown = || Error::new(Step::Types, &std::io::Error::from_raw_os_error(libc::ENOENT));
+                open.extend(processes::follow(&map, kernel.tasks.ok_or_else(unknown)?, *with_children)?);
+                for pid in pids {
+                    map.set(*pid, &1u64.to_ne_bytes())?;
+                }
+                Some(map)
+            }
+        };
+        let (layouts, order) = (Vec::new(), Order::default());
+        let mut session = Self { layouts, ring, order, received: 0, counts, is_count, processes, kernel, open };
+        session.attach(plan)?;
+        Ok(session)
+    }
+
+    /// Attaches the programs of the sites that were added to the plan since the last call.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses it, or a site needs a program that is too long.
+    pub fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
+        for (code, images) in self.programs(plan)? {
+            let descriptor = |map| match map {
+                Map::Ring => self.ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
+                Map::Lost | Map::Hits => self.counts.descriptor(),
+                Map::Processes => self.processes.as_ref().map_or(-1, bpf::Map::descriptor),
+            };
+            let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable: !self.is_count })?;
+            for (path, sites) in images {
+                let (offsets, cookies): (Vec<u64>, Vec<u64>) = sites.into_iter().unzip();
+                self.open.push(bpf::attach(&program, path, &offsets, &cookies)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The programs of the sites that have none yet, each with its sites. Sites with the same
+    /// program share it.
+    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<HashMap<Code, Sites<'p>>, SessionError> {
+        let mut programs: HashMap<Code, Sites<'p>> = HashMap::new();
+        let settings = program::Settings { of_processes: self.processes.is_some() };
+        for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
+            let Some(image) = plan.images.get(site.image) else { continue };
+            let target = Target {
+                probe: site.probe,
+                thread_local_size: image.thread_local_size,
+                thread_pointer: self.kernel.thread_pointer,
+                is_sleepable: true,
+            };
+            let program = match self.is_count {
+                true => program::count(&target, settings).map(|code| (code, Layout::default())),
+                false => program::trace(&site.inputs, &target, settings),
+            };
+            let (code, layout) = program.map_err(|why| SessionError::Program { site: number, why })?;
+            self.layouts.push(layout);
+            let sites = programs.entry(code).or_default().entry(image.path.as_str()).or_default();
+            sites.push((site.offset.0, number as u64));
+        }
+        Ok(programs)
+    }
+
+    /// Also watches a process, if the session watches only some.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses it.
+    pub fn add_process(&self, pid: u32) -> Result<(), Error> {
+        self.processes.as_ref().map_or(Ok(()), |map| map.set(pid, &1u64.to_ne_bytes()))
+    }
+
+    /// Hands on the hits that are complete, in the order of their times. Returns how many there
+    /// were.
+    ///
+    /// `is_last` says that no program runs any more, so no earlier hit can come.
+    pub fn read(&mut self, plan: &Plan, is_last: bool, each: &mut dyn FnMut(&Hit<'_>)) -> u64 {
+        let Some((_, ring)) = &mut self.ring else { return 0 };
+        // Noted before the end of the ring buffer is read (see `order`).
+        let time = if is_last { u64::MAX } else { now() };
+        let order = &mut self.order;
+        ring.read(&mut |record| order.add(Record(record).time(), record));
+        let mut count = 0;
+        while let Some(record) = self.order.next_before(time) {
+            if let Some(hit) = Hit::new(Record(&record), plan, &self.layouts) {
+                count += 1;
+                each(&hit);
+            }
+        }
+        self.received += count;
+        count
+    }
+
+    /// Removes the probes. After it no new record is written.
+    pub fn detach(&mut self) {
+        self.open.clear();
+    }
+
+    /// How many hits were handed on.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// How many hits had no space in the ring buffer.
+    ///
+    /// # Errors
+    ///
+    /// The map cannot be read.
+    pub fn lost(&self) -> Result<u64, Error> {
+        match self.is_count {
+            true => Ok(0),
+            false => self.counts().map(|counts| counts.into_iter().sum()),
+        }
+    }
+
+    /// The hits of each site in [`Mode::Count`], the lost hits of each site otherwise.
+    ///
+    /// # Errors
+    ///
+    /// The map cannot be read.
+    pub fn counts(&self) -> Result<Vec<u64>, Error> {
+        (0..self.layouts.len()).map(|site| self.counts.sum(u32::try_from(site).unwrap_or(u32::MAX))).collect()
+    }
+}
+
+/// The offsets and numbers of the sites of each file.
+type Sites<'p> = HashMap<&'p str, Vec<(u64, u64)>>;

@@ -1,0 +1,186 @@
+//! A hit as text and as JSON.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use simple_markers_record::ByteOrder;
+use simple_markers_record::printf::{Conversion, Piece, parse};
+use simple_markers_resolver::export::ArgumentOmission;
+use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::resolve::Verdict;
+use simple_markers_resolver::text::from_bytes;
+use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, Shape, Type, printf};
+
+use crate::hit::Hit;
+use crate::plan::Unread;
+use crate::value::{Missing, Value};
+
+/// A marker's format, parsed.
+#[derive(Clone, Debug)]
+pub struct Format {
+    text: Arc<str>,
+    pieces: Vec<Piece>,
+}
+
+impl Format {
+    /// Parses a format. A malformed conversion and what follows it are literal text.
+    #[must_use]
+    pub fn new(text: &Arc<str>) -> Self {
+        let mut pieces = Vec::new();
+        for piece in parse(text.as_bytes()) {
+            match piece {
+                Ok(piece) => pieces.push(piece),
+                Err(error) => {
+                    pieces.push(Piece::Literal(error.range.start..text.len()));
+                    break;
+                }
+            }
+        }
+        Self { text: Arc::clone(text), pieces }
+    }
+
+    /// Appends what the format says of a hit. A value that is missing stands as `<lost>`,
+    /// `<doubtful>` or `<unreadable>`. Two dots follow a text that is cut.
+    pub fn write(&self, hit: &Hit<'_>, out: &mut String) {
+        let mut values = hit.values();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(range) => out.push_str(self.text.get(range.clone()).unwrap_or_default()),
+                Piece::Percent(_) => out.push('%'),
+                Piece::Conversion(conversion) => {
+                    let stars = values.by_ref().take(conversion.stars());
+                    let stars: Result<Vec<i64>, Missing<'_>> =
+                        stars.map(|star| star.map(|star| count(&star))).collect();
+                    // Without a record of the marker's arguments there are fewer values.
+                    let Some(value) = values.next() else { continue };
+                    match stars.and_then(|stars| Ok((stars, value?))) {
+                        Ok((stars, value)) => converted(conversion, &stars, &value, out),
+                        Err(missing) => _ = write!(out, "<{}>", word(&missing)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The value of a `*`.
+fn count(value: &Value<'_>) -> i64 {
+    value.integer().and_then(|count| i64::try_from(count).ok()).unwrap_or(0)
+}
+
+/// The word for a missing value.
+#[must_use]
+pub fn word(missing: &Missing<'_>) -> &'static str {
+    match missing {
+        Missing::Doubtful | Missing::Unread(Unread::Omitted(ArgumentOmission::Doubtful(_))) => "doubtful",
+        Missing::Unread(Unread::Omitted(ArgumentOmission::Unavailable(Verdict::Unsupported, _))) => "unreadable",
+        Missing::Unread(Unread::Omitted(ArgumentOmission::Unavailable(..) | ArgumentOmission::OptimizedOut)) => "lost",
+        Missing::Unread(_) | Missing::Unreadable { .. } => "unreadable",
+    }
+}
+
+/// Appends a value as a conversion writes it.
+fn converted(conversion: &Conversion, stars: &[i64], value: &Value<'_>, out: &mut String) {
+    let letter = conversion.specifier.letter();
+    let number;
+    let (of, bytes, is_cut) = match value {
+        Value::Number { bits, size, kind } => {
+            number = bits.to_le_bytes();
+            let shape = match kind {
+                _ if letter == 'p' => Shape::Pointer { to: None },
+                NumberKind::Float => Shape::Float,
+                NumberKind::Unicode if letter == 'c' => Shape::Character { signed: false },
+                kind => Shape::Integer { signed: *kind == NumberKind::Signed },
+            };
+            let size = if letter == 'p' { 8 } else { *size };
+            (of(shape, size.into()), number.get(..size.into()).unwrap_or_default(), false)
+        }
+        Value::Text { bytes, is_cut } => (text(bytes), *bytes, *is_cut),
+        Value::Null => (text(b"(null)"), b"(null)".as_slice(), false),
+    };
+    let limits = Limits { text: usize::MAX, memory: usize::MAX, ..Limits::default() };
+    let (byte_order, memory) = (ByteOrder::Little, |_: u64, _: &mut [u8]| false);
+    let context = ReadContext { byte_order, language: Language::Rust, x87: true, memory: &memory, limits };
+    match printf(conversion, stars, &of, Object::new(bytes), &context) {
+        Ok(rendered) => out.push_str(&rendered.text),
+        // The conversion does not fit the type, as `check` says.
+        Err(_) => plain(value, out),
+    }
+    if is_cut && conversion.precision.is_none() {
+        out.push_str("..");
+    }
+}
+
+fn of(shape: Shape, size: u64) -> Type {
+    Type { name: Arc::from(""), size: Some(size), shape }
+}
+
+fn text(bytes: &[u8]) -> Type {
+    let count = Some(bytes.len() as u64);
+    let element = Arc::new(of(Shape::Integer { signed: false }, 1));
+    Type { name: Arc::from(""), size: count, shape: Shape::Array { element, count, stride: None } }
+}
+
+/// Appends a value without a conversion.
+fn plain(value: &Value<'_>, out: &mut String) {
+    let _ = match (value.integer(), value.float(), value) {
+        (Some(number), ..) => write!(out, "{number}"),
+        (None, Some(number), _) => write!(out, "{number}"),
+        (.., Value::Text { bytes, .. }) => write!(out, "{}", from_bytes(bytes)),
+        _ => write!(out, "(null)"),
+    };
+}
+
+/// The largest integer that every reader of JSON keeps (RFC 8259, 6).
+const MAX_INTEGER: i128 = 1 << 53;
+
+/// A value as JSON: an integer (a text if its absolute value exceeds 2^53), a number, or a text.
+#[must_use]
+pub fn json_value(value: &Value<'_>) -> Json {
+    match (value.integer(), value.float(), value) {
+        (Some(number), ..) if number.abs() > MAX_INTEGER => Json::from(number.to_string()),
+        (Some(number), ..) => i64::try_from(number).map_or(Json::Null, Json::from),
+        // JSON has no infinities and no NaN.
+        (None, Some(number), _) if number.is_finite() => Json::from(number),
+        (None, Some(number), _) => Json::from(number.to_string()),
+        (.., Value::Text { bytes, .. }) => Json::from(from_bytes(bytes)),
+        _ => Json::Null,
+    }
+}
+
+/// Why a value is missing, as programs read it: `lost`, `doubtful`, `unreadable`, or `unreadable at
+/// 0x..`.
+#[must_use]
+pub fn json_why(missing: &Missing<'_>) -> String {
+    match missing {
+        Missing::Unreadable { at: Some(at) } => format!("unreadable at {at:#x}"),
+        missing => word(missing).to_owned(),
+    }
+}
+
+/// A hit as a JSON object (`docs/live.md`).
+#[must_use]
+pub fn json(hit: &Hit<'_>) -> Json {
+    let args: Vec<Json> = hit
+        .site
+        .arguments
+        .iter()
+        .zip(hit.values())
+        .map(|(argument, value)| match value {
+            Ok(value) => json!({ "text": &*argument.text, "value": json_value(&value), "why": null }),
+            Err(missing) => json!({ "text": &*argument.text, "value": null, "why": json_why(&missing) }),
+        })
+        .collect();
+    json!({
+        "time_ns": hit.record.time(),
+        "cpu": hit.record.cpu(),
+        "pid": hit.record.process(),
+        "tid": hit.record.thread(),
+        "comm": hit.thread_name(),
+        "marker": &*hit.marker.name,
+        "module": &*hit.image.module,
+        "site": hit.site.address.to_string(),
+        "args": args,
+    })
+}
