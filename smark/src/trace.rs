@@ -58,7 +58,7 @@ impl Trace {
         let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
         let mut watching = self.watch.start(console, Mode::Trace { ring })?;
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut lines = Lines { start: sys::now(), formats: HashMap::new(), colour: console.colour };
+        let mut lines = Lines { start: watching.started, formats: HashMap::new(), colour: console.colour };
         let (mut count, mut result) = (0u64, Ok(()));
         let mut text = String::new();
         let printed = std::cell::RefCell::new(&mut out);
@@ -110,10 +110,8 @@ impl Lines {
         let name = hit.thread_name();
         // Writing to a String cannot fail.
         let _ = write!(out, "{seconds:>4}.{fraction:06} [{:>2}] {:<15} ", hit.record.cpu(), shown(&name));
-        let _ = match process == thread {
-            true => write!(out, "{process:<15} "),
-            false => write!(out, "{:<15} ", format_args!("{process}/{thread}")),
-        };
+        let numbers = if process == thread { process.to_string() } else { format!("{process}/{thread}") };
+        let _ = write!(out, "{numbers:<15} ");
         let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
         let _ = write!(out, "{bold}{}{plain}: ", shown(&hit.marker.name));
         let from = out.len();

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
-use simple_markers_resolver::resolve::Detail;
-use simple_markers_tracer::plan::{LeftOut, Settings};
-use simple_markers_tracer::sys::{Child, Ended, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
+use simple_markers_resolver::export::SiteOmission;
+use simple_markers_resolver::resolve::{Detail, ImageKind};
+use simple_markers_tracer::plan::{LeftOut, PlannedMarker, Settings};
+use simple_markers_tracer::sys::{self, Child, Ended, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
 use simple_markers_tracer::{Hit, Plan, elf};
 
 use crate::choice::Choice;
@@ -91,6 +92,7 @@ impl Watch {
             known: HashSet::new(),
             pids: self.pid.clone(),
             child: None,
+            started: 0,
             looked: Instant::now(),
             status: Status::Done,
             patterns,
@@ -114,6 +116,10 @@ impl Watch {
         };
         watching.session = Some(Session::start(&watching.plan, &scope, mode, kernel).map_err(explained)?);
         signals::catch();
+        if watching.plan.sites.is_empty() {
+            console.note("no marker is watched yet; files that are mapped later are looked at");
+        }
+        watching.started = sys::now();
         if let Some(child) = &mut watching.child {
             child.release()?;
         }
@@ -130,6 +136,8 @@ pub(crate) struct Watching {
     known: HashSet<PathBuf>,
     pids: Vec<u32>,
     child: Option<Child>,
+    /// When the probes were set, on the clock of the records.
+    pub(crate) started: u64,
     /// When new files were looked for.
     looked: Instant,
     status: Status,
@@ -173,7 +181,7 @@ impl Watching {
                 continue;
             }
             let bytes = fs::read(&image.path).unwrap_or_default();
-            let is_program = !matches!(image.kind, simple_markers_resolver::resolve::ImageKind::Shared);
+            let is_program = !matches!(image.kind, ImageKind::Shared);
             let thread_local_size = elf::thread_local_size(&bytes).filter(|_| is_program);
             if let Err(why) = self.plan.add(image, &image.path, thread_local_size, &keep, &settings) {
                 console.error(&format!("{}: {why}", image.path));
@@ -187,15 +195,33 @@ impl Watching {
         Ok(())
     }
 
-    /// Says which sites are left out, from the number `first` on.
+    /// Says which sites are left out, from the number `first` on: a line for each marker.
     fn tell(&self, console: &Console, first: usize) {
+        let mut lines: Vec<(usize, &str, Vec<String>)> = Vec::new();
         for LeftOut { image, marker, place, why } in self.plan.left_out.iter().skip(first) {
-            let is_it = |it: &&simple_markers_tracer::plan::PlannedMarker| it.image == *image && it.name == *marker;
-            let planned = self.plan.markers.iter().position(|it| is_it(&it));
-            let watched = planned.map_or(0, |number| self.plan.sites.iter().filter(|it| it.marker == number).count());
-            let all = planned.and_then(|number| self.plan.markers.get(number)).map_or(0, |it| it.sites);
-            let share = if all > 0 { format!(" ({watched} of {all} sites are watched)") } else { String::new() };
-            console.note(&format!("{marker}: left out {place}: {why}{share}"));
+            let what = match why {
+                SiteOmission::NoSite(_) => why.to_string(),
+                SiteOmission::NotExact { exactness, .. } => format!("{place} is {}", exactness.as_str()),
+                _ => format!("{place}: {why}"),
+            };
+            match lines.last_mut().filter(|(of, name, _)| of == image && *name == &**marker) {
+                Some((.., whats)) => whats.push(what),
+                None => lines.push((*image, marker, vec![what])),
+            }
+        }
+        for (image, name, whats) in lines {
+            let is_it = |it: &PlannedMarker| it.image == image && *it.name == *name;
+            let number = self.plan.markers.iter().position(is_it);
+            let watched = self.plan.sites.iter().filter(|site| Some(site.marker) == number).count();
+            let share = match number.and_then(|number| self.plan.markers.get(number)) {
+                Some(marker) => format!("{watched} of {} sites are watched", marker.sites),
+                None => "not watched".to_owned(),
+            };
+            console.note(&format!("{name}: {share}: {}", whats.join(", ")));
+        }
+        let is_inexact = |it: &LeftOut| matches!(it.why, SiteOmission::NotExact { .. });
+        if self.plan.left_out.iter().skip(first).any(is_inexact) {
+            console.note("a probe at a site that is not exact may fire without the marker; `smark show` says why, --include adds them");
         }
     }
 

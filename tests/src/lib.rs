@@ -23,6 +23,8 @@ pub mod second_opinion;
 pub mod source;
 pub mod uprobes;
 pub mod views;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod watched;
 
 pub use tools;
 

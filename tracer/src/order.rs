@@ -8,11 +8,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Its time, a number that keeps records of one time in the order of the ring buffer, and its bytes.
+type Waiting = (u64, u64, Box<[u8]>);
+
 /// Records that wait for earlier ones.
 #[derive(Debug, Default)]
 pub struct Order {
-    waiting: BinaryHeap<Reverse<(u64, u64, Box<[u8]>)>>,
-    /// How many records were added, which keeps those of one time in the order of the ring buffer.
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// How many records were added.
     added: u64,
 }
 

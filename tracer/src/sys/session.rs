@@ -80,6 +80,8 @@ pub enum SessionError {
     },
 }
 
+/// How many threads close links.
+const CLOSERS: usize = 64;
 /// How many sites there can be at least, also those of files that are mapped later.
 const SITES: u32 = 1 << 14;
 /// The most processes that are watched at once.
@@ -215,8 +217,19 @@ impl Session {
     }
 
     /// Removes the probes. After it no new record is written.
+    ///
+    /// To remove the probes of a link, the kernel waits until no program runs at them, about 50 ms.
+    /// So all links are closed at the same time.
     pub fn detach(&mut self) {
-        self.open.clear();
+        let mut open = std::mem::take(&mut self.open);
+        let share = open.len().div_ceil(CLOSERS).max(1);
+        std::thread::scope(|scope| {
+            while !open.is_empty() {
+                let links = open.split_off(open.len().saturating_sub(share));
+                // Without a thread they are closed here.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(links));
+            }
+        });
     }
 
     /// How many hits were handed on.
@@ -244,6 +257,12 @@ impl Session {
     /// The map cannot be read.
     pub fn counts(&self) -> Result<Vec<u64>, Error> {
         (0..self.layouts.len()).map(|site| self.counts.sum(u32::try_from(site).unwrap_or(u32::MAX))).collect()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.detach();
     }
 }
 

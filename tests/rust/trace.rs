@@ -1,0 +1,385 @@
+//! `smark trace` prints what the program prints about itself, and loses nothing untold.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use simple_markers_tests::fixture;
+use simple_markers_tests::watched::{can_watch, compile};
+
+/// Marks a value of each kind, and prints the same.
+const KINDS: &str = r#"
+#include <stdio.h>
+#include <stdint.h>
+#include <pthread.h>
+#include "simple_marker.h"
+
+enum colour { RED, GREEN = 7 };
+struct bits { unsigned low : 3, high : 5; };
+static __thread int of_thread = 3;
+int32_t of_image = -70000;
+
+__attribute__((noinline)) void integers(int8_t a, uint16_t b, int32_t c, uint64_t d, _Bool e, enum colour f) {
+    simple_mark_keep(kinds:integers, "%hhd %hu %d %lu %d %d", a, b, c, d, e, f);
+    printf("%hhd %hu %d %lu %d %d\n", a, b, c, d, e, f);
+}
+
+__attribute__((noinline)) void others(const char *g, double *h, struct bits *i, void *j) {
+    of_thread += 5;
+    simple_mark_anchor(kinds:others, "%s %g %u %p %d %d", g, *h, i->high, j, of_thread, of_image);
+    printf("%s %g %u %p %d %d\n", g ? g : "(null)", *h, i->high, j, of_thread, of_image);
+}
+
+static void *other(void *text) {
+    double h = 1e300;
+    struct bits i = { 1, 9 };
+    integers(-1, 65535, -5, ~0ul, 1, GREEN);
+    others(text, &h, &i, 0);
+    return 0;
+}
+
+int main(void) {
+    double h = -0.5;
+    struct bits i = { 7, 30 };
+    integers(-128, 1, 2147483647, 1ul << 63, 0, RED);
+    others("text \xc3\xa9 \"quoted\"", &h, &i, &h);
+    pthread_t thread;
+    pthread_create(&thread, 0, other, 0);
+    pthread_join(thread, 0);
+    return 0;
+}
+"#;
+
+/// Runs `smark trace`, and returns its lines.
+fn trace(options: &[&str], command: &[&Path]) -> Vec<String> {
+    let mut smark = Command::new(fixture::smark());
+    smark.arg("trace").args(options).arg("--").args(command).stderr(Stdio::null());
+    let output = smark.output().expect("smark runs");
+    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
+}
+
+/// The lines of `smark trace --json` that are hits, and the last one.
+fn hits(lines: &[String]) -> (Vec<Json>, Json) {
+    let objects = lines.iter().filter_map(|line| serde_json::from_str::<Json>(line).ok());
+    let (hits, mut rest): (Vec<Json>, Vec<Json>) = objects.partition(|line| line.get("marker").is_some());
+    (hits, rest.pop().expect("the end")["end"].take())
+}
+
+#[test]
+fn each_kind_of_value_is_the_one_the_program_prints() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for flags in [&[][..], &["-no-pie", "-fno-pie"], &["-O0"]] {
+        let program = compile(folder.path(), "kinds", KINDS, flags);
+        let lines = trace(&[], &[&program]);
+        let said: Vec<&str> =
+            lines.iter().filter_map(|line| line.split_once(" kinds:")?.1.split_once(": ")).map(|it| it.1).collect();
+        let printed: Vec<&str> = lines.iter().filter(|line| !line.contains(" kinds:")).map(String::as_str).collect();
+        assert_eq!((said.len(), &said), (4, &printed), "{flags:?}\n{}", lines.join("\n"));
+        assert!(!said.iter().any(|text| text.contains('<')), "{said:?}");
+    }
+}
+
+#[test]
+fn texts_in_pages_that_were_never_touched_are_read() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = r#"
+        #include <fcntl.h>
+        #include <sys/mman.h>
+        #include "simple_marker.h"
+        int main(int count, char **arguments) {
+            int file = open(arguments[1], O_RDONLY);
+            const char *page = mmap(0, 257 * 4096, PROT_READ, MAP_PRIVATE, file, 0);
+            for (int i = 0; i < 256; i++) {
+                const char *text = page + i * 4096 + 4090;
+                __asm__ volatile("" : "+r"(text));
+                simple_mark_anchor(pages:text, "%s", text);
+                __asm__ volatile("" : : "r"(text));
+            }
+            return count != 2;
+        }"#;
+    let program = compile(folder.path(), "pages", source, &[]);
+    let file = folder.path().join("text");
+    let mut pages = vec![0u8; 257 * 4096];
+    for page in 0..256 {
+        // It crosses into the next page.
+        let text = format!("the text {page}");
+        pages[page * 4096 + 4090..][..text.len()].copy_from_slice(text.as_bytes());
+    }
+    std::fs::write(&file, pages).expect("the pages are written");
+    let (hits, end) = hits(&trace(&["--json"], &[&program, &file]));
+    let texts: Vec<&str> = hits.iter().filter_map(|hit| hit["args"][0]["value"].as_str()).collect();
+    let expected: Vec<String> = (0..256).map(|page| format!("the text {page}")).collect();
+    assert_eq!(texts, expected);
+    assert_eq!((&end["hits"], &end["lost"], &end["exit"]), (&256.into(), &0.into(), &0.into()));
+}
+
+#[test]
+fn lost_hits_are_counted() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = r#"
+        #include "simple_marker.h"
+        #include <pthread.h>
+        static void *pass(void *unused) {
+            for (long i = 0; i < 100000; i++) {
+                __asm__ volatile("nop");
+                simple_mark_keep(loop:pass, "%ld", i);
+                __asm__ volatile("nop");
+            }
+            return unused;
+        }
+        int main(void) {
+            pthread_t thread;
+            pthread_create(&thread, 0, pass, 0);
+            pass(0);
+            return pthread_join(thread, 0);
+        }"#;
+    let program = compile(folder.path(), "loop", source, &[]);
+    let (hits, end) = hits(&trace(&["--json", "--buffer", "4"], &[&program]));
+    let (received, lost) = (hits.len() as u64, end["lost"].as_u64().expect("a number"));
+    assert_eq!((received + lost, &end["hits"]), (200_000, &200_000.into()));
+    assert!(lost > 0, "nothing was lost");
+    // The hits are in the order of their times, and so are those of each thread.
+    let times: Vec<u64> = hits.iter().map(|hit| hit["time_ns"].as_u64().expect("a number")).collect();
+    assert!(times.is_sorted(), "out of order");
+    let mut last: HashMap<u64, i64> = HashMap::new();
+    for hit in &hits {
+        let (thread, i) = (hit["tid"].as_u64().expect("a number"), hit["args"][0]["value"].as_i64().expect("a number"));
+        assert!(last.insert(thread, i).is_none_or(|last| last < i), "{hit}");
+    }
+    assert_eq!(last.len(), 2);
+}
+
+/// Passes a marker before and after `fork` and `exec`, and in a library that is opened late.
+const FAMILY: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/wait.h>
+#include "simple_marker.h"
+
+static void at(int step) {
+    __asm__ volatile("nop");
+    simple_mark_keep(family:step, "%d", step);
+    __asm__ volatile("nop");
+}
+
+int main(int count, char **arguments) {
+    if (count == 3) {
+        at(3);
+        return 0;
+    }
+    at(1);
+    if (fork() == 0) {
+        at(2);
+        execl(arguments[0], arguments[0], arguments[1], "again", (char *)0);
+    }
+    wait(0);
+    void *library = dlopen(arguments[1], RTLD_NOW);
+    void (*call)(int) = library ? (void (*)(int))dlsym(library, "call") : 0;
+    for (int i = 0; call && i < 20; i++) {
+        call(i);
+        usleep(50000);
+    }
+    at(4);
+    return 5;
+}
+"#;
+
+const LIBRARY: &str = r#"
+#include "simple_marker.h"
+void call(int i) {
+    __asm__ volatile("nop");
+    simple_mark_keep(library:call, "%d", i);
+    __asm__ volatile("nop");
+}
+"#;
+
+#[test]
+fn children_and_libraries_are_watched() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "family", FAMILY, &[]);
+    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+    let steps = |hits: &[Json]| -> Vec<i64> {
+        let of = |hit: &&Json| hit["marker"] == "family:step";
+        hits.iter().filter(of).filter_map(|hit| hit["args"][0]["value"].as_i64()).collect()
+    };
+    let (found, end) = hits(&trace(&["--json"], &[&program, &library]));
+    assert_eq!((steps(&found), &end["exit"]), (vec![1, 2, 3, 4], &5.into()));
+    let late: Vec<i64> = found
+        .iter()
+        .filter(|hit| hit["marker"] == "library:call")
+        .filter_map(|hit| hit["args"][0]["value"].as_i64())
+        .collect();
+    // The library is looked for a few times in a second.
+    assert_eq!(late.last(), Some(&19), "{late:?}");
+    assert!(late.is_sorted() && late.len() >= 10, "{late:?}");
+    let (found, _) = hits(&trace(&["--json", "--no-children"], &[&program, &library]));
+    assert_eq!(steps(&found), [1, 4]);
+    // A library that is named is watched from its first instruction.
+    let name = library.to_str().expect("UTF-8");
+    let (found, _) = hits(&trace(&["--json", "library:*", name], &[&program, &library]));
+    assert_eq!(found.len(), 20);
+}
+
+/// A program that passes a marker all the time, until its standard input ends.
+struct Busy {
+    child: Child,
+    program: PathBuf,
+}
+
+impl Busy {
+    fn start(folder: &Path) -> Self {
+        let source = r#"
+            #include <stdio.h>
+            #include <poll.h>
+            #include "simple_marker.h"
+            int main(void) {
+                struct pollfd input = { 0, POLLIN, 0 };
+                for (unsigned i = 0;; i++) {
+                    __asm__ volatile("nop");
+                    simple_mark_keep(busy:pass, "%u", i);
+                    __asm__ volatile("nop");
+                    if (i % 1024 == 0 && poll(&input, 1, 1) > 0)
+                        return 0;
+                }
+            }"#;
+        let program = compile(folder, "busy", source, &[]);
+        let child = Command::new(&program).stdin(Stdio::piped()).spawn().expect("it runs");
+        let busy = Self { child, program };
+        let since = Instant::now();
+        while busy.code().is_none() {
+            assert!(since.elapsed() < Duration::from_secs(10), "it is not loaded");
+            sleep(Duration::from_millis(1));
+        }
+        busy
+    }
+
+    /// The line of its code in the list of its mappings; `None` before `execve` is done.
+    fn code(&self) -> Option<String> {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.child.id())).expect("the maps");
+        maps.lines().find(|line| line.contains("r-xp") && line.ends_with("/busy")).map(str::to_owned)
+    }
+
+    /// Whether its code differs from that in the file.
+    fn has_probe(&self) -> bool {
+        let line = self.code().expect("the code");
+        let (start, end) = line.split(' ').next().and_then(|range| range.split_once('-')).expect("a range");
+        let address = |text| u64::from_str_radix(text, 16).expect("an address");
+        let mut bytes = vec![0; (address(end) - address(start)) as usize];
+        let memory = std::fs::File::open(format!("/proc/{}/mem", self.child.id())).expect("the memory");
+        std::os::unix::fs::FileExt::read_exact_at(&memory, &mut bytes, address(start)).expect("the code");
+        let file = std::fs::read(&self.program).expect("the program");
+        // The code of a small program is one page, and in the file as it is in memory.
+        let offset = line.split(' ').nth(2).map(address).expect("an offset") as usize;
+        let end = file.len().min(offset + bytes.len());
+        bytes[..end - offset] != file[offset..end]
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn nothing_stays_when_the_tracer_is_killed() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let busy = Busy::start(folder.path());
+    assert!(!busy.has_probe());
+    for round in 0..5 {
+        let mut smark = Command::new(fixture::smark());
+        smark.args(["trace", "-p", &busy.child.id().to_string()]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut smark = smark.spawn().expect("smark runs");
+        let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines();
+        assert!(lines.next().is_some_and(|line| line.is_ok_and(|line| line.contains("busy:pass"))));
+        assert!(busy.has_probe());
+        sleep(Duration::from_millis(round * 7));
+        // Dropping a child does not end it; SIGKILL does.
+        smark.kill().expect("it is killed");
+        smark.wait().expect("it ends");
+        let since = Instant::now();
+        while busy.has_probe() {
+            assert!(since.elapsed() < Duration::from_secs(10), "the probe stays");
+            sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_running_process_is_watched_until_it_ends() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut busy = Busy::start(folder.path());
+    let pid = busy.child.id().to_string();
+    let limited = Command::new(fixture::smark()).args(["trace", "--json", "--limit", "3", "-p", &pid]).output();
+    let (found, end) = hits(
+        &String::from_utf8(limited.expect("smark runs").stdout)
+            .expect("UTF-8")
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>(),
+    );
+    assert_eq!((found.len(), &end["exit"]), (3, &Json::Null));
+    let mut smark = Command::new(fixture::smark());
+    let mut smark =
+        smark.args(["trace", "-p", &pid]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("smark runs");
+    sleep(Duration::from_millis(300));
+    busy.child.stdin.take().expect("a pipe").write_all(b"\n").expect("it is told");
+    let since = Instant::now();
+    while smark.try_wait().expect("a status").is_none() {
+        assert!(since.elapsed() < Duration::from_secs(60), "smark goes on without a process");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_cannot_be_watched_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fails = |arguments: &[&str], status: i32, message: &str| {
+        let output = Command::new(fixture::smark()).arg("trace").args(arguments).output().expect("smark runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), said.contains(message)), (Some(status), true), "{arguments:?}: {said}");
+    };
+    let missing = folder.path().join("missing");
+    let missing = missing.to_str().expect("UTF-8");
+    fails(&[], 2, "nothing to watch");
+    fails(&["-p", "4194305"], 2, "process 4194305: there is no such process");
+    fails(&["--", "no-such-program-here"], 2, "no-such-program-here: there is no such program in PATH");
+    fails(&[missing], 2, "no such file or directory");
+    fails(&["-p", "1", "--", "true"], 2, "cannot be given together");
+    if !can_watch() {
+        return;
+    }
+    let program = compile(folder.path(), "kinds", KINDS, &[]);
+    let program = program.to_str().expect("UTF-8");
+    fails(&["kind:*", "--", program], 1, "no marker matches `kind:*`");
+    let text = folder.path().join("text");
+    std::fs::write(&text, "#!/no/such/interpreter\n").expect("a script");
+    std::fs::set_permissions(&text, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it may run");
+    fails(&[program, "--", text.to_str().expect("UTF-8")], 2, "cannot start the program: No such file or directory");
+}

@@ -1,0 +1,6 @@
+//! Watches running programs with BPF, and compares what is read with the programs themselves.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+mod expressions;
+mod trace;

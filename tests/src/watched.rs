@@ -1,0 +1,38 @@
+//! Programs in C that are watched, and whether this machine lets us.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use simple_markers_tracer::Plan;
+use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
+
+use crate::fixture;
+use crate::tools;
+
+/// Whether BPF programs can be loaded and attached. If not, the reason is printed; in CI that is a
+/// failure.
+pub fn can_watch() -> bool {
+    let mode = Mode::Trace { ring: 1 << 16 };
+    match Session::start(&Plan::default(), &Scope::All, mode, Kernel::new()) {
+        Ok(_) => true,
+        Err(why) => {
+            tools::skipped(&why.to_string());
+            false
+        }
+    }
+}
+
+/// Compiles a program with markers, and returns its path.
+///
+/// # Panics
+///
+/// It does not compile.
+pub fn compile(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+    let (file, program) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&file, source).expect("the source is written");
+    let include = fixture::workspace().join("markers/include");
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-I").arg(include).args(["-g", "-O2", "-Wall", "-pthread"]).args(flags);
+    tools::run(gcc.arg(&file).arg("-o").arg(&program));
+    program
+}

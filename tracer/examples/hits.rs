@@ -1,0 +1,37 @@
+//! Prints the hits of the markers of a program, in whatever process it runs: `hits FILE SECONDS`.
+
+use std::time::{Duration, Instant};
+
+use simple_markers_resolver::export::Settings as Choice;
+use simple_markers_resolver::resolve::resolve;
+use simple_markers_tracer::plan::{Plan, Settings};
+use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(file), Some(seconds)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: hits FILE SECONDS".into());
+    };
+    let path = std::fs::canonicalize(file)?.display().to_string();
+    let resolution = resolve(&path, &std::fs::read(&path)?);
+    let kernel = Kernel::new();
+    let settings =
+        Settings { export: Choice::default(), text: 64, thread_pointer: kernel.thread_pointer, is_sleepable: true };
+    let mut plan = Plan::default();
+    for image in &resolution.images {
+        plan.add(image, &path, None, &|_| true, &settings)?;
+    }
+    let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 20 }, kernel)?;
+    let end = Instant::now() + Duration::from_secs(seconds.parse()?);
+    while Instant::now() < end {
+        session.read(&plan, false, &mut |hit| {
+            println!("{} in thread {}", hit.marker.name, hit.record.thread());
+            for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
+                println!("    {} = {value:?}", argument.text);
+            }
+        });
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    println!("{} hits, {} lost", session.received(), session.lost()?);
+    Ok(())
+}
