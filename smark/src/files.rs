@@ -124,7 +124,8 @@ pub(crate) fn map_regular(path: &Path) -> Option<Bytes> {
     }
 }
 
-fn map(file: &File) -> io::Result<Bytes> {
+/// The bytes of a file as they are.
+pub(crate) fn map(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::Unpacked(Vec::new()));
     }

@@ -15,6 +15,8 @@ mod fix;
 mod inputs;
 mod list;
 mod manual;
+mod record;
+mod report;
 mod show;
 mod sources;
 mod trace;
@@ -62,6 +64,8 @@ enum Command {
     Check(check::Check),
     Export(export::Export),
     Trace(trace::Trace),
+    Record(record::Record),
+    Report(report::Report),
     Explain(explain::Explain),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -98,6 +102,8 @@ fn main() -> ExitCode {
         Command::Check(check) => check.run(&console).map(ExitCode::from),
         Command::Export(export) => export.run(&console).map(ExitCode::from),
         Command::Trace(trace) => trace.run(&console),
+        Command::Record(record) => record.run(&console),
+        Command::Report(report) => report.run(&console).map(ExitCode::from),
         Command::Explain(explain) => explain.run(&console).map(ExitCode::from),
         Command::Completions(completions) => completions.run().map(ExitCode::from),
         Command::Man(man) => man.run().map(ExitCode::from),

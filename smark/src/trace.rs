@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::Hit;
 use simple_markers_tracer::sys::{self, Mode};
-use simple_markers_tracer::text::{self, Format};
+use simple_markers_tracer::text::{self, Format, Heading};
+use simple_markers_tracer::{Hit, Missing, Value};
 
 use crate::Console;
 use crate::watch::{STATUS, Watch};
@@ -58,7 +59,7 @@ impl Trace {
         let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
         let mut watching = self.watch.start(console, Mode::Trace { ring })?;
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut lines = Lines { start: watching.started, formats: HashMap::new(), colour: console.colour };
+        let mut lines = Lines::new(watching.started, console);
         let (mut count, mut result) = (0u64, Ok(()));
         let mut text = String::new();
         let printed = std::cell::RefCell::new(&mut out);
@@ -94,28 +95,46 @@ impl Trace {
 }
 
 /// Writes hits as lines for people.
-struct Lines {
+pub(crate) struct Lines {
     start: u64,
+    /// By the number of the marker.
     formats: HashMap<usize, Format>,
     colour: bool,
 }
 
 impl Lines {
+    /// `start` is the time that counts as 0.
+    pub(crate) fn new(start: u64, console: &Console) -> Self {
+        Self { start, formats: HashMap::new(), colour: console.colour }
+    }
+
     fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
-        use std::fmt::Write as _;
-        let format = self.formats.entry(hit.site.marker).or_insert_with(|| Format::new(&hit.marker.format));
-        let time = hit.record.time().saturating_sub(self.start);
-        let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
-        let (process, thread) = (hit.record.process(), hit.record.thread());
         let name = hit.thread_name();
+        self.write_values(&Heading::new(hit, &name), hit.site.marker, &hit.marker.format, hit.values(), out);
+    }
+
+    /// Appends the line of a hit that is given in parts.
+    pub(crate) fn write_values<'a>(
+        &mut self,
+        heading: &Heading<'_>,
+        marker: usize,
+        format: &Arc<str>,
+        values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>,
+        out: &mut String,
+    ) {
+        use std::fmt::Write as _;
+        let Heading { cpu, process, thread, .. } = *heading;
+        let format = self.formats.entry(marker).or_insert_with(|| Format::new(format));
+        let time = heading.time.saturating_sub(self.start);
+        let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
         // Writing to a String cannot fail.
-        let _ = write!(out, "{seconds:>4}.{fraction:06} [{:>2}] {:<15} ", hit.record.cpu(), shown(&name));
+        let _ = write!(out, "{seconds:>4}.{fraction:06} [{cpu:>2}] {:<15} ", shown(heading.name));
         let numbers = if process == thread { process.to_string() } else { format!("{process}/{thread}") };
         let _ = write!(out, "{numbers:<15} ");
         let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
-        let _ = write!(out, "{bold}{}{plain}: ", shown(&hit.marker.name));
+        let _ = write!(out, "{bold}{}{plain}: ", shown(heading.marker));
         let from = out.len();
-        format.write(hit, out);
+        format.write_values(values, out);
         let text = shown(&out[from..]).into_owned();
         out.replace_range(from.., &text);
     }

@@ -17,6 +17,8 @@ pub struct Hit<'a> {
     pub marker: &'a PlannedMarker,
     /// The program or shared object.
     pub image: &'a PlannedImage,
+    /// The plan that has them.
+    pub plan: &'a Plan,
     layout: &'a Layout,
 }
 
@@ -31,7 +33,7 @@ impl<'a> Hit<'a> {
             return None;
         }
         let (marker, image) = (plan.markers.get(site.marker)?, plan.images.get(site.image)?);
-        Some(Self { record, site, marker, image, layout })
+        Some(Self { record, site, marker, image, plan, layout })
     }
 
     /// The value of each argument, or why it has none.

@@ -2,13 +2,14 @@
 //!
 //! The first half is plain data without system calls: a [`plan`] of what to watch, made of a
 //! resolution; the [`bpf`] programs that run at the sites; the layout of a [`record`] and its
-//! [`value`]s; their [`order`]; and their [`text`]. The second half, [`sys`], makes the system calls
+//! [`value`]s; their [`order`]; their [`text`]; and recordings of them ([`ctf`]). The second half, [`sys`], makes the system calls
 //! and has all of the `unsafe` code.
 
 #![deny(unsafe_code)]
 
 pub mod bpf;
 pub mod btf;
+pub mod ctf;
 pub mod elf;
 pub mod hit;
 pub mod order;

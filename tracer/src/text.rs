@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use simple_markers_record::ByteOrder;
 use simple_markers_record::printf::{Conversion, Piece, parse};
+use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::ArgumentOmission;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::resolve::Verdict;
@@ -43,7 +44,11 @@ impl Format {
     /// Appends what the format says of a hit. A value that is missing stands as `<lost>`,
     /// `<doubtful>` or `<unreadable>`. Two dots follow a text that is cut.
     pub fn write(&self, hit: &Hit<'_>, out: &mut String) {
-        let mut values = hit.values();
+        self.write_values(hit.values(), out);
+    }
+
+    /// The same with the values alone.
+    pub fn write_values<'a>(&self, mut values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>, out: &mut String) {
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(range) => out.push_str(self.text.get(range.clone()).unwrap_or_default()),
@@ -159,28 +164,72 @@ pub fn json_why(missing: &Missing<'_>) -> String {
     }
 }
 
+/// What is known of a hit besides its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heading<'a> {
+    /// The time in ns (`CLOCK_MONOTONIC`).
+    pub time: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// The number of the process.
+    pub process: u32,
+    /// The number of the thread.
+    pub thread: u32,
+    /// The name of the thread.
+    pub name: &'a str,
+    /// The name of the marker.
+    pub marker: &'a str,
+    /// The name of the program or shared object.
+    pub module: &'a str,
+    /// The link-time address of the site.
+    pub site: Vaddr,
+}
+
+impl<'a> Heading<'a> {
+    /// The heading of a hit. `name` is the name of its thread.
+    #[must_use]
+    pub fn new(hit: &Hit<'a>, name: &'a str) -> Self {
+        Self {
+            time: hit.record.time(),
+            cpu: hit.record.cpu(),
+            process: hit.record.process(),
+            thread: hit.record.thread(),
+            name,
+            marker: &hit.marker.name,
+            module: &hit.image.module,
+            site: hit.site.address,
+        }
+    }
+}
+
 /// A hit as a JSON object (`docs/live.md`).
 #[must_use]
 pub fn json(hit: &Hit<'_>) -> Json {
-    let args: Vec<Json> = hit
-        .site
-        .arguments
-        .iter()
-        .zip(hit.values())
-        .map(|(argument, value)| match value {
-            Ok(value) => json!({ "text": &*argument.text, "value": json_value(&value), "why": null }),
-            Err(missing) => json!({ "text": &*argument.text, "value": null, "why": json_why(&missing) }),
+    let arguments = hit.site.arguments.iter().map(|argument| &*argument.text);
+    json_values(&Heading::new(hit, &hit.thread_name()), arguments.zip(hit.values()))
+}
+
+/// The same from its parts: the heading, and the text and the value of each argument.
+#[must_use]
+pub fn json_values<'a>(
+    heading: &Heading<'_>,
+    arguments: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
+) -> Json {
+    let args: Vec<Json> = arguments
+        .map(|(text, value)| match value {
+            Ok(value) => json!({ "text": text, "value": json_value(&value), "why": null }),
+            Err(missing) => json!({ "text": text, "value": null, "why": json_why(&missing) }),
         })
         .collect();
     json!({
-        "time_ns": hit.record.time(),
-        "cpu": hit.record.cpu(),
-        "pid": hit.record.process(),
-        "tid": hit.record.thread(),
-        "comm": hit.thread_name(),
-        "marker": &*hit.marker.name,
-        "module": &*hit.image.module,
-        "site": hit.site.address.to_string(),
+        "time_ns": heading.time,
+        "cpu": heading.cpu,
+        "pid": heading.process,
+        "tid": heading.thread,
+        "comm": heading.name,
+        "marker": heading.marker,
+        "module": heading.module,
+        "site": heading.site.to_string(),
         "args": args,
     })
 }

@@ -1,0 +1,158 @@
+//! The metadata of a recording in the Trace Stream Description Language (CTF 1.8, C).
+
+use std::fmt::Write as _;
+
+use simple_markers_resolver::export::fetch::NumberKind;
+
+use super::description::{Class, Description, FieldType};
+use super::packet::MAGIC;
+
+/// Types that all recordings have. Every field starts at a byte, so nothing is padded. A reader
+/// removes the `_` before the name of a field, which keeps names and keywords apart.
+const TYPES: &str = r"
+typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+typealias integer { size = 8; align = 8; signed = true; } := int8_t;
+typealias integer { size = 16; align = 8; signed = true; } := int16_t;
+typealias integer { size = 32; align = 8; signed = true; } := int32_t;
+typealias integer { size = 64; align = 8; signed = true; } := int64_t;
+typealias integer { size = 8; align = 8; signed = false; base = 16; } := hex8_t;
+typealias integer { size = 16; align = 8; signed = false; base = 16; } := hex16_t;
+typealias integer { size = 32; align = 8; signed = false; base = 16; } := hex32_t;
+typealias integer { size = 64; align = 8; signed = false; base = 16; } := hex64_t;
+typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := char8_t;
+typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } := float32_t;
+typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := float64_t;
+typealias string { encoding = UTF8; } := text_t;
+typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := time_t;
+typealias enum : uint8_t { value = 0, unreadable = 1, doubtful = 2, null = 3, cut = 4 } := state_t;
+";
+
+/// The parts of a stream.
+const STREAM: &str = r"
+stream {
+	id = 0;
+	packet.context := struct {
+		time_t timestamp_begin;
+		time_t timestamp_end;
+		uint64_t content_size;
+		uint64_t packet_size;
+		uint64_t events_discarded;
+	};
+	event.header := struct {
+		uint16_t id;
+		time_t timestamp;
+	};
+	event.context := struct {
+		uint16_t _cpu;
+		uint32_t _pid;
+		uint32_t _tid;
+		text_t _comm;
+	};
+};
+";
+
+/// The metadata of a recording.
+#[must_use]
+pub fn metadata(description: &Description) -> String {
+    let mut out = String::from("/* CTF 1.8 */\n");
+    let uuid = description.uuid_text();
+    let (seconds, ns) = (description.clock_offset / 1_000_000_000, description.clock_offset % 1_000_000_000);
+    // The types may only be used after the byte order is known.
+    // Writing to a String cannot fail.
+    let _ = write!(
+        out,
+        r#"
+typealias integer {{ size = 8; align = 8; signed = false; }} := byte_t;
+typealias integer {{ size = 32; align = 8; signed = false; }} := word_t;
+
+trace {{
+	major = 1;
+	minor = 8;
+	uuid = "{uuid}";
+	byte_order = le;
+	packet.header := struct {{
+		word_t magic; /* {MAGIC:#x} */
+		byte_t uuid[16];
+		word_t stream_id;
+	}};
+}};
+
+env {{
+	tracer_name = "smark";
+	tracer_version = {};
+}};
+
+clock {{
+	name = "monotonic";
+	uuid = "{uuid}";
+	description = "CLOCK_MONOTONIC";
+	freq = 1000000000;
+	offset_s = {seconds};
+	offset = {ns};
+}};
+"#,
+        quoted(&description.tool)
+    );
+    out.push_str(TYPES);
+    out.push_str(STREAM);
+    for (number, class) in description.classes.iter().enumerate() {
+        event(description, class, number * 2, false, &mut out);
+        // The plain form of a class without fields has nothing that could be missing.
+        if !class.fields.is_empty() {
+            event(description, class, number * 2 + 1, true, &mut out);
+        }
+    }
+    out
+}
+
+/// Appends an event.
+fn event(description: &Description, class: &Class, number: usize, is_full: bool, out: &mut String) {
+    let name = description.markers.get(class.marker).map_or("", |marker| &marker.name);
+    let name = quoted(name);
+    let _ = write!(out, "\nevent {{\n\tname = {name};\n\tid = {number};\n\tstream_id = 0;\n\tfields := struct {{\n");
+    if class.has_site {
+        out.push_str("\t\thex64_t _site;\n");
+    }
+    for field in &class.fields {
+        let name = &field.name;
+        if is_full {
+            let _ = writeln!(out, "\t\tstate_t _{name}__state;");
+        }
+        let _ = match field.of {
+            FieldType::Number { size, kind } => writeln!(out, "\t\t{} _{name};", number_type(size, kind)),
+            FieldType::Text if is_full => writeln!(
+                out,
+                "\t\thex64_t _{name}__address;\n\t\tuint32_t _{name}__length;\n\t\tchar8_t _{name}[_{name}__length];"
+            ),
+            FieldType::Text => writeln!(out, "\t\ttext_t _{name};"),
+        };
+    }
+    out.push_str("\t};\n};\n");
+}
+
+fn number_type(size: u8, kind: NumberKind) -> String {
+    let bits = u32::from(size) * 8;
+    match kind {
+        NumberKind::Signed => format!("int{bits}_t"),
+        NumberKind::Unsigned | NumberKind::Unicode => format!("uint{bits}_t"),
+        NumberKind::Float if bits >= 32 => format!("float{bits}_t"),
+        NumberKind::Float | NumberKind::Pointer => format!("hex{bits}_t"),
+    }
+}
+
+/// A string literal.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            letter if letter.is_control() => out.push('?'),
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,293 @@
+//! Reads the events of a recording. The bytes of the stream may be anything.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use simple_markers_resolver::text::from_bytes;
+
+use super::description::{Class, DescribedSite, Description, FieldType};
+use super::packet::{Header, HeaderError, State};
+use crate::plan::{PlannedImage, PlannedMarker};
+use crate::value::{Missing, Value};
+
+/// An event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<'a> {
+    /// The time in ns (`CLOCK_MONOTONIC`).
+    pub time: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// The number of the process.
+    pub process: u32,
+    /// The number of the thread.
+    pub thread: u32,
+    /// The name of the thread.
+    pub name: &'a [u8],
+    /// Where it was.
+    pub site: &'a DescribedSite,
+    /// The marker.
+    pub marker: &'a PlannedMarker,
+    /// The program or shared object.
+    pub image: &'a PlannedImage,
+    /// The value of each argument, or why it has none.
+    pub values: Vec<Result<Value<'a>, Missing<'a>>>,
+}
+
+impl Event<'_> {
+    /// The name of the thread as text.
+    #[must_use]
+    pub fn thread_name(&self) -> Cow<'_, str> {
+        match std::str::from_utf8(self.name) {
+            Ok(name) => Cow::Borrowed(name),
+            Err(_) => Cow::Owned(from_bytes(self.name)),
+        }
+    }
+}
+
+/// Why a stream cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("offset {offset:#x}: {what}")]
+pub struct ReadError {
+    /// The offset in the stream in bytes.
+    pub offset: u64,
+    /// What is wrong there.
+    pub what: ReadErrorKind,
+}
+
+/// What is wrong with a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadErrorKind {
+    /// The header of a packet.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// The file ends in a packet.
+    #[error("the file ends after {there:#x} of the {size:#x} bytes of the packet")]
+    Cut {
+        /// How many bytes of the packet there are.
+        there: u64,
+        /// How many it has.
+        size: u64,
+    },
+    /// A packet ends in an event.
+    #[error("the packet ends in an event")]
+    EventCut,
+    /// The description has no such event.
+    #[error("the recording has no event with the number {0}")]
+    UnknownEvent(u16),
+    /// The class has no such site.
+    #[error("the event has no site at {0:#x}")]
+    UnknownSite(u64),
+    /// A field has a state that it cannot have.
+    #[error("state {0} of a field is not possible")]
+    State(u8),
+}
+
+/// The events of a stream.
+///
+/// An error in a packet is followed by the events of the next packet. After an error in the header
+/// of a packet there are no more events.
+#[derive(Clone, Debug)]
+pub struct Events<'a> {
+    description: &'a Description,
+    stream: &'a [u8],
+    /// The site of each class; by its address, if events have it.
+    sites: HashMap<(usize, Option<u64>), &'a DescribedSite>,
+    /// Where the next packet starts.
+    next: usize,
+    /// The rest of the content of the packet.
+    content: &'a [u8],
+    /// The offset of the rest.
+    offset: usize,
+    discarded: u64,
+    packets: u64,
+}
+
+impl<'a> Events<'a> {
+    /// The events of a stream that a description is about.
+    #[must_use]
+    pub fn new(description: &'a Description, stream: &'a [u8]) -> Self {
+        let mut sites = HashMap::new();
+        for site in &description.sites {
+            let Some(number) = site.class else { continue };
+            let has_site = description.classes.get(number).is_some_and(|class| class.has_site);
+            sites.insert((number, has_site.then_some(site.address.0)), site);
+        }
+        Self { description, stream, sites, next: 0, content: &[], offset: 0, discarded: 0, packets: 0 }
+    }
+
+    /// How many hits were lost before the end of the last packet that was read.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.discarded
+    }
+
+    /// How many packets were read.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The next event; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and where.
+    pub fn next_event(&mut self) -> Result<Option<Event<'a>>, ReadError> {
+        while self.content.is_empty() {
+            if self.next >= self.stream.len() {
+                return Ok(None);
+            }
+            self.packet()?;
+        }
+        let offset = self.offset as u64;
+        let before = self.content.len();
+        let mut bytes = Bytes(self.content);
+        match self.event(&mut bytes) {
+            Ok(event) => {
+                self.content = bytes.0;
+                self.offset += before - self.content.len();
+                Ok(Some(event))
+            }
+            Err(what) => {
+                self.content = &[];
+                Err(ReadError { offset, what })
+            }
+        }
+    }
+
+    /// Enters the next packet.
+    fn packet(&mut self) -> Result<(), ReadError> {
+        let start = self.next;
+        let rest = self.stream.get(start..).unwrap_or_default();
+        // Nothing can be found behind a header that is malformed.
+        self.next = self.stream.len();
+        let failed = |what| ReadError { offset: start as u64, what };
+        let header = Header::from_bytes(rest, self.description.uuid).map_err(|error| failed(error.into()))?;
+        let cut = || failed(ReadErrorKind::Cut { there: rest.len() as u64, size: header.size });
+        let size = usize::try_from(header.size).map_err(|_| cut())?;
+        let packet = rest.get(..size).ok_or_else(cut)?;
+        let content = usize::try_from(header.content).unwrap_or(usize::MAX);
+        self.content = packet.get(super::packet::HEADER..content).unwrap_or_default();
+        self.offset = start.saturating_add(super::packet::HEADER);
+        self.next = start.saturating_add(size);
+        self.discarded = header.discarded;
+        self.packets += 1;
+        Ok(())
+    }
+
+    fn event(&self, bytes: &mut Bytes<'a>) -> Result<Event<'a>, ReadErrorKind> {
+        let Description { classes, markers, images, .. } = self.description;
+        let number = u16::from_le_bytes(bytes.chunk()?);
+        let unknown = ReadErrorKind::UnknownEvent(number);
+        let class_number = usize::from(number / 2);
+        let class = classes.get(class_number).ok_or(unknown)?;
+        let time = u64::from_le_bytes(bytes.chunk()?);
+        let cpu = u16::from_le_bytes(bytes.chunk()?).into();
+        let process = u32::from_le_bytes(bytes.chunk()?);
+        let thread = u32::from_le_bytes(bytes.chunk()?);
+        let name = bytes.text()?;
+        let address = if class.has_site { Some(u64::from_le_bytes(bytes.chunk()?)) } else { None };
+        let site = self.sites.get(&(class_number, address)).copied();
+        let site = site.ok_or(address.map_or(unknown, ReadErrorKind::UnknownSite))?;
+        let (marker, image) = (markers.get(site.marker).ok_or(unknown)?, images.get(site.image).ok_or(unknown)?);
+        let values = values(site, class, number % 2 == 1, bytes)?;
+        Ok(Event { time, cpu, process, thread, name, site, marker, image, values })
+    }
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = Result<Event<'a>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_event().transpose()
+    }
+}
+
+/// The values of an event.
+fn values<'a>(
+    site: &'a DescribedSite,
+    class: &Class,
+    is_full: bool,
+    bytes: &mut Bytes<'a>,
+) -> Result<Vec<Result<Value<'a>, Missing<'a>>>, ReadErrorKind> {
+    let mut fields = class.fields.iter();
+    let mut values = Vec::with_capacity(site.arguments.len());
+    for argument in &site.arguments {
+        let value = match (&argument.unread, is_full) {
+            (Some(why), _) => Err(Missing::Unread(why)),
+            (None, is_full) => {
+                let of = fields.next().map_or(FieldType::Text, |field| field.of);
+                if is_full { full(of, bytes)? } else { Ok(plain(of, bytes)?) }
+            }
+        };
+        values.push(value);
+    }
+    Ok(values)
+}
+
+fn plain<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Value<'a>, ReadErrorKind> {
+    match of {
+        FieldType::Number { size, kind } => Ok(Value::Number { bits: bytes.number(size)?, size, kind }),
+        FieldType::Text => Ok(Value::Text { bytes: bytes.text()?, is_cut: false }),
+    }
+}
+
+fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Missing<'a>>, ReadErrorKind> {
+    let [number] = bytes.chunk()?;
+    let state = State::from_number(number).ok_or(ReadErrorKind::State(number))?;
+    match of {
+        FieldType::Number { size, kind } => {
+            let bits = bytes.number(size)?;
+            match state {
+                State::Value => Ok(Ok(Value::Number { bits, size, kind })),
+                State::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                State::Doubtful => Ok(Err(Missing::Doubtful)),
+                State::Null | State::Cut => Err(ReadErrorKind::State(number)),
+            }
+        }
+        FieldType::Text => {
+            let address = u64::from_le_bytes(bytes.chunk()?);
+            let length = u32::from_le_bytes(bytes.chunk()?);
+            let text = bytes.take(usize::try_from(length).unwrap_or(usize::MAX))?;
+            Ok(match state {
+                State::Value => Ok(Value::Text { bytes: text, is_cut: false }),
+                State::Cut => Ok(Value::Text { bytes: text, is_cut: true }),
+                State::Null => Ok(Value::Null),
+                State::Unreadable => Err(Missing::Unreadable { at: (address != 0).then_some(address) }),
+                State::Doubtful => Err(Missing::Doubtful),
+            })
+        }
+    }
+}
+
+/// The bytes of a packet that are not read yet.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn chunk<const N: usize>(&mut self) -> Result<[u8; N], ReadErrorKind> {
+        let (chunk, rest) = self.0.split_first_chunk().ok_or(ReadErrorKind::EventCut)?;
+        self.0 = rest;
+        Ok(*chunk)
+    }
+
+    fn take(&mut self, size: usize) -> Result<&'a [u8], ReadErrorKind> {
+        let (taken, rest) = self.0.split_at_checked(size).ok_or(ReadErrorKind::EventCut)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    /// A number of 1 to 8 bytes.
+    fn number(&mut self, size: u8) -> Result<u64, ReadErrorKind> {
+        let bytes = self.take(size.into())?;
+        Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    /// A text that ends with a NUL, without it.
+    fn text(&mut self) -> Result<&'a [u8], ReadErrorKind> {
+        let end = self.0.iter().position(|byte| *byte == 0).ok_or(ReadErrorKind::EventCut)?;
+        let text = self.take(end)?;
+        self.take(1)?;
+        Ok(text)
+    }
+}

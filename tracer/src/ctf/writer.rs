@@ -1,0 +1,227 @@
+//! Makes packets of hits. Numbers are copied from the record; nothing becomes text.
+
+use super::description::{Description, FieldType, field_type};
+use super::packet::{HEADER, Header, State};
+use crate::Hit;
+use crate::plan::Plan;
+use crate::value::{Missing, Value};
+
+/// A packet that is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// How many events it has.
+    pub events: u64,
+    /// The time of its first event in ns.
+    pub begin: u64,
+}
+
+/// Writes hits to packets.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    description: Description,
+    /// What the events of each site start with; `None` for a site without a class.
+    sites: Vec<Option<Start>>,
+    packet: Packet,
+    /// The time of the last event.
+    end: u64,
+    /// The size of a packet that is not exceeded, unless one event does.
+    most: usize,
+    lost: u64,
+    /// Hits at sites without a class.
+    unrecorded: u64,
+    /// How many hits the last packet says were lost.
+    told: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    /// The number of the plain event.
+    number: u16,
+    site: Option<u64>,
+}
+
+impl Writer {
+    /// A writer of packets with at most `most` bytes. `description` has the identity and the clock.
+    #[must_use]
+    pub fn new(description: Description, plan: &Plan, most: usize) -> Self {
+        let packet = Packet::default();
+        let mut writer = Self { description, sites: Vec::new(), packet, end: 0, most, lost: 0, unrecorded: 0, told: 0 };
+        writer.add(plan);
+        writer
+    }
+
+    /// What the events mean. It must be written before the packets with them.
+    #[must_use]
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Adds the sites that were added to the plan. Returns whether there were any, and so whether
+    /// the description is another.
+    pub fn add(&mut self, plan: &Plan) -> bool {
+        if self.sites.len() >= plan.sites.len() && self.description.images.len() >= plan.images.len() {
+            return false;
+        }
+        self.description.add(plan);
+        let Description { sites, classes, .. } = &self.description;
+        self.sites.extend(sites.iter().skip(self.sites.len()).map(|site| {
+            let number = site.class?;
+            let class = classes.get(number)?;
+            Some(Start { number: u16::try_from(number * 2).ok()?, site: class.has_site.then_some(site.address.0) })
+        }));
+        true
+    }
+
+    /// Says how many hits were lost since the start of the recording.
+    pub fn set_lost(&mut self, lost: u64) {
+        self.lost = lost;
+    }
+
+    /// How many hits were not recorded because there are too many kinds of events.
+    #[must_use]
+    pub fn unrecorded(&self) -> u64 {
+        self.unrecorded
+    }
+
+    /// The time of the first event of the packet that is not complete; `None` if it has none.
+    #[must_use]
+    pub fn begin(&self) -> Option<u64> {
+        (self.packet.events > 0).then_some(self.packet.begin)
+    }
+
+    /// Adds a hit. Returns the packet before it if the hit does not fit into it.
+    pub fn write(&mut self, hit: &Hit<'_>) -> Option<Packet> {
+        let number = usize::try_from(hit.record.site()).unwrap_or(usize::MAX);
+        let Some(Some(start)) = self.sites.get(number).copied() else {
+            self.unrecorded += 1;
+            return None;
+        };
+        if self.packet.bytes.is_empty() {
+            self.packet.bytes.reserve(self.most.max(HEADER));
+            self.packet.bytes.resize(HEADER, 0);
+        }
+        let from = self.packet.bytes.len();
+        let bytes = &mut self.packet.bytes;
+        if !plain(hit, start, bytes) {
+            bytes.truncate(from);
+            full(hit, start, bytes);
+        }
+        let time = hit.record.time();
+        let complete = if self.packet.bytes.len() > self.most && self.packet.events > 0 {
+            let event = self.packet.bytes.split_off(from);
+            let complete = self.finish();
+            self.packet.bytes.reserve(self.most.max(HEADER));
+            self.packet.bytes.resize(HEADER, 0);
+            self.packet.bytes.extend_from_slice(&event);
+            complete
+        } else {
+            None
+        };
+        if self.packet.events == 0 {
+            self.packet.begin = time;
+        }
+        self.packet.events += 1;
+        self.end = time;
+        complete
+    }
+
+    /// Ends the packet. `None` if it has no events, and no more hits were lost than the last packet
+    /// says.
+    pub fn finish(&mut self) -> Option<Packet> {
+        let discarded = self.lost.saturating_add(self.unrecorded);
+        if self.packet.events == 0 && discarded == self.told {
+            return None;
+        }
+        self.told = discarded;
+        let mut packet = std::mem::take(&mut self.packet);
+        if packet.events == 0 {
+            packet.bytes.resize(HEADER, 0);
+            packet.begin = self.end;
+        }
+        let size = packet.bytes.len() as u64;
+        let uuid = self.description.uuid;
+        let header = Header { uuid, begin: packet.begin, end: self.end, content: size, size, discarded };
+        if let Some(bytes) = packet.bytes.first_chunk_mut() {
+            *bytes = header.to_bytes();
+        }
+        Some(packet)
+    }
+}
+
+/// The number of the event, the time, the CPU, the process and the thread.
+const FIXED: usize = 20;
+
+/// Appends what all events have.
+fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
+    let record = hit.record;
+    let mut fixed = [0; FIXED];
+    fixed[0..2].copy_from_slice(&number.to_le_bytes());
+    fixed[2..10].copy_from_slice(&record.time().to_le_bytes());
+    fixed[10..12].copy_from_slice(&u16::try_from(record.cpu()).unwrap_or(u16::MAX).to_le_bytes());
+    fixed[12..16].copy_from_slice(&record.process().to_le_bytes());
+    fixed[16..20].copy_from_slice(&record.thread().to_le_bytes());
+    out.extend_from_slice(&fixed);
+    out.extend_from_slice(record.name());
+    out.push(0);
+    if let Some(site) = site {
+        out.extend_from_slice(&site.to_le_bytes());
+    }
+}
+
+/// Appends the plain form of an event. Returns `false` if there is something that it cannot say.
+fn plain(hit: &Hit<'_>, at: Start, out: &mut Vec<u8>) -> bool {
+    start(hit, at.number, at.site, out);
+    for value in hit.values() {
+        match value {
+            Ok(Value::Number { bits, size, .. }) => number(bits, size, out),
+            Ok(Value::Text { bytes, is_cut: false }) if !bytes.contains(&0) => {
+                out.extend_from_slice(bytes);
+                out.push(0);
+            }
+            Err(Missing::Unread(_)) => {}
+            Ok(Value::Text { .. } | Value::Null) | Err(Missing::Doubtful | Missing::Unreadable { .. }) => return false,
+        }
+    }
+    true
+}
+
+/// Appends the low bytes of a number.
+fn number(bits: u64, size: u8, out: &mut Vec<u8>) {
+    let end = out.len() + usize::from(size);
+    out.extend_from_slice(&bits.to_le_bytes());
+    out.truncate(end);
+}
+
+/// Appends the full form of an event.
+fn full(hit: &Hit<'_>, at: Start, out: &mut Vec<u8>) {
+    start(hit, at.number + 1, at.site, out);
+    for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
+        let Some(of) = field_type(&argument.source) else { continue };
+        let (mut state, mut address, mut text, mut bits) = (State::Value, 0, [].as_slice(), 0);
+        match value {
+            Ok(Value::Number { bits: number, .. }) => bits = number,
+            Ok(Value::Text { bytes, is_cut }) => {
+                text = bytes;
+                state = if is_cut { State::Cut } else { State::Value };
+            }
+            Ok(Value::Null) => state = State::Null,
+            Err(Missing::Doubtful) => state = State::Doubtful,
+            Err(Missing::Unreadable { at }) => {
+                state = State::Unreadable;
+                address = at.unwrap_or(0);
+            }
+            Err(Missing::Unread(_)) => continue,
+        }
+        out.push(state as u8);
+        match of {
+            FieldType::Number { size, .. } => number(bits, size, out),
+            FieldType::Text => {
+                out.extend_from_slice(&u64::to_le_bytes(address));
+                out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+                out.extend_from_slice(text);
+            }
+        }
+    }
+}
