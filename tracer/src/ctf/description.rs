@@ -329,7 +329,8 @@ fn unread(word: &str) -> Option<Unread> {
 
 /// The fields of the arguments that are read.
 fn fields(site: &PlannedSite) -> Vec<ClassField> {
-    let mut names: Vec<String> = Vec::new();
+    // The field with the address of the site has this name.
+    let mut names = vec!["site".to_owned()];
     let mut fields = Vec::new();
     for (number, argument) in site.arguments.iter().enumerate() {
         let Some(of) = field_type(&argument.source) else { continue };

@@ -18,6 +18,8 @@ mod identifier;
 pub mod metadata;
 pub mod packet;
 pub mod reader;
+#[cfg(test)]
+mod tests;
 pub mod writer;
 
 pub use description::Description;
