@@ -117,7 +117,7 @@ impl Record {
         if let Some(until) = self.until.as_deref().filter(|name| !plan.markers.iter().any(|it| &*it.name == *name)) {
             console.error(&format!("--until {until}: no marker that is watched has this name"));
         }
-        let start = sys::now();
+        let start = watching.started;
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let description = Description {
             uuid: random()?,
