@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -28,6 +28,10 @@ fn demo() -> Result<()> {
             println!("\n# {heading}\n");
         }
         demo.run(&command)?;
+    }
+    println!("\n# The same program, watched while it runs\n");
+    if !demo.watch()? {
+        println!("Nothing is watched here, because that needs Linux 6.6 and the rights that the message names.");
     }
     Ok(())
 }
@@ -82,6 +86,20 @@ impl Demo<'_> {
         ]
     }
 
+    /// Watches some hits of a program. Returns whether that is possible here.
+    fn watch(&self) -> Result<bool> {
+        let smark = self.target.join("debug/smark");
+        let words = ["trace", "--limit", "6", "queue:dispatch", "queue:dispatch_return", "--"];
+        let mut command = vec![smark];
+        command.extend(words.map(PathBuf::from));
+        command.push(self.built("io-queue"));
+        match self.status(&command)?.code() {
+            Some(0) => Ok(true),
+            Some(2) => Ok(false),
+            _ => bail!("smark trace failed"),
+        }
+    }
+
     /// A file that the demo builds.
     fn built(&self, name: &str) -> PathBuf {
         self.target.join("demo").join(name)
@@ -111,14 +129,23 @@ impl Demo<'_> {
 
     /// Prints a command as it would be typed, and runs it.
     fn run(&self, command: &[PathBuf]) -> Result<()> {
+        let status = self.status(command)?;
+        if !status.success() {
+            bail!("{command:?}: {status}");
+        }
+        Ok(())
+    }
+
+    /// Prints a command as it would be typed, runs it, and returns how it ended.
+    fn status(&self, command: &[PathBuf]) -> Result<ExitStatus> {
         let words = command.iter().map(|word| word.strip_prefix(self.workspace).unwrap_or(word).display().to_string());
         println!("$ {}", words.collect::<Vec<_>>().join(" "));
-        let [program, arguments @ ..] = command else {
-            return Ok(());
-        };
+        let [program, arguments @ ..] = command else { bail!("an empty command") };
         // The command gets the paths as they are printed, so its output names the same paths.
         let arguments = arguments.iter().map(|word| word.strip_prefix(self.workspace).unwrap_or(word));
-        self.succeed(Command::new(program).args(arguments))
+        let mut command = Command::new(program);
+        let status = command.args(arguments).current_dir(self.workspace).status();
+        status.with_context(|| format!("cannot start {}", program.display()))
     }
 
     fn succeed(&self, command: &mut Command) -> Result<()> {
