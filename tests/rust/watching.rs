@@ -4,3 +4,4 @@
 
 mod expressions;
 mod trace;
+mod traced_twins;
