@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
+use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// Marks a value of each kind, and prints the same.
@@ -355,6 +356,33 @@ fn a_running_process_is_watched_until_it_ends() {
         assert!(since.elapsed() < Duration::from_secs(60), "smark goes on without a process");
         sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn two_capabilities_suffice() {
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
+    if !is_root || find("setcap").is_none() || !can_watch() {
+        return skipped("setcap needs root");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is open");
+    let program = compile(folder.path(), "kinds", KINDS, &[]);
+    let smark = folder.path().join("smark");
+    std::fs::copy(fixture::smark(), &smark).expect("a copy");
+    let trace = || {
+        let mut trace = Command::new(&smark);
+        trace.args(["trace", "--"]).arg(&program).current_dir("/");
+        // "nobody".
+        let output = std::os::unix::process::CommandExt::uid(&mut trace, 65534).output().expect("smark runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).matches(" kinds:").count(), output.stderr)
+    };
+    let (status, hits, said) = trace();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert_eq!((status, hits), (Some(2), 0), "{said}");
+    assert!(said.contains(&format!("setcap cap_bpf,cap_perfmon+ep {}", smark.display())), "{said}");
+    run(Command::new("setcap").arg("cap_bpf,cap_perfmon+ep").arg(&smark));
+    let (status, hits, said) = trace();
+    assert_eq!((status, hits), (Some(0), 4), "{}", String::from_utf8_lossy(&said));
 }
 
 #[test]
