@@ -110,8 +110,9 @@ impl Selection {
     }
 }
 
-/// The names with the smallest edit distance to `pattern`, without its wildcards.
-fn closest<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+/// The names with the smallest edit distance to `pattern`, without its wildcards; at most three.
+#[must_use]
+pub fn closest<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let plain: String = pattern.chars().filter(|c| !"*?[]{}\\".contains(*c)).take(LONGEST_COMPARED).collect();
     let mut names: Vec<&str> = names.filter(|name| name.len() <= LONGEST_COMPARED && !name.starts_with('<')).collect();
     names.sort_unstable();

@@ -5,6 +5,7 @@
 mod check;
 mod choice;
 mod compressed;
+mod count;
 mod debug_files;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
@@ -15,6 +16,7 @@ mod fix;
 mod inputs;
 mod list;
 mod manual;
+mod narrow;
 mod record;
 mod report;
 mod show;
@@ -64,6 +66,7 @@ enum Command {
     Check(check::Check),
     Export(export::Export),
     Trace(trace::Trace),
+    Count(Box<count::Count>),
     Record(record::Record),
     Report(report::Report),
     Explain(explain::Explain),
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Command::Check(check) => check.run(&console).map(ExitCode::from),
         Command::Export(export) => export.run(&console).map(ExitCode::from),
         Command::Trace(trace) => trace.run(&console),
+        Command::Count(count) => count.run(&console),
         Command::Record(record) => record.run(&console),
         Command::Report(report) => report.run(&console).map(ExitCode::from),
         Command::Explain(explain) => explain.run(&console).map(ExitCode::from),
@@ -112,7 +116,10 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            console.error(&format!("{error:#}"));
+            match error.downcast_ref::<narrow::BadFilter>() {
+                Some(filter) => filter.lines().iter().for_each(|line| console.error(line)),
+                None => console.error(&format!("{error:#}")),
+            }
             ExitCode::from(2)
         }
     }

@@ -138,7 +138,7 @@ impl Record {
         });
         recorder.borrow_mut().describe();
         let mut each = |hit: &Hit<'_>| recorder.borrow_mut().hit(hit);
-        let mut pause = |session: &Session| recorder.borrow_mut().pause(session);
+        let mut pause = |_: &_, session: &Session| recorder.borrow_mut().pause(session);
         let ran = watching.run(console, &mut each, &mut pause);
         let mut recorder = recorder.into_inner();
         let lost = match watching.session() {

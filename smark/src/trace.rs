@@ -12,6 +12,7 @@ use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
 
 use crate::Console;
+use crate::narrow;
 use crate::watch::{STATUS, Watch};
 
 /// Print the hits of markers as they happen, each as its format says
@@ -50,6 +51,8 @@ EXAMPLES
       smark trace 'queue:*' -p $(pidof server)
   Ten hits of a marker in any process:
       smark trace --limit 10 queue:complete target/release/server
+  Only some hits, chosen in the kernel:
+      smark trace --where 'tag > 100 && status != 0' queue:submit -- ./server
   For a program to read:
       smark trace --json -- ./server | jq .args";
 
@@ -76,7 +79,7 @@ impl Trace {
             }
             count < limit && result.is_ok()
         };
-        let mut pause = |_: &_| Ok(printed.borrow_mut().flush().map(|()| true)?);
+        let mut pause = |_: &_, _: &_| Ok(printed.borrow_mut().flush().map(|()| true)?);
         let ran = watching.run(console, &mut each, &mut pause);
         result?;
         ran?;
@@ -86,7 +89,9 @@ impl Trace {
             if lost > 0 {
                 writeln!(out, "{}", serde_json::json!({ "lost": lost }))?;
             }
-            let end = serde_json::json!({ "hits": count + lost, "lost": lost, "exit": watching.exit() });
+            let unfiltered = watching.session().map_or(Ok(0), narrow::unfiltered)?;
+            let exit = watching.exit();
+            let end = serde_json::json!({ "hits": count + lost, "lost": lost, "unfiltered": unfiltered, "exit": exit });
             writeln!(out, "{}", serde_json::json!({ "end": end }))?;
             out.flush()?;
         }

@@ -12,6 +12,8 @@ use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::export::SiteOmission;
 use simple_markers_resolver::resolve::{Detail, ImageKind};
+use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::{LeftOut, PlannedMarker, Settings};
 use simple_markers_tracer::sys::{self, Child, Ended, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
 use simple_markers_tracer::{Hit, Plan, elf};
@@ -19,7 +21,7 @@ use simple_markers_tracer::{Hit, Plan, elf};
 use crate::choice::Choice;
 use crate::files::{self, Input, Unreadable};
 use crate::inputs::{Filters, operands};
-use crate::{Console, Status};
+use crate::{Console, Status, narrow};
 
 /// The options and operands that say what is watched.
 #[derive(Debug, Args)]
@@ -31,6 +33,12 @@ pub(crate) struct Watch {
     /// Watch this process, and the markers of every file that it has mapped or maps later; may be given several times
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
+    /// Watch only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
+    #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
+    pub(crate) filter: Option<Filter>,
+    /// What is counted.
+    #[arg(skip)]
+    pub(crate) question: Question,
     /// Do not watch the processes that a watched process creates
     #[arg(long)]
     no_children: bool,
@@ -140,9 +148,9 @@ pub(crate) struct Watching {
     pub(crate) started: u64,
     /// When new files were looked for.
     looked: Instant,
-    status: Status,
+    pub(crate) status: Status,
     patterns: Vec<String>,
-    watch: Watch,
+    pub(crate) watch: Watch,
 }
 
 impl Watching {
@@ -174,7 +182,7 @@ impl Watching {
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: true,
         };
-        let left_out = self.plan.left_out.len();
+        let (left_out, sites) = (self.plan.left_out.len(), self.plan.sites.len());
         for image in &selected.resolution.images {
             let keep = selected.keeps(&chosen);
             if !image.markers.iter().any(&keep) {
@@ -188,6 +196,7 @@ impl Watching {
                 self.status = self.status.max(Status::Unreadable);
             }
         }
+        self.narrow(console, sites)?;
         self.tell(console, left_out);
         if is_first {
             self.status = self.status.max(selected.report(console, &rows, &chosen));
@@ -198,7 +207,8 @@ impl Watching {
     /// Says which sites are left out, from the number `first` on: a line for each marker.
     fn tell(&self, console: &Console, first: usize) {
         let mut lines: Vec<(usize, &str, Vec<String>)> = Vec::new();
-        for LeftOut { image, marker, place, why } in self.plan.left_out.iter().skip(first) {
+        let left_out = || self.plan.left_out.iter().skip(first).filter(|it| self.watch.question.asks_for(&it.marker));
+        for LeftOut { image, marker, place, why } in left_out() {
             let what = match why {
                 SiteOmission::NoSite(_) => why.to_string(),
                 SiteOmission::NotExact { exactness, .. } => format!("{place} is {}", exactness.as_str()),
@@ -220,7 +230,7 @@ impl Watching {
             console.note(&format!("{name}: {share}: {}", whats.join(", ")));
         }
         let is_inexact = |it: &LeftOut| matches!(it.why, SiteOmission::NotExact { .. });
-        if self.plan.left_out.iter().skip(first).any(is_inexact) {
+        if left_out().any(is_inexact) {
             console.note("a probe at a site that is not exact may fire without the marker; `smark show` says why, --include adds them");
         }
     }
@@ -231,7 +241,7 @@ impl Watching {
         &mut self,
         console: &Console,
         each: &mut dyn FnMut(&Hit<'_>) -> bool,
-        pause: &mut dyn FnMut(&Session) -> anyhow::Result<bool>,
+        pause: &mut dyn FnMut(&Plan, &Session) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         let mut wants_more = true;
         while wants_more && !self.is_over() {
@@ -241,7 +251,7 @@ impl Watching {
             }
             let Some(session) = &mut self.session else { return Ok(()) };
             session.read(&self.plan, false, &mut |hit| wants_more = wants_more && each(hit));
-            wants_more = wants_more && pause(session)?;
+            wants_more = wants_more && pause(&self.plan, session)?;
             if wants_more {
                 std::thread::sleep(INTERVAL);
             }
@@ -249,7 +259,7 @@ impl Watching {
         if let Some(session) = &mut self.session {
             session.detach();
             session.read(&self.plan, true, &mut |hit| wants_more = wants_more && each(hit));
-            pause(session)?;
+            pause(&self.plan, session)?;
         }
         Ok(())
     }
@@ -278,6 +288,7 @@ impl Watching {
     /// lost.
     pub(crate) fn end(mut self, console: &Console) -> anyhow::Result<ExitCode> {
         if let Some(session) = self.session.take() {
+            narrow::tell_unfiltered(console, &session)?;
             let lost = session.lost()?;
             if lost > 0 {
                 console.error(&format!("{lost} of {} hits were lost: the buffer was full", session.received() + lost));

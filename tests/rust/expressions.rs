@@ -10,6 +10,7 @@ use simple_markers_resolver::address::{FileOffset, RuntimeAddress, Vaddr};
 use simple_markers_resolver::location::{Binary, Expr, Machine, Node, Register, Unary, Unreadable, Value, ValueType};
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
+use simple_markers_tracer::aggregate::Aggregate;
 use simple_markers_tracer::bpf::Target;
 use simple_markers_tracer::bpf::program::{self, Input, MAX_WORDS};
 use simple_markers_tracer::plan::{PlannedImage, PlannedMarker, PlannedSite};
@@ -264,6 +265,8 @@ fn the_kernel_computes_what_we_compute() {
             offset: FileOffset(offset),
             inputs: inputs.to_vec(),
             arguments: Vec::new(),
+            filter: None,
+            aggregate: Aggregate::Hits,
         })
         .collect();
     let mode = Mode::Trace { ring: 1 << 20 };

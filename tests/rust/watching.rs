@@ -2,6 +2,7 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+mod count;
 mod expressions;
 mod trace;
 mod traced_twins;

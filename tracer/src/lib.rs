@@ -7,10 +7,13 @@
 
 #![deny(unsafe_code)]
 
+pub mod aggregate;
 pub mod bpf;
 pub mod btf;
 pub mod ctf;
 pub mod elf;
+pub mod filter;
+pub mod histogram;
 pub mod hit;
 pub mod order;
 pub mod plan;

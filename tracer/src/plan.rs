@@ -10,8 +10,10 @@ use simple_markers_resolver::location::{Expr, Location, Node, ValueType};
 use simple_markers_resolver::resolve::{Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict};
 use simple_markers_resolver::types::{Shape, Type};
 
+use crate::aggregate::Aggregate;
 use crate::bpf::program::{self, Input, MAX_WORDS};
 use crate::bpf::{Target, Uncompilable};
+use crate::filter::Condition;
 
 /// What to watch.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +78,10 @@ pub struct PlannedSite {
     pub inputs: Vec<Input>,
     /// The arguments, in the order of the format.
     pub arguments: Vec<PlannedArgument>,
+    /// The hits that are wanted; `None` for all.
+    pub filter: Option<Condition>,
+    /// What is counted, if hits are counted.
+    pub aggregate: Aggregate,
 }
 
 /// An argument at a site.
@@ -252,6 +258,8 @@ fn site(point: &Point<'_>, image: usize, marker: usize, target: &Target, setting
         offset: point.offset,
         inputs,
         arguments,
+        filter: None,
+        aggregate: Aggregate::Hits,
     }
 }
 

@@ -140,12 +140,20 @@ fn plain(value: &Value<'_>, out: &mut String) {
 /// The largest integer that every reader of JSON keeps (RFC 8259, 6).
 const MAX_INTEGER: i128 = 1 << 53;
 
+/// An integer as JSON: a text if its absolute value exceeds 2^53.
+#[must_use]
+pub fn json_integer(number: i128) -> Json {
+    match i64::try_from(number) {
+        Ok(small) if number.abs() <= MAX_INTEGER => Json::from(small),
+        _ => Json::from(number.to_string()),
+    }
+}
+
 /// A value as JSON: an integer (a text if its absolute value exceeds 2^53), a number, or a text.
 #[must_use]
 pub fn json_value(value: &Value<'_>) -> Json {
     match (value.integer(), value.float(), value) {
-        (Some(number), ..) if number.abs() > MAX_INTEGER => Json::from(number.to_string()),
-        (Some(number), ..) => i64::try_from(number).map_or(Json::Null, Json::from),
+        (Some(number), ..) => json_integer(number),
         // JSON has no infinities and no NaN.
         (None, Some(number), _) if number.is_finite() => Json::from(number),
         (None, Some(number), _) => Json::from(number.to_string()),

@@ -7,6 +7,8 @@ const LOAD: u8 = 0x61;
 const STORE_IMMEDIATE: u8 = 0x62;
 const STORE: u8 = 0x63;
 const ATOMIC: u8 = 0xdb;
+/// The immediate of [`ATOMIC`] (RFC 9669, 5.3).
+const COMPARE_AND_EXCHANGE: i32 = 0xf1;
 const JUMP: u8 = 0x05;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
@@ -144,6 +146,11 @@ impl Assembler {
     /// `*(destination + offset) += source`, 8 bytes, atomically.
     pub fn add_atomically(&mut self, destination: Reg, offset: i16, source: Reg) {
         self.push(ATOMIC, destination, source, offset, 0);
+    }
+
+    /// `*(destination + offset) = source` if it was `R0`, 8 bytes, atomically. `R0` gets what it was.
+    pub fn exchange_atomically(&mut self, destination: Reg, offset: i16, source: Reg) {
+        self.push(ATOMIC, destination, source, offset, COMPARE_AND_EXCHANGE);
     }
 
     /// Calls a function. Its arguments are in `R1` to `R5`, its result in `R0`.

@@ -110,6 +110,8 @@ pub enum Condition {
     SignedGreaterEqual,
     SignedLess,
     SignedLessEqual,
+    /// The operands have a common bit.
+    Test,
 }
 
 impl Condition {
@@ -118,6 +120,7 @@ impl Condition {
             Self::Equal => 0x10,
             Self::Greater => 0x20,
             Self::GreaterEqual => 0x30,
+            Self::Test => 0x40,
             Self::NotEqual => 0x50,
             Self::SignedGreater => 0x60,
             Self::SignedGreaterEqual => 0x70,
@@ -180,8 +183,14 @@ pub enum Map {
     Ring,
     /// How many hits of each site were lost, by its number.
     Lost,
-    /// How many hits each site had, by its number.
-    Hits,
+    /// The tallies of each site, by its number (`crate::aggregate::Tally`).
+    Tallies,
+    /// How often each value or each bucket of a histogram was seen.
+    Values,
+    /// When each interval started.
+    Starts,
+    /// The histogram of the intervals, by bucket (`crate::aggregate::TIMES`).
+    Times,
     /// The processes that are traced. The key is the process number in 4 bytes.
     Processes,
 }

@@ -9,6 +9,8 @@ use simple_markers_resolver::location::Expr;
 use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, Stack, Target, Uncompilable};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
+use crate::aggregate::{Aggregate, Tally};
+use crate::filter;
 use crate::record::{self, FieldKind, Layout};
 
 /// What to read for a field of the record.
@@ -111,21 +113,36 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
 ///
 /// Why there is none.
 pub fn trace(inputs: &[Input], target: &Target, settings: Settings) -> Result<(Code, Layout), ProgramError> {
+    trace_if(inputs, None, target, settings)
+}
+
+/// The program that writes a record for each hit for which a filter holds. Every input must have
+/// passed [`check`].
+///
+/// # Errors
+///
+/// Why there is none.
+pub fn trace_if(
+    inputs: &[Input],
+    filter: Option<&filter::Condition>,
+    target: &Target,
+    settings: Settings,
+) -> Result<(Code, Layout), ProgramError> {
     if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
         return Err(ProgramError::TooManyFields);
     }
     let layout = Layout::new(inputs.iter().map(Input::kind));
     let mut program = Program::new(target, settings);
-    // R9 has the bits of the fields that could not be read.
-    program.code.set(Reg::R9, 0);
-    let mut words = Vec::new();
-    for (index, input) in inputs.iter().enumerate() {
-        words.push(program.prepare(input, index).map_err(|_| ProgramError::TooManyFields)?);
+    program.start_inputs(inputs, filter.is_some());
+    if let Some(filter) = filter {
+        program.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
     }
+    let all: Vec<usize> = (0..inputs.len()).collect();
+    program.prepare_all(inputs, &all).map_err(|_| ProgramError::TooManyFields)?;
     program.reserve(layout.size());
     for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
-        let Some(words) = words.get(index) else { continue };
-        program.write(input, *offset as i16, *words, index);
+        let Some(words) = program.words.get(index).copied().flatten() else { continue };
+        program.write(input, *offset as i16, words, index);
     }
     program.code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
     program.code.copy(Reg::R1, Reg::R7);
@@ -140,29 +157,34 @@ pub fn trace(inputs: &[Input], target: &Target, settings: Settings) -> Result<(C
 ///
 /// Never in practice: the program has a fixed length.
 pub fn count(target: &Target, settings: Settings) -> Result<Code, ProgramError> {
-    let mut program = Program::new(target, settings);
-    program.add_one(Map::Hits);
-    Ok(program.finish()?)
+    super::count::count(&[], None, &Aggregate::Hits, 0, target, settings)
 }
+
+pub use super::count::count as aggregate;
 
 /// The reader looks at the ring buffer at regular times (`BPF_RB_NO_WAKEUP`).
 const RING_NO_WAKEUP: u64 = 1;
 
 /// The stack words of an input: its value or address, and its length.
-type Words = (i16, Option<i16>);
+pub(super) type Words = (i16, Option<i16>);
 
 /// A program that is being written. `R6` has the context, `R7` the record, `R9` the bits of the
 /// fields that could not be read.
-struct Program<'t> {
-    code: Assembler,
+pub(super) struct Program<'t> {
+    pub(super) code: Assembler,
     target: &'t Target,
-    stack: Stack,
-    end: Label,
+    pub(super) stack: Stack,
+    /// Where the program ends.
+    pub(super) end: Label,
+    /// The stack words of the inputs that are computed.
+    pub(super) words: Vec<Option<Words>>,
+    /// The inputs that may be unread.
+    uncertain: u64,
 }
 
 impl<'t> Program<'t> {
     /// Ends at once in other processes, and leaves the number of the site in the word [`KEY`].
-    fn new(target: &'t Target, settings: Settings) -> Self {
+    pub(super) fn new(target: &'t Target, settings: Settings) -> Self {
         let mut code = Assembler::default();
         let end = code.label();
         code.copy(Reg::R6, Reg::R1);
@@ -178,10 +200,10 @@ impl<'t> Program<'t> {
         code.copy(Reg::R1, Reg::R6);
         code.call(Helper::GetAttachCookie);
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
-        Self { code, target, stack: Stack::new(FIRST), end }
+        Self { code, target, stack: Stack::new(FIRST), end, words: Vec::new(), uncertain: 0 }
     }
 
-    fn finish(mut self) -> Result<Code, TooLong> {
+    pub(super) fn finish(mut self) -> Result<Code, TooLong> {
         let end = self.end;
         self.code.place(end);
         self.code.set(Reg::R0, 0);
@@ -189,15 +211,65 @@ impl<'t> Program<'t> {
         self.code.finish()
     }
 
+    /// Prepares `R9`. `is_tested` says that the program tests its bits.
+    pub(super) fn start_inputs(&mut self, inputs: &[Input], is_tested: bool) {
+        self.words = vec![None; inputs.len()];
+        self.code.set(Reg::R9, 0);
+        if is_tested {
+            // The number of a process has less than 31 bits, so this is 0. The verifier does not know
+            // it, and so does not try all combinations of the bits.
+            self.code.call(Helper::GetCurrentPidTgid);
+            self.code.copy(Reg::R9, Reg::R0);
+            self.code.alu_immediate(Alu::Rsh, Reg::R9, 63);
+            self.code.alu(Alu::Mul, Reg::R9, Reg::R0);
+        }
+    }
+
+    /// Computes inputs that are not computed yet.
+    pub(super) fn prepare_all(&mut self, inputs: &[Input], which: &[usize]) -> Result<(), Uncompilable> {
+        for index in which {
+            let Some(input) = inputs.get(*index) else { continue };
+            if self.words.get(*index).is_some_and(Option::is_none) {
+                let words = self.prepare(input, *index)?;
+                if let Some(known) = self.words.get_mut(*index) {
+                    *known = Some(words);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The word of the stack with the number or the address of an input.
+    pub(super) fn word(&self, index: usize) -> i16 {
+        self.words.get(index).copied().flatten().map_or(KEY, |(word, _)| word)
+    }
+
+    /// Jumps to a label if an input could not be read.
+    pub(super) fn require(&mut self, index: usize, unread: Label) {
+        let bit = index.min(MAX_WORDS);
+        if self.uncertain >> bit & 1 == 1 {
+            self.code.jump_if_immediate(Condition::Test, Reg::R9, 1 << bit, unread);
+        }
+    }
+
+    /// Adds 1 to a tally of the site.
+    pub(super) fn add_one_to(&mut self, tally: Tally) {
+        self.add_one_at(Map::Tallies, tally.offset());
+    }
+
     /// Adds 1 to the value of a map at the number of the site.
     fn add_one(&mut self, map: Map) {
+        self.add_one_at(map, 0);
+    }
+
+    fn add_one_at(&mut self, map: Map, offset: i16) {
         let code = &mut self.code;
         code.set_map(Reg::R1, map);
         key(code);
         code.call(Helper::MapLookupElem);
         code.jump_if_immediate(Condition::Equal, Reg::R0, 0, self.end);
         code.set(Reg::R1, 1);
-        code.add_atomically(Reg::R0, 0, Reg::R1);
+        code.add_atomically(Reg::R0, offset, Reg::R1);
     }
 
     /// Computes the words of an input, and makes the memory of a text present.
@@ -260,6 +332,7 @@ impl<'t> Program<'t> {
 
     /// Marks a field as unread.
     fn unread(&mut self, index: usize) {
+        self.uncertain |= 1 << index.min(MAX_WORDS);
         self.code.alu_immediate(Alu::Or, Reg::R9, 1 << index.min(MAX_WORDS));
     }
 

@@ -10,6 +10,7 @@ use super::packet::{HEADER, HeaderError};
 use super::reader::ReadErrorKind;
 use super::writer::Packet;
 use super::{Description, Events, Writer};
+use crate::aggregate::Aggregate;
 use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
 use crate::record::{CPU, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME, UNREAD};
 use crate::text::{Format, Heading, json, json_values};
@@ -35,6 +36,8 @@ fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedS
         offset: FileOffset(address - 0x1000),
         inputs: Vec::new(),
         arguments: arguments.into_iter().map(argument).collect(),
+        filter: None,
+        aggregate: Aggregate::Hits,
     }
 }
 

@@ -10,6 +10,7 @@ const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP_ELEM: libc::c_int = 1;
 const MAP_UPDATE_ELEM: libc::c_int = 2;
 const PROG_LOAD: libc::c_int = 5;
+const MAP_LOOKUP_BATCH: libc::c_int = 24;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
 const LINK_CREATE: libc::c_int = 28;
 
@@ -61,19 +62,33 @@ struct MapCreate {
 #[derive(Debug)]
 pub(super) struct Map {
     descriptor: OwnedFd,
+    key_size: usize,
     /// The size of all values of a key.
     value_size: usize,
+    /// How many values a key has.
+    copies: usize,
+    max_entries: u32,
 }
 
 impl Map {
     /// Creates a map. The keys have 4 bytes.
     pub(super) fn new(map_type: MapType, value_size: u32, max_entries: u32) -> Result<Self, Error> {
         let is_ring = map_type == MapType::Ringbuf;
-        let key_size = if is_ring { 0 } else { 4 };
+        Self::with_keys(map_type, if is_ring { 0 } else { 4 }, value_size, max_entries)
+    }
+
+    /// Creates a map with keys of this size.
+    pub(super) fn with_keys(
+        map_type: MapType,
+        key_size: u32,
+        value_size: u32,
+        max_entries: u32,
+    ) -> Result<Self, Error> {
         let mut attributes = MapCreate { map_type: map_type as u32, key_size, value_size, max_entries };
         let descriptor = open(MAP_CREATE, &mut attributes).map_err(|why| Error::new(Step::Map, &why))?;
         let copies = if map_type == MapType::PercpuArray { possible_cpus() } else { 1 };
-        Ok(Self { descriptor, value_size: (value_size as usize).next_multiple_of(8) * copies })
+        let value_size = (value_size as usize).next_multiple_of(8) * copies;
+        Ok(Self { descriptor, key_size: key_size as usize, value_size, copies, max_entries })
     }
 
     pub(super) fn descriptor(&self) -> RawFd {
@@ -89,17 +104,71 @@ impl Map {
 
     /// The sum of the numbers of 8 bytes at a key, over all CPUs; 0 if the key is not there.
     pub(super) fn sum(&self, key: u32) -> Result<u64, Error> {
+        Ok(self.values(key)?.into_iter().flatten().fold(0, u64::wrapping_add))
+    }
+
+    /// The numbers of 8 bytes at a key, for each CPU; empty if the key is not there.
+    pub(super) fn values(&self, key: u32) -> Result<Vec<Vec<u64>>, Error> {
         let mut value = vec![0u8; self.value_size];
         let (key, to) = (&raw const key as u64, value.as_mut_ptr() as u64);
         let mut attributes = Element { map: self.descriptor() as u32, unused: 0, key, value: to, flags: 0 };
         match bpf(MAP_LOOKUP_ELEM, &mut attributes) {
             Ok(_) => {}
-            Err(why) if why.raw_os_error() == Some(libc::ENOENT) => return Ok(0),
+            Err(why) if why.raw_os_error() == Some(libc::ENOENT) => return Ok(Vec::new()),
             Err(why) => return Err(Error::new(Step::Map, &why)),
         }
-        let words = value.chunks_exact(8).filter_map(|word| word.first_chunk());
-        Ok(words.fold(0, |sum: u64, word| sum.wrapping_add(u64::from_ne_bytes(*word))))
+        let one = value.len() / self.copies.max(1);
+        Ok(value.chunks_exact(one.max(1)).map(|value| words(value).collect()).collect())
     }
+
+    /// All keys of a hash map, with their numbers of 8 bytes.
+    pub(super) fn entries(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
+        let most = self.max_entries as usize;
+        let (mut keys, mut values) = (vec![0u8; self.key_size * most], vec![0u8; self.value_size * most]);
+        let mut entries = Vec::new();
+        let (mut from, mut to, mut is_first) = (0u64, 0u64, true);
+        loop {
+            let mut attributes = Batch {
+                from: if is_first { 0 } else { &raw mut from as u64 },
+                to: &raw mut to as u64,
+                keys: keys.as_mut_ptr() as u64,
+                values: values.as_mut_ptr() as u64,
+                count: self.max_entries,
+                map: self.descriptor() as u32,
+                flags: 0,
+                map_flags: 0,
+            };
+            let result = bpf(MAP_LOOKUP_BATCH, &mut attributes);
+            let is_last = match result {
+                Ok(_) => false,
+                Err(why) if why.raw_os_error() == Some(libc::ENOENT) => true,
+                Err(why) => return Err(Error::new(Step::Map, &why)),
+            };
+            let found = keys.chunks_exact(self.key_size.max(1)).map(<[u8]>::to_vec).zip(words(&values));
+            entries.extend(found.take(attributes.count as usize));
+            if is_last {
+                return Ok(entries);
+            }
+            (from, is_first) = (to, false);
+        }
+    }
+}
+
+/// The numbers of 8 bytes in some bytes.
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| u64::from_ne_bytes(*word))
+}
+
+#[repr(C)]
+struct Batch {
+    from: u64,
+    to: u64,
+    keys: u64,
+    values: u64,
+    count: u32,
+    map: u32,
+    flags: u64,
+    map_flags: u64,
 }
 
 #[repr(C)]

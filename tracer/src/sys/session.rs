@@ -8,12 +8,15 @@ use super::clock::now;
 use super::error::{Error, Step};
 use super::processes::{self, TaskOffsets};
 use super::ring::Ring;
+use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::program::{self, ProgramError};
 use crate::bpf::{Code, Map, Target};
 use crate::btf::Btf;
+use crate::filter::Condition;
+use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSite};
 use crate::record::{Layout, Record};
 
 /// What the programs need to know of the kernel.
@@ -59,8 +62,11 @@ pub enum Mode {
         /// The size of the ring buffer in bytes: a power of two, and at least a page.
         ring: u32,
     },
-    /// It is counted.
-    Count,
+    /// It is counted, as the site's `aggregate` says.
+    Count {
+        /// The most values, buckets and open intervals that are kept.
+        most_values: u32,
+    },
 }
 
 /// Why a session cannot start.
@@ -94,9 +100,10 @@ pub struct Session {
     ring: Option<(bpf::Map, Ring)>,
     order: Order,
     received: u64,
-    /// Hits that were lost, or hits in [`Mode::Count`].
-    counts: bpf::Map,
-    is_count: bool,
+    /// The maps other than the ring buffer and the processes.
+    maps: HashMap<Map, bpf::Map>,
+    /// The most values that are kept; `None` if hits are not counted.
+    most_values: Option<u32>,
     processes: Option<bpf::Map>,
     kernel: Kernel,
     /// The programs and links, which go when they are closed.
@@ -110,16 +117,21 @@ impl Session {
     ///
     /// The kernel refuses it, or a site needs a program that is too long.
     pub fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
-        let is_count = mode == Mode::Count;
         let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
-        let counts = bpf::Map::new(if is_count { MapType::PercpuArray } else { MapType::Array }, 8, sites)?;
+        let tallies = bpf::Map::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?;
+        let lost = bpf::Map::new(MapType::Array, 8, sites)?;
+        let maps = HashMap::from([(Map::Tallies, tallies), (Map::Lost, lost)]);
+        let most_values = match mode {
+            Mode::Trace { .. } => None,
+            Mode::Count { most_values } => Some(most_values),
+        };
         let ring = match mode {
             Mode::Trace { ring } => {
                 let map = bpf::Map::new(MapType::Ringbuf, 0, ring)?;
                 let reader = Ring::new(map.descriptor(), ring as usize)?;
                 Some((map, reader))
             }
-            Mode::Count => None,
+            Mode::Count { .. } => None,
         };
         let mut open = Vec::new();
         let processes = match scope {
@@ -135,7 +147,7 @@ impl Session {
             }
         };
         let (layouts, order) = (Vec::new(), Order::default());
-        let mut session = Self { layouts, ring, order, received: 0, counts, is_count, processes, kernel, open };
+        let mut session = Self { layouts, ring, order, received: 0, maps, most_values, processes, kernel, open };
         session.attach(plan)?;
         Ok(session)
     }
@@ -146,13 +158,16 @@ impl Session {
     ///
     /// The kernel refuses it, or a site needs a program that is too long.
     pub fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
-        for (code, images) in self.programs(plan)? {
+        for ((code, is_sleepable), images) in self.programs(plan)? {
+            for map in code.maps() {
+                self.create(map, plan)?;
+            }
             let descriptor = |map| match map {
                 Map::Ring => self.ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
-                Map::Lost | Map::Hits => self.counts.descriptor(),
                 Map::Processes => self.processes.as_ref().map_or(-1, bpf::Map::descriptor),
+                map => self.maps.get(&map).map_or(-1, bpf::Map::descriptor),
             };
-            let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable: !self.is_count })?;
+            let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
             for (path, sites) in images {
                 let (offsets, cookies): (Vec<u64>, Vec<u64>) = sites.into_iter().unzip();
                 self.open.push(bpf::attach(&program, path, &offsets, &cookies)?);
@@ -161,26 +176,54 @@ impl Session {
         Ok(())
     }
 
+    /// Creates a map that the programs of the plan need, unless it is there.
+    fn create(&mut self, map: Map, plan: &Plan) -> Result<(), Error> {
+        let most = self.most_values.unwrap_or(1);
+        let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
+        let created = match map {
+            Map::Ring | Map::Lost | Map::Tallies | Map::Processes => return Ok(()),
+            _ if self.maps.contains_key(&map) => return Ok(()),
+            Map::Times => bpf::Map::new(MapType::PercpuArray, 8, TIMES)?,
+            Map::Values if plan.sites.iter().any(is_histogram) => {
+                bpf::Map::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
+            }
+            Map::Values | Map::Starts => bpf::Map::with_keys(MapType::Hash, KEY_SIZE, 8, most)?,
+        };
+        self.maps.insert(map, created);
+        Ok(())
+    }
+
     /// The programs of the sites that have none yet, each with its sites. Sites with the same
     /// program share it.
-    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<HashMap<Code, Sites<'p>>, SessionError> {
-        let mut programs: HashMap<Code, Sites<'p>> = HashMap::new();
+    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<Programs<'p>, SessionError> {
+        let mut programs: Programs<'p> = HashMap::new();
         let settings = program::Settings { of_processes: self.processes.is_some() };
         for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
             let Some(image) = plan.images.get(site.image) else { continue };
+            let is_count = self.most_values.is_some();
+            let reads = site.filter.is_some() || !site.aggregate.inputs().is_empty();
             let target = Target {
                 probe: site.probe,
                 thread_local_size: image.thread_local_size,
                 thread_pointer: self.kernel.thread_pointer,
-                is_sleepable: true,
+                is_sleepable: !is_count || reads,
             };
-            let program = match self.is_count {
-                true => program::count(&target, settings).map(|code| (code, Layout::default())),
-                false => program::trace(&site.inputs, &target, settings),
+            let filter = site.filter.as_ref();
+            let program = match is_count {
+                true => {
+                    let group = u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX);
+                    let code = program::aggregate(&site.inputs, filter, &site.aggregate, group, &target, settings);
+                    code.map(|code| (code, Layout::default()))
+                }
+                false => program::trace_if(&site.inputs, filter, &target, settings),
             };
             let (code, layout) = program.map_err(|why| SessionError::Program { site: number, why })?;
             self.layouts.push(layout);
-            let sites = programs.entry(code).or_default().entry(image.path.as_str()).or_default();
+            if filter == Some(&Condition::Known(false)) {
+                continue;
+            }
+            let program = (code, target.is_sleepable);
+            let sites = programs.entry(program).or_default().entry(image.path.as_str()).or_default();
             sites.push((site.offset.0, number as u64));
         }
         Ok(programs)
@@ -244,19 +287,65 @@ impl Session {
     ///
     /// The map cannot be read.
     pub fn lost(&self) -> Result<u64, Error> {
-        match self.is_count {
-            true => Ok(0),
-            false => self.counts().map(|counts| counts.into_iter().sum()),
+        match (self.most_values, self.maps.get(&Map::Lost)) {
+            (None, Some(map)) => {
+                (0..self.site_count()).try_fold(0, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
+            }
+            _ => Ok(0),
         }
     }
 
-    /// The hits of each site in [`Mode::Count`], the lost hits of each site otherwise.
+    fn site_count(&self) -> u32 {
+        u32::try_from(self.layouts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The tallies of each site.
     ///
     /// # Errors
     ///
     /// The map cannot be read.
-    pub fn counts(&self) -> Result<Vec<u64>, Error> {
-        (0..self.layouts.len()).map(|site| self.counts.sum(u32::try_from(site).unwrap_or(u32::MAX))).collect()
+    pub fn tallies(&self) -> Result<Vec<Tallies>, Error> {
+        let Some(map) = self.maps.get(&Map::Tallies) else { return Ok(Vec::new()) };
+        let of_site = |site| {
+            let mut sum = Tallies::default();
+            for values in map.values(site)? {
+                let mut of_cpu = Tallies::default();
+                of_cpu.0.iter_mut().zip(values).for_each(|(to, from)| *to = from);
+                sum.add(&of_cpu);
+            }
+            Ok(sum)
+        };
+        (0..self.site_count()).map(of_site).collect()
+    }
+
+    /// The keys of the values or buckets that were counted, and how often each was seen.
+    ///
+    /// # Errors
+    ///
+    /// The map cannot be read.
+    pub fn values(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
+        self.maps.get(&Map::Values).map_or_else(|| Ok(Vec::new()), bpf::Map::entries)
+    }
+
+    /// How many intervals have started and not ended.
+    ///
+    /// # Errors
+    ///
+    /// The map cannot be read.
+    pub fn open_intervals(&self) -> Result<u64, Error> {
+        self.maps.get(&Map::Starts).map_or(Ok(0), |map| Ok(map.entries()?.len() as u64))
+    }
+
+    /// How long the intervals were.
+    ///
+    /// # Errors
+    ///
+    /// The map cannot be read.
+    pub fn durations(&self) -> Result<Durations, Error> {
+        let Some(map) = self.maps.get(&Map::Times) else { return Ok(Durations::default()) };
+        let counts = (0..FINE).map(|bucket| map.sum(bucket)).collect::<Result<_, _>>()?;
+        let largest = |entry| Ok::<_, Error>(map.values(entry)?.into_iter().flatten().max().unwrap_or(0));
+        Ok(Durations { counts, min: !largest(SHORTEST)?, max: largest(LONGEST)? })
     }
 }
 
@@ -265,6 +354,9 @@ impl Drop for Session {
         self.detach();
     }
 }
+
+/// Programs, whether they may sleep, and their sites.
+type Programs<'p> = HashMap<(Code, bool), Sites<'p>>;
 
 /// The offsets and numbers of the sites of each file.
 type Sites<'p> = HashMap<&'p str, Vec<(u64, u64)>>;

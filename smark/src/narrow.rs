@@ -1,0 +1,180 @@
+//! `--where` and the other options that choose among hits: their errors, and what is left out.
+
+use std::fmt::{self, Display};
+use std::ops::Range;
+
+use simple_markers_resolver::select::closest;
+use simple_markers_tracer::aggregate::{Question, Refusal, Refused, Tally};
+use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};
+use simple_markers_tracer::sys::{self, Session};
+
+use crate::watch::Watching;
+use crate::{Console, Status};
+
+/// Parses the value of `--where`.
+pub(crate) fn filter(text: &str) -> Result<Filter, BadFilter> {
+    Filter::parse(text).map_err(|error| BadFilter {
+        what: error.to_string(),
+        filter: text.to_owned(),
+        range: error.range,
+        is_parsed: false,
+    })
+}
+
+/// The filter is malformed, or cannot be evaluated at any site.
+#[derive(Debug)]
+pub(crate) struct BadFilter {
+    what: String,
+    filter: String,
+    /// The bytes of the filter that are wrong.
+    range: Range<usize>,
+    is_parsed: bool,
+}
+
+impl BadFilter {
+    /// The error, the filter, and a line with carets under the range.
+    pub(crate) fn lines(&self) -> [String; 3] {
+        // One column for each character.
+        let filter: String = self.filter.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let columns = |range: Range<usize>| self.filter.get(range).unwrap_or_default().chars().count();
+        let (before, under) = (columns(0..self.range.start), columns(self.range.clone()).max(1));
+        let what = if self.is_parsed { format!("--where: {}", self.what) } else { self.what.clone() };
+        [what, format!("    {filter}"), format!("    {}{}", " ".repeat(before), "^".repeat(under))]
+    }
+}
+
+impl Display for BadFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lines().join("\n"))
+    }
+}
+
+impl std::error::Error for BadFilter {}
+
+/// How many hits could not be filtered.
+pub(crate) fn unfiltered(session: &Session) -> Result<u64, sys::Error> {
+    Ok(session.tallies()?.iter().map(|tallies| tallies.get(Tally::Unfiltered)).sum())
+}
+
+/// Says how many hits could not be filtered.
+pub(crate) fn tell_unfiltered(console: &Console, session: &Session) -> Result<(), sys::Error> {
+    let count = unfiltered(session)?;
+    if count > 0 {
+        let hits = if count == 1 { "hit" } else { "hits" };
+        console.error(&format!("{count} {hits} could not be filtered: an argument of the filter could not be read"));
+    }
+    Ok(())
+}
+
+/// The most names that a note lists.
+const LISTED: usize = 8;
+
+impl Watching {
+    /// Says for the sites from the number `first` on what is counted there, and when.
+    ///
+    /// An argument or a filter that fits none of the first sites is an error.
+    pub(crate) fn narrow(&mut self, console: &Console, first: usize) -> anyhow::Result<()> {
+        if self.plan.sites.len() == first {
+            return Ok(());
+        }
+        let (filter, question) = (&self.watch.filter, &self.watch.question);
+        if let (Question::Time { from, to, .. }, 0) = (question, first) {
+            let names: Vec<&str> = self.plan.markers.iter().map(|marker| &*marker.name).collect();
+            for name in [from, to] {
+                if !names.contains(&name.as_str()) {
+                    let closest = closest(name, names.iter().copied()).join(", ");
+                    console.error(&format!("--time: no marker is called `{name}`; closest: {closest}"));
+                    self.status = self.status.max(Status::NoMatch);
+                }
+            }
+            if self.status >= Status::NoMatch {
+                self.plan.sites.clear();
+                return Ok(());
+            }
+        }
+        let refused = self.plan.narrow(first, filter.as_ref(), question);
+        let is_fatal = !refused.is_empty() && self.plan.sites.len() == first && first == 0;
+        if !is_fatal || refused.iter().any(|it| refused.first().is_some_and(|first| first.why != it.why)) {
+            tell(console, &refused);
+        }
+        if is_fatal { Err(self.nothing(&refused)) } else { Ok(()) }
+    }
+
+    /// The error if no site is left.
+    fn nothing(&self, refused: &[Refused]) -> anyhow::Error {
+        // A mistake in the types says more than a marker without the argument.
+        let is_unknown = |it: &&Refused| matches!(mismatch(&it.why), Mismatch::Unknown { .. });
+        let shown = refused.iter().find(|it| !is_unknown(it)).or_else(|| refused.first());
+        let Some(shown) = shown else { return anyhow::anyhow!("there is no site to watch") };
+        let mut what = match mismatch(&shown.why) {
+            Mismatch::Unread { .. } | Mismatch::Doubtful { .. } => format!("no site is left: {}", shown.why),
+            why => why.to_string(),
+        };
+        if let Mismatch::Unknown { name, .. } = mismatch(&shown.why) {
+            let known: Vec<&str> = refused.iter().flat_map(|it| suggestions(&it.why)).map(String::as_str).collect();
+            what = match closest(name, known.into_iter()).as_slice() {
+                // Another marker has it, and lacks another one.
+                [first, ..] if normalized(first) == **name => {
+                    format!("no selected marker has all of the arguments: {} has no `{name}`", shown.marker)
+                }
+                [] => format!("no selected marker has an argument `{name}`: they have none"),
+                names => format!("no selected marker has an argument `{name}`; closest: `{}`", names.join("`, `")),
+            };
+        }
+        match (&shown.why, &self.watch.filter) {
+            (Refusal::Filter(Unfit { range, .. }), Some(filter)) => {
+                let filter = filter.text().to_owned();
+                BadFilter { what, filter, range: range.clone(), is_parsed: true }.into()
+            }
+            _ => anyhow::anyhow!("{}: {what}", option(&self.watch.question)),
+        }
+    }
+}
+
+/// The option that a question comes from.
+fn option(question: &Question) -> &'static str {
+    match question {
+        Question::Hits => "--where",
+        Question::Values(_) => "--by",
+        Question::Histogram(_) => "--hist",
+        Question::Time { .. } => "--key",
+    }
+}
+
+fn mismatch(why: &Refusal) -> &Mismatch {
+    match why {
+        Refusal::Filter(unfit) => &unfit.why,
+        Refusal::Argument(why) => why,
+    }
+}
+
+fn suggestions(why: &Refusal) -> &[String] {
+    match mismatch(why) {
+        Mismatch::Unknown { closest, .. } => closest,
+        _ => &[],
+    }
+}
+
+/// Says which sites are left out, in a line for each reason.
+fn tell(console: &Console, refused: &[Refused]) {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for Refused { marker, address, why } in refused {
+        let (why, what) = match mismatch(why) {
+            Mismatch::Unknown { name, .. } => (format!("there is no argument `{name}`"), marker.to_string()),
+            _ => (why.to_string(), format!("{marker} at {address}")),
+        };
+        match lines.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, whats)) if whats.contains(&what) => {}
+            Some((_, whats)) => whats.push(what),
+            None => lines.push((why, vec![what])),
+        }
+    }
+    for (why, whats) in lines {
+        let more = match whats.len().saturating_sub(LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let listed: Vec<&str> = whats.iter().take(LISTED).map(String::as_str).collect();
+        console.note(&format!("left out {}{more}: {why}", listed.join(", ")));
+    }
+}

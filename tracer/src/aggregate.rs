@@ -1,0 +1,278 @@
+//! What the kernel counts at a site, and the layout of the maps for it.
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use simple_markers_resolver::export::fetch::NumberKind;
+
+use crate::filter::{Filter, Mismatch, Number, Readable, Unfit, normalized, readable};
+use crate::histogram::FINE;
+use crate::plan::{Plan, PlannedSite};
+
+/// What is counted at a site, besides its hits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Nothing.
+    #[default]
+    Hits,
+    /// The values of an argument.
+    Values(Readable),
+    /// The values of an argument by powers of two.
+    Histogram(Number),
+    /// Intervals of a thread, or of the value of an argument, start here.
+    Start(Option<Readable>),
+    /// Intervals of a thread, or of the value of an argument, end here.
+    End(Option<Readable>),
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Question {
+    /// How many hits there are.
+    #[default]
+    Hits,
+    /// Which values an argument has.
+    Values(Arc<str>),
+    /// How the values of an argument are distributed.
+    Histogram(Arc<str>),
+    /// How long it takes from one marker to another.
+    Time {
+        /// The name of the marker where an interval starts.
+        from: String,
+        /// The name of the marker where it ends.
+        to: String,
+        /// The argument that tells which start an end belongs to; `None` if both are in one thread.
+        key: Option<Arc<str>>,
+    },
+}
+
+impl Question {
+    /// Whether it is about a marker.
+    #[must_use]
+    pub fn asks_for(&self, marker: &str) -> bool {
+        match self {
+            Self::Hits | Self::Values(_) | Self::Histogram(_) => true,
+            Self::Time { from, to, .. } => from == marker || to == marker,
+        }
+    }
+}
+
+/// A number that is kept for each site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tally {
+    /// The hits for which the filter holds.
+    Hits,
+    /// The hits for which the filter could not be evaluated.
+    Unfiltered,
+    /// The hits at which the argument that is counted could not be read.
+    Unread,
+    /// The hits for which a map had no space.
+    Full,
+    /// The ends without a start, or the starts that were followed by another start.
+    Unmatched,
+}
+
+impl Tally {
+    /// How many there are.
+    pub const COUNT: u32 = 5;
+
+    /// The offset in the value of `Map::Tallies`.
+    #[must_use]
+    pub fn offset(self) -> i16 {
+        self as i16 * 8
+    }
+}
+
+/// The tallies of a site, or a sum of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tallies(pub [u64; Tally::COUNT as usize]);
+
+impl Tallies {
+    /// One of the tallies.
+    #[must_use]
+    pub fn get(&self, tally: Tally) -> u64 {
+        self.0.get(tally as usize).copied().unwrap_or(0)
+    }
+
+    /// Adds other tallies.
+    pub fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
+    }
+}
+
+/// The entries of `Map::Times`: a fine bucket each, then the two of [`LONGEST`] and [`SHORTEST`].
+pub const TIMES: u32 = FINE + 2;
+/// The entry with the longest interval.
+pub const LONGEST: u32 = FINE;
+/// The entry with the complement of the shortest interval, which is 0 before the first.
+pub const SHORTEST: u32 = FINE + 1;
+
+/// The size in bytes of the key of a value in `Map::Values` and `Map::Starts`.
+///
+/// | offset | size | what |
+/// | ---: | ---: | --- |
+/// | 0 | 8 | the group of the marker, or the process of an interval |
+/// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
+/// | 16 | 40 | a number of 8 bytes, or at most [`KEY_TEXT`] bytes of a text; then zeros |
+pub const KEY_SIZE: u32 = 56;
+/// The most bytes of a text that are a key.
+pub const KEY_TEXT: usize = 32;
+/// In place of the length: more bytes follow.
+pub const CUT: u64 = 1 << 32;
+/// In place of the length: a null pointer.
+pub const NULL: u64 = 1 << 33;
+/// The size in bytes of the key of a bucket in `Map::Values`: the group and the bucket, 4 bytes each.
+pub const BUCKET_KEY_SIZE: u32 = 8;
+
+/// A value in a map.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyValue {
+    /// An integer.
+    Integer(i128),
+    /// A floating-point number.
+    Float(f64),
+    /// A text.
+    Text {
+        /// Its first bytes.
+        bytes: Vec<u8>,
+        /// Whether more bytes follow.
+        is_cut: bool,
+    },
+    /// A null pointer in place of a text.
+    Null,
+}
+
+fn word(key: &[u8], offset: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*key.get(offset..)?.first_chunk()?))
+}
+
+impl Aggregate {
+    /// The group and the value of a key of `Map::Values`. `None` if the key is too short, or the site
+    /// counts no values.
+    #[must_use]
+    pub fn decode(&self, key: &[u8]) -> Option<KeyValue> {
+        let (length, number) = (word(key, 8)?, word(key, 16)?);
+        let text = |length: usize| Some(key.get(16..16 + length.min(KEY_TEXT))?.to_vec());
+        match self {
+            Self::Values(Readable::Number { size, kind, .. }) => Some(match (kind, size) {
+                (NumberKind::Signed, _) => KeyValue::Integer((number as i64).into()),
+                (NumberKind::Float, 4) => KeyValue::Float(f32::from_bits(number as u32).into()),
+                (NumberKind::Float, _) => KeyValue::Float(f64::from_bits(number)),
+                _ => KeyValue::Integer(number.into()),
+            }),
+            Self::Values(Readable::Text(_)) => match length {
+                NULL => Some(KeyValue::Null),
+                CUT => Some(KeyValue::Text { bytes: text(KEY_TEXT)?, is_cut: true }),
+                length => Some(KeyValue::Text { bytes: text(usize::try_from(length).ok()?)?, is_cut: false }),
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The group of a key of `Map::Values`.
+#[must_use]
+pub fn group_of(key: &[u8]) -> Option<usize> {
+    let bytes = key.first_chunk()?;
+    usize::try_from(u32::from_ne_bytes(*bytes)).ok()
+}
+
+/// The bucket of a key of a histogram.
+#[must_use]
+pub fn bucket_of(key: &[u8]) -> Option<u32> {
+    Some(u32::from_ne_bytes(*key.get(4..)?.first_chunk()?))
+}
+
+/// A site that is not watched because of the question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The name of the marker.
+    pub marker: Arc<str>,
+    /// The address of the site.
+    pub address: String,
+    /// What cannot be done.
+    pub why: Refusal,
+}
+
+/// What cannot be done at a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The filter cannot be evaluated.
+    Filter(Unfit),
+    /// The argument cannot be counted.
+    Argument(Mismatch),
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Filter(Unfit { why: why @ (Mismatch::Unread { .. } | Mismatch::Doubtful { .. }), .. }) => {
+                write!(f, "the filter needs {why}")
+            }
+            Self::Argument(why @ (Mismatch::Unread { .. } | Mismatch::Doubtful { .. })) => {
+                write!(f, "it counts by {why}")
+            }
+            Self::Filter(unfit) => write!(f, "{unfit}"),
+            Self::Argument(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl Plan {
+    /// The first marker of the same name in the same image. Their hits are counted together.
+    #[must_use]
+    pub fn group(&self, marker: usize) -> usize {
+        let Some(of) = self.markers.get(marker) else { return marker };
+        let is_same = |it: &crate::plan::PlannedMarker| it.image == of.image && it.name == of.name;
+        self.markers.iter().position(is_same).unwrap_or(marker)
+    }
+
+    /// Says for the sites from the number `first` on what is counted there, and when. Removes those
+    /// where it cannot be done, and returns them.
+    pub fn narrow(&mut self, first: usize, filter: Option<&Filter>, question: &Question) -> Vec<Refused> {
+        let mut refused = Vec::new();
+        let markers = &self.markers;
+        let new = self.sites.split_off(first.min(self.sites.len()));
+        for mut site in new {
+            let name = markers.get(site.marker).map_or_else(|| Arc::from(""), |marker| Arc::clone(&marker.name));
+            let why = match aggregate(question, &name, &site) {
+                // The user did not ask for this marker.
+                Ok(None) => continue,
+                Ok(Some(aggregate)) => {
+                    // An interval is chosen by its start.
+                    let filter = filter.filter(|_| !matches!(aggregate, Aggregate::End(_)));
+                    site.aggregate = aggregate;
+                    match filter.map(|filter| filter.check(&site)).transpose() {
+                        Ok(condition) => {
+                            site.filter = condition;
+                            self.sites.push(site);
+                            continue;
+                        }
+                        Err(why) => Refusal::Filter(why),
+                    }
+                }
+                Err(why) => Refusal::Argument(why),
+            };
+            refused.push(Refused { marker: name, address: site.address.to_string(), why });
+        }
+        refused
+    }
+}
+
+/// What is counted at a site; `None` if nothing is.
+fn aggregate(question: &Question, marker: &str, site: &PlannedSite) -> Result<Option<Aggregate>, Mismatch> {
+    let read = |name: &str| readable(&Arc::from(normalized(name)), site);
+    let key = |key: &Option<Arc<str>>| key.as_deref().map(read).transpose();
+    match question {
+        Question::Hits => Ok(Some(Aggregate::Hits)),
+        Question::Values(name) => Ok(Some(Aggregate::Values(read(name)?))),
+        Question::Histogram(name) => match read(name)? {
+            Readable::Number { kind: NumberKind::Float, .. } => Err(Mismatch::Float),
+            Readable::Number { number, .. } => Ok(Some(Aggregate::Histogram(number))),
+            Readable::Text(_) => Err(Mismatch::Text),
+        },
+        Question::Time { from, key: of, .. } if *from == marker => Ok(Some(Aggregate::Start(key(of)?))),
+        Question::Time { to, key: of, .. } if *to == marker => Ok(Some(Aggregate::End(key(of)?))),
+        Question::Time { .. } => Ok(None),
+    }
+}

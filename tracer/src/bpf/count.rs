@@ -1,0 +1,371 @@
+//! The programs that count.
+
+use super::assembler::{Code, Label};
+use super::expression::{Target, Uncompilable};
+use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
+use super::program::{Input, Program, ProgramError, Settings};
+use crate::aggregate::{Aggregate, CUT, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, Tally};
+use crate::filter::{Condition, Number, Readable};
+use crate::histogram::NEGATIVE;
+
+/// Flags of `bpf_map_update_elem`.
+const ANY: u64 = 0;
+const NO_EXIST: u64 = 1;
+
+/// What a helper returns if the key is there already (`EEXIST`).
+const EXISTS: i32 = -17;
+
+/// How often a maximum is tried to be set while others set it.
+const TRIES: usize = 8;
+
+/// The program that counts what `aggregate` says. `group` is the group of the marker.
+///
+/// # Errors
+///
+/// The program is too long.
+pub fn count(
+    inputs: &[Input],
+    filter: Option<&Condition>,
+    aggregate: &Aggregate,
+    group: u32,
+    target: &Target,
+    settings: Settings,
+) -> Result<Code, ProgramError> {
+    let mut program = Program::new(target, settings);
+    let compiled = program.count(inputs, filter, aggregate, group);
+    compiled.map_err(|_| ProgramError::TooManyFields)?;
+    Ok(program.finish()?)
+}
+
+impl Aggregate {
+    /// The inputs that it needs.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<usize> {
+        match self {
+            Self::Hits | Self::Start(None) | Self::End(None) => Vec::new(),
+            Self::Histogram(number) => number.inputs().collect(),
+            Self::Values(readable) | Self::Start(Some(readable)) | Self::End(Some(readable)) => match readable {
+                Readable::Number { number, .. } => number.inputs().collect(),
+                Readable::Text(field) => vec![*field],
+            },
+        }
+    }
+}
+
+impl Program<'_> {
+    fn count(
+        &mut self,
+        inputs: &[Input],
+        filter: Option<&Condition>,
+        aggregate: &Aggregate,
+        group: u32,
+    ) -> Result<(), Uncompilable> {
+        if let Aggregate::End(_) = aggregate {
+            // The time that this program takes is no part of the interval.
+            self.code.call(Helper::KtimeGetNs);
+            self.code.copy(Reg::R8, Reg::R0);
+        }
+        self.start_inputs(inputs, filter.is_some() || !aggregate.inputs().is_empty());
+        if let Some(filter) = filter {
+            self.filter(inputs, filter)?;
+        }
+        self.prepare_all(inputs, &aggregate.inputs())?;
+        self.add_one_to(Tally::Hits);
+        if *aggregate == Aggregate::Hits {
+            return Ok(());
+        }
+        let mut key = 0;
+        for _ in 0..KEY_SIZE / 8 {
+            key = self.stack.push()?;
+        }
+        let unread = self.code.label();
+        match aggregate {
+            Aggregate::Hits => {}
+            Aggregate::Values(of) => {
+                self.code.store_immediate(Size::Eight, Reg::Frame, key, group as i32);
+                self.key(inputs, of, key, unread);
+                self.add_to_values(key)?;
+            }
+            Aggregate::Histogram(of) => {
+                self.load_number(of, Reg::R1, unread);
+                self.coarse_bucket(match of {
+                    Number::Known(value) => *value < 0,
+                    Number::Read { is_signed, .. } => *is_signed,
+                });
+                self.code.store_immediate(Size::Four, Reg::Frame, key, group as i32);
+                self.code.store(Size::Four, Reg::Frame, key + 4, Reg::R2);
+                self.add_to_values(key)?;
+            }
+            Aggregate::Start(of) => {
+                self.interval_key(inputs, of.as_ref(), key, unread);
+                self.start(key)?;
+            }
+            Aggregate::End(of) => {
+                self.interval_key(inputs, of.as_ref(), key, unread);
+                self.finish_interval(key)?;
+            }
+        }
+        if self.code.is_used(unread) {
+            let end = self.end;
+            self.code.jump(end);
+            self.code.place(unread);
+            self.add_one_to(Tally::Unread);
+        }
+        Ok(())
+    }
+
+    /// The process, and the thread or the value of an argument.
+    fn interval_key(&mut self, inputs: &[Input], of: Option<&Readable>, key: i16, unread: Label) {
+        self.code.call(Helper::GetCurrentPidTgid);
+        let Some(of) = of else {
+            self.code.store_immediate(Size::Eight, Reg::Frame, key, 0);
+            self.code.store_immediate(Size::Eight, Reg::Frame, key + 8, 0);
+            self.code.store(Size::Eight, Reg::Frame, key + 16, Reg::R0);
+            return self.zero(key + 24, 4);
+        };
+        self.code.alu_immediate(Alu::Rsh, Reg::R0, 32);
+        self.code.store(Size::Eight, Reg::Frame, key, Reg::R0);
+        self.key(inputs, of, key, unread);
+    }
+
+    fn zero(&mut self, from: i16, words: i16) {
+        for word in 0..words {
+            self.code.store_immediate(Size::Eight, Reg::Frame, from + word * 8, 0);
+        }
+    }
+
+    /// Writes a key after its first word.
+    fn key(&mut self, inputs: &[Input], of: &Readable, key: i16, unread: Label) {
+        self.code.store_immediate(Size::Eight, Reg::Frame, key + 8, 0);
+        match of {
+            Readable::Number { number, .. } => {
+                self.load_number(number, Reg::R1, unread);
+                self.code.store(Size::Eight, Reg::Frame, key + 16, Reg::R1);
+                self.zero(key + 24, 4);
+            }
+            Readable::Text(field) => {
+                self.zero(key + 16, 5);
+                if let Some(input) = inputs.get(*field) {
+                    self.text_key(input, *field, key, unread);
+                }
+            }
+        }
+    }
+
+    fn text_key(&mut self, input: &Input, field: usize, key: i16, unread: Label) {
+        self.require(field, unread);
+        let word = self.word(field);
+        let (length, text, most) = (key + 8, key + 16, KEY_TEXT as i32);
+        let code = &mut self.code;
+        let done = code.label();
+        code.load(Size::Eight, Reg::R3, Reg::Frame, word);
+        match input {
+            Input::Bytes { .. } => {
+                let (_, count) = self.words.get(field).copied().flatten().unwrap_or_default();
+                let within = code.label();
+                code.load(Size::Eight, Reg::R2, Reg::Frame, count.unwrap_or(word));
+                code.store(Size::Eight, Reg::Frame, length, Reg::R2);
+                code.jump_if_immediate(Jump::LessEqual, Reg::R2, most, within);
+                code.set(Reg::R2, CUT);
+                code.store(Size::Eight, Reg::Frame, length, Reg::R2);
+                code.set(Reg::R2, most as u64);
+                code.place(within);
+                code.copy(Reg::R1, Reg::Frame);
+                code.alu_immediate(Alu::Add, Reg::R1, text.into());
+                code.call(Helper::ProbeReadUser);
+                code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unread);
+            }
+            Input::Text { .. } => {
+                let (is_text, whole) = (code.label(), code.label());
+                code.jump_if_immediate(Jump::NotEqual, Reg::R3, 0, is_text);
+                code.set(Reg::R1, NULL);
+                code.store(Size::Eight, Reg::Frame, length, Reg::R1);
+                code.jump(done);
+                code.place(is_text);
+                code.copy(Reg::R1, Reg::Frame);
+                code.alu_immediate(Alu::Add, Reg::R1, text.into());
+                // With the NUL, and a byte more to see that the text goes on.
+                let size = match input {
+                    Input::Text { most: of_input, .. } => i32::from(*of_input).min(most + 2),
+                    _ => most + 2,
+                };
+                code.set(Reg::R2, size as u64);
+                code.call(Helper::ProbeReadUserStr);
+                code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, unread);
+                code.alu_immediate(Alu::Sub, Reg::R0, 1);
+                code.jump_if_immediate(Jump::LessEqual, Reg::R0, most, whole);
+                code.set(Reg::R0, CUT);
+                code.store_immediate(Size::Eight, Reg::Frame, text + KEY_TEXT as i16, 0);
+                code.place(whole);
+                code.store(Size::Eight, Reg::Frame, length, Reg::R0);
+            }
+            Input::Number(_) => {}
+        }
+        code.place(done);
+    }
+
+    /// `R1 = map`, `R2 = address of the key`.
+    fn map_and_key(&mut self, map: Map, key: i16) {
+        self.code.set_map(Reg::R1, map);
+        self.code.copy(Reg::R2, Reg::Frame);
+        self.code.alu_immediate(Alu::Add, Reg::R2, key.into());
+    }
+
+    /// Updates a map with a word of the stack.
+    fn update(&mut self, map: Map, key: i16, value: i16, flags: u64) {
+        self.map_and_key(map, key);
+        self.code.copy(Reg::R3, Reg::Frame);
+        self.code.alu_immediate(Alu::Add, Reg::R3, value.into());
+        self.code.set(Reg::R4, flags);
+        self.code.call(Helper::MapUpdateElem);
+    }
+
+    /// Adds 1 to the value at a key, and ends the program.
+    fn add_to_values(&mut self, key: i16) -> Result<(), Uncompilable> {
+        let (value, end) = (self.stack.push()?, self.end);
+        let (absent, full) = (self.code.label(), self.code.label());
+        self.map_and_key(Map::Values, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, absent);
+        self.code.set(Reg::R1, 1);
+        self.code.add_atomically(Reg::R0, 0, Reg::R1);
+        self.code.jump(end);
+        self.code.place(absent);
+        self.code.store_immediate(Size::Eight, Reg::Frame, value, 1);
+        self.update(Map::Values, key, value, NO_EXIST);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, EXISTS, full);
+        // Another CPU was faster.
+        self.map_and_key(Map::Values, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, full);
+        self.code.set(Reg::R1, 1);
+        self.code.add_atomically(Reg::R0, 0, Reg::R1);
+        self.code.jump(end);
+        self.code.place(full);
+        self.add_one_to(Tally::Full);
+        self.stack.pop();
+        Ok(())
+    }
+
+    /// Notes the time of a start.
+    fn start(&mut self, key: i16) -> Result<(), Uncompilable> {
+        let (time, end) = (self.stack.push()?, self.end);
+        let full = self.code.label();
+        // The time that this program takes so far is no part of the interval.
+        self.code.call(Helper::KtimeGetNs);
+        self.code.store(Size::Eight, Reg::Frame, time, Reg::R0);
+        self.update(Map::Starts, key, time, NO_EXIST);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, EXISTS, full);
+        self.add_one_to(Tally::Unmatched);
+        self.update(Map::Starts, key, time, ANY);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.place(full);
+        self.add_one_to(Tally::Full);
+        self.stack.pop();
+        Ok(())
+    }
+
+    /// Adds the interval that ends at the time in `R8`.
+    fn finish_interval(&mut self, key: i16) -> Result<(), Uncompilable> {
+        let (bucket, end) = (self.stack.push()?, self.end);
+        let (unmatched, in_order) = (self.code.label(), self.code.label());
+        self.map_and_key(Map::Starts, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, unmatched);
+        self.code.load(Size::Eight, Reg::R7, Reg::R0, 0);
+        self.map_and_key(Map::Starts, key);
+        self.code.call(Helper::MapDeleteElem);
+        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unmatched);
+        // On another CPU the start may have been noted after this program began.
+        self.code.jump_if(Jump::GreaterEqual, Reg::R8, Reg::R7, in_order);
+        self.code.copy(Reg::R7, Reg::R8);
+        self.code.place(in_order);
+        self.code.alu(Alu::Sub, Reg::R8, Reg::R7);
+        self.fine_bucket();
+        self.code.store(Size::Eight, Reg::Frame, bucket, Reg::R2);
+        self.map_and_key(Map::Times, bucket);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.set(Reg::R1, 1);
+        self.code.add_atomically(Reg::R0, 0, Reg::R1);
+        self.raise(LONGEST, bucket);
+        self.code.alu_immediate(Alu::Xor, Reg::R8, -1);
+        self.raise(SHORTEST, bucket);
+        self.code.jump(end);
+        self.code.place(unmatched);
+        self.add_one_to(Tally::Unmatched);
+        self.stack.pop();
+        Ok(())
+    }
+
+    /// Raises an entry of the map of times to `R8`.
+    fn raise(&mut self, entry: u32, key: i16) {
+        let (done, end) = (self.code.label(), self.end);
+        self.code.store_immediate(Size::Eight, Reg::Frame, key, entry as i32);
+        self.map_and_key(Map::Times, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
+        self.code.copy(Reg::R1, Reg::R0);
+        self.code.load(Size::Eight, Reg::R0, Reg::R1, 0);
+        for _ in 0..TRIES {
+            self.code.jump_if(Jump::GreaterEqual, Reg::R0, Reg::R8, done);
+            self.code.copy(Reg::R2, Reg::R0);
+            self.code.exchange_atomically(Reg::R1, 0, Reg::R8);
+            self.code.jump_if(Jump::Equal, Reg::R0, Reg::R2, done);
+        }
+        self.code.place(done);
+    }
+
+    /// Leaves in `R2` how many bits the number in `R1` has, if it is not 0, minus one.
+    fn logarithm(&mut self) {
+        let code = &mut self.code;
+        code.set(Reg::R2, 0);
+        for shift in [32, 16, 8, 4, 2, 1] {
+            let skip = code.label();
+            code.copy(Reg::R3, Reg::R1);
+            code.alu_immediate(Alu::Rsh, Reg::R3, shift);
+            code.jump_if_immediate(Jump::Equal, Reg::R3, 0, skip);
+            code.copy(Reg::R1, Reg::R3);
+            code.alu_immediate(Alu::Add, Reg::R2, shift);
+            code.place(skip);
+        }
+    }
+
+    /// Leaves the coarse bucket of the number in `R1` in `R2`.
+    fn coarse_bucket(&mut self, is_signed: bool) {
+        let (done, positive) = (self.code.label(), self.code.label());
+        self.code.set(Reg::R2, 0);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, done);
+        self.code.set(Reg::R4, 1);
+        if is_signed {
+            self.code.jump_if_immediate(Jump::SignedGreaterEqual, Reg::R1, 0, positive);
+            self.code.negate(Reg::R1);
+            self.code.set(Reg::R4, u64::from(NEGATIVE) + 1);
+            self.code.place(positive);
+        }
+        self.logarithm();
+        self.code.alu(Alu::Add, Reg::R2, Reg::R4);
+        self.code.place(done);
+    }
+
+    /// Leaves the fine bucket of the number in `R8` in `R2`.
+    fn fine_bucket(&mut self) {
+        let done = self.code.label();
+        self.code.copy(Reg::R2, Reg::R8);
+        self.code.jump_if_immediate(Jump::Less, Reg::R8, 8, done);
+        self.code.copy(Reg::R1, Reg::R8);
+        self.logarithm();
+        let code = &mut self.code;
+        code.copy(Reg::R3, Reg::R2);
+        code.alu_immediate(Alu::Sub, Reg::R3, 3);
+        code.copy(Reg::R1, Reg::R8);
+        code.alu(Alu::Rsh, Reg::R1, Reg::R3);
+        code.alu_immediate(Alu::And, Reg::R1, 7);
+        code.alu_immediate(Alu::Sub, Reg::R2, 2);
+        code.alu_immediate(Alu::Lsh, Reg::R2, 3);
+        code.alu(Alu::Add, Reg::R2, Reg::R1);
+        code.place(done);
+    }
+}

@@ -1,0 +1,187 @@
+//! Compiles filters.
+
+use super::assembler::Label;
+use super::expression::Uncompilable;
+use super::instruction::{Alu, Condition as Jump, Helper, Reg, Size};
+use super::program::{Input, Program};
+use crate::aggregate::Tally;
+use crate::filter::{Condition, Number, Operator, Place};
+
+/// Where a condition goes.
+#[derive(Clone, Copy)]
+struct Ways {
+    holds: Label,
+    fails: Label,
+    /// An input could not be read.
+    unread: Label,
+}
+
+impl Program<'_> {
+    /// Ends the program unless the filter holds.
+    pub(super) fn filter(&mut self, inputs: &[Input], filter: &Condition) -> Result<(), Uncompilable> {
+        self.prepare_all(inputs, &filter.inputs())?;
+        let holds = self.code.label();
+        let ways = Ways { holds, fails: self.end, unread: self.code.label() };
+        self.condition(inputs, filter, ways)?;
+        if self.code.is_used(ways.unread) {
+            self.code.place(ways.unread);
+            self.add_one_to(Tally::Unfiltered);
+            self.code.jump(self.end);
+        }
+        self.code.place(holds);
+        Ok(())
+    }
+
+    fn condition(&mut self, inputs: &[Input], condition: &Condition, ways: Ways) -> Result<(), Uncompilable> {
+        match condition {
+            // Only a whole filter is known.
+            Condition::Known(result) => self.code.jump(if *result { ways.holds } else { ways.fails }),
+            Condition::Or(left, right) => {
+                let second = self.code.label();
+                self.condition(inputs, left, Ways { fails: second, ..ways })?;
+                self.code.place(second);
+                self.condition(inputs, right, ways)?;
+            }
+            Condition::And(left, right) => {
+                let second = self.code.label();
+                self.condition(inputs, left, Ways { holds: second, ..ways })?;
+                self.code.place(second);
+                self.condition(inputs, right, ways)?;
+            }
+            Condition::Not(inner) => {
+                self.condition(inputs, inner, Ways { holds: ways.fails, fails: ways.holds, ..ways })?;
+            }
+            Condition::Numbers { left, operator, right } => self.numbers(left, *operator, right, ways),
+            Condition::Text { field, literal, is_equal } => {
+                let ways = match is_equal {
+                    true => ways,
+                    false => Ways { holds: ways.fails, fails: ways.holds, ..ways },
+                };
+                if let Some(input) = inputs.get(*field) {
+                    self.text_equals(input, *field, literal, ways)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn numbers(&mut self, left: &Number, operator: Operator, right: &Number, ways: Ways) {
+        let is_signed = |number: &Number| match number {
+            Number::Known(_) => None,
+            Number::Read { is_signed, .. } => Some(*is_signed),
+        };
+        let (left_signed, right_signed) = (is_signed(left), is_signed(right));
+        self.load_number(left, Reg::R1, ways.unread);
+        self.load_number(right, Reg::R2, ways.unread);
+        // A known number fits into the type of the other one.
+        match (left_signed, right_signed) {
+            (Some(true), Some(false)) => self.negative(Reg::R1, operator, ways),
+            (Some(false), Some(true)) => self.negative(Reg::R2, operator.mirrored(), ways),
+            _ => {}
+        }
+        let signed = left_signed.unwrap_or(true) && right_signed.unwrap_or(true);
+        let jump = match (operator, signed) {
+            (Operator::Equal, _) => Jump::Equal,
+            (Operator::NotEqual, _) => Jump::NotEqual,
+            (Operator::Less, true) => Jump::SignedLess,
+            (Operator::Less, false) => Jump::Less,
+            (Operator::LessEqual, true) => Jump::SignedLessEqual,
+            (Operator::LessEqual, false) => Jump::LessEqual,
+            (Operator::Greater, true) => Jump::SignedGreater,
+            (Operator::Greater, false) => Jump::Greater,
+            (Operator::GreaterEqual, true) => Jump::SignedGreaterEqual,
+            (Operator::GreaterEqual, false) => Jump::GreaterEqual,
+        };
+        self.code.jump_if(jump, Reg::R1, Reg::R2, ways.holds);
+        self.code.jump(ways.fails);
+    }
+
+    /// A negative number is less than every unsigned one.
+    fn negative(&mut self, number: Reg, operator: Operator, ways: Ways) {
+        let to = if operator.holds(std::cmp::Ordering::Less) { ways.holds } else { ways.fails };
+        self.code.jump_if_immediate(Jump::SignedLess, number, 0, to);
+    }
+
+    /// Loads a number, extended to 8 bytes by its sign. Uses `R3`.
+    pub(super) fn load_number(&mut self, number: &Number, to: Reg, unread: Label) {
+        match *number {
+            Number::Known(value) => self.code.set(to, value as u64),
+            Number::Read { at, other, size, is_signed } => {
+                self.load_place(at, to, size, is_signed, unread);
+                if let Some(other) = other {
+                    self.load_place(other, Reg::R3, size, is_signed, unread);
+                    self.code.jump_if(Jump::NotEqual, to, Reg::R3, unread);
+                }
+            }
+        }
+    }
+
+    fn load_place(&mut self, place: Place, to: Reg, size: u8, is_signed: bool, unread: Label) {
+        match place {
+            Place::Constant(bits) => self.code.set(to, bits),
+            Place::Input(field) => {
+                self.require(field, unread);
+                self.code.load(Size::Eight, to, Reg::Frame, self.word(field));
+            }
+        }
+        let unused = 64 - i32::from(size.clamp(1, 8)) * 8;
+        if unused > 0 {
+            self.code.alu_immediate(Alu::Lsh, to, unused);
+            self.code.alu_immediate(if is_signed { Alu::Arsh } else { Alu::Rsh }, to, unused);
+        }
+    }
+
+    fn text_equals(&mut self, input: &Input, field: usize, literal: &[u8], ways: Ways) -> Result<(), Uncompilable> {
+        self.require(field, ways.unread);
+        let length = literal.len() as i32;
+        let (word, words) = (self.word(field), (literal.len() + 2).div_ceil(8));
+        let mut buffer = 0;
+        for _ in 0..words {
+            buffer = self.stack.push()?;
+        }
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R3, Reg::Frame, word);
+        match input {
+            Input::Bytes { .. } => {
+                let (_, count) = self.words.get(field).copied().flatten().unwrap_or_default();
+                code.load(Size::Eight, Reg::R2, Reg::Frame, count.unwrap_or(word));
+                code.jump_if_immediate(Jump::NotEqual, Reg::R2, length, ways.fails);
+                if length > 0 {
+                    code.copy(Reg::R1, Reg::Frame);
+                    code.alu_immediate(Alu::Add, Reg::R1, buffer.into());
+                    code.set(Reg::R2, length as u64);
+                    code.call(Helper::ProbeReadUser);
+                    code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, ways.unread);
+                }
+            }
+            Input::Text { most, .. } => {
+                // A null pointer has no text.
+                code.jump_if_immediate(Jump::Equal, Reg::R3, 0, ways.fails);
+                code.copy(Reg::R1, Reg::Frame);
+                code.alu_immediate(Alu::Add, Reg::R1, buffer.into());
+                // With the NUL, and a byte more to see that the text goes on.
+                code.set(Reg::R2, (length as u64 + 2).min(u64::from(*most)));
+                code.call(Helper::ProbeReadUserStr);
+                code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, ways.unread);
+                code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
+            }
+            Input::Number(_) => {}
+        }
+        let (mut rest, mut at) = (literal, buffer);
+        for (bytes, size) in [(8, Size::Eight), (4, Size::Four), (2, Size::Two), (1, Size::One)] {
+            while let Some((part, after)) = rest.split_at_checked(bytes) {
+                let expected = part.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+                code.load(size, Reg::R1, Reg::Frame, at);
+                code.set(Reg::R2, expected);
+                code.jump_if(Jump::NotEqual, Reg::R1, Reg::R2, ways.fails);
+                rest = after;
+                at += bytes as i16;
+            }
+        }
+        code.jump(ways.holds);
+        for _ in 0..words {
+            self.stack.pop();
+        }
+        Ok(())
+    }
+}

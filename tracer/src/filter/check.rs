@@ -1,0 +1,364 @@
+//! Checks a filter against the arguments of a site.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::select::closest;
+
+use super::Filter;
+use super::error::{Mismatch, Unfit};
+use super::parse::{Comparison, Operand, Syntax, Term};
+use super::token::{Operator, normalized};
+use crate::bpf::program::Input;
+use crate::plan::{PlannedSite, Reading, Source};
+
+/// The most bytes of a text that a filter compares. With its NUL it takes 64 bytes of the stack.
+pub const LONGEST_TEXT: usize = 63;
+
+/// A condition on the inputs of a site.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// It always has this result. It is not a part of another condition.
+    Known(bool),
+    /// One of two holds. The second is not evaluated if the first holds.
+    Or(Box<Condition>, Box<Condition>),
+    /// Both hold. The second is not evaluated if the first does not hold.
+    And(Box<Condition>, Box<Condition>),
+    /// It does not hold.
+    Not(Box<Condition>),
+    /// Two numbers are compared. At least one of them is read.
+    Numbers {
+        /// What is left of the operator.
+        left: Number,
+        /// The operator.
+        operator: Operator,
+        /// What is right of the operator.
+        right: Number,
+    },
+    /// A text is compared with a literal.
+    Text {
+        /// The input that has the text.
+        field: usize,
+        /// The literal, at most [`LONGEST_TEXT`] bytes.
+        literal: Vec<u8>,
+        /// Whether the condition is that they are equal.
+        is_equal: bool,
+    },
+}
+
+/// A number at a site.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Number {
+    /// It is always the same.
+    Known(i128),
+    /// It is read.
+    Read {
+        /// Where it is.
+        at: Place,
+        /// The second place that it may be at. It is known if both have the same value.
+        other: Option<Place>,
+        /// Its size in bytes.
+        size: u8,
+        /// Whether it is signed.
+        is_signed: bool,
+    },
+}
+
+/// Where a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In an input.
+    Input(usize),
+    /// It is always the same. The bits beyond its size are 0.
+    Constant(u64),
+}
+
+/// An argument that a program can read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readable {
+    /// A number.
+    Number {
+        /// Where it is.
+        number: Number,
+        /// Its size in bytes.
+        size: u8,
+        /// How its bits are read.
+        kind: NumberKind,
+    },
+    /// A text in an input.
+    Text(usize),
+}
+
+impl Number {
+    /// The smallest and the largest value.
+    fn range(&self) -> (i128, i128) {
+        match *self {
+            Self::Known(value) => (value, value),
+            Self::Read { size, is_signed, .. } => {
+                let bits = u32::from(size.clamp(1, 8)) * 8;
+                match is_signed {
+                    true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+                    false => (0, (1 << bits) - 1),
+                }
+            }
+        }
+    }
+
+    /// The inputs that it needs.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = usize> {
+        let places = match *self {
+            Self::Known(_) => [None, None],
+            Self::Read { at, other, .. } => [Some(at), other],
+        };
+        places.into_iter().flatten().filter_map(|place| match place {
+            Place::Input(field) => Some(field),
+            Place::Constant(_) => None,
+        })
+    }
+}
+
+impl Condition {
+    fn or(left: Self, right: Self) -> Self {
+        match (left, right) {
+            (Self::Known(true), _) | (_, Self::Known(true)) => Self::Known(true),
+            (Self::Known(false), other) | (other, Self::Known(false)) => other,
+            (left, right) => Self::Or(Box::new(left), Box::new(right)),
+        }
+    }
+
+    fn and(left: Self, right: Self) -> Self {
+        match (left, right) {
+            (Self::Known(false), _) | (_, Self::Known(false)) => Self::Known(false),
+            (Self::Known(true), other) | (other, Self::Known(true)) => other,
+            (left, right) => Self::And(Box::new(left), Box::new(right)),
+        }
+    }
+
+    fn not(inner: Self) -> Self {
+        match inner {
+            Self::Known(result) => Self::Known(!result),
+            inner => Self::Not(Box::new(inner)),
+        }
+    }
+
+    /// The inputs that it needs, each once, in the order of their first use.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<usize> {
+        let mut inputs = Vec::new();
+        self.add_inputs(&mut inputs);
+        inputs
+    }
+
+    fn add_inputs(&self, inputs: &mut Vec<usize>) {
+        let mut add = |field: usize| {
+            if !inputs.contains(&field) {
+                inputs.push(field);
+            }
+        };
+        match self {
+            Self::Known(_) => {}
+            Self::Or(left, right) | Self::And(left, right) => {
+                left.add_inputs(inputs);
+                right.add_inputs(inputs);
+            }
+            Self::Not(inner) => inner.add_inputs(inputs),
+            Self::Numbers { left, right, .. } => left.inputs().chain(right.inputs()).for_each(add),
+            Self::Text { field, .. } => add(*field),
+        }
+    }
+}
+
+impl Filter {
+    /// The filter on the inputs of a site.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be evaluated there.
+    pub fn check(&self, site: &PlannedSite) -> Result<Condition, Unfit> {
+        condition(self.syntax(), site)
+    }
+}
+
+fn condition(syntax: &Syntax, site: &PlannedSite) -> Result<Condition, Unfit> {
+    match syntax {
+        Syntax::Or(left, right) => Ok(Condition::or(condition(left, site)?, condition(right, site)?)),
+        Syntax::And(left, right) => Ok(Condition::and(condition(left, site)?, condition(right, site)?)),
+        Syntax::Not(inner) => Ok(Condition::not(condition(inner, site)?)),
+        Syntax::Compare(comparison) => compare(comparison, site),
+    }
+}
+
+/// An operand at a site.
+enum Side<'s> {
+    Literal(i128),
+    LiteralText(&'s [u8]),
+    Argument(Readable),
+}
+
+fn side<'s>(operand: &'s Operand, site: &PlannedSite) -> Result<Side<'s>, Unfit> {
+    match &operand.term {
+        Term::Integer(value) => Ok(Side::Literal(*value)),
+        Term::Text(bytes) => Ok(Side::LiteralText(bytes)),
+        Term::Name(name) => {
+            readable(name, site).map(Side::Argument).map_err(|why| Unfit { range: operand.range.clone(), why })
+        }
+    }
+}
+
+/// An argument of a site by its name without white space.
+///
+/// # Errors
+///
+/// There is no such argument, or it cannot be read there.
+pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatch> {
+    let named = || site.arguments.iter().filter(|argument| normalized(&argument.text) == **name);
+    let is_read = |source: &Source| !matches!(source, Source::Unread(_));
+    let found = named().find(|argument| is_read(&argument.source)).or_else(|| named().next());
+    let Some(argument) = found else {
+        let closest = closest(name, site.arguments.iter().map(|argument| &*argument.text));
+        return Err(Mismatch::Unknown { name: Arc::clone(name), closest });
+    };
+    let doubtful = || Mismatch::Doubtful { name: Arc::clone(name) };
+    match &argument.source {
+        Source::Unread(why) => Err(Mismatch::Unread { name: Arc::clone(name), why: Box::new(why.clone()) }),
+        Source::Read(Reading::Text { field }) => Ok(Readable::Text(*field)),
+        Source::Read(reading) => number(reading, None).ok_or_else(doubtful),
+        Source::Either(here, before) => number(here, Some(before)).ok_or_else(doubtful),
+    }
+}
+
+/// A number at one of two places. `None` for a text.
+fn number(reading: &Reading, other: Option<&Reading>) -> Option<Readable> {
+    let part = |reading: &Reading| match *reading {
+        Reading::Constant { bits, size, kind } => Some((Place::Constant(low(bits, size)), size, kind)),
+        Reading::Number { field, size, kind } => Some((Place::Input(field), size, kind)),
+        Reading::Text { .. } => None,
+    };
+    let (at, size, kind) = part(reading)?;
+    let other = match other {
+        Some(other) => Some(part(other).filter(|(_, of, is)| (*of, *is) == (size, kind))?.0),
+        None => None,
+    };
+    let is_signed = kind == NumberKind::Signed;
+    let number = match (at, other) {
+        (Place::Constant(bits), None) => Number::Known(known(bits, size, is_signed)),
+        (at, other) => Number::Read { at, other, size, is_signed },
+    };
+    Some(Readable::Number { number, size, kind })
+}
+
+fn low(bits: u64, size: u8) -> u64 {
+    bits & u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8).unwrap_or(0)
+}
+
+fn known(bits: u64, size: u8, is_signed: bool) -> i128 {
+    let unused = 64 - u32::from(size.clamp(1, 8)) * 8;
+    match is_signed {
+        true => i128::from((bits << unused) as i64 >> unused),
+        false => i128::from(bits),
+    }
+}
+
+fn compare(comparison: &Comparison, site: &PlannedSite) -> Result<Condition, Unfit> {
+    let Comparison { left, operator, right } = comparison;
+    let unfit = |range: &Range<usize>, why| Err(Unfit { range: range.clone(), why });
+    let whole = comparison.range();
+    let number = |operand: &Operand, readable: Readable| match readable {
+        Readable::Number { kind: NumberKind::Float, .. } => {
+            Err(Unfit { range: operand.range.clone(), why: Mismatch::Float })
+        }
+        Readable::Number { number, .. } => Ok(Some(number)),
+        Readable::Text(_) => Ok(None),
+    };
+    match (side(left, site)?, side(right, site)?) {
+        (Side::Argument(a), Side::Argument(b)) => match (number(left, a)?, number(right, b)?) {
+            (Some(a), Some(b)) => Ok(numbers(a, *operator, b)),
+            (None, None) => unfit(&whole, Mismatch::TwoTexts),
+            (Some(_), None) => unfit(&right.range, Mismatch::Text),
+            (None, Some(_)) => unfit(&left.range, Mismatch::Text),
+        },
+        (Side::Argument(argument), Side::Literal(value)) => match number(left, argument)? {
+            Some(argument) => literal(argument, *operator, value, &whole),
+            None => unfit(&left.range, Mismatch::TextWithNumber),
+        },
+        (Side::Literal(value), Side::Argument(argument)) => match number(right, argument)? {
+            Some(argument) => literal(argument, operator.mirrored(), value, &whole),
+            None => unfit(&right.range, Mismatch::TextWithNumber),
+        },
+        (Side::Argument(argument), Side::LiteralText(bytes)) => match number(left, argument.clone())? {
+            Some(_) => unfit(&left.range, Mismatch::NumberWithText),
+            None => text(&argument, *operator, bytes, site, &whole),
+        },
+        (Side::LiteralText(bytes), Side::Argument(argument)) => match number(right, argument.clone())? {
+            Some(_) => unfit(&right.range, Mismatch::NumberWithText),
+            None => text(&argument, *operator, bytes, site, &whole),
+        },
+        // The parser refuses comparisons of literals.
+        _ => unfit(&whole, Mismatch::Text),
+    }
+}
+
+/// The result of a comparison that the ranges of its operands decide.
+fn decided(left: (i128, i128), operator: Operator, right: (i128, i128)) -> Option<bool> {
+    let disjoint = left.1 < right.0 || right.1 < left.0;
+    let same = left.0 == left.1 && left == right;
+    match operator {
+        Operator::Equal if disjoint => Some(false),
+        Operator::Equal => same.then_some(true),
+        Operator::NotEqual if disjoint => Some(true),
+        Operator::NotEqual => same.then_some(false),
+        Operator::Less if left.1 < right.0 => Some(true),
+        Operator::Less => (left.0 >= right.1).then_some(false),
+        Operator::LessEqual if left.1 <= right.0 => Some(true),
+        Operator::LessEqual => (left.0 > right.1).then_some(false),
+        Operator::Greater | Operator::GreaterEqual => decided(right, operator.mirrored(), left),
+    }
+}
+
+fn numbers(left: Number, operator: Operator, right: Number) -> Condition {
+    match decided(left.range(), operator, right.range()) {
+        Some(result) => Condition::Known(result),
+        None => Condition::Numbers { left, operator, right },
+    }
+}
+
+fn literal(argument: Number, operator: Operator, value: i128, whole: &Range<usize>) -> Result<Condition, Unfit> {
+    let range = argument.range();
+    match decided(range, operator, (value, value)) {
+        // A constant argument decides it by its value, not by its type.
+        Some(is_true) if !matches!(argument, Number::Known(_)) => {
+            Err(Unfit { range: whole.clone(), why: Mismatch::Decided { is_true, range } })
+        }
+        _ => Ok(numbers(argument, operator, Number::Known(value))),
+    }
+}
+
+fn text(
+    argument: &Readable,
+    operator: Operator,
+    bytes: &[u8],
+    site: &PlannedSite,
+    whole: &Range<usize>,
+) -> Result<Condition, Unfit> {
+    let unfit = |why| Err(Unfit { range: whole.clone(), why });
+    let Readable::Text(field) = *argument else { return unfit(Mismatch::Text) };
+    let is_equal = match operator {
+        Operator::Equal => true,
+        Operator::NotEqual => false,
+        _ => return unfit(Mismatch::TextOrder),
+    };
+    if bytes.len() > LONGEST_TEXT {
+        return unfit(Mismatch::LongerThan { most: LONGEST_TEXT, is_limit: true });
+    }
+    if let Some(Input::Text { most, .. }) = site.inputs.get(field) {
+        if bytes.contains(&0) {
+            return unfit(Mismatch::Nul);
+        }
+        let most = usize::from(*most).saturating_sub(1);
+        if bytes.len() > most {
+            return unfit(Mismatch::LongerThan { most, is_limit: false });
+        }
+    }
+    Ok(Condition::Text { field, literal: bytes.to_vec(), is_equal })
+}
