@@ -230,6 +230,11 @@ fn a_doubtful_argument_has_its_location_and_the_one_before() {
         (Reason::Computed, "computed", Value::Null),
         (Reason::OverwrittenUnread { at: 0x1020 }, "overwritten_unread", Value::Null),
         (Reason::NeverReadAgain, "never_read_again", Value::Null),
+        (Reason::PartlyUsed { bits: 0xff }, "partly_used", Value::Null),
+        (Reason::AssignedLate { at: 0x1020 }, "assigned_late", Value::Null),
+        (Reason::ParameterInLoop, "parameter_in_loop", Value::Null),
+        (Reason::OtherConstant { from: 0x1010 }, "other_constant", Value::Null),
+        (Reason::NotInFrame, "not_in_frame", Value::Null),
         (Reason::CodeNotFollowed, "code_not_followed", Value::Null),
     ] {
         resolution.images[0].markers[0].sites[0].args[0].reason = Some(reason);

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use simple_markers_resolver::resolve::{Verdict, resolve};
 use simple_markers_tests::fixture::workspace;
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::corpus::{Generated, Job, Run, examine_all};
@@ -98,6 +99,39 @@ fn the_smallest_wrong_values() {
     exact.iter().for_each(|row| assert_eq!((row.right, row.wrong_behind), (row.passes, 0), "{row:?}"));
     // What is announced is what no rule finds yet (docs/truth.md).
     assert_eq!(wrong(&rows), expected, "{}", tables::wrong(&rows));
+}
+
+/// Two programs with the same image, to the last byte, whose marked values differ. No reader of
+/// images can tell them apart, so the only right verdict is doubtful.
+#[test]
+fn one_image_of_two_sources() {
+    if !builds::is_installed(With::Gcc) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("recursion.c");
+    let recursion = fs::read_to_string(workspace().join("tests/truth/pair/recursion.c")).expect("the source");
+    let body = recursion.split_once('\n').expect("a line").1;
+    let options = Options { with: With::Gcc, level: "2".to_owned(), lto: "none".to_owned(), dwarf: 5 };
+    let [called, looped] = [recursion.clone(), format!("#define LOOP\n{body}")].map(|text| {
+        fs::write(&source, text).expect("it is written");
+        let (image, twin) = (folder.path().join("image"), folder.path().join("twin"));
+        builds::program(std::slice::from_ref(&source), &options, &image).expect("it compiles");
+        builds::twin(std::slice::from_ref(&source), With::Gcc, &twin).expect("it compiles");
+        let passes = twin::passes(&twin, &[], None).expect("it runs");
+        let values: Vec<_> = passes.of.into_values().flatten().flatten().map(|value| value.bytes[0]).collect();
+        (fs::read(&image).expect("the image"), values)
+    });
+    assert_eq!((called.1, looped.1), (vec![5, 4, 3, 2, 1], vec![5; 5]));
+    if called.0 != looped.0 {
+        // Another version of gcc may compile them to different instructions.
+        println!("the images differ");
+        return;
+    }
+    let resolution = resolve("image", &called.0);
+    let sites = resolution.images[0].markers.iter().flat_map(|marker| &marker.sites);
+    let verdicts: Vec<_> = sites.flat_map(|site| &site.args).map(|argument| argument.verdict).collect();
+    assert!(!verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Some(Verdict::Doubtful)), "{verdicts:?}");
 }
 
 /// A slice of what `benches/truth` measures.

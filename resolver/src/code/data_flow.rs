@@ -20,6 +20,38 @@ pub(crate) struct DataFlow {
     pub(crate) accesses: Vec<Access>,
     /// Whether it returns to the caller.
     pub(crate) returns: bool,
+    /// The bits of registers that it uses.
+    pub(crate) uses: Vec<Use>,
+    /// The general-purpose registers of which it writes all bits, as a mask.
+    pub(crate) overwrites: u64,
+    /// Whether it sets the flags from its result.
+    pub(crate) sets_flags: bool,
+    pub(crate) reads_flags: bool,
+}
+
+/// Bits of a register that an instruction uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub(crate) register: Gpr,
+    pub(crate) bits: u64,
+    pub(crate) how: How,
+}
+
+/// What the bits of a result say about the bits of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Nothing: the bits are always used.
+    Always,
+    /// A bit of the result needs the same bit.
+    Same(Gpr),
+    /// A bit of the result needs the same bit and all lower ones.
+    Lower(Gpr),
+    /// A bit of the result needs the same bit, and those above the operand need its highest bit.
+    Signed(Gpr),
+    /// A bit of the result needs the bit that is so many places to the left.
+    FromLeft(Gpr, u8),
+    /// A bit of the result needs the bit that is so many places to the right.
+    FromRight(Gpr, u8),
 }
 
 /// The new value of a register.

@@ -11,8 +11,10 @@
 //! processor; `supported` lists them. `docs/design.md`, "Exactness", explains the answers.
 
 mod aarch64;
+mod blocks;
 mod cfg;
 mod data_flow;
+mod demand;
 mod equivalent;
 mod exactness;
 mod instruction;
@@ -29,7 +31,9 @@ mod x86;
 
 use std::ops::Range;
 
+pub(crate) use blocks::Block;
 pub(crate) use cfg::{Cfg, Indirect};
+pub(crate) use demand::Made;
 pub(crate) use equivalent::Equivalent;
 pub(crate) use exactness::{Assessment, ExactReason, Outcome, UnprovenReason};
 pub(crate) use instruction::Callee;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::cfg::Cfg;
-use super::data_flow::{Access, Gpr};
+use super::data_flow::{Access, Computed, Gpr};
 use super::instruction::{Instruction, Successors};
 use super::values::{State, Symbol, Symbolic, Values, Word};
 use crate::address::Vaddr;
@@ -102,6 +102,31 @@ impl Values {
             Some(Search { values: self, cfg, target, visits: HashMap::new(), left: STEPS }.run(start, state))
         };
         search().unwrap_or(NextUse::Unknown)
+    }
+
+    /// Whether the code shows that an object is at a place in the frame: it takes the object's
+    /// address, or accesses exactly these bytes. True for places that are not in the frame.
+    pub(crate) fn is_object(&self, cfg: &Cfg, pc: Vaddr, place: &MemoryPlace) -> bool {
+        let address = || locate(&mut self.before(cfg, cfg.index(pc.0)?)?, place);
+        let Some(address) = address() else { return true };
+        let sp = self.machine.stack_pointer;
+        if place.offsets.len() != 1 || !address.symbol.is_stack(sp) {
+            return true;
+        }
+        let object = address.plus(place.object.start);
+        let shows = |index: usize, before: &State, after: &State| {
+            let Some(flow) = self.flows.get(index) else { return false };
+            let is_taken = flow.writes.iter().any(|(register, computed)| {
+                let is_sum = *register != sp && matches!(computed, Computed::Sum(..));
+                is_sum && after.register(*register) == object
+            });
+            let is_it = |access: &Access| {
+                let size = u64::from(access.size);
+                !access.is_indexed && size == place.size && before.address(access) == Some(address)
+            };
+            is_taken || flow.accesses.iter().any(is_it)
+        };
+        self.any(cfg, shows)
     }
 
     /// Whether two places in registers or memory have the same value at an address, in the lower

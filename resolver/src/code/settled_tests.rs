@@ -129,3 +129,20 @@ fn what_is_not_understood_is_unknown() {
     let (cfg, values) = values(&[0xc3, 0x89, 0x07, 0xc3]);
     assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &place(RDI, 0, 4)), NextUse::Unknown);
 }
+
+#[test]
+fn the_code_shows_where_objects_of_the_frame_are() {
+    let is_object = |code: &[u8], pc: u64, place: &MemoryPlace| {
+        let (cfg, values) = values(code);
+        values.is_object(&cfg, Vaddr(pc), place)
+    };
+    // 1000: mov %rdi,-0x10(%rsp); 1005: mov -0x10(%rsp),%rax; 100a: ret: a pointer is spilled.
+    let spill = [0x48, 0x89, 0x7c, 0x24, 0xf0, 0x48, 0x8b, 0x44, 0x24, 0xf0, 0xc3];
+    let member = MemoryPlace { object: -8..8, ..place(RSP, -8, 4) };
+    assert!(!is_object(&spill, 0x1005, &member), "nothing accesses a member behind the slot");
+    assert!(is_object(&spill, 0x1005, &place(RSP, -16, 8)), "the slot itself is accessed");
+    assert!(is_object(&spill, 0x1005, &place(RDI, 8, 4)), "this is not in the frame");
+    // 1000: lea -0x10(%rsp),%rax; 1005: mov %rax,(%rdi); 1008: ret: its address is taken.
+    let taken = [0x48, 0x8d, 0x44, 0x24, 0xf0, 0x48, 0x89, 0x07, 0xc3];
+    assert!(is_object(&taken, 0x1005, &member));
+}

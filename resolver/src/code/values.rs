@@ -9,11 +9,14 @@
 //! the registers that the ABI tells it to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 use super::cfg::Cfg;
 use super::data_flow::{Access, Base, Computed, DataFlow, GPRS, Gpr};
+use super::demand::{Demand, Made};
 use super::instruction::Successors;
 use super::{EdgeKind, Function};
+use crate::address::Vaddr;
 
 /// An unknown number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -245,6 +248,8 @@ pub(crate) struct Values {
     /// Where edges lead that the instructions do not show: jump tables, landing pads.
     hidden: HashMap<usize, Vec<usize>>,
     pub(super) machine: Machine,
+    /// The bits that the code uses, once they are asked for.
+    demand: OnceLock<Option<Demand>>,
 }
 
 /// The most steps for each instruction.
@@ -275,7 +280,7 @@ impl Values {
         // Other than for jump tables, it matters that r9 to r11 may change.
         let clobbered = cfg.set.clobbered_by_calls() | 0x0f00;
         let machine = Machine { stack_pointer, clobbered, arguments: cfg.set.argument_registers() };
-        let mut values = Self { flows, heads: HashMap::new(), hidden, machine };
+        let mut values = Self { flows, heads: HashMap::new(), hidden, machine, demand: OnceLock::new() };
         values.follow(cfg)?;
         Some(values)
     }
@@ -333,9 +338,45 @@ impl Values {
         (next, others)
     }
 
+    /// The targets of an instruction that the code does not show.
+    pub(super) fn hidden(&self, index: usize) -> &[usize] {
+        self.hidden.get(&index).map_or(&[], Vec::as_slice)
+    }
+
+    /// The instructions that lead to another one.
+    pub(super) fn predecessors(&self, cfg: &Cfg, index: usize) -> Vec<usize> {
+        let edges = cfg.predecessors(index);
+        let edges = edges.iter().filter(|edge| edge.kind != EdgeKind::Entry);
+        edges.filter_map(|edge| cfg.index(edge.from.0)).collect()
+    }
+
+    /// What made the value of `size` bytes that a register has at an address; `None` if that is not
+    /// known. `result` is the size of the function's result, if that is known.
+    pub(crate) fn made(&self, cfg: &Cfg, pc: Vaddr, register: u32, size: u64, result: Option<u64>) -> Option<Made> {
+        let demand = self.demand.get_or_init(|| Demand::of(self, cfg, result)).as_ref()?;
+        demand.made(self, cfg, pc, Gpr::try_from(register).ok()?, size)
+    }
+
     /// Whether an indirect jump has no target in the function.
     pub(super) fn leaves(&self, jump: usize) -> bool {
         !self.hidden.contains_key(&jump)
+    }
+
+    /// Whether something holds for an instruction, with the values before and after it.
+    pub(super) fn any(&self, cfg: &Cfg, what: impl Fn(usize, &State, &State) -> bool) -> bool {
+        self.heads.iter().any(|(head, state)| {
+            let (mut at, mut before) = (Some(*head), state.clone());
+            while let Some(index) = at {
+                let mut after = before.clone();
+                let (next, _) = self.run(cfg, index, &mut after);
+                if what(index, &before, &after) {
+                    return true;
+                }
+                at = next.filter(|next| !self.heads.contains_key(next));
+                before = after;
+            }
+            false
+        })
     }
 
     /// The values before the instruction with an index; `None` if no path leads there.

@@ -184,6 +184,11 @@ impl<'s> DebugInfo<'s> {
         self.locations.is_unoptimized(die.unit)
     }
 
+    /// Whether a variable is a parameter of its function.
+    pub(crate) fn is_parameter(&self, variable: Die) -> bool {
+        self.units.tag(variable).is_ok_and(|tag| tag == gimli::DW_TAG_formal_parameter)
+    }
+
     /// gcc's view number of a marker of `file` and `line` at an address: of the last row of the
     /// line there. `None` if there are no such rows, or rows of other lines are between them.
     ///

@@ -70,6 +70,27 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::NeverReadAgain => {
             "nothing reads it after the marker, so the store before the marker may be missing".to_owned()
         }
+        Reason::PartlyUsed { bits: 0 } => {
+            "nothing uses the value, so the assignment before the marker may be missing".to_owned()
+        }
+        Reason::PartlyUsed { bits } => {
+            format!("the code uses only the bits {bits:#x} of the value, so the others may be missing")
+        }
+        Reason::AssignedLate { at } => {
+            format!(
+                "the instruction at {at:#x} is part of an assignment before the marker, so this may be the old value"
+            )
+        }
+        Reason::OtherConstant { from } => {
+            format!("the instruction at {from:#x} leads here too, and there the debug information has another constant")
+        }
+        Reason::NotInFrame => {
+            "the code has no such object in the frame, so the word there may be the pointer itself".to_owned()
+        }
+        Reason::ParameterInLoop => {
+            "a loop assigns the parameter, and if that was a recursion, this may be the value of another call"
+                .to_owned()
+        }
         Reason::CodeNotFollowed => {
             "it is in memory, and the code after the marker could not be followed to see whether it is read".to_owned()
         }

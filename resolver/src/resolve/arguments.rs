@@ -15,7 +15,7 @@ use super::place::{Place, PlaceError};
 use super::{Argument, DataModel, DeclaredArgument, Encoding, Mismatch, Nearest, Reason, Verdict, conversions};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{Change, DebugInfo, Described, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
+use crate::dwarf::{Change, DebugInfo, Described, Die, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
 use crate::english;
 use crate::location::{Location, Names, PartError, Source};
 use crate::types::{Language, Shape, Type};
@@ -73,6 +73,7 @@ struct Extent {
     ranges: Vec<Range<Vaddr>>,
     /// How it changes at the site.
     change: Option<Change>,
+    variable: Option<Die>,
 }
 
 /// An argument, and what is needed to doubt it.
@@ -86,6 +87,8 @@ pub(super) struct Looked {
     pub(super) is_behind: bool,
     /// Whether it is a bit-field.
     pub(super) is_extracted: bool,
+    /// Its variable.
+    pub(super) variable: Option<Die>,
 }
 
 /// Why there is no location, and the verdict that follows.
@@ -152,9 +155,11 @@ impl<'d, 's> Arguments<'d, 's> {
             object: (0, 0),
             is_behind: false,
             is_extracted: false,
+            variable: None,
         };
         looked.argument = self.argument(declared, stop, &mut extent, &mut looked);
         looked.change = extent.change;
+        looked.variable = extent.variable;
         looked
     }
 
@@ -261,6 +266,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let size = of.map(|of| self.debug.type_size(of)).transpose()?.flatten();
         let location;
         (location, *extent) = located(described, &self.names);
+        extent.variable = Some(variable);
         Ok(Object { location, of, whole: (0, size), is_behind: false, is_extracted: false })
     }
 
@@ -416,15 +422,16 @@ fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal
     let everywhere = Extent::default;
     match described {
         Described::At { location, range, change } => {
-            (Ok(location), Extent { ranges: range.into_iter().collect(), change })
+            (Ok(location), Extent { ranges: range.into_iter().collect(), change, variable: None })
         }
         Described::Entry { value } => {
             let text = english::dwarf::entry_value(&value, names).into();
             (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), everywhere())
         }
-        Described::Lost { ranges } => {
-            (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), Extent { ranges, change: None })
-        }
+        Described::Lost { ranges } => (
+            Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })),
+            Extent { ranges, change: None, variable: None },
+        ),
         Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), everywhere()),
         Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
         Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),

@@ -12,9 +12,9 @@ use super::Reason;
 use super::computed;
 use super::instructions::Instructions;
 use crate::address::Vaddr;
-use crate::code::{MemoryPlace, NextUse, PlaceRoot, ValuePlace};
+use crate::code::{Made, MemoryPlace, NextUse, PlaceRoot, ValuePlace};
 use crate::dwarf::{Change, Die};
-use crate::location::{Binary, Expr, Location, Node, Piece, Source, Value, ValueType};
+use crate::location::{Binary, Expr, Location, Node, Piece, Register, Source, Value, ValueType};
 
 /// What is known of an argument besides its location.
 pub(super) struct Evidence<'e> {
@@ -28,6 +28,8 @@ pub(super) struct Evidence<'e> {
     pub(super) is_ours: bool,
     /// The size of the value in bytes.
     pub(super) size: Option<u64>,
+    /// Whether it is 0 or 1.
+    pub(super) is_boolean: bool,
     /// The object in memory that it is a part of: bytes before it, and bytes from it to the end.
     pub(super) object: (u64, u64),
     /// Whether it is behind a pointer that the argument names. A variable in memory that is behind
@@ -50,12 +52,17 @@ pub(super) struct Code<'r, 'c, 'i, 'data, 's> {
     pub(super) instructions: Option<&'r Instructions<'c, 'i, 'data, 's>>,
     pub(super) function: Option<Die>,
     pub(super) pc: Vaddr,
+    /// The size of the function's result in bytes; `None` if that is not known.
+    pub(super) result: Option<u64>,
 }
 
 /// Why a value is doubtful; `None` if nothing is known against it.
 pub(super) fn doubt(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
     let is_computed = !evidence.is_ours && computed::is_computed(evidence.location);
-    changes(evidence, code).or_else(|| is_computed.then_some(Reason::Computed)).or_else(|| unsettled(evidence, code))
+    changes(evidence, code)
+        .or_else(|| is_computed.then_some(Reason::Computed))
+        .or_else(|| unsettled(evidence, code))
+        .or_else(|| partly_used(evidence, code))
 }
 
 fn changes(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
@@ -96,6 +103,31 @@ fn unsettled(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option
     reads.into_iter().find_map(|read| code.unsettled(&read))
 }
 
+/// The register that holds a value, converted or not.
+pub(super) fn register(location: &Location) -> Option<Register> {
+    fn converted(value: &Expr) -> Option<Register> {
+        match value.node() {
+            Node::Register(register, _) => Some(*register),
+            Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::Binary(Binary::And, a, _) => converted(a),
+            _ => None,
+        }
+    }
+    match location.source()? {
+        Source::Register(register) => Some(*register),
+        Source::Value(value) => converted(value),
+        _ => None,
+    }
+}
+
+/// Whether the code uses less of the value in a register than the value has.
+fn partly_used(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
+    let bits = if evidence.is_boolean { 1 } else { u32::try_from(evidence.size?.checked_mul(8)?).ok()? };
+    let all = u64::MAX.checked_shr(64u32.checked_sub(bits)?)?;
+    let made = code.made(register(evidence.location)?, evidence.size?)?;
+    let bits = made.used & all;
+    (bits == 0 || (made.is_computed && bits != all)).then_some(Reason::PartlyUsed { bits })
+}
+
 /// A read of memory.
 struct Read<'e> {
     address: &'e Expr,
@@ -103,13 +135,22 @@ struct Read<'e> {
     size: u64,
     object: (u64, u64),
     outlives: bool,
+    /// Whether it is behind a pointer that the argument names.
+    is_behind: bool,
 }
 
 impl<'e> Read<'e> {
     fn of_piece(address: &'e Expr, piece: &Piece, evidence: &Evidence<'_>) -> Self {
         let size = piece.bits.map(|bits| bits.div_ceil(8)).or(evidence.size).unwrap_or(1).max(1);
         let offset = i64::try_from(piece.offset / 8).unwrap_or(0);
-        Self { address, offset, size, object: evidence.object, outlives: evidence.is_behind }
+        Self {
+            address,
+            offset,
+            size,
+            object: evidence.object,
+            outlives: evidence.is_behind,
+            is_behind: evidence.is_behind,
+        }
     }
 }
 
@@ -118,7 +159,7 @@ fn add_reads<'e>(value: &'e Expr, reads: &mut Vec<Read<'e>>) {
     match value.node() {
         Node::Memory { address, size, .. } => {
             let size = u64::from(*size).max(1);
-            reads.push(Read { address, offset: 0, size, object: (0, size), outlives: true });
+            reads.push(Read { address, offset: 0, size, object: (0, size), outlives: true, is_behind: false });
         }
         Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) | Node::ThreadLocal(a) => add_reads(a, reads),
         Node::Binary(_, a, b) => {
@@ -136,6 +177,12 @@ impl Code<'_, '_, '_, '_, '_> {
         let bits = location.registers().into_iter().filter_map(|register| instructions.any_bit(register));
         let registers = bits.fold(0u64, |mask, bit| mask | 1u64.checked_shl(bit).unwrap_or(0));
         instructions.writes(function, at, registers)
+    }
+
+    /// What made the value of a register at the site; `None` if that is not known.
+    pub(super) fn made(&self, register: Register, size: u64) -> Option<Made> {
+        let (instructions, function) = (self.instructions?, self.function?);
+        instructions.made(function, self.pc, instructions.register_bit(register)?, (size, self.result))
     }
 
     /// Whether both locations have the same value at the site.
@@ -175,6 +222,9 @@ impl Code<'_, '_, '_, '_, '_> {
         let (Ok(before), Ok(after)) = (i64::try_from(before), i64::try_from(after)) else { return unknown };
         let object = before.saturating_neg()..after.max(1);
         let place = MemoryPlace { root, offsets, size: read.size, object, outlives: read.outlives };
+        if read.is_behind && !instructions.is_object(function, self.pc, &place) {
+            return Some(Reason::NotInFrame);
+        }
         match instructions.next_use(function, self.pc, &place) {
             NextUse::Read(_) | NextUse::Passed(_) | NextUse::Returned(_) => None,
             NextUse::Overwritten(at) => Some(Reason::OverwrittenUnread { at: at.0 }),
@@ -191,7 +241,7 @@ fn memory_place(instructions: &Instructions<'_, '_, '_, '_>, address: &Expr) -> 
 
 /// What a chain of addresses starts from.
 enum Root {
-    Register(crate::location::Register),
+    Register(Register),
     Image(Vaddr),
     Thread,
 }

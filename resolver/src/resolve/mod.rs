@@ -28,6 +28,7 @@ mod lookup;
 mod markers;
 mod module;
 mod names;
+mod order;
 mod part;
 mod patched;
 mod place;

@@ -132,6 +132,29 @@ pub enum Reason {
     /// Doubtful: nothing reads the memory after the site. The compiler may have dropped the store
     /// before the marker.
     NeverReadAgain,
+    /// Doubtful: the code uses only some bits of the register, or none. The compiler may have
+    /// computed only these.
+    PartlyUsed {
+        /// The bits that are used.
+        bits: u64,
+    },
+    /// Doubtful: an assignment before the marker has its instruction after the site.
+    AssignedLate {
+        /// The address of the instruction.
+        at: u64,
+    },
+    /// Doubtful: it is described as a constant, and the code also leads here from an instruction
+    /// where it is described as another constant.
+    OtherConstant {
+        /// The address of that instruction.
+        from: u64,
+    },
+    /// Doubtful: it is behind a pointer into the frame, and nothing shows that the frame has such an
+    /// object there. The compiler may mean the pointer in that word.
+    NotInFrame,
+    /// Doubtful: a loop assigns the parameter at its end. If the loop was a recursion, the value may
+    /// be that of another call.
+    ParameterInLoop,
     /// Doubtful: it is in memory, and the code after the site could not be followed to see whether
     /// it is read again.
     CodeNotFollowed,
@@ -192,6 +215,11 @@ impl Reason {
             Self::Computed => "computed",
             Self::OverwrittenUnread { .. } => "overwritten_unread",
             Self::NeverReadAgain => "never_read_again",
+            Self::PartlyUsed { .. } => "partly_used",
+            Self::AssignedLate { .. } => "assigned_late",
+            Self::OtherConstant { .. } => "other_constant",
+            Self::NotInFrame => "not_in_frame",
+            Self::ParameterInLoop => "parameter_in_loop",
             Self::CodeNotFollowed => "code_not_followed",
         }
     }

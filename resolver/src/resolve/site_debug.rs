@@ -12,6 +12,7 @@ use super::instructions::Instructions;
 use super::join::Pc;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
+use super::order::Order;
 use super::{Argument, DeclaredArgument, Ended, Inlined, Reason, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
@@ -102,11 +103,13 @@ impl<'d, 's> SiteDebug<'d, 's> {
             _ => false,
         };
         // Only arguments at sites without an anchor depend on the view, and it needs the rows.
-        let view = if anchored || declared.is_empty() { None } else { self.debug.view_of(pc, file, line)? };
+        let view =
+            if anchored || declared.is_empty() { None } else { self.debug.view_of(pc, file, line).ok().flatten() };
         let moment = view.map_or(Moment::Last, Moment::View);
         let frame = Frame { pc, function: instance, at_entry, moment };
         let stop = Stop { scope: scope.as_ref(), frame, file, line };
-        let code = Code { instructions, function: instance, pc };
+        let result = instance.and_then(|function| self.result_size(function));
+        let code = Code { instructions, function: instance, pc, result };
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => Argument::unresolved(&declared.text),
             false => self.argument(declared, &stop, &code, anchored),
@@ -136,7 +139,8 @@ impl<'d, 's> SiteDebug<'d, 's> {
         code: &Code<'_, '_, '_, '_, '_>,
         anchored: bool,
     ) -> Argument {
-        let Looked { mut argument, change, object, is_behind, is_extracted } = self.arguments.resolve(declared, stop);
+        let Looked { mut argument, change, object, is_behind, is_extracted, variable } =
+            self.arguments.resolve(declared, stop);
         let (Some(Verdict::Live | Verdict::Constant | Verdict::Partial), Some(location)) =
             (argument.verdict, &argument.location)
         else {
@@ -153,14 +157,31 @@ impl<'d, 's> SiteDebug<'d, 's> {
         }
         // An anchor is an instruction between the changes before the marker and those after it.
         let change = change.filter(|_| !anchored);
+        let is_parameter = variable.is_some_and(|variable| self.debug.is_parameter(variable));
         let before = if change.is_some() { self.before(declared, stop, code) } else { Vec::new() };
         let is_ours = is_extracted || declared.text.trim_start().starts_with('&');
-        let evidence = Evidence { location, change, before, is_ours, size: argument.size, object, is_behind };
-        if let Some(reason) = doubt(&evidence, code) {
+        let size = argument.size;
+        let is_boolean = matches!(argument.type_name.as_deref(), Some("bool" | "_Bool"));
+        let evidence = Evidence { location, change, before, is_ours, size, is_boolean, object, is_behind };
+        let described = |pc: Vaddr| {
+            self.debug.allow(STEPS);
+            let frame = Frame { pc, at_entry: false, moment: Moment::Last, ..stop.frame };
+            self.arguments.resolve(declared, &Stop { frame, ..*stop }).argument.location
+        };
+        let order = || Order::new(self.debug, stop, code)?.doubt(&argument, is_parameter, described);
+        if let Some(reason) = doubt(&evidence, code).or_else(order) {
             argument.verdict = Some(Verdict::Doubtful);
             argument.reason = Some(reason);
         }
         argument
+    }
+
+    /// The size of a function's result in bytes; `None` if the debug information does not say.
+    fn result_size(&self, function: Die) -> Option<u64> {
+        match self.debug.type_of(function).ok()? {
+            Some(of) => self.debug.type_size(of).ok()?,
+            None => Some(0),
+        }
     }
 
     /// Where an argument is before the changes at its site: at each instruction that leads there.

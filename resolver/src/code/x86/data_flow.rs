@@ -2,8 +2,8 @@
 
 use iced_x86::{Code, Instruction as Iced, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
-use super::super::data_flow::{Access, Base, Computed, DataFlow, Gpr};
-use super::decode;
+use super::super::data_flow::{Access, Base, Computed, DataFlow, Gpr, How, Use};
+use super::{decode, demand};
 
 /// What an instruction of 64-bit code does.
 pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow {
@@ -18,6 +18,7 @@ pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow 
             flow.writes.push((register, computed));
         }
     }
+    demand::add(&mut flow, iced, info);
     flow
 }
 
@@ -25,16 +26,16 @@ fn is_whole_or_low(register: Register) -> bool {
     register.is_gpr64() || register.is_gpr32()
 }
 
-fn gpr(register: Register) -> Option<Gpr> {
+pub(super) fn gpr(register: Register) -> Option<Gpr> {
     let is_it = register.is_gpr64() || register.is_gpr32() || register.is_gpr16() || register.is_gpr8();
     is_it.then(|| register.full_register().number()).and_then(|number| u8::try_from(number).ok())
 }
 
-fn is_write(access: OpAccess) -> bool {
+pub(super) fn is_write(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-fn is_read(access: OpAccess) -> bool {
+pub(super) fn is_read(access: OpAccess) -> bool {
     matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
@@ -126,7 +127,9 @@ pub(super) fn reader() -> super::super::data_flow::DataReader {
 
 /// What bytes do that are not an instruction.
 fn unknown() -> DataFlow {
-    DataFlow { writes: (0..16).map(|register| (register, Computed::Unknown)).collect(), ..DataFlow::default() }
+    let uses = (0..16).map(|register| Use { register, bits: u64::MAX, how: How::Always }).collect();
+    let writes = (0..16).map(|register| (register, Computed::Unknown)).collect();
+    DataFlow { writes, uses, ..DataFlow::default() }
 }
 
 #[cfg(test)]

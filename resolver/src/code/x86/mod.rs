@@ -3,6 +3,7 @@
 mod calls;
 mod data_flow;
 mod decode;
+mod demand;
 mod jump_tables;
 mod relocation;
 mod stack;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::{Asked, Instructions};
 use crate::address::Vaddr;
-use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function, MemoryPlace, NextUse, ValuePlace, Values};
+use crate::code::{Block, Cfg, CodeRange, Edge, EdgeKind, Function, Made, MemoryPlace, NextUse, ValuePlace, Values};
 use crate::dwarf::Die;
 use crate::location::Register;
 use crate::resolve::{Exactness, ExactnessReason};
@@ -105,6 +105,46 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         let cell = self.decoded(Key::Described(function));
         let Some(Ok(decoded)) = cell.get() else { return false };
         decoded.values().is_some_and(|values| values.are_equal(&decoded.cfg, pc, one, other, size))
+    }
+
+    /// What made the value of `size` bytes that a register has at an address of a function; `None` if
+    /// that is not known. `result` is the size of the function's result, if that is known.
+    pub(in super::super) fn made(
+        &self,
+        function: Die,
+        pc: Vaddr,
+        register: u32,
+        (size, result): (u64, Option<u64>),
+    ) -> Option<Made> {
+        let cell = self.decoded(Key::Described(function));
+        let Some(Ok(decoded)) = cell.get() else { return None };
+        decoded.values()?.made(&decoded.cfg, pc, register, size, result)
+    }
+
+    /// Whether the code shows that an object is at a place, if that is in the frame.
+    pub(in super::super) fn is_object(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> bool {
+        let cell = self.decoded(Key::Described(function));
+        let Some(Ok(decoded)) = cell.get() else { return true };
+        decoded.values().is_none_or(|values| values.is_object(&decoded.cfg, pc, place))
+    }
+
+    /// The block of an address in a function; `None` if it is not known.
+    pub(in super::super) fn block(&self, function: Die, pc: Vaddr) -> Option<Block> {
+        let cell = self.decoded(Key::Described(function));
+        let Some(Ok(decoded)) = cell.get() else { return None };
+        if decoded.unknown_edges.is_some() { None } else { decoded.cfg.block(pc) }
+    }
+
+    /// Whether the instruction at an address of a function is a branch.
+    pub(in super::super) fn is_branch(&self, function: Die, at: Vaddr) -> bool {
+        let cell = self.decoded(Key::Described(function));
+        matches!(cell.get(), Some(Ok(decoded)) if decoded.cfg.is_branch(at))
+    }
+
+    /// Whether a function leads from an address back to it.
+    pub(in super::super) fn is_in_loop(&self, function: Die, pc: Vaddr) -> bool {
+        let cell = self.decoded(Key::Described(function));
+        matches!(cell.get(), Some(Ok(decoded)) if decoded.cfg.is_in_loop(pc))
     }
 
     /// The instructions that lead to an address in a function, without calls of the function;

@@ -1,0 +1,182 @@
+//! Whether an assignment is in another order in the code than in the source, seen from a site.
+//!
+//! A compiler moves an assignment across a marker if that changes nothing else. The debug
+//! information says where the new value begins, but it does not end the old one in time. What
+//! shows it are the lines of the instructions that write the register.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::arguments::Stop;
+use super::doubt::{Code, register};
+use super::instructions::Instructions;
+use super::{Argument, Reason};
+use crate::address::Vaddr;
+use crate::code::Block;
+use crate::dwarf::{DebugInfo, Die};
+use crate::location::{Location, Node, Source};
+
+/// The most instructions of the range of a location that are looked at.
+const STEPS: usize = 4096;
+/// The most instructions in other ranges that are looked at.
+const LOOKED: usize = 64;
+
+/// The code around a site, with its lines.
+pub(super) struct Order<'r, 'd, 'c, 'i, 'data, 's> {
+    debug: &'r DebugInfo<'d>,
+    instructions: &'r Instructions<'c, 'i, 'data, 's>,
+    function: Die,
+    pc: Vaddr,
+    stop: &'r Stop<'r>,
+    /// The line of the marker's function.
+    declared: u32,
+    block: Block,
+    result: Option<u64>,
+}
+
+/// Where a line is, seen from the marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+    /// On the marker's line, in another function, or not known.
+    Neither,
+}
+
+impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
+    /// `None` if the code is not known.
+    pub(super) fn new(
+        debug: &'r DebugInfo<'d>,
+        stop: &'r Stop<'r>,
+        code: &Code<'r, 'c, 'i, 'data, 's>,
+    ) -> Option<Self> {
+        let (instructions, function, pc) = (code.instructions?, code.function?, code.pc);
+        let declared = stop.scope?.frames.first()?.decl_line?;
+        let block = instructions.block(function, pc)?;
+        Some(Self { debug, instructions, function, pc, stop, declared, block, result: code.result })
+    }
+
+    /// Why an argument in a register may have its value of another time. `described` gives the
+    /// location of the argument at another address.
+    pub(super) fn doubt(
+        &self,
+        argument: &Argument,
+        is_parameter: bool,
+        described: impl Fn(Vaddr) -> Option<Location>,
+    ) -> Option<Reason> {
+        let location = argument.location.as_ref()?;
+        if let Some(reason) = self.other_constant(argument, location, &described) {
+            return Some(reason);
+        }
+        let bit = self.instructions.register_bit(register(location)?)?;
+        let mask = 1u64.checked_shl(bit)?;
+        let is_written = |at: &Vaddr| self.instructions.writes(self.function, at.0, mask);
+        let after = self.block.after.iter().position(is_written);
+        let update = after.and_then(|index| Some((*self.block.after.get(index)?, self.block.after.get(index + 1))));
+        let branch = self.block.after.last().and_then(|last| self.line(*last));
+        let later = update.and_then(|(_, next)| described(*next?));
+        let is_tracked = later.as_ref() == Some(location);
+        if let Some((at, _)) = update {
+            // The increment of a `for` loop has the line of its test.
+            let is_step = self.line(at) == branch;
+            if is_tracked && !is_step && self.side(at) == Side::Before {
+                return Some(Reason::AssignedLate { at: at.0 });
+            }
+        }
+        // A tail call that became a loop assigns the parameters. They stay described as they were.
+        let before = self.block.before.iter().find(|at| is_written(at));
+        let is_update = |at: Vaddr| self.side(at) == Side::After;
+        let leaves =
+            update.is_some_and(|(at, _)| is_update(at) && (later.is_none() || (is_tracked && self.line(at) == branch)));
+        if is_parameter
+            && self.stop.scope?.frames.len() == 1
+            && (leaves || before.is_some_and(|at| is_update(*at)))
+            && self.holds_from_loop(argument)
+            && self.is_in_loop()
+        {
+            let made = self.instructions.made(self.function, self.pc, bit, (argument.size?, self.result))?;
+            if made.by.iter().any(|at| is_update(*at)) {
+                return Some(Reason::ParameterInLoop);
+            }
+        }
+        None
+    }
+
+    /// Why a constant may not hold on all ways to the site, of which some are parts of a loop.
+    fn other_constant(
+        &self,
+        argument: &Argument,
+        location: &Location,
+        described: &impl Fn(Vaddr) -> Option<Location>,
+    ) -> Option<Reason> {
+        // An entry that ends at the site holds there up to a view.
+        let holds = |range: &&Range<u64>| range.start < self.pc.0 && self.pc.0 <= range.end;
+        let range = argument.ranges.iter().find(holds).filter(|_| is_constant(location))?;
+        let mut seen = HashSet::new();
+        let mut todo = vec![self.pc.0];
+        let mut looked = 0;
+        while let Some(at) = todo.pop().filter(|_| seen.len() < STEPS && looked < LOOKED) {
+            for before in self.instructions.predecessors(self.function, Vaddr(at))? {
+                if seen.contains(&before.start) {
+                    continue;
+                }
+                let is_same = range.contains(&before.start) || {
+                    looked += 1;
+                    match described(Vaddr(before.end.saturating_sub(1))).filter(is_constant) {
+                        Some(other) if other != *location => {
+                            // An assignment of the constant may be behind an instruction, not behind a branch.
+                            if at != range.start && range.contains(&at)
+                                || self.instructions.is_branch(self.function, Vaddr(before.start))
+                            {
+                                return self.is_in_loop().then_some(Reason::OtherConstant { from: before.start });
+                            }
+                            false
+                        }
+                        other => other.is_some(),
+                    }
+                };
+                if is_same {
+                    seen.insert(before.start);
+                    todo.push(before.start);
+                }
+            }
+        }
+        None
+    }
+
+    fn is_in_loop(&self) -> bool {
+        self.instructions.is_in_loop(self.function, self.pc)
+    }
+
+    /// Whether the location that holds at the site begins after the function's entry, or holds
+    /// everywhere.
+    fn holds_from_loop(&self, argument: &Argument) -> bool {
+        let range = argument.ranges.iter().find(|range| range.contains(&self.pc.0));
+        range.is_none_or(|range| {
+            range.start < self.pc.0 && self.instructions.is_in_loop(self.function, Vaddr(range.start))
+        })
+    }
+
+    /// The line of an instruction of the marker's file.
+    fn line(&self, at: Vaddr) -> Option<u32> {
+        let (file, line) = self.debug.line_at(at)?;
+        let is_same = *file == *self.stop.file || file.ends_with(self.stop.file) || self.stop.file.ends_with(&*file);
+        is_same.then_some(line)
+    }
+
+    fn side(&self, at: Vaddr) -> Side {
+        match self.line(at) {
+            Some(line) if line > self.stop.line => Side::After,
+            Some(line) if line < self.stop.line && line > self.declared => Side::Before,
+            _ => Side::Neither,
+        }
+    }
+}
+
+fn is_constant(location: &Location) -> bool {
+    match location.source() {
+        Some(Source::Bytes(_)) => true,
+        Some(Source::Value(value)) => matches!(value.node(), Node::Constant(_)),
+        _ => false,
+    }
+}
