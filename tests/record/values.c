@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct all {
     int8_t i8;
@@ -63,6 +64,7 @@ int main(int argc, char **argv) {
     };
     const unsigned count = sizeof texts_of / sizeof *texts_of;
     const unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 100;
+    const unsigned pause = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
     struct all a = {0};
     for (unsigned round = 0; round < rounds; round++) {
         // A linear congruential generator (Knuth): the high bits are good.
@@ -82,6 +84,8 @@ int main(int argc, char **argv) {
         texts(&a);
         nothing(&a);
         copies(&a);
+        if (pause)
+            usleep(pause);
     }
     return 0;
 }

@@ -4,5 +4,6 @@
 
 mod count;
 mod expressions;
+mod record;
 mod trace;
 mod traced_twins;

@@ -36,13 +36,17 @@ pub enum State {
     Null = 3,
     /// A text of which the first bytes were read.
     Cut = 4,
+    /// A text without bytes.
+    Empty = 5,
 }
 
 impl State {
     /// The state with a number; `None` if there is none.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::Value, Self::Unreadable, Self::Doubtful, Self::Null, Self::Cut].get(usize::from(number)).copied()
+        [Self::Value, Self::Unreadable, Self::Doubtful, Self::Null, Self::Cut, Self::Empty]
+            .get(usize::from(number))
+            .copied()
     }
 }
 

@@ -243,7 +243,7 @@ fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Mi
                 State::Value => Ok(Ok(Value::Number { bits, size, kind })),
                 State::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
                 State::Doubtful => Ok(Err(Missing::Doubtful)),
-                State::Null | State::Cut => Err(ReadErrorKind::State(number)),
+                State::Null | State::Cut | State::Empty => Err(ReadErrorKind::State(number)),
             }
         }
         FieldType::Text => {
@@ -251,7 +251,7 @@ fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Mi
             let length = u32::from_le_bytes(bytes.chunk()?);
             let text = bytes.take(usize::try_from(length).unwrap_or(usize::MAX))?;
             Ok(match state {
-                State::Value => Ok(Value::Text { bytes: text, is_cut: false }),
+                State::Value | State::Empty => Ok(Value::Text { bytes: text, is_cut: false }),
                 State::Cut => Ok(Value::Text { bytes: text, is_cut: true }),
                 State::Null => Ok(Value::Null),
                 State::Unreadable => Err(Missing::Unreadable { at: (address != 0).then_some(address) }),

@@ -176,7 +176,8 @@ fn plain(hit: &Hit<'_>, at: Start, out: &mut Vec<u8>) -> bool {
     for value in hit.values() {
         match value {
             Ok(Value::Number { bits, size, .. }) => number(bits, size, out),
-            Ok(Value::Text { bytes, is_cut: false }) if !bytes.contains(&0) => {
+            // For a text of no bytes babeltrace2 2.0 shows one of an earlier event.
+            Ok(Value::Text { bytes, is_cut: false }) if !bytes.is_empty() && !bytes.contains(&0) => {
                 out.extend_from_slice(bytes);
                 out.push(0);
             }
@@ -204,7 +205,11 @@ fn full(hit: &Hit<'_>, at: Start, out: &mut Vec<u8>) {
             Ok(Value::Number { bits: number, .. }) => bits = number,
             Ok(Value::Text { bytes, is_cut }) => {
                 text = bytes;
-                state = if is_cut { State::Cut } else { State::Value };
+                state = match (is_cut, text) {
+                    (true, _) => State::Cut,
+                    (false, []) => State::Empty,
+                    (false, _) => State::Value,
+                };
             }
             Ok(Value::Null) => state = State::Null,
             Err(Missing::Doubtful) => state = State::Doubtful,
