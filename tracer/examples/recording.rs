@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind::{self, Pointer, Signed, Unsigned};
+use simple_markers_tracer::aggregate::Aggregate;
 use simple_markers_tracer::ctf::{Description, Events, Writer};
 use simple_markers_tracer::plan::{PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source};
 use simple_markers_tracer::record::{CPU, FIELDS, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME};
@@ -114,6 +115,8 @@ fn plan() -> Plan {
             probe: Vaddr(0x1000),
             offset: FileOffset(0x1000),
             inputs: Vec::new(),
+            filter: None,
+            aggregate: Aggregate::Hits,
             arguments: vec![
                 argument("tag", 0, 8, Unsigned),
                 argument("sectors", 1, 4, Unsigned),
