@@ -116,6 +116,18 @@ pub fn trace(inputs: &[Input], target: &Target, settings: Settings) -> Result<(C
     trace_if(inputs, None, target, settings)
 }
 
+/// The program that does nothing.
+///
+/// # Errors
+///
+/// Never in practice: the program has two instructions.
+pub fn nothing() -> Result<Code, ProgramError> {
+    let mut code = Assembler::default();
+    code.set(Reg::R0, 0);
+    code.exit();
+    Ok(code.finish()?)
+}
+
 /// The program that writes a record for each hit for which a filter holds. Every input must have
 /// passed [`check`].
 ///

@@ -67,6 +67,8 @@ pub enum Mode {
         /// The most values, buckets and open intervals that are kept.
         most_values: u32,
     },
+    /// Nothing: measures what a probe costs by itself.
+    Nothing,
 }
 
 /// Why a session cannot start.
@@ -102,8 +104,7 @@ pub struct Session {
     received: u64,
     /// The maps other than the ring buffer and the processes.
     maps: HashMap<Map, bpf::Map>,
-    /// The most values that are kept; `None` if hits are not counted.
-    most_values: Option<u32>,
+    mode: Mode,
     processes: Option<bpf::Map>,
     kernel: Kernel,
     /// The programs and links, which go when they are closed.
@@ -121,17 +122,13 @@ impl Session {
         let tallies = bpf::Map::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?;
         let lost = bpf::Map::new(MapType::Array, 8, sites)?;
         let maps = HashMap::from([(Map::Tallies, tallies), (Map::Lost, lost)]);
-        let most_values = match mode {
-            Mode::Trace { .. } => None,
-            Mode::Count { most_values } => Some(most_values),
-        };
         let ring = match mode {
             Mode::Trace { ring } => {
                 let map = bpf::Map::new(MapType::Ringbuf, 0, ring)?;
                 let reader = Ring::new(map.descriptor(), ring as usize)?;
                 Some((map, reader))
             }
-            Mode::Count { .. } => None,
+            Mode::Count { .. } | Mode::Nothing => None,
         };
         let mut open = Vec::new();
         let processes = match scope {
@@ -147,7 +144,7 @@ impl Session {
             }
         };
         let (layouts, order) = (Vec::new(), Order::default());
-        let mut session = Self { layouts, ring, order, received: 0, maps, most_values, processes, kernel, open };
+        let mut session = Self { layouts, ring, order, received: 0, maps, mode, processes, kernel, open };
         session.attach(plan)?;
         Ok(session)
     }
@@ -178,7 +175,7 @@ impl Session {
 
     /// Creates a map that the programs of the plan need, unless it is there.
     fn create(&mut self, map: Map, plan: &Plan) -> Result<(), Error> {
-        let most = self.most_values.unwrap_or(1);
+        let most = if let Mode::Count { most_values } = self.mode { most_values } else { 1 };
         let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
         let created = match map {
             Map::Ring | Map::Lost | Map::Tallies | Map::Processes => return Ok(()),
@@ -200,7 +197,7 @@ impl Session {
         let settings = program::Settings { of_processes: self.processes.is_some() };
         for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
             let Some(image) = plan.images.get(site.image) else { continue };
-            let is_count = self.most_values.is_some();
+            let is_count = matches!(self.mode, Mode::Count { .. });
             let reads = site.filter.is_some() || !site.aggregate.inputs().is_empty();
             let target = Target {
                 probe: site.probe,
@@ -209,13 +206,14 @@ impl Session {
                 is_sleepable: !is_count || reads,
             };
             let filter = site.filter.as_ref();
-            let program = match is_count {
-                true => {
+            let program = match self.mode {
+                Mode::Nothing => program::nothing().map(|code| (code, Layout::default())),
+                Mode::Count { .. } => {
                     let group = u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX);
                     let code = program::aggregate(&site.inputs, filter, &site.aggregate, group, &target, settings);
                     code.map(|code| (code, Layout::default()))
                 }
-                false => program::trace_if(&site.inputs, filter, &target, settings),
+                Mode::Trace { .. } => program::trace_if(&site.inputs, filter, &target, settings),
             };
             let (code, layout) = program.map_err(|why| SessionError::Program { site: number, why })?;
             self.layouts.push(layout);
@@ -287,8 +285,8 @@ impl Session {
     ///
     /// The map cannot be read.
     pub fn lost(&self) -> Result<u64, Error> {
-        match (self.most_values, self.maps.get(&Map::Lost)) {
-            (None, Some(map)) => {
+        match (self.mode, self.maps.get(&Map::Lost)) {
+            (Mode::Trace { .. }, Some(map)) => {
                 (0..self.site_count()).try_fold(0, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
             }
             _ => Ok(0),
