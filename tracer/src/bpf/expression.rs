@@ -1,6 +1,6 @@
 //! Compiles a computation of the debug information to BPF.
 //!
-//! A value is kept as [`Value`](simple_markers_resolver::location::Value) keeps it: the bits beyond
+//! A value is kept as [`Value`] keeps it: the bits beyond
 //! the size of its type are 0. Each operation has the meaning that `location::Expr::evaluate` gives
 //! it, for addresses of 8 bytes.
 
