@@ -317,6 +317,9 @@ The argument has a location, and what is there may be another value than the var
 - The variable changes exactly at the site, and nothing tells whether the marker is before or after the change.
 - The value is in memory, and nothing reads it there before it is overwritten. The compiler was free to delay or drop the store before the marker.
 - The compiler describes the value as a computation, in a form that was wrong before.
+- The code uses only a part of the value, or none of it. The compiler was free to change the rest.
+- The compiler moved the assignment past the marker, turned a recursion into a loop, or describes a constant in a loop that also sets another one.
+- The compiler describes a pointer by the address of the slot in the frame that holds it.
 
 A debugger reads the same location and prints the value as if it were certain. `smark` reports the location, and counts the argument as not
 readable. `smark export` leaves it out unless `--include doubtful` is given.",

@@ -210,7 +210,10 @@ impl Recorder {
     fn keep(&mut self, packet: Packet) {
         match &mut self.flight {
             Some(flight) => flight.add(packet),
-            None => self.write(&packet),
+            None => {
+                self.write(&packet);
+                self.writer.reuse(packet);
+            }
         }
     }
 

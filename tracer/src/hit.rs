@@ -36,6 +36,12 @@ impl<'a> Hit<'a> {
         Some(Self { record, site, marker, image, plan, layout })
     }
 
+    /// The layout of the record.
+    #[must_use]
+    pub fn layout(&self) -> &'a Layout {
+        self.layout
+    }
+
     /// The value of each argument, or why it has none.
     pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing<'a>>> + use<'a> {
         let Self { record, site, layout, .. } = *self;

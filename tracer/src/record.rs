@@ -152,6 +152,12 @@ impl<'a> Record<'a> {
         self.half(CPU)
     }
 
+    /// Whether every field could be read.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self.word(UNREAD) == 0
+    }
+
     /// The name of the thread.
     #[must_use]
     pub fn name(self) -> &'a [u8] {

@@ -3,7 +3,7 @@
 use super::description::{Description, FieldType, field_type};
 use super::packet::{HEADER, Header, State};
 use crate::Hit;
-use crate::plan::Plan;
+use crate::plan::{Plan, Reading, Source};
 use crate::value::{Missing, Value};
 
 /// A packet that is complete.
@@ -24,6 +24,8 @@ pub struct Writer {
     /// What the events of each site start with; `None` for a site without a class.
     sites: Vec<Option<Start>>,
     packet: Packet,
+    /// Memory for the next packet.
+    spare: Vec<u8>,
     /// The time of the last event.
     end: u64,
     /// The size of a packet that is not exceeded, unless one event does.
@@ -35,11 +37,25 @@ pub struct Writer {
     told: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Start {
     /// The number of the plain event.
     number: u16,
     site: Option<u64>,
+    /// How a record that was read completely becomes the fields of the plain event; `None` before
+    /// the first hit.
+    steps: Option<Steps>,
+}
+
+/// What is appended for each argument; `None` if it depends on the hit.
+type Steps = Option<Box<[Step]>>;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The first bytes of a field of the record.
+    Copy { from: u16, size: u8 },
+    /// A number that is always the same.
+    Constant { bits: u64, size: u8 },
 }
 
 impl Writer {
@@ -47,7 +63,9 @@ impl Writer {
     #[must_use]
     pub fn new(description: Description, plan: &Plan, most: usize) -> Self {
         let packet = Packet::default();
-        let mut writer = Self { description, sites: Vec::new(), packet, end: 0, most, lost: 0, unrecorded: 0, told: 0 };
+        let spare = Vec::new();
+        let mut writer =
+            Self { description, sites: Vec::new(), packet, spare, end: 0, most, lost: 0, unrecorded: 0, told: 0 };
         writer.add(plan);
         writer
     }
@@ -69,7 +87,8 @@ impl Writer {
         self.sites.extend(sites.iter().skip(self.sites.len()).map(|site| {
             let number = site.class?;
             let class = classes.get(number)?;
-            Some(Start { number: u16::try_from(number * 2).ok()?, site: class.has_site.then_some(site.address.0) })
+            let site = class.has_site.then_some(site.address.0);
+            Some(Start { number: u16::try_from(number * 2).ok()?, site, steps: None })
         }));
         true
     }
@@ -94,26 +113,33 @@ impl Writer {
     /// Adds a hit. Returns the packet before it if the hit does not fit into it.
     pub fn write(&mut self, hit: &Hit<'_>) -> Option<Packet> {
         let number = usize::try_from(hit.record.site()).unwrap_or(usize::MAX);
-        let Some(Some(start)) = self.sites.get(number).copied() else {
+        if self.packet.bytes.is_empty() {
+            self.open();
+        }
+        let Some(Some(at)) = self.sites.get_mut(number) else {
             self.unrecorded += 1;
             return None;
         };
-        if self.packet.bytes.is_empty() {
-            self.packet.bytes.reserve(self.most.max(HEADER));
-            self.packet.bytes.resize(HEADER, 0);
-        }
+        let steps = at.steps.get_or_insert_with(|| steps(hit));
         let from = self.packet.bytes.len();
         let bytes = &mut self.packet.bytes;
-        if !plain(hit, start, bytes) {
-            bytes.truncate(from);
-            full(hit, start, bytes);
+        match steps {
+            Some(steps) if hit.record.is_complete() => {
+                start(hit, at.number, at.site, bytes);
+                steps.iter().for_each(|step| step.run(hit, bytes));
+            }
+            _ => {
+                if !plain(hit, at, bytes) {
+                    bytes.truncate(from);
+                    full(hit, at, bytes);
+                }
+            }
         }
         let time = hit.record.time();
         let complete = if self.packet.bytes.len() > self.most && self.packet.events > 0 {
             let event = self.packet.bytes.split_off(from);
             let complete = self.finish();
-            self.packet.bytes.reserve(self.most.max(HEADER));
-            self.packet.bytes.resize(HEADER, 0);
+            self.open();
             self.packet.bytes.extend_from_slice(&event);
             complete
         } else {
@@ -125,6 +151,21 @@ impl Writer {
         self.packet.events += 1;
         self.end = time;
         complete
+    }
+
+    /// Starts a packet.
+    fn open(&mut self) {
+        let bytes = &mut self.packet.bytes;
+        *bytes = std::mem::take(&mut self.spare);
+        bytes.clear();
+        // An event is added before it is known whether it fits.
+        bytes.reserve(self.most.max(HEADER).saturating_add(EVENT));
+        bytes.resize(HEADER, 0);
+    }
+
+    /// Gives the memory of a packet back, for one of the next packets.
+    pub fn reuse(&mut self, packet: Packet) {
+        self.spare = packet.bytes;
     }
 
     /// Ends the packet. `None` if it has no events, and no more hits were lost than the last packet
@@ -150,6 +191,9 @@ impl Writer {
     }
 }
 
+/// The size of an event that a packet has room for in any case.
+const EVENT: usize = 4 << 10;
+
 /// The number of the event, the time, the CPU, the process and the thread.
 const FIXED: usize = 20;
 
@@ -170,8 +214,34 @@ fn start(hit: &Hit<'_>, number: u16, site: Option<u64>, out: &mut Vec<u8>) {
     }
 }
 
+impl Step {
+    fn run(self, hit: &Hit<'_>, out: &mut Vec<u8>) {
+        match self {
+            Self::Copy { from, size } => {
+                let field = hit.record.0.get(usize::from(from)..).and_then(<[u8]>::first_chunk);
+                number(field.map_or(0, |field| u64::from_le_bytes(*field)), size, out);
+            }
+            Self::Constant { bits, size } => number(bits, size, out),
+        }
+    }
+}
+
+/// The steps for the hits of a site.
+fn steps(hit: &Hit<'_>) -> Steps {
+    let step = |source: &Source| match source {
+        Source::Unread(_) => None,
+        Source::Read(Reading::Constant { bits, size, .. }) => Some(Some(Step::Constant { bits: *bits, size: *size })),
+        Source::Read(Reading::Number { field, size, .. }) => {
+            let place = hit.layout().fields().get(*field);
+            Some(place.map(|(from, _)| Step::Copy { from: *from, size: *size }))
+        }
+        Source::Read(Reading::Text { .. }) | Source::Either(..) => Some(None),
+    };
+    hit.site.arguments.iter().filter_map(|argument| step(&argument.source)).collect()
+}
+
 /// Appends the plain form of an event. Returns `false` if there is something that it cannot say.
-fn plain(hit: &Hit<'_>, at: Start, out: &mut Vec<u8>) -> bool {
+fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
     start(hit, at.number, at.site, out);
     for value in hit.values() {
         match value {
@@ -196,7 +266,7 @@ fn number(bits: u64, size: u8, out: &mut Vec<u8>) {
 }
 
 /// Appends the full form of an event.
-fn full(hit: &Hit<'_>, at: Start, out: &mut Vec<u8>) {
+fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
     start(hit, at.number + 1, at.site, out);
     for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
         let Some(of) = field_type(&argument.source) else { continue };
