@@ -70,11 +70,11 @@ pub(super) fn find(
     for units in units.chunks(UNITS) {
         let (Some(&first), Some(&last)) = (units.first(), units.last()) else { continue };
         searches.par_iter_mut().for_each(|search| search.in_units(first..last.saturating_add(1), debug, lookup));
-        debug.release();
+        lookup.release();
     }
     for searches in searches.chunks_mut(MARKERS) {
         searches.par_iter_mut().for_each(|search| search.nearest(debug, lookup));
-        debug.release();
+        lookup.release();
     }
     searches.sort_by_key(|search| search.index);
     for search in searches {

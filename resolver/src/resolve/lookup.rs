@@ -23,6 +23,16 @@ impl Lookup<'_, '_, '_> {
         self.debug.is_none() && self.instructions.is_none()
     }
 
+    /// Drops caches, if they are large. Call it when most of what was looked up is no longer needed.
+    pub(super) fn release(self) {
+        if let Some(debug) = self.debug {
+            debug.release();
+        }
+        if let Some(instructions) = self.instructions {
+            instructions.release();
+        }
+    }
+
     /// What there is at a site. `args` are the arguments as far as the site's record describes
     /// them. `has_dead` says whether the linker dropped a site of the marker.
     pub(super) fn site(self, wanted: &Wanted<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> Found {

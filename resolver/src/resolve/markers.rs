@@ -87,9 +87,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             }
             drafts.par_iter_mut().for_each(|draft| draft.look_up(lookup));
             finished.extend(drafts.into_iter().map(|draft| (draft.index, self.marker(draft, sites_are_known))));
-            if let Some(debug) = lookup.debug {
-                debug.release();
-            }
+            lookup.release();
         }
         finished.sort_unstable_by_key(|(index, _)| *index);
         let mut markers = finished.into_iter().map(|(_, marker)| marker).collect::<Vec<_>>();

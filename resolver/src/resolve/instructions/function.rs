@@ -14,6 +14,9 @@ use crate::resolve::{Exactness, ExactnessReason};
 
 pub(super) type Cell<'c> = Arc<OnceLock<Result<Decoded<'c>, ExactnessReason>>>;
 
+/// How many decoded functions are kept.
+const KEPT_FUNCTIONS: usize = 256;
+
 /// What says where a function's code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
@@ -84,6 +87,15 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         drop(all);
         cell.get_or_init(|| self.decode(key));
         cell
+    }
+
+    /// Drops all functions, if there are many. Call it when most of them are no longer needed: what
+    /// is asked for again is decoded again.
+    pub(in super::super) fn release(&self) {
+        let mut all = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() > KEPT_FUNCTIONS {
+            all.clear();
+        }
     }
 
     /// Who reads a place in memory next after an address in a function.
