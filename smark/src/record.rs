@@ -12,10 +12,10 @@ use clap::Args;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::writer::Packet;
 use simple_markers_tracer::ctf::{self, Description, Flight, Writer, metadata::metadata};
-use simple_markers_tracer::sys::{self, Mode, Session, signals};
+use simple_markers_tracer::sys::{self, Session, signals};
 
 use crate::Console;
-use crate::watch::Watch;
+use crate::watch::{Buffer, Watch};
 
 /// Write the hits of markers to a recording in the Common Trace Format
 ///
@@ -48,9 +48,8 @@ pub(crate) struct Record {
     /// End when this marker is passed
     #[arg(long, value_name = "NAME")]
     until: Option<String>,
-    /// The size of the buffer between the kernel and smark in KiB; it is rounded up to a power of two
-    #[arg(long, value_name = "KIB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
-    buffer: u32,
+    #[command(flatten)]
+    buffer: Buffer,
 }
 
 const EXAMPLES: &str = "\
@@ -97,12 +96,11 @@ fn size(text: &str) -> Result<u64, String> {
 
 impl Record {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let buffer = self.buffer.saturating_mul(1024).next_power_of_two();
         let folder = Folder::prepare(self.output, self.force)?;
         if self.ring.is_some() {
             signals::catch_dump();
         }
-        let mut watching = match self.watch.start(console, Mode::Trace { ring: buffer }) {
+        let mut watching = match self.watch.start(console, self.buffer.mode()) {
             Ok(watching) if watching.is_active() => watching,
             Ok(watching) => {
                 folder.abandon();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::sys::{self, Mode};
+use simple_markers_tracer::sys;
 use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
 
 use crate::Console;
 use crate::narrow;
-use crate::watch::{STATUS, Watch};
+use crate::watch::{Buffer, STATUS, Watch};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
@@ -38,9 +38,8 @@ pub(crate) struct Trace {
     /// Print a line of JSON for each hit
     #[arg(long)]
     json: bool,
-    /// The size of the buffer between the kernel and smark in KiB; it is rounded up to a power of two
-    #[arg(long, value_name = "KIB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
-    buffer: u32,
+    #[command(flatten)]
+    buffer: Buffer,
 }
 
 const EXAMPLES: &str = "\
@@ -58,9 +57,8 @@ EXAMPLES
 
 impl Trace {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let ring = self.buffer.saturating_mul(1024).next_power_of_two();
         let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
-        let mut watching = self.watch.start(console, Mode::Trace { ring })?;
+        let mut watching = self.watch.start(console, self.buffer.mode())?;
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         let mut lines = Lines::new(watching.started, console);
         let (mut count, mut result) = (0u64, Ok(()));
@@ -124,7 +122,7 @@ impl Lines {
         heading: &Heading<'_>,
         marker: usize,
         format: &Arc<str>,
-        values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>,
+        values: impl Iterator<Item = Result<Value<'a>, Missing>>,
         out: &mut String,
     ) {
         use std::fmt::Write as _;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,20 @@ pub(crate) struct Watch {
     /// Start this program, watch it and end with it
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+/// The option of the commands that get records from the kernel.
+#[derive(Debug, Args)]
+pub(crate) struct Buffer {
+    /// The size of the buffer between the kernel and smark in KiB; it is rounded up to a power of two
+    #[arg(long, value_name = "KIB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
+    buffer: u32,
+}
+
+impl Buffer {
+    pub(crate) fn mode(&self) -> Mode {
+        Mode::Trace { ring: self.buffer.saturating_mul(1024).next_power_of_two() }
+    }
 }
 
 /// The section of the help about the exit status.
@@ -157,9 +171,9 @@ impl Watching {
     /// Adds the markers of files to the plan.
     fn add(&mut self, console: &Console, files: &[PathBuf]) -> anyhow::Result<()> {
         let is_first = self.known.is_empty();
-        // One file may have several names.
-        let files: Vec<PathBuf> =
-            files.iter().map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone())).collect();
+        // One file may have several names. Those of mapped files are canonical.
+        let unknown = files.iter().filter(|file| !self.known.contains(*file));
+        let files: Vec<PathBuf> = unknown.map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone())).collect();
         let new: Vec<PathBuf> = files.into_iter().filter(|file| self.known.insert(file.clone())).collect();
         if new.is_empty() {
             return Ok(());
@@ -188,9 +202,10 @@ impl Watching {
             if !image.markers.iter().any(&keep) {
                 continue;
             }
-            let bytes = fs::read(&image.path).unwrap_or_default();
-            let is_program = !matches!(image.kind, ImageKind::Shared);
-            let thread_local_size = elf::thread_local_size(&bytes).filter(|_| is_program);
+            let thread_local_size = match image.kind {
+                ImageKind::Shared => None,
+                _ => files::map_regular(Path::new(&image.path)).and_then(|bytes| elf::thread_local_size(&bytes)),
+            };
             if let Err(why) = self.plan.add(image, &image.path, thread_local_size, &keep, &settings) {
                 console.error(&format!("{}: {why}", image.path));
                 self.status = self.status.max(Status::Unreadable);
@@ -294,11 +309,12 @@ impl Watching {
                 console.error(&format!("{lost} of {} hits were lost: the buffer was full", session.received() + lost));
             }
         }
-        let Some(child) = &mut self.child else { return Ok(self.status.into()) };
+        if self.child.is_none() {
+            return Ok(self.status.into());
+        }
         loop {
-            match child.ended() {
-                Some(Ended::Exited(status)) => return Ok(ExitCode::from(status)),
-                Some(Ended::Killed(signal)) => return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(255))),
+            match self.exit() {
+                Some(status) => return Ok(ExitCode::from(u8::try_from(status).unwrap_or(255))),
                 None => std::thread::sleep(INTERVAL),
             }
         }
@@ -314,7 +330,8 @@ impl Watching {
         self.session.is_some()
     }
 
-    /// How the watched program ended, as JSON has it; `None` without a program, or while it runs.
+    /// The exit status of the watched program, or 128 and the number of the signal that killed it.
+    /// `None` without a program, or while it runs.
     pub(crate) fn exit(&mut self) -> Option<i32> {
         match self.child.as_mut()?.ended()? {
             Ended::Exited(status) => Some(status.into()),

@@ -43,7 +43,7 @@ impl<'a> Hit<'a> {
     }
 
     /// The value of each argument, or why it has none.
-    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing<'a>>> + use<'a> {
+    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing>> + use<'a> {
         let Self { record, site, layout, .. } = *self;
         site.arguments.iter().map(move |argument| argument.source.value(record, layout))
     }

@@ -144,6 +144,45 @@ pub enum Unread {
     TooMany,
 }
 
+/// What stands in place of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placeholder {
+    /// The argument has no location at the site.
+    Lost,
+    /// It may have another value than in the source.
+    Doubtful,
+    /// It has a location that cannot be read.
+    Unreadable,
+}
+
+impl Placeholder {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Lost, Self::Doubtful, Self::Unreadable];
+
+    /// The word that people and programs read.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Doubtful => "doubtful",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+impl Unread {
+    /// What stands in place of the value.
+    #[must_use]
+    pub fn placeholder(&self) -> Placeholder {
+        match self {
+            Self::Omitted(ArgumentOmission::Doubtful(_)) => Placeholder::Doubtful,
+            Self::Omitted(ArgumentOmission::Unavailable(Verdict::Unsupported, _)) => Placeholder::Unreadable,
+            Self::Omitted(ArgumentOmission::Unavailable(..) | ArgumentOmission::OptimizedOut) => Placeholder::Lost,
+            Self::Omitted(_) | Self::Uncompilable(_) | Self::TooMany => Placeholder::Unreadable,
+        }
+    }
+}
+
 /// A site that is not watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {

@@ -7,14 +7,12 @@ use serde_json::{Value as Json, json};
 use simple_markers_record::ByteOrder;
 use simple_markers_record::printf::{Conversion, Piece, parse};
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::export::ArgumentOmission;
 use simple_markers_resolver::export::fetch::NumberKind;
-use simple_markers_resolver::resolve::Verdict;
 use simple_markers_resolver::text::from_bytes;
 use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, Shape, Type, printf};
 
 use crate::hit::Hit;
-use crate::plan::Unread;
+use crate::plan::Placeholder;
 use crate::value::{Missing, Value};
 
 /// A marker's format, parsed.
@@ -48,15 +46,14 @@ impl Format {
     }
 
     /// The same with the values alone.
-    pub fn write_values<'a>(&self, mut values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>, out: &mut String) {
+    pub fn write_values<'a>(&self, mut values: impl Iterator<Item = Result<Value<'a>, Missing>>, out: &mut String) {
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(range) => out.push_str(self.text.get(range.clone()).unwrap_or_default()),
                 Piece::Percent(_) => out.push('%'),
                 Piece::Conversion(conversion) => {
                     let stars = values.by_ref().take(conversion.stars());
-                    let stars: Result<Vec<i64>, Missing<'_>> =
-                        stars.map(|star| star.map(|star| count(&star))).collect();
+                    let stars: Result<Vec<i64>, Missing> = stars.map(|star| star.map(|star| count(&star))).collect();
                     // Without a record of the marker's arguments there are fewer values.
                     let Some(value) = values.next() else { continue };
                     match stars.and_then(|stars| Ok((stars, value?))) {
@@ -76,13 +73,13 @@ fn count(value: &Value<'_>) -> i64 {
 
 /// The word for a missing value.
 #[must_use]
-pub fn word(missing: &Missing<'_>) -> &'static str {
-    match missing {
-        Missing::Doubtful | Missing::Unread(Unread::Omitted(ArgumentOmission::Doubtful(_))) => "doubtful",
-        Missing::Unread(Unread::Omitted(ArgumentOmission::Unavailable(Verdict::Unsupported, _))) => "unreadable",
-        Missing::Unread(Unread::Omitted(ArgumentOmission::Unavailable(..) | ArgumentOmission::OptimizedOut)) => "lost",
-        Missing::Unread(_) | Missing::Unreadable { .. } => "unreadable",
-    }
+pub fn word(missing: &Missing) -> &'static str {
+    let placeholder = match missing {
+        Missing::Unread(placeholder) => *placeholder,
+        Missing::Doubtful => Placeholder::Doubtful,
+        Missing::Unreadable { .. } => Placeholder::Unreadable,
+    };
+    placeholder.as_str()
 }
 
 /// Appends a value as a conversion writes it.
@@ -165,7 +162,7 @@ pub fn json_value(value: &Value<'_>) -> Json {
 /// Why a value is missing, as programs read it: `lost`, `doubtful`, `unreadable`, or `unreadable at
 /// 0x..`.
 #[must_use]
-pub fn json_why(missing: &Missing<'_>) -> String {
+pub fn json_why(missing: &Missing) -> String {
     match missing {
         Missing::Unreadable { at: Some(at) } => format!("unreadable at {at:#x}"),
         missing => word(missing).to_owned(),
@@ -221,7 +218,7 @@ pub fn json(hit: &Hit<'_>) -> Json {
 #[must_use]
 pub fn json_values<'a>(
     heading: &Heading<'_>,
-    arguments: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
+    arguments: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
 ) -> Json {
     let args: Vec<Json> = arguments
         .map(|(text, value)| match value {

@@ -2,7 +2,7 @@
 
 use simple_markers_resolver::export::fetch::NumberKind;
 
-use crate::plan::{Reading, Source, Unread};
+use crate::plan::{Placeholder, Reading, Source};
 use crate::record::{Field, Layout, Record};
 
 /// The value of an argument.
@@ -29,10 +29,10 @@ pub enum Value<'r> {
 }
 
 /// Why an argument has no value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Missing<'p> {
-    /// It was not read.
-    Unread(&'p Unread),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It is never read at the site.
+    Unread(Placeholder),
     /// It is at two places, and they have different values.
     Doubtful,
     /// The memory could not be read, or the computation divides by 0.
@@ -75,7 +75,7 @@ impl Source {
     /// # Errors
     ///
     /// Why there is none.
-    pub fn value<'r, 'p>(&'p self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing<'p>> {
+    pub fn value<'r>(&self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing> {
         match self {
             Self::Read(reading) => reading.value(record, layout),
             Self::Either(here, before) => {
@@ -85,13 +85,13 @@ impl Source {
                     false => Err(Missing::Doubtful),
                 }
             }
-            Self::Unread(why) => Err(Missing::Unread(why)),
+            Self::Unread(why) => Err(Missing::Unread(why.placeholder())),
         }
     }
 }
 
 impl Reading {
-    fn value<'r, 'p>(&self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing<'p>> {
+    fn value<'r>(&self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing> {
         let low = |bits: u64, size: u8| bits & u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8).unwrap_or(0);
         match *self {
             Self::Constant { bits, size, kind } => Ok(Value::Number { bits: low(bits, size), size, kind }),

@@ -220,28 +220,29 @@ impl Program<'_> {
         self.code.call(Helper::MapUpdateElem);
     }
 
-    /// Adds 1 to the value at a key, and ends the program.
-    fn add_to_values(&mut self, key: i16) -> Result<(), Uncompilable> {
-        let (value, end) = (self.stack.push()?, self.end);
-        let (absent, full) = (self.code.label(), self.code.label());
+    /// Adds 1 to the value at a key and ends the program, or jumps if the key is not there.
+    fn increment(&mut self, key: i16, absent: Label) {
+        let end = self.end;
         self.map_and_key(Map::Values, key);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, absent);
         self.code.set(Reg::R1, 1);
         self.code.add_atomically(Reg::R0, 0, Reg::R1);
         self.code.jump(end);
+    }
+
+    /// Adds 1 to the value at a key, which may be new, and ends the program.
+    fn add_to_values(&mut self, key: i16) -> Result<(), Uncompilable> {
+        let (value, end) = (self.stack.push()?, self.end);
+        let (absent, full) = (self.code.label(), self.code.label());
+        self.increment(key, absent);
         self.code.place(absent);
         self.code.store_immediate(Size::Eight, Reg::Frame, value, 1);
         self.update(Map::Values, key, value, NO_EXIST);
         self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
         self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, EXISTS, full);
         // Another CPU was faster.
-        self.map_and_key(Map::Values, key);
-        self.code.call(Helper::MapLookupElem);
-        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, full);
-        self.code.set(Reg::R1, 1);
-        self.code.add_atomically(Reg::R0, 0, Reg::R1);
-        self.code.jump(end);
+        self.increment(key, full);
         self.code.place(full);
         self.add_one_to(Tally::Full);
         self.stack.pop();

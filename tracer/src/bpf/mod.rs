@@ -1,7 +1,7 @@
 //! BPF programs as plain data: instructions, and the compilers that write them.
 
 pub mod assembler;
-mod count;
+pub mod count;
 pub mod expression;
 mod filter;
 pub mod instruction;

@@ -9,7 +9,7 @@ use simple_markers_resolver::location::Expr;
 use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, Stack, Target, Uncompilable};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
-use crate::aggregate::{Aggregate, Tally};
+use crate::aggregate::Tally;
 use crate::filter;
 use crate::record::{self, FieldKind, Layout};
 
@@ -107,15 +107,6 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
     }
 }
 
-/// The program that writes a record for each hit. Every input must have passed [`check`].
-///
-/// # Errors
-///
-/// Why there is none.
-pub fn trace(inputs: &[Input], target: &Target, settings: Settings) -> Result<(Code, Layout), ProgramError> {
-    trace_if(inputs, None, target, settings)
-}
-
 /// The program that does nothing.
 ///
 /// # Errors
@@ -134,7 +125,7 @@ pub fn nothing() -> Result<Code, ProgramError> {
 /// # Errors
 ///
 /// Why there is none.
-pub fn trace_if(
+pub fn trace(
     inputs: &[Input],
     filter: Option<&filter::Condition>,
     target: &Target,
@@ -162,17 +153,6 @@ pub fn trace_if(
     program.code.call(Helper::RingbufSubmit);
     Ok((program.finish()?, layout))
 }
-
-/// The program that counts hits.
-///
-/// # Errors
-///
-/// Never in practice: the program has a fixed length.
-pub fn count(target: &Target, settings: Settings) -> Result<Code, ProgramError> {
-    super::count::count(&[], None, &Aggregate::Hits, 0, target, settings)
-}
-
-pub use super::count::count as aggregate;
 
 /// The reader looks at the ring buffer at regular times (`BPF_RB_NO_WAKEUP`).
 const RING_NO_WAKEUP: u64 = 1;

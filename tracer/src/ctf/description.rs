@@ -13,13 +13,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::export::ArgumentOmission;
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::identifier::identifier;
-use crate::plan::{Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
-use crate::text::word;
-use crate::value::Missing;
+use crate::plan::{Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
 
 /// The version of the description. A reader refuses others.
 pub const VERSION: u64 = 1;
@@ -76,9 +73,9 @@ pub struct DescribedSite {
 pub struct DescribedArgument {
     /// The argument as written.
     pub text: Arc<str>,
-    /// Why it is never read there; `None` if it is.
-    pub unread: Option<Unread>,
-    /// The same in words, if there is more to say.
+    /// What stands in its place, as it is never read there; `None` if it is.
+    pub unread: Option<Placeholder>,
+    /// Why it is never read, if there is more to say.
     pub why: Option<String>,
 }
 
@@ -295,8 +292,8 @@ pub enum DescriptionError {
 fn described(planned: &PlannedSite) -> DescribedSite {
     let argument = |argument: &crate::plan::PlannedArgument| {
         let (unread, why) = match &argument.source {
-            Source::Unread(why @ Unread::Omitted(omission)) => (Some(plain(why)), Some(omission.to_string())),
-            Source::Unread(why) => (Some(plain(why)), None),
+            Source::Unread(why @ Unread::Omitted(omission)) => (Some(why.placeholder()), Some(omission.to_string())),
+            Source::Unread(why) => (Some(why.placeholder()), None),
             Source::Read(_) | Source::Either(..) => (None, None),
         };
         DescribedArgument { text: Arc::clone(&argument.text), unread, why }
@@ -310,20 +307,6 @@ fn described(planned: &PlannedSite) -> DescribedSite {
         offset: planned.offset,
         class: None,
         arguments: planned.arguments.iter().map(argument).collect(),
-    }
-}
-
-/// The reason with the same word and nothing else.
-fn plain(why: &Unread) -> Unread {
-    unread(word(&Missing::Unread(why))).unwrap_or(Unread::TooMany)
-}
-
-fn unread(word: &str) -> Option<Unread> {
-    match word {
-        "lost" => Some(Unread::Omitted(ArgumentOmission::OptimizedOut)),
-        "doubtful" => Some(Unread::Omitted(ArgumentOmission::Doubtful(None))),
-        "unreadable" => Some(Unread::TooMany),
-        _ => None,
     }
 }
 
@@ -362,7 +345,7 @@ fn kind_word(kind: NumberKind) -> &'static str {
 
 fn site_json(site: &DescribedSite) -> Json {
     let argument = |argument: &DescribedArgument| {
-        let unread = argument.unread.as_ref().map(|why| word(&Missing::Unread(why)));
+        let unread = argument.unread.map(Placeholder::as_str);
         json!({ "text": &*argument.text, "unread": unread, "why": argument.why })
     };
     json!({
@@ -453,9 +436,10 @@ fn marker(json: Object<'_>) -> Result<PlannedMarker, DescriptionError> {
 }
 
 fn site(json: Object<'_>) -> Result<DescribedSite, DescriptionError> {
+    let placeholder = |word: &str| Placeholder::ALL.into_iter().find(|it| it.as_str() == word);
     let argument = |json: Object<'_>| {
         let unread = match json.some("unread") {
-            Some(why) => Some(why.as_str().and_then(unread).ok_or(DescriptionError::Member("unread"))?),
+            Some(why) => Some(why.as_str().and_then(placeholder).ok_or(DescriptionError::Member("unread"))?),
             None => None,
         };
         let why = json.some("why").and_then(Json::as_str).map(str::to_owned);

@@ -30,7 +30,7 @@ pub struct Event<'a> {
     /// The program or shared object.
     pub image: &'a PlannedImage,
     /// The value of each argument, or why it has none.
-    pub values: Vec<Result<Value<'a>, Missing<'a>>>,
+    pub values: Vec<Result<Value<'a>, Missing>>,
 }
 
 impl Event<'_> {
@@ -210,12 +210,12 @@ fn values<'a>(
     class: &Class,
     is_full: bool,
     bytes: &mut Bytes<'a>,
-) -> Result<Vec<Result<Value<'a>, Missing<'a>>>, ReadErrorKind> {
+) -> Result<Vec<Result<Value<'a>, Missing>>, ReadErrorKind> {
     let mut fields = class.fields.iter();
     let mut values = Vec::with_capacity(site.arguments.len());
     for argument in &site.arguments {
-        let value = match (&argument.unread, is_full) {
-            (Some(why), _) => Err(Missing::Unread(why)),
+        let value = match (argument.unread, is_full) {
+            (Some(placeholder), _) => Err(Missing::Unread(placeholder)),
             (None, is_full) => {
                 let of = fields.next().map_or(FieldType::Text, |field| field.of);
                 if is_full { full(of, bytes)? } else { Ok(plain(of, bytes)?) }
@@ -233,7 +233,7 @@ fn plain<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Value<'a>, ReadErro
     }
 }
 
-fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Missing<'a>>, ReadErrorKind> {
+fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Missing>, ReadErrorKind> {
     let [number] = bytes.chunk()?;
     let state = State::from_number(number).ok_or(ReadErrorKind::State(number))?;
     match of {

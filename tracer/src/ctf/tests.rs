@@ -206,7 +206,7 @@ fn what_is_written_is_read() {
     for record in std::iter::repeat_n(&records, 3).flatten() {
         let hit = hit(record, &plan, &layouts);
         let event = events.next_event().expect("no error").expect("an event");
-        let expected: Vec<Result<Value<'_>, Missing<'_>>> = hit.values().collect();
+        let expected: Vec<Result<Value<'_>, Missing>> = hit.values().collect();
         assert_eq!(event.values, expected);
         assert_eq!((event.name, event.marker, event.image), (hit.record.name(), hit.marker, hit.image));
         let name = event.thread_name();

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use simple_markers_resolver::text::shown;
 
 use crate::plan::Unread;
-use crate::text::word;
-use crate::value::Missing;
 
 /// A filter is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -192,7 +190,7 @@ impl Display for Mismatch {
                 Ok(())
             }
             Self::Unread { name, why } => {
-                write!(f, "`{name}`, which is {} there", word(&Missing::Unread(why)))
+                write!(f, "`{name}`, which is {} there", why.placeholder().as_str())
             }
             Self::Doubtful { name } => write!(f, "`{name}`, which is doubtful there"),
             Self::Float => f.write_str("floating-point numbers cannot be compared: BPF programs do not have them"),

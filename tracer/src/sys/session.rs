@@ -9,6 +9,7 @@ use super::error::{Error, Step};
 use super::processes::{self, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
+use crate::bpf::count::count;
 use crate::bpf::program::{self, ProgramError};
 use crate::bpf::{Code, Map, Target};
 use crate::btf::Btf;
@@ -102,7 +103,7 @@ pub struct Session {
     ring: Option<(bpf::Map, Ring)>,
     order: Order,
     received: u64,
-    /// The maps other than the ring buffer and the processes.
+    /// The maps other than the ring buffer and the processes, as far as a program needs them.
     maps: HashMap<Map, bpf::Map>,
     mode: Mode,
     processes: Option<bpf::Map>,
@@ -118,10 +119,6 @@ impl Session {
     ///
     /// The kernel refuses it, or a site needs a program that is too long.
     pub fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
-        let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
-        let tallies = bpf::Map::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?;
-        let lost = bpf::Map::new(MapType::Array, 8, sites)?;
-        let maps = HashMap::from([(Map::Tallies, tallies), (Map::Lost, lost)]);
         let ring = match mode {
             Mode::Trace { ring } => {
                 let map = bpf::Map::new(MapType::Ringbuf, 0, ring)?;
@@ -143,7 +140,7 @@ impl Session {
                 Some(map)
             }
         };
-        let (layouts, order) = (Vec::new(), Order::default());
+        let (layouts, order, maps) = (Vec::new(), Order::default(), HashMap::new());
         let mut session = Self { layouts, ring, order, received: 0, maps, mode, processes, kernel, open };
         session.attach(plan)?;
         Ok(session)
@@ -177,9 +174,12 @@ impl Session {
     fn create(&mut self, map: Map, plan: &Plan) -> Result<(), Error> {
         let most = if let Mode::Count { most_values } = self.mode { most_values } else { 1 };
         let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
+        let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
         let created = match map {
-            Map::Ring | Map::Lost | Map::Tallies | Map::Processes => return Ok(()),
+            Map::Ring | Map::Processes => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
+            Map::Lost => bpf::Map::new(MapType::Array, 8, sites)?,
+            Map::Tallies => bpf::Map::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,
             Map::Times => bpf::Map::new(MapType::PercpuArray, 8, TIMES)?,
             Map::Values if plan.sites.iter().any(is_histogram) => {
                 bpf::Map::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
@@ -210,10 +210,10 @@ impl Session {
                 Mode::Nothing => program::nothing().map(|code| (code, Layout::default())),
                 Mode::Count { .. } => {
                     let group = u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX);
-                    let code = program::aggregate(&site.inputs, filter, &site.aggregate, group, &target, settings);
+                    let code = count(&site.inputs, filter, &site.aggregate, group, &target, settings);
                     code.map(|code| (code, Layout::default()))
                 }
-                Mode::Trace { .. } => program::trace_if(&site.inputs, filter, &target, settings),
+                Mode::Trace { .. } => program::trace(&site.inputs, filter, &target, settings),
             };
             let (code, layout) = program.map_err(|why| SessionError::Program { site: number, why })?;
             self.layouts.push(layout);
@@ -285,12 +285,8 @@ impl Session {
     ///
     /// The map cannot be read.
     pub fn lost(&self) -> Result<u64, Error> {
-        match (self.mode, self.maps.get(&Map::Lost)) {
-            (Mode::Trace { .. }, Some(map)) => {
-                (0..self.site_count()).try_fold(0, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
-            }
-            _ => Ok(0),
-        }
+        let Some(map) = self.maps.get(&Map::Lost) else { return Ok(0) };
+        (0..self.site_count()).try_fold(0, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
     }
 
     fn site_count(&self) -> u32 {
@@ -303,7 +299,9 @@ impl Session {
     ///
     /// The map cannot be read.
     pub fn tallies(&self) -> Result<Vec<Tallies>, Error> {
-        let Some(map) = self.maps.get(&Map::Tallies) else { return Ok(Vec::new()) };
+        let Some(map) = self.maps.get(&Map::Tallies) else {
+            return Ok(vec![Tallies::default(); self.layouts.len()]);
+        };
         let of_site = |site| {
             let mut sum = Tallies::default();
             for values in map.values(site)? {

@@ -98,11 +98,20 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         }
     }
 
+    /// Asks a decoded function; `None` if it could not be decoded.
+    fn ask<T>(&self, function: Die, question: impl FnOnce(&Decoded<'c>) -> Option<T>) -> Option<T> {
+        question(self.decoded(Key::Described(function)).get()?.as_ref().ok()?)
+    }
+
+    /// Asks a function all of whose edges are known.
+    fn ask_complete<T>(&self, function: Die, question: impl FnOnce(&Decoded<'c>) -> Option<T>) -> Option<T> {
+        self.ask(function, |decoded| if decoded.unknown_edges.is_some() { None } else { question(decoded) })
+    }
+
     /// Who reads a place in memory next after an address in a function.
     pub(in super::super) fn next_use(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> NextUse {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return NextUse::Unknown };
-        decoded.values().map_or(NextUse::Unknown, |values| values.next_use(&decoded.cfg, pc, place))
+        let next = self.ask(function, |decoded| Some(decoded.values()?.next_use(&decoded.cfg, pc, place)));
+        next.unwrap_or(NextUse::Unknown)
     }
 
     /// Whether two places have the same value at an address in a function, in the lower `size`
@@ -114,9 +123,8 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         (one, other): (&ValuePlace, &ValuePlace),
         size: u64,
     ) -> bool {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return false };
-        decoded.values().is_some_and(|values| values.are_equal(&decoded.cfg, pc, one, other, size))
+        let equal = |decoded: &Decoded<'c>| Some(decoded.values()?.are_equal(&decoded.cfg, pc, one, other, size));
+        self.ask(function, equal).unwrap_or(false)
     }
 
     /// What made the value of `size` bytes that a register has at an address of a function; `None` if
@@ -128,50 +136,38 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         register: u32,
         (size, result): (u64, Option<u64>),
     ) -> Option<Made> {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return None };
-        decoded.values()?.made(&decoded.cfg, pc, register, size, result)
+        self.ask(function, |decoded| decoded.values()?.made(&decoded.cfg, pc, register, size, result))
     }
 
     /// Whether the code shows that an object is at a place, if that is in the frame.
     pub(in super::super) fn is_object(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> bool {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return true };
-        decoded.values().is_none_or(|values| values.is_object(&decoded.cfg, pc, place))
+        self.ask(function, |decoded| Some(decoded.values()?.is_object(&decoded.cfg, pc, place))).unwrap_or(true)
     }
 
     /// The block of an address in a function; `None` if it is not known.
     pub(in super::super) fn block(&self, function: Die, pc: Vaddr) -> Option<Block> {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return None };
-        if decoded.unknown_edges.is_some() { None } else { decoded.cfg.block(pc) }
+        self.ask_complete(function, |decoded| decoded.cfg.block(pc))
     }
 
     /// Whether the instruction at an address of a function is a branch.
     pub(in super::super) fn is_branch(&self, function: Die, at: Vaddr) -> bool {
-        let cell = self.decoded(Key::Described(function));
-        matches!(cell.get(), Some(Ok(decoded)) if decoded.cfg.is_branch(at))
+        self.ask(function, |decoded| Some(decoded.cfg.is_branch(at))).unwrap_or(false)
     }
 
     /// Whether a function leads from an address back to it.
     pub(in super::super) fn is_in_loop(&self, function: Die, pc: Vaddr) -> bool {
-        let cell = self.decoded(Key::Described(function));
-        matches!(cell.get(), Some(Ok(decoded)) if decoded.cfg.is_in_loop(pc))
+        self.ask(function, |decoded| Some(decoded.cfg.is_in_loop(pc))).unwrap_or(false)
     }
 
     /// The instructions that lead to an address in a function, without calls of the function;
     /// `None` if they are not known completely.
     pub(in super::super) fn predecessors(&self, function: Die, pc: Vaddr) -> Option<Vec<Range<u64>>> {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return None };
-        if decoded.unknown_edges.is_some() { None } else { decoded.cfg.leading_to(pc) }
+        self.ask_complete(function, |decoded| decoded.cfg.leading_to(pc))
     }
 
     /// Whether an instruction of a function may write one of the registers.
     pub(in super::super) fn writes(&self, function: Die, at: u64, registers: u64) -> bool {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return false };
-        decoded.cfg.writes(&decoded.function, at, registers)
+        self.ask(function, |decoded| Some(decoded.cfg.writes(&decoded.function, at, registers))).unwrap_or(false)
     }
 
     /// The bit of a register in masks of written registers; `None` if it has none.
