@@ -3,15 +3,16 @@
 
 mod bpf;
 mod clock;
+mod engine;
 mod error;
 pub mod mapped;
 mod process;
 mod processes;
+mod programs;
 mod ring;
-mod session;
 pub mod signals;
 
 pub use clock::now;
+pub use engine::{Kernel, Mode, Scope, Session, SessionError};
 pub use error::{Error, Step};
 pub use process::{Child, Ended};
-pub use session::{Kernel, Mode, Scope, Session, SessionError};

@@ -1,16 +1,17 @@
-//! A session: the programs of a plan, attached, and what they say.
+//! The BPF engine: the programs of a plan, attached, and what they say.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
 use super::bpf::{self, Kind, MapType};
 use super::clock::now;
+use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
 use super::processes::{self, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::count::count;
-use crate::bpf::program::{self, ProgramError};
+use crate::bpf::program;
 use crate::bpf::{Code, Map, Target};
 use crate::btf::Btf;
 use crate::filter::Condition;
@@ -41,54 +42,6 @@ impl Kernel {
     }
 }
 
-/// Which processes are watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// All that run the files of the plan.
-    All,
-    /// These, with all of their threads.
-    Processes {
-        /// Their numbers.
-        pids: Vec<u32>,
-        /// Whether the processes that they create are watched too.
-        with_children: bool,
-    },
-}
-
-/// What is done at a hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// A record is written.
-    Trace {
-        /// The size of the ring buffer in bytes: a power of two, and at least a page.
-        ring: u32,
-    },
-    /// It is counted, as the site's `aggregate` says.
-    Count {
-        /// The most values, buckets and open intervals that are kept.
-        most_values: u32,
-    },
-    /// Nothing: measures what a probe costs by itself.
-    Nothing,
-}
-
-/// Why a session cannot start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// The kernel refused something.
-    #[error(transparent)]
-    Kernel(#[from] Error),
-    /// There is no program for a site.
-    #[error("site {site} of the plan has too many arguments for a BPF program")]
-    Program {
-        /// The number of the site.
-        site: usize,
-        /// Why.
-        why: ProgramError,
-    },
-}
-
 /// How many threads close links.
 const CLOSERS: usize = 64;
 /// How many sites there can be at least, also those of files that are mapped later.
@@ -98,7 +51,7 @@ const PROCESSES: u32 = 1 << 16;
 
 /// Attached programs. When it is dropped, the kernel removes the probes.
 #[derive(Debug)]
-pub struct Session {
+pub(super) struct Programs {
     layouts: Vec<Layout>,
     ring: Option<(bpf::Map, Ring)>,
     order: Order,
@@ -112,13 +65,9 @@ pub struct Session {
     open: Vec<OwnedFd>,
 }
 
-impl Session {
+impl Programs {
     /// Creates the maps, and attaches the programs of a plan.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses it, or a site needs a program that is too long.
-    pub fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
+    pub(super) fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
         let ring = match mode {
             Mode::Trace { ring } => {
                 let map = bpf::Map::new(MapType::Ringbuf, 0, ring)?;
@@ -147,11 +96,7 @@ impl Session {
     }
 
     /// Attaches the programs of the sites that were added to the plan since the last call.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses it, or a site needs a program that is too long.
-    pub fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
+    pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
         for ((code, is_sleepable), images) in self.programs(plan)? {
             for map in code.maps() {
                 self.create(map, plan)?;
@@ -192,8 +137,8 @@ impl Session {
 
     /// The programs of the sites that have none yet, each with its sites. Sites with the same
     /// program share it.
-    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<Programs<'p>, SessionError> {
-        let mut programs: Programs<'p> = HashMap::new();
+    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<Groups<'p>, SessionError> {
+        let mut programs: Groups<'p> = HashMap::new();
         let settings = program::Settings { of_processes: self.processes.is_some() };
         for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
             let Some(image) = plan.images.get(site.image) else { continue };
@@ -228,11 +173,7 @@ impl Session {
     }
 
     /// Also watches a process, if the session watches only some.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses it.
-    pub fn add_process(&self, pid: u32) -> Result<(), Error> {
+    pub(super) fn add_process(&self, pid: u32) -> Result<(), Error> {
         self.processes.as_ref().map_or(Ok(()), |map| map.set(pid, &1u64.to_ne_bytes()))
     }
 
@@ -240,7 +181,7 @@ impl Session {
     /// were.
     ///
     /// `is_last` says that no program runs any more, so no earlier hit can come.
-    pub fn read(&mut self, plan: &Plan, is_last: bool, each: &mut dyn FnMut(&Hit<'_>)) -> u64 {
+    pub(super) fn read(&mut self, plan: &Plan, is_last: bool, each: &mut dyn FnMut(&Hit<'_>)) -> u64 {
         let Some((_, ring)) = &mut self.ring else { return 0 };
         // Noted before the end of the ring buffer is read (see `order`).
         let time = if is_last { u64::MAX } else { now() };
@@ -261,7 +202,7 @@ impl Session {
     ///
     /// To remove the probes of a link, the kernel waits until no program runs at them, about 50 ms.
     /// So all links are closed at the same time.
-    pub fn detach(&mut self) {
+    pub(super) fn detach(&mut self) {
         let mut open = std::mem::take(&mut self.open);
         let share = open.len().div_ceil(CLOSERS).max(1);
         std::thread::scope(|scope| {
@@ -274,17 +215,12 @@ impl Session {
     }
 
     /// How many hits were handed on.
-    #[must_use]
-    pub fn received(&self) -> u64 {
+    pub(super) fn received(&self) -> u64 {
         self.received
     }
 
     /// How many hits had no space in the ring buffer.
-    ///
-    /// # Errors
-    ///
-    /// The map cannot be read.
-    pub fn lost(&self) -> Result<u64, Error> {
+    pub(super) fn lost(&self) -> Result<u64, Error> {
         let Some(map) = self.maps.get(&Map::Lost) else { return Ok(0) };
         (0..self.site_count()).try_fold(0, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
     }
@@ -294,11 +230,7 @@ impl Session {
     }
 
     /// The tallies of each site.
-    ///
-    /// # Errors
-    ///
-    /// The map cannot be read.
-    pub fn tallies(&self) -> Result<Vec<Tallies>, Error> {
+    pub(super) fn tallies(&self) -> Result<Vec<Tallies>, Error> {
         let Some(map) = self.maps.get(&Map::Tallies) else {
             return Ok(vec![Tallies::default(); self.layouts.len()]);
         };
@@ -315,29 +247,17 @@ impl Session {
     }
 
     /// The keys of the values or buckets that were counted, and how often each was seen.
-    ///
-    /// # Errors
-    ///
-    /// The map cannot be read.
-    pub fn values(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
+    pub(super) fn values(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         self.maps.get(&Map::Values).map_or_else(|| Ok(Vec::new()), bpf::Map::entries)
     }
 
     /// How many intervals have started and not ended.
-    ///
-    /// # Errors
-    ///
-    /// The map cannot be read.
-    pub fn open_intervals(&self) -> Result<u64, Error> {
+    pub(super) fn open_intervals(&self) -> Result<u64, Error> {
         self.maps.get(&Map::Starts).map_or(Ok(0), |map| Ok(map.entries()?.len() as u64))
     }
 
     /// How long the intervals were.
-    ///
-    /// # Errors
-    ///
-    /// The map cannot be read.
-    pub fn durations(&self) -> Result<Durations, Error> {
+    pub(super) fn durations(&self) -> Result<Durations, Error> {
         let Some(map) = self.maps.get(&Map::Times) else { return Ok(Durations::default()) };
         let counts = (0..FINE).map(|bucket| map.sum(bucket)).collect::<Result<_, _>>()?;
         let largest = |entry| Ok::<_, Error>(map.values(entry)?.into_iter().flatten().max().unwrap_or(0));
@@ -345,14 +265,14 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for Programs {
     fn drop(&mut self) {
         self.detach();
     }
 }
 
 /// Programs, whether they may sleep, and their sites.
-type Programs<'p> = HashMap<(Code, bool), Sites<'p>>;
+type Groups<'p> = HashMap<(Code, bool), Sites<'p>>;
 
 /// The offsets and numbers of the sites of each file.
 type Sites<'p> = HashMap<&'p str, Vec<(u64, u64)>>;
