@@ -14,6 +14,7 @@ mod export;
 mod files;
 mod fix;
 mod inputs;
+mod libraries;
 mod list;
 mod manual;
 mod narrow;

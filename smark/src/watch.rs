@@ -21,7 +21,7 @@ use simple_markers_tracer::{Hit, Plan, elf};
 use crate::choice::Choice;
 use crate::files::{self, Input, Unreadable};
 use crate::inputs::{Filters, operands};
-use crate::{Console, Status, narrow};
+use crate::{Console, Status, libraries, narrow};
 
 /// The options and operands that say what is watched.
 #[derive(Debug, Args)]
@@ -95,7 +95,16 @@ impl Watch {
             },
             None => None,
         };
-        named.extend(program.clone());
+        if let Some(program) = &program {
+            named.push(program.clone());
+            match libraries::of(program) {
+                Ok(libraries) => named.extend(libraries),
+                Err(why) => {
+                    console
+                        .note(&format!("{}: its libraries are looked for while it runs: {why:#}", program.display()));
+                }
+            }
+        }
         for pid in &self.pid {
             match mapped::files(*pid) {
                 Some(files) => named.extend(files),

@@ -56,7 +56,7 @@ int main(void) {
 "#;
 
 /// Runs `smark trace`, and returns its lines.
-fn trace(options: &[&str], command: &[&Path]) -> Vec<String> {
+pub(super) fn trace(options: &[&str], command: &[&Path]) -> Vec<String> {
     let mut smark = Command::new(fixture::smark());
     smark.arg("trace").args(options).arg("--").args(command).stderr(Stdio::null());
     let output = smark.output().expect("smark runs");
@@ -64,7 +64,7 @@ fn trace(options: &[&str], command: &[&Path]) -> Vec<String> {
 }
 
 /// The lines of `smark trace --json` that are hits, and the last one.
-fn hits(lines: &[String]) -> (Vec<Json>, Json) {
+pub(super) fn hits(lines: &[String]) -> (Vec<Json>, Json) {
     let objects = lines.iter().filter_map(|line| serde_json::from_str::<Json>(line).ok());
     let (hits, mut rest): (Vec<Json>, Vec<Json>) = objects.partition(|line| line.get("marker").is_some());
     (hits, rest.pop().expect("the end")["end"].take())

@@ -4,6 +4,7 @@
 
 mod count;
 mod expressions;
+mod libraries;
 mod record;
 mod trace;
 mod traced_twins;

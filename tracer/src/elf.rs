@@ -14,3 +14,13 @@ pub fn thread_local_size(bytes: &[u8]) -> Option<u64> {
     let Some(storage) = headers.iter().find(|header| header.p_type(endian) == PT_TLS) else { return Some(0) };
     storage.p_memsz(endian).checked_next_multiple_of(storage.p_align(endian).max(1))
 }
+
+/// The path of the program interpreter, which loads the libraries (`PT_INTERP`). `None` if the image
+/// has none, because it is static or a shared object, and if it is not a 64-bit ELF file.
+#[must_use]
+pub fn interpreter(bytes: &[u8]) -> Option<&[u8]> {
+    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, bytes).ok()?;
+    headers.iter().find_map(|header| header.interpreter(endian, bytes).ok().flatten())
+}
