@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
-use simple_markers_resolver::export::SiteOmission;
 use simple_markers_resolver::resolve::{Detail, ImageKind};
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::plan::{LeftOut, PlannedMarker, Settings};
+use simple_markers_tracer::plan::{LeftOut, PlannedMarker, Settings, UnwatchedKind};
 use simple_markers_tracer::sys::{self, Child, Ended, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
 use simple_markers_tracer::{Hit, Plan, elf};
 
@@ -233,10 +232,10 @@ impl Watching {
         let mut lines: Vec<(usize, &str, Vec<String>)> = Vec::new();
         let left_out = || self.plan.left_out.iter().skip(first).filter(|it| self.watch.question.asks_for(&it.marker));
         for LeftOut { image, marker, place, why } in left_out() {
-            let what = match why {
-                SiteOmission::NoSite(_) => why.to_string(),
-                SiteOmission::NotExact { exactness, .. } => format!("{place} is {}", exactness.as_str()),
-                _ => format!("{place}: {why}"),
+            let what = match why.kind() {
+                UnwatchedKind::NoSite => why.to_string(),
+                UnwatchedKind::NotExact(exactness) => format!("{place} is {}", exactness.as_str()),
+                UnwatchedKind::Other => format!("{place}: {why}"),
             };
             match lines.last_mut().filter(|(of, name, _)| of == image && *name == &**marker) {
                 Some((.., whats)) => whats.push(what),
@@ -253,7 +252,7 @@ impl Watching {
             };
             console.note(&format!("{name}: {share}: {}", whats.join(", ")));
         }
-        let is_inexact = |it: &LeftOut| matches!(it.why, SiteOmission::NotExact { .. });
+        let is_inexact = |it: &LeftOut| matches!(it.why.kind(), UnwatchedKind::NotExact(_));
         if left_out().any(is_inexact) {
             console.note("a probe at a site that is not exact may fire without the marker; `smark show` says why, --include adds them");
         }

@@ -15,6 +15,7 @@ pub mod elf;
 pub mod filter;
 pub mod histogram;
 pub mod hit;
+pub mod json;
 pub mod order;
 pub mod plan;
 pub mod record;

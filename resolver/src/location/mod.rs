@@ -222,6 +222,12 @@ impl Expr {
         self.node_count
     }
 
+    /// How deep the nodes are nested, at least 1.
+    #[must_use]
+    pub fn depth(&self) -> u16 {
+        self.depth
+    }
+
     /// Creates a constant of the generic type.
     #[must_use]
     pub fn constant(value: u64) -> Self {

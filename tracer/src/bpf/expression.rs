@@ -30,7 +30,10 @@ pub enum Uncompilable {
 }
 
 /// The most steps of one computation.
-const MAX_NODES: u32 = 512;
+pub(crate) const MAX_NODES: u32 = 512;
+
+/// How deep a computation is nested at most. Readers of JSON, which plan files are, follow 128 levels.
+pub(crate) const MAX_DEPTH: u16 = 96;
 
 /// What a computation depends on besides registers and memory.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +93,7 @@ pub(super) struct Compiler<'a> {
 impl Compiler<'_> {
     /// Leaves the value of a computation in `R0`.
     pub(super) fn value(&mut self, of: &Expr) -> Result<(), Uncompilable> {
-        match of.node_count() <= MAX_NODES {
+        match of.node_count() <= MAX_NODES && of.depth() <= MAX_DEPTH {
             true => self.node(of),
             false => Err(Uncompilable::TooLarge),
         }

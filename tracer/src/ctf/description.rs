@@ -13,10 +13,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
-use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::identifier::identifier;
-use crate::plan::{Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
+use crate::json::{Error, Fault, Object};
+use crate::plan::{Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
+
+pub use crate::plan::FieldType;
 
 /// The version of the description. A reader refuses others.
 pub const VERSION: u64 = 1;
@@ -114,20 +116,6 @@ pub struct ClassField {
     pub of: FieldType,
 }
 
-/// The type of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldType {
-    /// A number.
-    Number {
-        /// Its size in bytes: 1, 2, 4 or 8.
-        size: u8,
-        /// How its bits are read.
-        kind: NumberKind,
-    },
-    /// A text.
-    Text,
-}
-
 impl Description {
     /// Adds what the plan has and the description has not.
     pub fn add(&mut self, plan: &Plan) {
@@ -187,22 +175,14 @@ impl Description {
     pub fn to_json(&self) -> Json {
         let class = |class: &Class| {
             let field = |field: &ClassField| {
-                let (kind, size) = match field.of {
-                    FieldType::Number { size, kind } => (kind_word(kind), Some(size)),
-                    FieldType::Text => ("text", None),
-                };
-                json!({ "argument": field.argument, "name": field.name, "kind": kind, "size": size })
+                let mut json = Map::new();
+                json.insert("argument".to_owned(), field.argument.into());
+                json.insert("name".to_owned(), field.name.as_str().into());
+                field.of.write(&mut json);
+                Json::from(json)
             };
             let fields: Vec<Json> = class.fields.iter().map(field).collect();
             json!({ "marker": class.marker, "has_site": class.has_site, "fields": fields })
-        };
-        let image =
-            |image: &PlannedImage| json!({ "path": image.path, "module": &*image.module, "build_id": image.build_id });
-        let marker = |it: &PlannedMarker| {
-            json!({
-                "image": it.image, "name": &*it.name, "file": &*it.file, "line": it.line, "format": &*it.format,
-                "sites": it.sites,
-            })
         };
         let left_out = |it: &DescribedOmission| json!({ "image": it.image, "marker": &*it.marker, "place": it.place, "why": it.why });
         json!({
@@ -211,8 +191,8 @@ impl Description {
             "uuid": self.uuid_text(),
             "clock_offset_ns": self.clock_offset,
             "start_ns": self.start,
-            "images": self.images.iter().map(image).collect::<Vec<_>>(),
-            "markers": self.markers.iter().map(marker).collect::<Vec<_>>(),
+            "images": self.images.iter().map(PlannedImage::to_json).collect::<Vec<_>>(),
+            "markers": self.markers.iter().map(PlannedMarker::to_json).collect::<Vec<_>>(),
             "sites": self.sites.iter().map(site_json).collect::<Vec<_>>(),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "left_out": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
@@ -227,50 +207,28 @@ impl Description {
     /// something that is not there.
     pub fn from_json(text: &[u8]) -> Result<Self, DescriptionError> {
         let json: Json = serde_json::from_slice(text).map_err(|error| DescriptionError::Json(error.to_string()))?;
-        let json = Object::of(&json, "the description")?;
+        let json = Object::of(&json)?;
         match json.number("version")? {
             VERSION => {}
             version => return Err(DescriptionError::Version(version)),
         }
-        let read = Self {
-            uuid: uuid(json.text("uuid")?).ok_or(DescriptionError::Member("uuid"))?,
+        let images = json.all("images", PlannedImage::read)?;
+        let markers = json.all("markers", |json| PlannedMarker::read(json, images.len()))?;
+        let classes = json.all("classes", |json| class(json, markers.len()))?;
+        if classes.len() > MAX_CLASSES {
+            return Err(Error::new(Fault::Range).at("classes").into());
+        }
+        Ok(Self {
+            uuid: json.get("uuid", |value| uuid(value.as_str()?))?,
             tool: json.text("tool")?.to_owned(),
             clock_offset: json.number("clock_offset_ns")?,
             start: json.number("start_ns")?,
-            images: json.all("images", image)?,
-            markers: json.all("markers", marker)?,
-            sites: json.all("sites", site)?,
-            classes: json.all("classes", class)?,
+            sites: json.all("sites", |json| site(json, &images, &markers, &classes))?,
             left_out: json.all("left_out", left_out)?,
-        };
-        read.check()?;
-        Ok(read)
-    }
-
-    /// Whether all that is referred to is there.
-    fn check(&self) -> Result<(), DescriptionError> {
-        let has = |is_there: bool, what| if is_there { Ok(()) } else { Err(DescriptionError::Member(what)) };
-        has(self.classes.len() <= MAX_CLASSES, "classes")?;
-        for marker in &self.markers {
-            has(marker.image < self.images.len(), "markers.image")?;
-        }
-        for class in &self.classes {
-            has(class.marker < self.markers.len(), "classes.marker")?;
-            has(class.fields.is_sorted_by(|one, next| one.argument < next.argument), "classes.fields.argument")?;
-        }
-        for site in &self.sites {
-            has(site.image < self.images.len(), "sites.image")?;
-            has(site.marker < self.markers.len(), "sites.marker")?;
-            let Some(number) = site.class else { continue };
-            let class = self.classes.get(number).ok_or(DescriptionError::Member("sites.class"))?;
-            has(class.marker == site.marker, "sites.class")?;
-            let of_arguments = class.fields.iter().all(|field| field.argument < site.arguments.len());
-            has(of_arguments, "classes.fields.argument")?;
-            let mut unread = site.arguments.iter().enumerate();
-            let is_read = |number| class.fields.iter().any(|field| field.argument == number);
-            has(unread.all(|(number, it)| it.unread.is_some() != is_read(number)), "sites.arguments.unread")?;
-        }
-        Ok(())
+            images,
+            markers,
+            classes,
+        })
     }
 }
 
@@ -285,15 +243,14 @@ pub enum DescriptionError {
     #[error("version {0} of the description; this smark reads version {VERSION}")]
     Version(u64),
     /// A member is missing, or its value cannot be.
-    #[error("`{0}` is missing or malformed")]
-    Member(&'static str),
+    #[error(transparent)]
+    Member(#[from] Error),
 }
 
 fn described(planned: &PlannedSite) -> DescribedSite {
     let argument = |argument: &crate::plan::PlannedArgument| {
         let (unread, why) = match &argument.source {
-            Source::Unread(why @ Unread::Omitted(omission)) => (Some(why.placeholder()), Some(omission.to_string())),
-            Source::Unread(why) => (Some(why.placeholder()), None),
+            Source::Unread(why) => (Some(why.placeholder()), why.words()),
             Source::Read(_) | Source::Either(..) => (None, None),
         };
         DescribedArgument { text: Arc::clone(&argument.text), unread, why }
@@ -327,20 +284,7 @@ fn fields(site: &PlannedSite) -> Vec<ClassField> {
 /// The type of the field of an argument; `None` if it is not read.
 pub(super) fn field_type(source: &Source) -> Option<FieldType> {
     let (Source::Read(reading) | Source::Either(reading, _)) = source else { return None };
-    Some(match *reading {
-        Reading::Constant { size, kind, .. } | Reading::Number { size, kind, .. } => FieldType::Number { size, kind },
-        Reading::Text { .. } => FieldType::Text,
-    })
-}
-
-fn kind_word(kind: NumberKind) -> &'static str {
-    match kind {
-        NumberKind::Signed => "signed",
-        NumberKind::Unsigned => "unsigned",
-        NumberKind::Float => "float",
-        NumberKind::Pointer => "pointer",
-        NumberKind::Unicode => "unicode",
-    }
+    Some(FieldType::of(reading))
 }
 
 fn site_json(site: &DescribedSite) -> Json {
@@ -360,130 +304,59 @@ fn site_json(site: &DescribedSite) -> Json {
     })
 }
 
-/// An object of the JSON.
-#[derive(Clone, Copy)]
-struct Object<'a>(&'a Map<String, Json>);
-
-impl<'a> Object<'a> {
-    fn of(json: &'a Json, what: &'static str) -> Result<Self, DescriptionError> {
-        json.as_object().map(Self).ok_or(DescriptionError::Member(what))
-    }
-
-    /// A member that is not null.
-    fn some(self, name: &'static str) -> Option<&'a Json> {
-        self.0.get(name).filter(|value| !value.is_null())
-    }
-
-    fn get<T>(self, name: &'static str, read: impl FnOnce(&'a Json) -> Option<T>) -> Result<T, DescriptionError> {
-        self.some(name).and_then(read).ok_or(DescriptionError::Member(name))
-    }
-
-    fn text(self, name: &'static str) -> Result<&'a str, DescriptionError> {
-        self.get(name, Json::as_str)
-    }
-
-    fn name(self, name: &'static str) -> Result<Arc<str>, DescriptionError> {
-        self.text(name).map(Arc::from)
-    }
-
-    fn number(self, name: &'static str) -> Result<u64, DescriptionError> {
-        self.get(name, Json::as_u64)
-    }
-
-    fn index(self, name: &'static str) -> Result<usize, DescriptionError> {
-        self.get(name, |value| usize::try_from(value.as_u64()?).ok())
-    }
-
-    fn address(self, name: &'static str) -> Result<u64, DescriptionError> {
-        self.get(name, |value| u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok())
-    }
-
-    /// Each object of an array.
-    fn all<T>(
-        self,
-        name: &'static str,
-        read: impl Fn(Self) -> Result<T, DescriptionError>,
-    ) -> Result<Vec<T>, DescriptionError> {
-        let values = self.get(name, Json::as_array)?;
-        values.iter().map(|value| Self::of(value, name).and_then(&read)).collect()
-    }
-}
-
 fn uuid(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.chars().filter(|letter| *letter != '-').collect();
     let is_it = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     Some(u128::from_str_radix(&digits, 16).ok().filter(|_| is_it)?.to_be_bytes())
 }
 
-fn image(json: Object<'_>) -> Result<PlannedImage, DescriptionError> {
-    Ok(PlannedImage {
-        path: json.text("path")?.to_owned(),
-        module: json.name("module")?,
-        build_id: json.some("build_id").and_then(Json::as_str).map(str::to_owned),
-        thread_local_size: None,
-    })
-}
-
-fn marker(json: Object<'_>) -> Result<PlannedMarker, DescriptionError> {
-    Ok(PlannedMarker {
-        image: json.index("image")?,
-        name: json.name("name")?,
-        file: json.name("file")?,
-        line: u32::try_from(json.number("line")?).map_err(|_| DescriptionError::Member("line"))?,
-        format: json.name("format")?,
-        sites: json.index("sites")?,
-    })
-}
-
-fn site(json: Object<'_>) -> Result<DescribedSite, DescriptionError> {
-    let placeholder = |word: &str| Placeholder::ALL.into_iter().find(|it| it.as_str() == word);
+fn site(
+    json: Object<'_>,
+    images: &[PlannedImage],
+    markers: &[PlannedMarker],
+    classes: &[Class],
+) -> Result<DescribedSite, Error> {
     let argument = |json: Object<'_>| {
-        let unread = match json.some("unread") {
-            Some(why) => Some(why.as_str().and_then(placeholder).ok_or(DescriptionError::Member("unread"))?),
-            None => None,
-        };
-        let why = json.some("why").and_then(Json::as_str).map(str::to_owned);
-        Ok(DescribedArgument { text: json.name("text")?, unread, why })
+        let why = json.maybe_name("why")?.map(|why| why.to_string());
+        Ok(DescribedArgument { text: json.name("text")?, unread: Placeholder::read(json)?, why })
     };
-    Ok(DescribedSite {
-        image: json.index("image")?,
-        marker: json.index("marker")?,
-        function: json.some("function").and_then(Json::as_str).map(Arc::from),
+    let site = DescribedSite {
+        image: json.index("image", images.len())?,
+        marker: json.index("marker", markers.len())?,
+        function: json.maybe_name("function")?,
         address: Vaddr(json.address("address")?),
         probe: Vaddr(json.address("probe")?),
         offset: FileOffset(json.address("file_offset")?),
-        class: json.some("class").map(|_| json.index("class")).transpose()?,
+        class: json.some("class").map(|_| json.index("class", classes.len())).transpose()?,
         arguments: json.all("arguments", argument)?,
-    })
-}
-
-fn class(json: Object<'_>) -> Result<Class, DescriptionError> {
-    let field = |json: Object<'_>| {
-        let kind = match json.text("kind")? {
-            "signed" => Some(NumberKind::Signed),
-            "unsigned" => Some(NumberKind::Unsigned),
-            "float" => Some(NumberKind::Float),
-            "pointer" => Some(NumberKind::Pointer),
-            "unicode" => Some(NumberKind::Unicode),
-            "text" => None,
-            _ => return Err(DescriptionError::Member("kind")),
-        };
-        let of = match kind {
-            None => FieldType::Text,
-            Some(kind) => match json.number("size")? {
-                size @ (1 | 2 | 4 | 8) => FieldType::Number { size: size as u8, kind },
-                _ => return Err(DescriptionError::Member("size")),
-            },
-        };
-        Ok(ClassField { argument: json.index("argument")?, name: json.text("name")?.to_owned(), of })
     };
-    let has_site = json.get("has_site", Json::as_bool)?;
-    Ok(Class { marker: json.index("marker")?, has_site, fields: json.all("fields", field)? })
+    let Some(class) = site.class.and_then(|number| classes.get(number)) else { return Ok(site) };
+    let is_read = |number| class.fields.iter().any(|field| field.argument == number);
+    let of_arguments = class.fields.iter().all(|field| field.argument < site.arguments.len());
+    if class.marker != site.marker || !of_arguments {
+        return Err(Error::new(Fault::Dangling).at("class"));
+    }
+    match site.arguments.iter().enumerate().position(|(number, it)| it.unread.is_some() == is_read(number)) {
+        Some(wrong) => Err(Error::new(Fault::Malformed).at("unread").item(wrong).at("arguments")),
+        None => Ok(site),
+    }
 }
 
-fn left_out(json: Object<'_>) -> Result<DescribedOmission, DescriptionError> {
+fn class(json: Object<'_>, markers: usize) -> Result<Class, Error> {
+    let field = |json: Object<'_>| {
+        let (argument, name) = (json.number("argument")?, json.text("name")?.to_owned());
+        Ok(ClassField { argument, name, of: FieldType::read(json)? })
+    };
+    let fields = json.all("fields", field)?;
+    if !fields.is_sorted_by(|one, next| one.argument < next.argument) {
+        return Err(Error::new(Fault::Malformed).at("fields"));
+    }
+    Ok(Class { marker: json.index("marker", markers)?, has_site: json.get("has_site", Json::as_bool)?, fields })
+}
+
+fn left_out(json: Object<'_>) -> Result<DescribedOmission, Error> {
     Ok(DescribedOmission {
-        image: json.index("image")?,
+        image: json.number("image")?,
         marker: json.name("marker")?,
         place: json.text("place")?.to_owned(),
         why: json.text("why")?.to_owned(),

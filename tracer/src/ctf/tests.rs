@@ -324,9 +324,10 @@ fn descriptions_that_contradict_themselves_are_refused() {
         Description::from_json(json.replacen(from, to, 1).as_bytes()).expect_err(to)
     };
     assert_eq!(refused("\"version\":1", "\"version\":2"), DescriptionError::Version(2));
-    assert_eq!(refused("\"marker\":0", "\"marker\":9"), DescriptionError::Member("classes.marker"));
-    assert_eq!(refused("\"size\":1}", "\"size\":3}"), DescriptionError::Member("size"));
-    assert_eq!(refused("01234567-89ab", "0123456789a"), DescriptionError::Member("uuid"));
+    let member = |from, to, expected: &str| assert_eq!(refused(from, to).to_string(), expected);
+    member("\"marker\":0", "\"marker\":9", "`classes[0].marker` refers to something that is not there");
+    member("\"size\":1}", "\"size\":3}", "`classes[0].fields[0].size` is out of range");
+    member("01234567-89ab", "0123456789a", "`uuid` is missing or malformed");
 }
 
 #[test]

@@ -8,7 +8,10 @@ use simple_markers_resolver::location::{Expr, Location, Node, ValueType};
 use simple_markers_resolver::resolve::{Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict};
 use simple_markers_resolver::types::{Shape, Type};
 
-use super::{LeftOut, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
+use super::{
+    LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread,
+    Unwatched,
+};
 use crate::aggregate::Aggregate;
 use crate::bpf::program::{self, Input, MAX_WORDS};
 use crate::bpf::{Target, Uncompilable};
@@ -18,7 +21,7 @@ use crate::bpf::{Target, Uncompilable};
 pub struct Settings {
     /// Which sites are watched besides exact ones, and where the probes go.
     pub export: export::Settings,
-    /// The most bytes of a text that are read.
+    /// The most bytes of a text that are read, from 1 to [`MAX_TEXT`](super::MAX_TEXT).
     pub text: u16,
     /// The offset of `thread.fsbase` in the kernel's `task_struct`; `None` if it is not known.
     pub thread_pointer: Option<u32>,
@@ -59,7 +62,7 @@ impl Plan {
                     self.sites.push(site(&point, number, marker, &target, settings));
                 }
                 Planned::LeftOut { marker, place, why } => {
-                    let marker = Arc::clone(&marker.name);
+                    let (marker, why) = (Arc::clone(&marker.name), Unwatched::Omitted(why));
                     self.left_out.push(LeftOut { image: number, marker, place, why });
                 }
             }
@@ -91,7 +94,7 @@ fn site(point: &Point<'_>, image: usize, marker: usize, target: &Target, setting
         .wanted()
         .into_iter()
         .map(|wanted| {
-            let mut reader = Reader { inputs: &mut inputs, target, text: settings.text };
+            let mut reader = Reader { inputs: &mut inputs, target, text: settings.text.clamp(1, MAX_TEXT) };
             let source = reader.source(wanted.argument, wanted.letter, wanted.fetch);
             PlannedArgument { text: Arc::clone(&wanted.argument.text), source }
         })

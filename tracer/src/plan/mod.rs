@@ -1,24 +1,36 @@
 //! What to watch: the sites, where the probes go, and what to read at each. A plan is plain data,
 //! made of a resolution.
 
+mod adopt;
+mod expression;
+mod file;
 mod make;
+mod shared;
+#[cfg(test)]
+mod tests;
 
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
-use simple_markers_resolver::resolve::Verdict;
+use simple_markers_resolver::resolve::{Exactness, Verdict};
 
 use crate::aggregate::Aggregate;
 use crate::bpf::Uncompilable;
 use crate::bpf::program::Input;
 use crate::filter::Condition;
 
+pub use file::{FileError, VERSION};
 pub use make::Settings;
+pub use shared::FieldType;
+
+/// The most bytes of a text that are read. So the layout of a record cannot overflow.
+pub const MAX_TEXT: u16 = 1024;
 
 /// What to watch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The programs and shared objects.
     pub images: Vec<PlannedImage>,
@@ -144,6 +156,13 @@ pub enum Unread {
     Uncompilable(Uncompilable),
     /// The site has more arguments than one program can read.
     TooMany,
+    /// As a plan file says it.
+    Filed {
+        /// What stands in place of the value.
+        placeholder: Placeholder,
+        /// Why, for people, if there is more to say.
+        words: Option<Arc<str>>,
+    },
 }
 
 /// What stands in place of a value.
@@ -181,6 +200,17 @@ impl Unread {
             Self::Omitted(ArgumentOmission::Unavailable(Verdict::Unsupported, _)) => Placeholder::Unreadable,
             Self::Omitted(ArgumentOmission::Unavailable(..) | ArgumentOmission::OptimizedOut) => Placeholder::Lost,
             Self::Omitted(_) | Self::Uncompilable(_) | Self::TooMany => Placeholder::Unreadable,
+            Self::Filed { placeholder, .. } => *placeholder,
+        }
+    }
+
+    /// Why it is not read, for people; `None` if the placeholder says it all.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Self::Omitted(omission) => Some(omission.to_string()),
+            Self::Uncompilable(_) | Self::TooMany => None,
+            Self::Filed { words, .. } => words.as_deref().map(str::to_owned),
         }
     }
 }
@@ -195,7 +225,54 @@ pub struct LeftOut {
     /// Its address.
     pub place: String,
     /// Why it is not watched.
-    pub why: SiteOmission,
+    pub why: Unwatched,
+}
+
+/// Why a site is not watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unwatched {
+    /// As the resolution says it.
+    Omitted(SiteOmission),
+    /// As a plan file says it.
+    Filed {
+        /// The kind of the reason.
+        kind: UnwatchedKind,
+        /// The reason, for people.
+        words: Arc<str>,
+    },
+}
+
+/// The kind of the reason for which a site is not watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnwatchedKind {
+    /// The marker has no site.
+    NoSite,
+    /// A probe may fire where the marker is not passed.
+    NotExact(Exactness),
+    /// Another reason.
+    Other,
+}
+
+impl Unwatched {
+    /// The kind of the reason.
+    #[must_use]
+    pub fn kind(&self) -> UnwatchedKind {
+        match self {
+            Self::Omitted(SiteOmission::NoSite(_)) => UnwatchedKind::NoSite,
+            Self::Omitted(SiteOmission::NotExact { exactness, .. }) => UnwatchedKind::NotExact(*exactness),
+            Self::Omitted(_) => UnwatchedKind::Other,
+            Self::Filed { kind, .. } => *kind,
+        }
+    }
+}
+
+impl Display for Unwatched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Omitted(omission) => write!(f, "{omission}"),
+            Self::Filed { words, .. } => f.write_str(words),
+        }
+    }
 }
 
 impl Plan {

@@ -1,0 +1,166 @@
+//! Reads objects of JSON, and says where something is wrong.
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+/// A value that cannot be, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The way to the value, the last step first.
+    steps: Vec<Step>,
+    /// What is wrong with it.
+    pub what: Fault,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Member(&'static str),
+    Item(usize),
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is missing, has another type, or is no value of this member.
+    Malformed,
+    /// It refers to something that is not there.
+    Dangling,
+    /// A number is too small or too large.
+    Range,
+    /// Another one has the same value.
+    Twice,
+    /// An expression is nested too deep.
+    TooDeep,
+    /// An expression has too many steps.
+    TooLarge,
+}
+
+impl Error {
+    pub(crate) fn new(what: Fault) -> Self {
+        Self { steps: Vec::new(), what }
+    }
+
+    /// The error as one of a member.
+    pub(crate) fn at(mut self, name: &'static str) -> Self {
+        self.steps.push(Step::Member(name));
+        self
+    }
+
+    /// The error as one of an item of an array.
+    pub(crate) fn item(mut self, index: usize) -> Self {
+        self.steps.push(Step::Item(index));
+        self
+    }
+
+    /// Where the value is: `sites[3].inputs[0]`. Empty for the whole text.
+    #[must_use]
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for step in self.steps.iter().rev() {
+            match step {
+                Step::Member(name) if path.is_empty() => path.push_str(name),
+                Step::Member(name) => path.push_str(&format!(".{name}")),
+                Step::Item(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        path
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path().as_str() {
+            "" => f.write_str("the text")?,
+            path => write!(f, "`{path}`")?,
+        }
+        f.write_str(match self.what {
+            Fault::Malformed => " is missing or malformed",
+            Fault::Dangling => " refers to something that is not there",
+            Fault::Range => " is out of range",
+            Fault::Twice => " is there twice",
+            Fault::TooDeep => " is nested too deep",
+            Fault::TooLarge => " has too many steps",
+        })
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// An object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Object<'a>(&'a Map<String, Json>);
+
+impl<'a> Object<'a> {
+    pub(crate) fn of(json: &'a Json) -> Result<Self, Error> {
+        json.as_object().map(Self).ok_or(Error::new(Fault::Malformed))
+    }
+
+    /// A member that is not null.
+    pub(crate) fn some(self, name: &str) -> Option<&'a Json> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn get<T>(self, name: &'static str, read: impl FnOnce(&'a Json) -> Option<T>) -> Result<T, Error> {
+        self.some(name).and_then(read).ok_or_else(|| Error::new(Fault::Malformed).at(name))
+    }
+
+    pub(crate) fn text(self, name: &'static str) -> Result<&'a str, Error> {
+        self.get(name, Json::as_str)
+    }
+
+    pub(crate) fn name(self, name: &'static str) -> Result<Arc<str>, Error> {
+        self.text(name).map(Arc::from)
+    }
+
+    /// A text that may be missing.
+    pub(crate) fn maybe_name(self, name: &'static str) -> Result<Option<Arc<str>>, Error> {
+        self.some(name).map(|_| self.name(name)).transpose()
+    }
+
+    pub(crate) fn number<T: TryFrom<u64>>(self, name: &'static str) -> Result<T, Error> {
+        let number = self.get(name, Json::as_u64)?;
+        T::try_from(number).map_err(|_| Error::new(Fault::Range).at(name))
+    }
+
+    /// The number of something of which there are `count`.
+    pub(crate) fn index(self, name: &'static str, count: usize) -> Result<usize, Error> {
+        let index = self.get(name, Json::as_u64)?;
+        let there = usize::try_from(index).ok().filter(|index| *index < count);
+        there.ok_or_else(|| Error::new(Fault::Dangling).at(name))
+    }
+
+    /// A number as hexadecimal text.
+    pub(crate) fn address(self, name: &'static str) -> Result<u64, Error> {
+        self.get(name, hexadecimal)
+    }
+
+    /// Each item of an array.
+    pub(crate) fn items<T>(
+        self,
+        name: &'static str,
+        mut read: impl FnMut(&'a Json) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let values = self.get(name, Json::as_array)?.iter().enumerate();
+        values.map(|(index, value)| read(value).map_err(|error| error.item(index).at(name))).collect()
+    }
+
+    /// Each object of an array.
+    pub(crate) fn all<T>(
+        self,
+        name: &'static str,
+        mut read: impl FnMut(Self) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        self.items(name, |value| Self::of(value).and_then(&mut read))
+    }
+}
+
+/// A number that is written as `"0x1f"`.
+pub(crate) fn hexadecimal(value: &Json) -> Option<u64> {
+    let digits = value.as_str()?.strip_prefix("0x")?;
+    // `from_str_radix` accepts a sign.
+    let is_number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u64::from_str_radix(digits, 16).ok().filter(|_| is_number)
+}

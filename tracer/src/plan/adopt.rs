@@ -1,0 +1,103 @@
+//! Takes images of a plan file into a plan, as the machine at hand can watch them.
+
+use super::{LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
+use crate::bpf::program::{self, Input};
+use crate::bpf::{Target, Uncompilable};
+
+impl Plan {
+    /// Adds an image of another plan as the file `path`, with those of its markers and of its sites
+    /// that are left out that the functions accept. Arguments that cannot be read on this machine
+    /// become [`Unread::Uncompilable`]. `thread_pointer` is the offset of `thread.fsbase` in the kernel's `task_struct`; `None` if it is
+    /// not known.
+    ///
+    /// It does nothing if the other plan has no such image.
+    pub fn adopt(
+        &mut self,
+        other: &Self,
+        image: usize,
+        path: &str,
+        keep: &dyn Fn(usize) -> bool,
+        keep_left_out: &dyn Fn(&LeftOut) -> bool,
+        thread_pointer: Option<u32>,
+    ) {
+        let Some(of) = other.images.get(image) else { return };
+        let number = self.images.len();
+        self.images.push(PlannedImage { path: path.to_owned(), ..of.clone() });
+        let mut markers: Vec<Option<usize>> = vec![None; other.markers.len()];
+        for ((index, known), marker) in markers.iter_mut().enumerate().zip(&other.markers) {
+            if marker.image == image && keep(index) {
+                *known = Some(self.markers.len());
+                self.markers.push(PlannedMarker { image: number, ..marker.clone() });
+            }
+        }
+        for site in &other.sites {
+            let Some(marker) = markers.get(site.marker).copied().flatten() else { continue };
+            let target = Target {
+                probe: site.probe,
+                thread_local_size: of.thread_local_size,
+                thread_pointer,
+                is_sleepable: true,
+            };
+            let mut site = PlannedSite { image: number, marker, ..site.clone() };
+            site.settle(&target);
+            self.sites.push(site);
+        }
+        let left_out = other.left_out.iter().filter(|it| it.image == image && keep_left_out(it));
+        self.left_out.extend(left_out.cloned().map(|it| LeftOut { image: number, ..it }));
+    }
+}
+
+impl PlannedSite {
+    /// Leaves out the inputs that no program can read.
+    fn settle(&mut self, target: &Target) {
+        let checked = self.inputs.iter().map(|input| program::check(input, target));
+        let mut next = 0;
+        let fields: Vec<Result<usize, Uncompilable>> = checked
+            .map(|checked| {
+                checked.map(|()| {
+                    next += 1;
+                    next - 1
+                })
+            })
+            .collect();
+        if next == fields.len() {
+            return;
+        }
+        let inputs = std::mem::take(&mut self.inputs).into_iter().zip(&fields);
+        self.inputs = inputs.filter(|(_, field)| field.is_ok()).map(|(input, _)| input).collect::<Vec<Input>>();
+        for argument in &mut self.arguments {
+            argument.source.renumber(&fields);
+        }
+    }
+}
+
+impl Source {
+    /// Gives the inputs other numbers. A source that needs an input without one cannot be read.
+    fn renumber(&mut self, fields: &[Result<usize, Uncompilable>]) {
+        match self {
+            Self::Read(reading) => {
+                if let Err(why) = reading.renumber(fields) {
+                    *self = Self::Unread(Unread::Uncompilable(why));
+                }
+            }
+            Self::Either(here, before) => {
+                if here.renumber(fields).and_then(|()| before.renumber(fields)).is_err() {
+                    *self = Self::Unread(Unread::Filed { placeholder: Placeholder::Doubtful, words: None });
+                }
+            }
+            Self::Unread(_) => {}
+        }
+    }
+}
+
+impl Reading {
+    fn renumber(&mut self, fields: &[Result<usize, Uncompilable>]) -> Result<(), Uncompilable> {
+        match self {
+            Self::Constant { .. } => {}
+            Self::Number { field, .. } | Self::Text { field } => {
+                *field = fields.get(*field).copied().unwrap_or(Err(Uncompilable::TooLarge))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! Plan files: a plan as JSON (`docs/plan.md`).
+//!
+//! A plan file does not depend on the machine that it is used on. What is asked at the sites, which
+//! is the filter and what is counted, is not part of it.
+
+use serde_json::{Map, Value as Json, json};
+use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::resolve::Exactness;
+
+use super::{
+    FieldType, LeftOut, MAX_TEXT, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite,
+    Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
+};
+use crate::aggregate::Aggregate;
+use crate::bpf::program::{Input, MAX_WORDS};
+use crate::json::{Error, Fault, Object, hexadecimal};
+
+/// The version of plan files. A reader refuses others.
+pub const VERSION: u64 = 1;
+
+/// Why a plan file cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It is not JSON.
+    #[error("not JSON: {0}")]
+    Json(String),
+    /// It is JSON, and not a plan.
+    #[error("not a plan")]
+    NotAPlan,
+    /// Another version of the format.
+    #[error("version {0} of the format of plans; this smark reads version {VERSION}")]
+    Version(u64),
+    /// A value cannot be.
+    #[error(transparent)]
+    Value(#[from] Error),
+}
+
+impl Plan {
+    /// The plan as JSON, without what is asked at its sites. Reasons are kept as their words.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        json!({
+            "plan": VERSION,
+            "tool": env!("CARGO_PKG_VERSION"),
+            "images": self.images.iter().map(image_json).collect::<Vec<_>>(),
+            "markers": self.markers.iter().map(PlannedMarker::to_json).collect::<Vec<_>>(),
+            "sites": self.sites.iter().map(site_json).collect::<Vec<_>>(),
+            "left_out": self.left_out.iter().map(left_out_json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    ///
+    /// It is not JSON, has another version, or a value is missing, malformed, out of range, or refers
+    /// to something that is not there. An image has no build id, or that of another image.
+    pub fn from_json(text: &[u8]) -> Result<Self, FileError> {
+        let json: Json = serde_json::from_slice(text).map_err(|error| FileError::Json(error.to_string()))?;
+        let version = json.get("plan").and_then(Json::as_u64).ok_or(FileError::NotAPlan)?;
+        if version != VERSION {
+            return Err(FileError::Version(version));
+        }
+        let json = Object::of(&json)?;
+        let images = json.all("images", image)?;
+        let twice = |(index, image): &(usize, &PlannedImage)| {
+            images.iter().take(*index).any(|other| other.build_id == image.build_id)
+        };
+        if let Some((index, _)) = images.iter().enumerate().find(twice) {
+            return Err(Error::new(Fault::Twice).at("build_id").item(index).at("images").into());
+        }
+        let markers = json.all("markers", |json| PlannedMarker::read(json, images.len()))?;
+        let sites = json.all("sites", |json| site(json, &markers))?;
+        let left_out = json.all("left_out", |json| left_out(json, images.len()))?;
+        Ok(Self { images, markers, sites, left_out })
+    }
+}
+
+fn image_json(image: &PlannedImage) -> Json {
+    let mut json = image.to_json();
+    if let (Some(object), Some(size)) = (json.as_object_mut(), image.thread_local_size) {
+        object.insert("thread_local_size".to_owned(), size.into());
+    }
+    json
+}
+
+fn image(json: Object<'_>) -> Result<PlannedImage, Error> {
+    let thread_local_size = json.some("thread_local_size").map(|_| json.number("thread_local_size")).transpose()?;
+    let image = PlannedImage { thread_local_size, ..PlannedImage::read(json)? };
+    let is_hexadecimal = |id: &String| !id.is_empty() && id.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+    match image.build_id.as_ref().is_some_and(is_hexadecimal) {
+        true => Ok(image),
+        false => Err(Error::new(Fault::Malformed).at("build_id")),
+    }
+}
+
+fn site_json(site: &PlannedSite) -> Json {
+    json!({
+        "marker": site.marker,
+        "function": site.function.as_deref(),
+        "address": site.address.to_string(),
+        "probe": site.probe.to_string(),
+        "file_offset": site.offset.to_string(),
+        "inputs": site.inputs.iter().map(input_json).collect::<Vec<_>>(),
+        "arguments": site.arguments.iter().map(argument_json).collect::<Vec<_>>(),
+    })
+}
+
+fn site(json: Object<'_>, markers: &[PlannedMarker]) -> Result<PlannedSite, Error> {
+    let marker = json.index("marker", markers.len())?;
+    let inputs = json.items("inputs", input)?;
+    if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
+        return Err(Error::new(Fault::Range).at("inputs"));
+    }
+    Ok(PlannedSite {
+        image: markers.get(marker).map_or(0, |marker| marker.image),
+        marker,
+        function: json.maybe_name("function")?,
+        address: Vaddr(json.address("address")?),
+        probe: Vaddr(json.address("probe")?),
+        offset: FileOffset(json.address("file_offset")?),
+        arguments: json.all("arguments", |json| argument(json, &inputs))?,
+        inputs,
+        filter: None,
+        aggregate: Aggregate::Hits,
+    })
+}
+
+fn input_json(input: &Input) -> Json {
+    match input {
+        Input::Number(value) => json!(["number", expression::to_json(value)]),
+        Input::Text { address, most } => json!(["text", expression::to_json(address), most]),
+        Input::Bytes { address, length, most } => {
+            json!(["bytes", expression::to_json(address), expression::to_json(length), most])
+        }
+    }
+}
+
+fn input(json: &Json) -> Result<Input, Error> {
+    let array = json.as_array().map_or(&[][..], Vec::as_slice);
+    let expression = |index: usize, of| expression::from_json(of).map_err(|error| error.item(index));
+    let most = |index: usize, of: &Json| {
+        let most = of.as_u64().ok_or(Error::new(Fault::Malformed).item(index))?;
+        let most = u16::try_from(most).ok().filter(|most| (1..=MAX_TEXT).contains(most));
+        most.ok_or(Error::new(Fault::Range).item(index))
+    };
+    match (array.first().and_then(Json::as_str), array) {
+        (Some("number"), [_, value]) => Ok(Input::Number(expression(1, value)?)),
+        (Some("text"), [_, address, count]) => {
+            Ok(Input::Text { address: expression(1, address)?, most: most(2, count)? })
+        }
+        (Some("bytes"), [_, address, length, count]) => {
+            Ok(Input::Bytes { address: expression(1, address)?, length: expression(2, length)?, most: most(3, count)? })
+        }
+        _ => Err(Error::new(Fault::Malformed)),
+    }
+}
+
+fn argument_json(argument: &PlannedArgument) -> Json {
+    let mut json = Map::new();
+    match &argument.source {
+        Source::Read(reading) => write(reading, &mut json),
+        Source::Either(here, before) => {
+            let readings = [here, before].map(|reading| {
+                let mut json = Map::new();
+                write(reading, &mut json);
+                Json::from(json)
+            });
+            json.insert("either".to_owned(), Json::from(readings.to_vec()));
+        }
+        Source::Unread(why) => {
+            json.insert("unread".to_owned(), why.placeholder().as_str().into());
+            if let Some(words) = why.words() {
+                json.insert("why".to_owned(), words.into());
+            }
+        }
+    }
+    json.insert("text".to_owned(), (&*argument.text).into());
+    json.into()
+}
+
+/// Adds the members of a reading to an object.
+fn write(reading: &Reading, json: &mut Map<String, Json>) {
+    FieldType::of(reading).write(json);
+    let (name, value) = match reading {
+        Reading::Constant { bits, .. } => ("constant", format!("{bits:#x}").into()),
+        Reading::Number { field, .. } | Reading::Text { field } => ("input", Json::from(*field)),
+    };
+    json.insert(name.to_owned(), value);
+}
+
+fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, Error> {
+    let source = match (Placeholder::read(json)?, json.some("either")) {
+        (Some(placeholder), _) => Source::Unread(Unread::Filed { placeholder, words: json.maybe_name("why")? }),
+        (None, None) => Source::Read(reading(json, inputs)?),
+        (None, Some(_)) => match <[Reading; 2]>::try_from(json.all("either", |json| reading(json, inputs))?) {
+            Ok([here, before]) => Source::Either(here, before),
+            Err(_) => return Err(Error::new(Fault::Malformed).at("either")),
+        },
+    };
+    Ok(PlannedArgument { text: json.name("text")?, source })
+}
+
+fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, Error> {
+    let of = FieldType::read(json)?;
+    if let (FieldType::Number { size, kind }, Some(_)) = (of, json.some("constant")) {
+        return Ok(Reading::Constant { bits: json.get("constant", hexadecimal)?, size, kind });
+    }
+    let field = json.index("input", inputs.len())?;
+    match (of, inputs.get(field)) {
+        (FieldType::Number { size, kind }, Some(Input::Number(_))) => Ok(Reading::Number { field, size, kind }),
+        (FieldType::Text, Some(Input::Text { .. } | Input::Bytes { .. })) => Ok(Reading::Text { field }),
+        _ => Err(Error::new(Fault::Malformed).at("input")),
+    }
+}
+
+/// The kinds of exactness that a site can be left out for.
+const EXACTNESS: [Exactness; 5] =
+    [Exactness::Exact, Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
+
+fn left_out_json(left_out: &LeftOut) -> Json {
+    let LeftOut { image, marker, place, why } = left_out;
+    let kind = match why.kind() {
+        UnwatchedKind::NoSite => "no site",
+        UnwatchedKind::NotExact(exactness) => exactness.as_str(),
+        UnwatchedKind::Other => "other",
+    };
+    json!({ "image": image, "marker": &**marker, "place": place, "kind": kind, "why": why.to_string() })
+}
+
+fn left_out(json: Object<'_>, images: usize) -> Result<LeftOut, Error> {
+    let kind = match json.text("kind")? {
+        "no site" => UnwatchedKind::NoSite,
+        "other" => UnwatchedKind::Other,
+        word => {
+            let exactness = EXACTNESS.into_iter().find(|exactness| exactness.as_str() == word);
+            UnwatchedKind::NotExact(exactness.ok_or_else(|| Error::new(Fault::Malformed).at("kind"))?)
+        }
+    };
+    Ok(LeftOut {
+        image: json.index("image", images)?,
+        marker: json.name("marker")?,
+        place: json.text("place")?.to_owned(),
+        why: Unwatched::Filed { kind, words: json.name("why")? },
+    })
+}

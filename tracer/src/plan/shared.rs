@@ -1,0 +1,113 @@
+//! What plan files and recordings say in the same words: images, markers, and types of values.
+
+use serde_json::{Map, Value as Json, json};
+use simple_markers_resolver::export::fetch::NumberKind;
+
+use super::{Placeholder, PlannedImage, PlannedMarker, Reading};
+use crate::json::{Error, Fault, Object};
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    /// A number.
+    Number {
+        /// Its size in bytes: 1, 2, 4 or 8.
+        size: u8,
+        /// How its bits are read.
+        kind: NumberKind,
+    },
+    /// A text.
+    Text,
+}
+
+/// Each kind of number and its word.
+const KINDS: [(NumberKind, &str); 5] = [
+    (NumberKind::Signed, "signed"),
+    (NumberKind::Unsigned, "unsigned"),
+    (NumberKind::Float, "float"),
+    (NumberKind::Pointer, "pointer"),
+    (NumberKind::Unicode, "unicode"),
+];
+
+/// In place of the kind of a number.
+const TEXT: &str = "text";
+
+impl FieldType {
+    /// The type of what is read.
+    #[must_use]
+    pub fn of(reading: &Reading) -> Self {
+        match *reading {
+            Reading::Constant { size, kind, .. } | Reading::Number { size, kind, .. } => Self::Number { size, kind },
+            Reading::Text { .. } => Self::Text,
+        }
+    }
+
+    /// Adds the members `kind` and `size` to an object.
+    pub(crate) fn write(self, object: &mut Map<String, Json>) {
+        let (word, size) = match self {
+            Self::Number { size, kind } => {
+                (KINDS.iter().find(|(it, _)| *it == kind).map_or("", |(_, word)| word), Json::from(size))
+            }
+            Self::Text => (TEXT, Json::Null),
+        };
+        object.insert("kind".to_owned(), word.into());
+        object.insert("size".to_owned(), size);
+    }
+
+    pub(crate) fn read(json: Object<'_>) -> Result<Self, Error> {
+        let word = json.text("kind")?;
+        if word == TEXT {
+            return Ok(Self::Text);
+        }
+        let kind = KINDS.iter().find(|(_, it)| *it == word).map(|(kind, _)| *kind);
+        let kind = kind.ok_or_else(|| Error::new(Fault::Malformed).at("kind"))?;
+        match json.number("size")? {
+            size @ (1u8 | 2 | 4 | 8) => Ok(Self::Number { size, kind }),
+            _ => Err(Error::new(Fault::Range).at("size")),
+        }
+    }
+}
+
+impl Placeholder {
+    /// The member `unread`; `None` if it is missing.
+    pub(crate) fn read(json: Object<'_>) -> Result<Option<Self>, Error> {
+        let word = |value: &Json| Self::ALL.into_iter().find(|it| Some(it.as_str()) == value.as_str());
+        json.some("unread").map(|_| json.get("unread", word)).transpose()
+    }
+}
+
+impl PlannedImage {
+    pub(crate) fn to_json(&self) -> Json {
+        json!({ "path": self.path, "module": &*self.module, "build_id": self.build_id })
+    }
+
+    /// The image without the size of its thread-local storage.
+    pub(crate) fn read(json: Object<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            path: json.text("path")?.to_owned(),
+            module: json.name("module")?,
+            build_id: json.maybe_name("build_id")?.map(|id| id.to_string()),
+            thread_local_size: None,
+        })
+    }
+}
+
+impl PlannedMarker {
+    pub(crate) fn to_json(&self) -> Json {
+        json!({
+            "image": self.image, "name": &*self.name, "file": &*self.file, "line": self.line, "format": &*self.format,
+            "sites": self.sites,
+        })
+    }
+
+    pub(crate) fn read(json: Object<'_>, images: usize) -> Result<Self, Error> {
+        Ok(Self {
+            image: json.index("image", images)?,
+            name: json.name("name")?,
+            file: json.name("file")?,
+            line: json.number("line")?,
+            format: json.name("format")?,
+            sites: json.number("sites")?,
+        })
+    }
+}

@@ -1,0 +1,322 @@
+//! Plan files with everything that a plan can have, and with what cannot be.
+
+use serde_json::{Value as Json, json};
+use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::export::fetch::NumberKind::{Float, Pointer, Signed, Unicode, Unsigned};
+use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
+use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
+use simple_markers_resolver::resolve::Exactness;
+
+use super::*;
+use crate::bpf::expression::{MAX_DEPTH, MAX_NODES};
+use crate::bpf::program::MAX_WORDS;
+use crate::json::{Error, Fault};
+
+fn expr(node: Node) -> Expr {
+    Expr::new(node).expect("it is small")
+}
+
+fn register(number: u16) -> Expr {
+    expr(Node::Register(Register(number), ValueType::Generic))
+}
+
+/// Expressions with each kind of node.
+fn expressions() -> Vec<Expr> {
+    let typed = |of| expr(Node::Register(Register(5), of));
+    let constant = |of, bits| expr(Node::Constant(Value { of, bits }));
+    let mut all = vec![
+        Expr::constant(u64::MAX),
+        constant(ValueType::Signed(2), 0xffff),
+        expr(Node::Address(Vaddr(0x4010))),
+        expr(Node::ThreadLocal(Expr::constant(0x18))),
+        expr(Node::Memory { address: register(7), size: 8, to: ValueType::Generic }),
+        expr(Node::Memory { address: register(6), size: 1, to: ValueType::Unsigned(4) }),
+        expr(Node::Convert(ValueType::Generic, typed(ValueType::Signed(4)))),
+        expr(Node::Convert(ValueType::Float(8), typed(ValueType::Signed(4)))),
+        expr(Node::Reinterpret(ValueType::Unsigned(4), typed(ValueType::Float(4)))),
+    ];
+    all.extend([Unary::Abs, Unary::Neg, Unary::Not].map(|of| expr(Node::Unary(of, register(0)))));
+    let binary = [
+        Binary::And,
+        Binary::Div,
+        Binary::Minus,
+        Binary::Mod,
+        Binary::Mul,
+        Binary::Or,
+        Binary::Plus,
+        Binary::Shl,
+        Binary::Shr,
+        Binary::Shra,
+        Binary::Xor,
+        Binary::Eq,
+        Binary::Ge,
+        Binary::Gt,
+        Binary::Le,
+        Binary::Lt,
+        Binary::Ne,
+    ];
+    all.extend(binary.map(|of| expr(Node::Binary(of, register(1), Expr::constant(3)))));
+    all
+}
+
+fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)>) -> PlannedSite {
+    let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source };
+    PlannedSite {
+        image: marker / 2,
+        marker,
+        function: (marker == 0).then(|| "main \"of\" it".into()),
+        address: Vaddr(0x1000),
+        probe: Vaddr(0x1004),
+        offset: FileOffset(u64::MAX),
+        inputs,
+        arguments: arguments.into_iter().map(argument).collect(),
+        filter: None,
+        aggregate: Aggregate::Hits,
+    }
+}
+
+/// A plan with everything that a plan can have.
+fn plan() -> Plan {
+    let image = |path: &str, build_id: &str, thread_local_size| PlannedImage {
+        path: path.into(),
+        module: "a".into(),
+        build_id: Some(build_id.into()),
+        thread_local_size,
+    };
+    let marker = |image, name: &str| PlannedMarker {
+        image,
+        name: name.into(),
+        file: "src/\u{e4}.rs".into(),
+        line: u32::MAX,
+        format: "%d \n %s".into(),
+        sites: 3,
+    };
+    let number = |field, size, kind| Source::Read(Reading::Number { field, size, kind });
+    let constant = Source::Read(Reading::Constant { bits: u64::MAX, size: 8, kind: Unicode });
+    let either = Source::Either(
+        Reading::Number { field: 0, size: 4, kind: Unsigned },
+        Reading::Constant { bits: 1, size: 4, kind: Unsigned },
+    );
+    let unread =
+        |placeholder, words: Option<&str>| Source::Unread(Unread::Filed { placeholder, words: words.map(Into::into) });
+    let text = Input::Text { address: register(4), most: 1 };
+    let bytes = Input::Bytes { address: register(4), length: register(5), most: MAX_TEXT };
+    let mut sites: Vec<PlannedSite> = expressions()
+        .chunks(MAX_WORDS)
+        .map(|some| planned_site(2, some.iter().cloned().map(Input::Number).collect(), Vec::new()))
+        .collect();
+    sites.push(planned_site(0, Vec::new(), vec![("gone", unread(Placeholder::Lost, Some("why not")))]));
+    sites.push(planned_site(
+        1,
+        vec![Input::Number(register(0)), text, bytes],
+        vec![
+            ("a", number(0, 1, Signed)),
+            ("b", number(0, 8, Float)),
+            ("c", number(0, 8, Pointer)),
+            ("d", constant),
+            ("e", either),
+            ("f", Source::Read(Reading::Text { field: 1 })),
+            ("g", Source::Read(Reading::Text { field: 2 })),
+            ("h", unread(Placeholder::Doubtful, None)),
+            ("i", unread(Placeholder::Unreadable, None)),
+        ],
+    ));
+    let left_out = |kind| LeftOut {
+        image: 1,
+        marker: "a:three".into(),
+        place: "0x1000".into(),
+        why: Unwatched::Filed { kind, words: "because".into() },
+    };
+    Plan {
+        images: vec![image("/bin/a", "c0de", Some(24)), image("/lib/\u{e4}.so", "0123", None)],
+        markers: vec![marker(0, "a:one"), marker(0, "a:two"), marker(1, "a:three")],
+        sites,
+        left_out: vec![
+            left_out(UnwatchedKind::NoSite),
+            left_out(UnwatchedKind::NotExact(Exactness::Shared)),
+            left_out(UnwatchedKind::NotExact(Exactness::Unproven)),
+            left_out(UnwatchedKind::Other),
+        ],
+    }
+}
+
+fn read(json: &Json) -> Result<Plan, FileError> {
+    Plan::from_json(json.to_string().as_bytes())
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let plan = plan();
+    assert_eq!(read(&plan.to_json()), Ok(plan));
+    assert_eq!(read(&Plan::default().to_json()), Ok(Plan::default()));
+}
+
+#[test]
+fn reasons_are_kept_as_words() {
+    let mut plan = plan();
+    let omission = ArgumentOmission::OptimizedOut;
+    let words = omission.to_string();
+    plan.sites = vec![planned_site(
+        0,
+        Vec::new(),
+        vec![
+            ("a", Source::Unread(Unread::Omitted(omission))),
+            ("b", Source::Unread(Unread::TooMany)),
+            ("c", Source::Unread(Unread::Uncompilable(Uncompilable::Float))),
+        ],
+    )];
+    let why = SiteOmission::NotExact { exactness: Exactness::Folded, reason: None };
+    let folded = why.to_string();
+    plan.left_out.truncate(1);
+    plan.left_out[0].why = Unwatched::Omitted(why);
+    let read = read(&plan.to_json()).expect("a plan");
+    let sources: Vec<_> = read.sites[0].arguments.iter().map(|argument| argument.source.clone()).collect();
+    let filed = |placeholder, words| Source::Unread(Unread::Filed { placeholder, words });
+    let (lost, unreadable) = (Placeholder::Lost, Placeholder::Unreadable);
+    assert_eq!(sources, [filed(lost, Some(words.into())), filed(unreadable, None), filed(unreadable, None)]);
+    let kind = UnwatchedKind::NotExact(Exactness::Folded);
+    assert_eq!(read.left_out[0].why, Unwatched::Filed { kind, words: folded.into() });
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_place() {
+    let json = plan().to_json();
+    let refused = |pointer: &str, value: Json| {
+        let mut json = json.clone();
+        *json.pointer_mut(pointer).expect(pointer) = value;
+        read(&json).expect_err(pointer).to_string()
+    };
+    let last = plan().sites.len() - 1;
+    let at_last = |pointer: &str| format!("/sites/{last}/{pointer}");
+    let expected = |path: &str, what: &str| format!("`{}` {what}", path.replace('N', &last.to_string()));
+    let malformed = "is missing or malformed";
+    let dangling = "refers to something that is not there";
+    let range = "is out of range";
+    for (pointer, value, path, what) in [
+        ("/images".to_owned(), Json::Null, "images", malformed),
+        ("/images/1".to_owned(), 7.into(), "images[1]", malformed),
+        ("/images/1/path".to_owned(), Json::Null, "images[1].path", malformed),
+        ("/images/0/build_id".to_owned(), Json::Null, "images[0].build_id", malformed),
+        ("/images/0/build_id".to_owned(), "C0DE".into(), "images[0].build_id", malformed),
+        ("/images/1/build_id".to_owned(), "c0de".into(), "images[1].build_id", "is there twice"),
+        ("/images/0/thread_local_size".to_owned(), (-1).into(), "images[0].thread_local_size", malformed),
+        ("/markers/2/image".to_owned(), 2.into(), "markers[2].image", dangling),
+        ("/markers/0/line".to_owned(), (1u64 << 32).into(), "markers[0].line", range),
+        (at_last("marker"), 3.into(), "sites[N].marker", dangling),
+        (at_last("address"), "0x+1".into(), "sites[N].address", malformed),
+        (at_last("address"), "0x10000000000000000".into(), "sites[N].address", malformed),
+        (at_last("inputs/0"), json!(["number"]), "sites[N].inputs[0]", malformed),
+        (at_last("inputs/1/2"), 0.into(), "sites[N].inputs[1][2]", range),
+        (at_last("inputs/2/3"), (MAX_TEXT + 1).into(), "sites[N].inputs[2][3]", range),
+        (at_last("inputs"), vec![json!(["number", ["register", 0]]); 25].into(), "sites[N].inputs", range),
+        (at_last("inputs/0/1"), json!(["plus", ["register", 0]]), "sites[N].inputs[0][1][2]", malformed),
+        (at_last("inputs/0/1"), json!(["register", 1 << 16]), "sites[N].inputs[0][1][1]", range),
+        (at_last("inputs/0/1"), json!(["register", 0, "u3"]), "sites[N].inputs[0][1][2]", malformed),
+        (at_last("inputs/0/1"), json!(["register", 0, "u4", 0]), "sites[N].inputs[0][1][3]", malformed),
+        (at_last("inputs/0/1"), json!(["constant", "0x100", "u1"]), "sites[N].inputs[0][1][1]", range),
+        (at_last("inputs/0/1"), json!(["memory", ["register", 0], 0]), "sites[N].inputs[0][1][2]", range),
+        (at_last("inputs/0/1"), json!(["memory", ["register", 0], 4, "u2"]), "sites[N].inputs[0][1][2]", range),
+        (at_last("inputs/0/1"), json!(["entry_value", 5]), "sites[N].inputs[0][1][0]", malformed),
+        (at_last("arguments/0/kind"), "int".into(), "sites[N].arguments[0].kind", malformed),
+        (at_last("arguments/0/size"), 3.into(), "sites[N].arguments[0].size", range),
+        (at_last("arguments/0/input"), 3.into(), "sites[N].arguments[0].input", dangling),
+        (at_last("arguments/0/input"), 1.into(), "sites[N].arguments[0].input", malformed),
+        (at_last("arguments/5/input"), 0.into(), "sites[N].arguments[5].input", malformed),
+        (at_last("arguments/4/either/1"), Json::Null, "sites[N].arguments[4].either[1]", malformed),
+        (at_last("arguments/4/either"), json!([]), "sites[N].arguments[4].either", malformed),
+        (at_last("arguments/7/unread"), "maybe".into(), "sites[N].arguments[7].unread", malformed),
+        ("/left_out/0/image".to_owned(), 9.into(), "left_out[0].image", dangling),
+        ("/left_out/1/kind".to_owned(), "odd".into(), "left_out[1].kind", malformed),
+    ] {
+        assert_eq!(refused(&pointer, value), expected(path, what), "{pointer}");
+    }
+    assert_eq!(refused("/plan", 2.into()), "version 2 of the format of plans; this smark reads version 1");
+    assert_eq!(refused("/plan", "1".into()), "not a plan");
+    assert_eq!(Plan::from_json(b"[]"), Err(FileError::NotAPlan));
+    assert!(matches!(Plan::from_json(b"{\"plan\": 1"), Err(FileError::Json(_))));
+}
+
+#[test]
+fn expressions_have_limits() {
+    let with = |of: Json| {
+        let mut plan = plan();
+        plan.sites.truncate(1);
+        let mut json = plan.to_json();
+        json["sites"][0]["inputs"][0][1] = of;
+        read(&json)
+    };
+    let nested = |depth: u16| (1..depth).fold(json!(["register", 0]), |of, _| json!(["not", of]));
+    let deep = with(nested(MAX_DEPTH)).expect("it is not too deep");
+    assert!(matches!(&deep.sites[0].inputs[0], Input::Number(of) if of.depth() == MAX_DEPTH));
+    let what = |result: Result<Plan, FileError>| match result {
+        Err(FileError::Value(Error { what, .. })) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(what(with(nested(MAX_DEPTH + 1))), Fault::TooDeep);
+    assert!(matches!(with(nested(1000)), Err(FileError::Json(_))));
+    // A tree with 2^levels - 1 nodes.
+    let wide = |levels| (1..levels).fold(json!(["register", 0]), |of, _| json!(["plus", of, of]));
+    assert!(with(wide(MAX_NODES.ilog2())).is_ok());
+    assert_eq!(what(with(wide(MAX_NODES.ilog2() + 1))), Fault::TooLarge);
+}
+
+#[test]
+fn a_plan_that_is_cut_or_has_a_flipped_bit_is_refused_or_read() {
+    let text = plan().to_json().to_string().into_bytes();
+    for size in 0..text.len() {
+        assert!(matches!(Plan::from_json(&text[..size]), Err(FileError::Json(_))), "{size}");
+    }
+    let mut text = text;
+    for bit in (0..text.len() * 8).step_by(5) {
+        text[bit / 8] ^= 1 << (bit % 8);
+        if let Ok(plan) = Plan::from_json(&text) {
+            assert_eq!(read(&plan.to_json()), Ok(plan), "bit {bit}");
+        }
+        text[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+#[test]
+fn what_this_machine_cannot_read_is_left_out() {
+    let of_thread = || {
+        let address = expr(Node::ThreadLocal(Expr::constant(8)));
+        expr(Node::Memory { address, size: 4, to: ValueType::Unsigned(4) })
+    };
+    let number = |field| Reading::Number { field, size: 4, kind: Signed };
+    let mut file = plan();
+    file.sites = vec![planned_site(
+        0,
+        vec![Input::Number(of_thread()), Input::Number(register(0))],
+        vec![
+            ("a", Source::Read(number(0))),
+            ("b", Source::Read(number(1))),
+            ("c", Source::Either(number(1), number(0))),
+        ],
+    )];
+    let adopted = |image, name: &str, thread_pointer| {
+        let mut plan = Plan::default();
+        let keep = |marker: usize| file.markers[marker].name.starts_with(name);
+        plan.adopt(&file, 1, "/other", &|_| false, &|_| false, thread_pointer);
+        plan.adopt(&file, image, "/elsewhere", &keep, &|_| true, thread_pointer);
+        plan
+    };
+    let all = adopted(0, "a:", Some(0));
+    assert_eq!(all.images[1], PlannedImage { path: "/elsewhere".into(), ..file.images[0].clone() });
+    let names: Vec<_> = all.markers.iter().map(|marker| (marker.image, &*marker.name)).collect();
+    assert_eq!(names, [(1, "a:one"), (1, "a:two")]);
+    assert_eq!(all.sites, [PlannedSite { image: 1, ..file.sites[0].clone() }]);
+    assert!(all.left_out.is_empty());
+
+    let without = adopted(0, "a:", None);
+    assert_eq!(without.sites[0].inputs, [Input::Number(register(0))]);
+    let sources: Vec<_> = without.sites[0].arguments.iter().map(|argument| argument.source.clone()).collect();
+    let doubtful = Unread::Filed { placeholder: Placeholder::Doubtful, words: None };
+    let uncompilable = Unread::Uncompilable(Uncompilable::ThreadLocal);
+    assert_eq!(sources, [Source::Unread(uncompilable), Source::Read(number(0)), Source::Unread(doubtful)]);
+
+    let other = adopted(1, "a:three", None);
+    assert_eq!((other.sites.len(), other.markers.len(), other.left_out.len()), (0, 1, 4));
+    assert_eq!(other.left_out[0].image, 1);
+    assert_eq!(adopted(0, "b:", None).markers, []);
+    assert_eq!(adopted(2, "a:", None).images.len(), 1);
+}
