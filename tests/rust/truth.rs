@@ -101,37 +101,85 @@ fn the_smallest_wrong_values() {
     assert_eq!(wrong(&rows), expected, "{}", tables::wrong(&rows));
 }
 
-/// Two programs with the same image, to the last byte, whose marked values differ. No reader of
-/// images can tell them apart, so the only right verdict is doubtful.
+/// Two sources whose images are the same to the last byte, but whose marked values differ.
+struct Pair {
+    source: &'static str,
+    with: With,
+    /// The text of the source that the other one has another text for.
+    text: [&'static str; 2],
+    /// The values of all passes of both programs.
+    values: [&'static [i32]; 2],
+    verdicts: &'static [Verdict],
+}
+
+const PAIRS: [Pair; 4] = [
+    Pair {
+        source: "recursion.c",
+        with: With::Gcc,
+        text: ["return count(next)", "goto again"],
+        values: [&[5, 4, 3, 2, 1], &[5; 5]],
+        verdicts: &[Verdict::Doubtful],
+    },
+    Pair {
+        source: "assigned_before.c",
+        with: With::Gcc,
+        text: ["place = value", "(void)0"],
+        values: [&[1, 1], &[5, 7]],
+        verdicts: &[Verdict::Live, Verdict::Constant],
+    },
+    Pair {
+        source: "assigned.c",
+        with: With::Clang,
+        text: ["place = value", "(void)0"],
+        values: [&[2, 1, 3, 3, 3], &[5, 1, 1, 1, 1]],
+        verdicts: &[Verdict::Live, Verdict::Constant],
+    },
+    Pair {
+        source: "assigned.rs",
+        with: With::Rustc,
+        text: ["$place = $value", "{ let _ = $value; }"],
+        values: [&[1, 7, 3, 4, 3, 4, 3, 4], &[1, 7, 1, 7, 1, 7, 1, 7]],
+        verdicts: &[Verdict::Live, Verdict::Constant],
+    },
+];
+
+/// No reader of images can be right about both programs of a pair (docs/truth.md).
 #[test]
 fn one_image_of_two_sources() {
-    if !builds::is_installed(With::Gcc) {
-        return;
+    for Pair { source, with, text: [text, other], values, verdicts } in PAIRS {
+        if !builds::is_installed(with) {
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(source);
+        let first = fs::read_to_string(workspace().join("tests/truth/pair").join(source)).expect("the source");
+        assert_eq!(first.matches(text).count(), 1, "{source}");
+        // With DWARF 5, clang writes a checksum of the source into the image.
+        let options = Options { with, level: "2".to_owned(), lto: "none".to_owned(), dwarf: 4 };
+        let images = [first.clone(), first.replace(text, other)].map(|text| {
+            fs::write(&file, text).expect("it is written");
+            let (image, twin) = (folder.path().join("image"), folder.path().join("twin"));
+            builds::program(std::slice::from_ref(&file), &options, &image).expect("it compiles");
+            builds::twin(std::slice::from_ref(&file), with, &twin).expect("it compiles");
+            let passes = twin::passes(&twin, &[], None).expect("it runs");
+            let mut of: Vec<_> = passes.of.into_iter().collect();
+            of.sort_by(|one, other| one.0.cmp(&other.0));
+            let values = of.into_iter().flat_map(|(_, passes)| passes.into_iter().flatten());
+            let number = |value: Truth| i32::from_le_bytes(value.bytes.try_into().expect("4 bytes"));
+            (fs::read(&image).expect("the image"), values.map(number).collect::<Vec<_>>())
+        });
+        assert_eq!(images.each_ref().map(|(_, values)| values.as_slice()), values, "{source}");
+        let [(image, _), (same, _)] = images;
+        if image != same {
+            // Another version of the compiler may write different instructions.
+            println!("{source}: the images differ");
+            continue;
+        }
+        let resolution = resolve("image", &image);
+        let sites = resolution.images[0].markers.iter().flat_map(|marker| &marker.sites);
+        let found: Vec<_> = sites.flat_map(|site| &site.args).filter_map(|argument| argument.verdict).collect();
+        assert_eq!(found, verdicts, "{source}");
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let source = folder.path().join("recursion.c");
-    let recursion = fs::read_to_string(workspace().join("tests/truth/pair/recursion.c")).expect("the source");
-    let body = recursion.split_once('\n').expect("a line").1;
-    let options = Options { with: With::Gcc, level: "2".to_owned(), lto: "none".to_owned(), dwarf: 5 };
-    let [called, looped] = [recursion.clone(), format!("#define LOOP\n{body}")].map(|text| {
-        fs::write(&source, text).expect("it is written");
-        let (image, twin) = (folder.path().join("image"), folder.path().join("twin"));
-        builds::program(std::slice::from_ref(&source), &options, &image).expect("it compiles");
-        builds::twin(std::slice::from_ref(&source), With::Gcc, &twin).expect("it compiles");
-        let passes = twin::passes(&twin, &[], None).expect("it runs");
-        let values: Vec<_> = passes.of.into_values().flatten().flatten().map(|value| value.bytes[0]).collect();
-        (fs::read(&image).expect("the image"), values)
-    });
-    assert_eq!((called.1, looped.1), (vec![5, 4, 3, 2, 1], vec![5; 5]));
-    if called.0 != looped.0 {
-        // Another version of gcc may compile them to different instructions.
-        println!("the images differ");
-        return;
-    }
-    let resolution = resolve("image", &called.0);
-    let sites = resolution.images[0].markers.iter().flat_map(|marker| &marker.sites);
-    let verdicts: Vec<_> = sites.flat_map(|site| &site.args).map(|argument| argument.verdict).collect();
-    assert!(!verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Some(Verdict::Doubtful)), "{verdicts:?}");
 }
 
 /// A slice of what `benches/truth` measures.

@@ -1,14 +1,10 @@
-/* The function calls itself. With `#define LOOP` in this line it has a loop instead. */
+/* The function calls itself. With `goto again` in AGAIN it has a loop instead. */
 #include <simple_marker.h>
 #include <stdio.h>
 
-static volatile int left = 4;
-
-#ifdef LOOP
-#define AGAIN(next) goto again
-#else
 #define AGAIN(next) return count(next)
-#endif
+
+static volatile int left = 4;
 
 __attribute__((noinline)) int count(int depth)
 {
