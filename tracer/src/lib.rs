@@ -13,6 +13,7 @@ pub mod btf;
 pub mod ctf;
 pub mod elf;
 pub mod filter;
+pub mod ftrace;
 pub mod histogram;
 pub mod hit;
 pub mod json;

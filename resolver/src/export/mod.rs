@@ -17,7 +17,7 @@ mod plan;
 pub mod sdt;
 mod stap;
 mod symbols;
-mod uprobe;
+pub mod uprobe;
 
 pub use omission::{ArgumentOmission, ExportError, SiteOmission};
 pub use plan::{At, Planned, PlannedArgument, Point, Settings, points};

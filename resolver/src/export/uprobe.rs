@@ -49,8 +49,34 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
     Ok(())
 }
 
+/// The fetch argument for memory at an address, without its type; `here` is the address of the probe.
+///
+/// # Errors
+///
+/// The kernel cannot compute the address.
+pub fn memory(address: &Expr, here: Vaddr) -> Result<String, ArgumentOmission> {
+    let (text, _) = FetchSyntax { here, aarch64: false }.memory(address)?;
+    match text.len() <= ARGUMENT {
+        true => Ok(text),
+        false => Err(ArgumentOmission::LongDefinition { definition: text, limit: ARGUMENT }),
+    }
+}
+
+/// The fetch argument for a register of x86-64, without its type.
+///
+/// # Errors
+///
+/// The kernel does not hand it out.
+pub fn register(register: Register) -> Result<String, ArgumentOmission> {
+    FetchSyntax { here: Vaddr(0), aarch64: false }.register(register)
+}
+
 /// Fails if a path cannot stand in `uprobe_events`, which cuts lines at white space, `:` and `#`.
-fn check_path(path: &str) -> Result<(), ExportError> {
+///
+/// # Errors
+///
+/// It cannot.
+pub fn check_path(path: &str) -> Result<(), ExportError> {
     let is_bad =
         |character: char| character.is_whitespace() || character.is_control() || matches!(character, ':' | '#' | '(');
     match path.starts_with('/') && !path.contains(is_bad) {

@@ -6,6 +6,7 @@
 
 mod check;
 mod error;
+mod evaluate;
 mod parse;
 mod token;
 

@@ -1,0 +1,275 @@
+//! The registers and the memory of a hit, as far as the kernel copied them, and the record that is
+//! computed from them.
+
+use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
+use simple_markers_resolver::location::{Expr, Machine, Register};
+
+use super::fetch::Fetches;
+use crate::bpf::program::Input;
+use crate::record::{self, Layout};
+
+/// The size of a page of memory in bytes.
+const PAGE: u64 = 4096;
+
+/// Registers and memory at a hit.
+#[derive(Debug)]
+pub struct Copied<'a> {
+    bias: u64,
+    registers: Vec<(Register, &'a [u8])>,
+    /// The pieces of memory that are known, each in one page, with their addresses.
+    memory: Vec<(u64, &'a [u8])>,
+}
+
+impl<'a> Copied<'a> {
+    /// Registers and memory from the copies of a record. `probe` is the link-time address of the probe
+    /// and `ip` the one at run time. `copies` has the registers and then the memory, in the order of
+    /// `fetches`. `is_mapped` tells whether a page is in the memory of the process.
+    #[must_use]
+    pub fn new(
+        fetches: &Fetches,
+        probe: Vaddr,
+        ip: u64,
+        mut copies: impl Iterator<Item = &'a [u8]>,
+        is_mapped: &mut dyn FnMut(u64) -> bool,
+    ) -> Self {
+        let registers = fetches.registers.iter().copied().zip(&mut copies).collect();
+        let mut copied = Self { bias: ip.wrapping_sub(probe.0), registers, memory: Vec::new() };
+        for (window, mut rest) in fetches.windows.iter().zip(copies) {
+            // Without the pointer nothing was copied.
+            let Some(mut address) = copied.value(&window.address) else { continue };
+            while !rest.is_empty() {
+                let left = usize::try_from(PAGE - address % PAGE).unwrap_or(rest.len());
+                let (part, after) = rest.split_at(left.min(rest.len()));
+                // A copy that failed leaves zeros.
+                let is_known = window.is_mapped || part.iter().any(|byte| *byte != 0) || is_mapped(address);
+                if is_known {
+                    copied.memory.push((address, part));
+                }
+                (address, rest) = (address.wrapping_add(part.len() as u64), after);
+            }
+        }
+        copied
+    }
+
+    fn value(&self, of: &Expr) -> Option<u64> {
+        of.evaluate(self).ok().map(|value| value.bits)
+    }
+
+    /// The known bytes from an address on, at least one. `None` if the first is not known.
+    fn known(&self, address: u64) -> Option<&'a [u8]> {
+        self.memory.iter().find_map(|(start, bytes)| {
+            let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
+            bytes.get(offset..).filter(|bytes| !bytes.is_empty())
+        })
+    }
+
+    /// Appends a text without its NUL, of at most `most` bytes with it. Returns whether all of it is
+    /// known, and whether it has its NUL.
+    fn text(&self, mut address: u64, most: u16, into: &mut Vec<u8>) -> Option<bool> {
+        let mut left = usize::from(most).saturating_sub(1);
+        while left > 0 {
+            let bytes = self.known(address)?;
+            let bytes = bytes.get(..left).unwrap_or(bytes);
+            let end = bytes.iter().position(|byte| *byte == 0);
+            let text = bytes.get(..end.unwrap_or(bytes.len()))?;
+            into.extend_from_slice(text);
+            if end.is_some() {
+                return Some(true);
+            }
+            (address, left) = (address.wrapping_add(text.len() as u64), left.saturating_sub(text.len()));
+        }
+        Some(false)
+    }
+}
+
+impl Machine for Copied<'_> {
+    fn register(&self, register: Register) -> Option<Vec<u8>> {
+        self.registers.iter().find(|(known, _)| *known == register).map(|(_, bytes)| bytes.to_vec())
+    }
+
+    fn read(&self, address: RuntimeAddress, into: &mut [u8]) -> bool {
+        let (mut address, mut into) = (address.0, into);
+        while !into.is_empty() {
+            let Some(bytes) = self.known(address) else { return false };
+            let length = bytes.len().min(into.len());
+            let (now, later) = into.split_at_mut(length);
+            now.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            (address, into) = (address.wrapping_add(length as u64), later);
+        }
+        true
+    }
+
+    fn bias(&self) -> u64 {
+        self.bias
+    }
+
+    fn thread_local(&self, _: u64) -> Option<RuntimeAddress> {
+        None
+    }
+
+    fn address_size(&self) -> u8 {
+        8
+    }
+
+    fn is_big_endian(&self) -> bool {
+        false
+    }
+}
+
+/// What the start of a record says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// The time in ns.
+    pub time: u64,
+    /// The number of the thread.
+    pub thread: u32,
+    /// The number of the process.
+    pub process: u32,
+    /// The number of the site.
+    pub site: u32,
+    /// The number of the CPU.
+    pub cpu: u32,
+    /// The name of the thread.
+    pub name: &'a [u8],
+}
+
+/// Writes the record that the BPF program of a site would write.
+pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Copied<'_>, record: &mut Vec<u8>) {
+    record.clear();
+    record.resize(layout.size().into(), 0);
+    put(record, record::TIME, &header.time.to_ne_bytes());
+    put(record, record::THREAD, &header.thread.to_ne_bytes());
+    put(record, record::THREAD + 4, &header.process.to_ne_bytes());
+    put(record, record::SITE, &header.site.to_ne_bytes());
+    put(record, record::CPU, &header.cpu.to_ne_bytes());
+    let longest = usize::from(record::NAME_SIZE) - 1;
+    put(record, record::NAME, header.name.get(..longest).unwrap_or(header.name));
+    let (mut unread, mut bytes) = (0u64, Vec::new());
+    for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
+        bytes.clear();
+        if field(input, copied, &mut bytes).is_none() {
+            unread |= 1u64.checked_shl(u32::try_from(index).unwrap_or(u32::MAX)).unwrap_or(0);
+        }
+        put(record, *offset, &bytes);
+    }
+    put(record, record::UNREAD, &unread.to_ne_bytes());
+}
+
+/// Appends the bytes of a field. `None` if its value is not known.
+fn field(input: &Input, copied: &Copied<'_>, bytes: &mut Vec<u8>) -> Option<()> {
+    match input {
+        Input::Number(value) => bytes.extend(copied.value(value)?.to_ne_bytes()),
+        Input::Text { address, most } => {
+            let address = copied.value(address)?;
+            bytes.extend(address.to_ne_bytes());
+            bytes.extend([0; 8]);
+            if address == 0 {
+                return Some(());
+            }
+            let Some(ends) = copied.text(address, *most, bytes) else {
+                bytes.truncate(16);
+                return None;
+            };
+            let length = if ends { (bytes.len() as u64).saturating_sub(15) } else { u64::from(*most) };
+            put(bytes, 8, &length.to_ne_bytes());
+        }
+        Input::Bytes { address, length, most } => {
+            let (address, length) = (copied.value(address)?, copied.value(length)?);
+            bytes.extend(address.to_ne_bytes());
+            bytes.extend(length.to_ne_bytes());
+            let stored = usize::try_from(length).unwrap_or(usize::MAX).min((*most).into());
+            let mut text = vec![0; stored];
+            if !copied.read(RuntimeAddress(address), &mut text) {
+                return None;
+            }
+            bytes.extend(text);
+        }
+    }
+    Some(())
+}
+
+fn put(record: &mut [u8], offset: u16, bytes: &[u8]) {
+    let place = record.get_mut(usize::from(offset)..).unwrap_or_default();
+    place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Field, Record};
+    use simple_markers_resolver::location::{Node, ValueType};
+
+    fn register(number: u16) -> Expr {
+        Expr::new(Node::Register(Register(number), ValueType::Generic)).expect("a register")
+    }
+
+    /// The record for copies of `%ax`, `%di`, and of what the inputs need besides.
+    fn record(inputs: &[Input], registers: [u64; 2], memory: &[&[u8]], mapped: &[u64]) -> (Layout, Vec<u8>) {
+        let both = [Input::Number(register(0)), Input::Number(register(5))];
+        let fetches = Fetches::new(&[&both, inputs].concat(), Vaddr(0x1000));
+        let registers = registers.map(u64::to_ne_bytes);
+        let copies = registers.iter().map(|register| &register[..]).chain(memory.iter().copied());
+        let is_mapped = &mut |address: u64| mapped.contains(&(address / PAGE));
+        let copied = Copied::new(&fetches, Vaddr(0x1000), 0x5000, copies, is_mapped);
+        let layout = Layout::new(inputs.iter().map(Input::kind));
+        let header = Header { time: 5, thread: 6, process: 7, site: 8, cpu: 9, name: b"a name of a thread" };
+        let mut record = Vec::new();
+        write(&header, inputs, &layout, &copied, &mut record);
+        (layout, record)
+    }
+
+    #[test]
+    fn a_record_is_what_a_bpf_program_writes() {
+        let place = Expr::new(Node::Address(Vaddr(0x1234))).expect("an address");
+        let inputs = [
+            Input::Number(register(0)),
+            Input::Number(place),
+            Input::Text { address: register(5), most: 8 },
+            Input::Bytes { address: register(5), length: register(0), most: 4 },
+        ];
+        let (layout, bytes) = record(&inputs, [6, 0x7000], &[b"text\0abc"], &[]);
+        let record = Record(&bytes);
+        assert_eq!((record.time(), record.thread(), record.process()), (5, 6, 7));
+        assert_eq!((record.site(), record.cpu(), record.name()), (8, 9, &b"a name of a thr"[..]));
+        let field = |index| record.field(&layout, index);
+        assert_eq!((field(0), field(1)), (Field::Number(6), Field::Number(0x5234)));
+        let text = |length, bytes, is_cut| Field::Bytes { address: 0x7000, length, bytes, is_cut };
+        assert_eq!((field(2), field(3)), (text(4, b"text", false), text(6, b"text", true)));
+        // A text without an end.
+        let (layout, bytes) = self::record(&inputs[2..3], [6, 0x7000], &[b"12345678"], &[]);
+        assert_eq!(Record(&bytes).field(&layout, 0), text(7, b"1234567", true));
+    }
+
+    #[test]
+    fn zeros_are_values_only_where_memory_is() {
+        let number = Expr::new(Node::Memory { address: register(5), size: 4, to: ValueType::Generic }).expect("memory");
+        let read = |address, memory: &[u8], mapped: &[u64]| {
+            let (layout, bytes) = record(&[Input::Number(number.clone())], [0, address], &[memory], mapped);
+            match Record(&bytes).field(&layout, 0) {
+                Field::Number(number) => Some(number),
+                _ => None,
+            }
+        };
+        assert_eq!(read(0x7000, &[0; 64], &[]), None);
+        assert_eq!(read(0x7000, &[0; 64], &[7]), Some(0));
+        let mut beside = [0; 64];
+        beside[63] = 1;
+        assert_eq!(read(0x7000, &beside, &[]), Some(0));
+        // What is in the next page proves nothing.
+        assert_eq!(read(0x7fe0, &beside, &[]), None);
+        assert_eq!(read(0x7ffe, &[1, 0, 0, 0, 0, 0, 0, 0], &[]), None);
+        assert_eq!(read(0x7ffe, &[1, 0, 0, 0, 0, 0, 0, 0], &[8]), Some(1));
+        assert_eq!(read(0x7ffe, &[1, 0, 2, 0, 0, 0, 0, 0], &[]), Some(0x0002_0001));
+    }
+
+    #[test]
+    fn a_null_pointer_has_no_text() {
+        let text = [Input::Text { address: register(5), most: 8 }];
+        let (layout, bytes) = record(&text, [0, 0], &[&[0; 8]], &[]);
+        let null = Field::Bytes { address: 0, length: 0, bytes: b"", is_cut: false };
+        assert_eq!(Record(&bytes).field(&layout, 0), null);
+        let (layout, bytes) = record(&text, [0, 0x7000], &[&[0; 8]], &[]);
+        assert_eq!(Record(&bytes).field(&layout, 0), Field::Unread);
+        assert_eq!(Record(&bytes).address(&layout, 0), Some(0x7000));
+    }
+}

@@ -1,0 +1,119 @@
+//! The names of a session's probes in the kernel, and the lines of `uprobe_events`
+//! (Documentation/trace/uprobetracer.rst).
+
+use std::collections::BTreeSet;
+
+use simple_markers_resolver::address::FileOffset;
+
+/// Whose probes they are. A number of a process alone may be that of another one later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner {
+    /// The number of the process.
+    pub process: u32,
+    /// When it started, in clock ticks since the machine started.
+    pub start: u64,
+    /// The number of the namespace that its number is of.
+    pub namespace: u64,
+}
+
+impl Owner {
+    /// The name of the group of events, of at most 63 bytes.
+    #[must_use]
+    pub fn group(&self) -> String {
+        let Self { process, start, namespace } = self;
+        format!("smark_{process}_{start}_{namespace}")
+    }
+
+    /// The name of the instance with the hits.
+    #[must_use]
+    pub fn instance(&self) -> String {
+        let Self { process, start, namespace } = self;
+        format!("smark-{process}-{start}-{namespace}")
+    }
+
+    /// The name of the instance with the threads that are created.
+    #[must_use]
+    pub fn tasks(&self) -> String {
+        format!("{}-tasks", self.instance())
+    }
+
+    /// The owner of a group or an instance; `None` if it is not one of ours.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        let mut parts = name.split(['_', '-']);
+        let is_ours = parts.next() == Some("smark");
+        let (process, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let owner = Self { process, start, namespace: parts.next()?.parse().ok()? };
+        (is_ours && [owner.group(), owner.instance(), owner.tasks()].iter().any(|known| known == name)).then_some(owner)
+    }
+}
+
+/// The line that sets a probe. `site` is its number, if the event has several sites.
+#[must_use]
+pub fn definition(
+    group: &str,
+    event: &str,
+    path: &str,
+    offset: FileOffset,
+    site: Option<u32>,
+    arguments: impl Iterator<Item = String>,
+) -> String {
+    let mut line = format!("p:{group}/{event} {path}:{offset}");
+    let site = site.map(|site| format!("{SITE}=\\{site}:u32"));
+    // The name of the thread is in no other field.
+    for argument in site.into_iter().chain([format!("{NAME}=$comm:string")]).chain(arguments) {
+        line.push(' ');
+        line.push_str(&argument);
+    }
+    line.push('\n');
+    line
+}
+
+/// The field with the number of the site.
+pub const SITE: &str = "site";
+/// The field with the name of the thread.
+pub const NAME: &str = "name";
+
+/// The line that removes an event with all of its probes.
+#[must_use]
+pub fn removal(group: &str, event: &str) -> String {
+    format!("-:{group}/{event}\n")
+}
+
+/// The groups and events in the text of `uprobe_events`, each once.
+#[must_use]
+pub fn events(text: &str) -> BTreeSet<(&str, &str)> {
+    text.lines().filter_map(|line| line.split_once(':')?.1.split_whitespace().next()?.split_once('/')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWNER: Owner = Owner { process: 4_194_304, start: u64::MAX, namespace: 4_026_531_836 };
+
+    #[test]
+    fn names_tell_their_owner() {
+        for name in [OWNER.group(), OWNER.instance(), OWNER.tasks()] {
+            assert_eq!(Owner::of(&name), Some(OWNER), "{name}");
+        }
+        assert!(OWNER.group().len() < 64, "{}", OWNER.group());
+        for name in
+            ["smark", "smark_1_2", "smark_1_2_3_4", "smark-1_2_3", "smark-1-2-3-other", "mark_1_2_3", "smark_01_2_3"]
+        {
+            assert_eq!(Owner::of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn lines_are_as_the_kernel_reads_them() {
+        let arguments = || ["r0=%ax:x64".to_owned()].into_iter();
+        let line = definition("smark_1_2_3", "e0", "/bin/true", FileOffset(0x13da), Some(7), arguments());
+        assert_eq!(line, "p:smark_1_2_3/e0 /bin/true:0x13da site=\\7:u32 name=$comm:string r0=%ax:x64\n");
+        let line = definition("smark_1_2_3", "e1", "/bin/true", FileOffset(0x13da), None, arguments());
+        assert_eq!(line, "p:smark_1_2_3/e1 /bin/true:0x13da name=$comm:string r0=%ax:x64\n");
+        assert_eq!(removal("smark_1_2_3", "e1"), "-:smark_1_2_3/e1\n");
+        let text = "p:smark_1_2_3/e0 /a:0x1\nr:other/x /b:0x2\np:smark_1_2_3/e0 /a:0x9 site=\\1:u32\nnonsense\n";
+        assert_eq!(events(text).into_iter().collect::<Vec<_>>(), [("other", "x"), ("smark_1_2_3", "e0")]);
+    }
+}
