@@ -14,8 +14,10 @@ const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 /// The second operand is a register, not the immediate.
 const BY_REGISTER: u8 = 0x08;
-/// In the source register of a 64-bit immediate: it is the file descriptor of a map.
-const PSEUDO_MAP: u8 = 1;
+/// In the source register of a 64-bit immediate: it is the file descriptor of a map (RFC 9669, 5.4).
+const MAP_BY_FD: u8 = 1;
+/// The same, and the immediate is the address of the first value of the map.
+const VALUE_BY_FD: u8 = 2;
 
 /// A place that instructions jump to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,8 +124,17 @@ impl Assembler {
 
     /// `destination = address of map`.
     pub fn set_map(&mut self, destination: Reg, map: Map) {
+        self.set_from_map(destination, map, MAP_BY_FD);
+    }
+
+    /// `destination = address of the first value of map`. The map must be an array.
+    pub fn set_map_value(&mut self, destination: Reg, map: Map) {
+        self.set_from_map(destination, map, VALUE_BY_FD);
+    }
+
+    fn set_from_map(&mut self, destination: Reg, map: Map, source: u8) {
         self.maps.push((self.instructions.len(), map));
-        let registers = destination as u8 | PSEUDO_MAP << 4;
+        let registers = destination as u8 | source << 4;
         self.instructions.push(Instruction { opcode: LOAD_IMMEDIATE, registers, offset: 0, immediate: 0 });
         self.push(0, Reg::R0, Reg::R0, 0, 0);
     }

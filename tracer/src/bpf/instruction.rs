@@ -191,6 +191,6 @@ pub enum Map {
     Starts,
     /// The histogram of the intervals, by bucket (`crate::aggregate::TIMES`).
     Times,
-    /// The processes that are traced. The key is the process number in 4 bytes.
+    /// Which processes are traced: one value with a byte for each process number, 1 if it is.
     Processes,
 }

@@ -81,6 +81,9 @@ const FIRST: i16 = 16;
 /// The most words that the inputs of a program take. The rest of the stack is for computations.
 pub const MAX_WORDS: usize = 24;
 
+/// The process numbers are less (`PID_MAX_LIMIT` of the kernel, a power of two).
+pub(crate) const MAX_PROCESSES: u32 = 1 << 22;
+
 /// The programs of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -160,6 +163,14 @@ const RING_NO_WAKEUP: u64 = 1;
 /// The stack words of an input: its value or address, and its length.
 pub(super) type Words = (i16, Option<i16>);
 
+/// Sets `R1` to the address of the byte of a process in [`Map::Processes`].
+pub(crate) fn process_byte(code: &mut Assembler, process: Reg) {
+    // The verifier does not know that the number is less.
+    code.alu_immediate(Alu::And, process, MAX_PROCESSES as i32 - 1);
+    code.set_map_value(Reg::R1, Map::Processes);
+    code.alu(Alu::Add, Reg::R1, process);
+}
+
 /// A program that is being written. `R6` has the context, `R7` the record, `R9` the bits of the
 /// fields that could not be read.
 pub(super) struct Program<'t> {
@@ -183,11 +194,9 @@ impl<'t> Program<'t> {
         if settings.of_processes {
             code.call(Helper::GetCurrentPidTgid);
             code.alu_immediate(Alu::Rsh, Reg::R0, 32);
-            code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
-            code.set_map(Reg::R1, Map::Processes);
-            key(&mut code);
-            code.call(Helper::MapLookupElem);
-            code.jump_if_immediate(Condition::Equal, Reg::R0, 0, end);
+            process_byte(&mut code, Reg::R0);
+            code.load(Size::One, Reg::R1, Reg::R1, 0);
+            code.jump_if_immediate(Condition::Equal, Reg::R1, 0, end);
         }
         code.copy(Reg::R1, Reg::R6);
         code.call(Helper::GetAttachCookie);

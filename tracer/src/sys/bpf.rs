@@ -8,7 +8,6 @@ use super::error::{Error, Step};
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP_ELEM: libc::c_int = 1;
-const MAP_UPDATE_ELEM: libc::c_int = 2;
 const PROG_LOAD: libc::c_int = 5;
 const MAP_LOOKUP_BATCH: libc::c_int = 24;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
@@ -17,6 +16,7 @@ const LINK_CREATE: libc::c_int = 28;
 const PROG_TYPE_KPROBE: u32 = 2;
 const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 const TRACE_UPROBE_MULTI: u32 = 48;
+const F_MMAPABLE: u32 = 1 << 10;
 const F_SLEEPABLE: u32 = 1 << 4;
 
 /// The functions that the programs call are for programs with such a licence.
@@ -56,6 +56,7 @@ struct MapCreate {
     key_size: u32,
     value_size: u32,
     max_entries: u32,
+    flags: u32,
 }
 
 /// A map.
@@ -77,6 +78,11 @@ impl Map {
         Self::with_keys(map_type, if is_ring { 0 } else { 4 }, value_size, max_entries)
     }
 
+    /// Creates a map of one value, which can be mapped into memory.
+    pub(super) fn mappable(value_size: u32) -> Result<Self, Error> {
+        Self::create(MapType::Array, 4, value_size, 1, F_MMAPABLE)
+    }
+
     /// Creates a map with keys of this size.
     pub(super) fn with_keys(
         map_type: MapType,
@@ -84,7 +90,11 @@ impl Map {
         value_size: u32,
         max_entries: u32,
     ) -> Result<Self, Error> {
-        let mut attributes = MapCreate { map_type: map_type as u32, key_size, value_size, max_entries };
+        Self::create(map_type, key_size, value_size, max_entries, 0)
+    }
+
+    fn create(map_type: MapType, key_size: u32, value_size: u32, max_entries: u32, flags: u32) -> Result<Self, Error> {
+        let mut attributes = MapCreate { map_type: map_type as u32, key_size, value_size, max_entries, flags };
         let descriptor = open(MAP_CREATE, &mut attributes).map_err(|why| Error::new(Step::Map, &why))?;
         let copies = if map_type == MapType::PercpuArray { possible_cpus() } else { 1 };
         let value_size = (value_size as usize).next_multiple_of(8) * copies;
@@ -93,13 +103,6 @@ impl Map {
 
     pub(super) fn descriptor(&self) -> RawFd {
         self.descriptor.as_raw_fd()
-    }
-
-    /// Sets the value of a key.
-    pub(super) fn set(&self, key: u32, value: &[u8]) -> Result<(), Error> {
-        let (key, value) = (&raw const key as u64, value.as_ptr() as u64);
-        let mut attributes = Element { map: self.descriptor() as u32, unused: 0, key, value, flags: 0 };
-        bpf(MAP_UPDATE_ELEM, &mut attributes).map(drop).map_err(|why| Error::new(Step::Map, &why))
     }
 
     /// The sum of the numbers of 8 bytes at a key, over all CPUs; 0 if the key is not there.

@@ -99,7 +99,10 @@ impl Session {
     /// The kernel refuses it.
     pub fn add_process(&self, pid: u32) -> Result<(), Error> {
         match &self.running {
-            Running::Bpf(programs) => programs.add_process(pid),
+            Running::Bpf(programs) => {
+                programs.add_process(pid);
+                Ok(())
+            }
         }
     }
 

@@ -6,6 +6,7 @@ mod clock;
 mod engine;
 mod error;
 pub mod mapped;
+mod mapping;
 mod process;
 mod processes;
 mod programs;

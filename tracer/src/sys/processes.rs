@@ -1,12 +1,14 @@
-//! Follows `fork`: programs at the kernel's tracepoints keep the set of traced processes.
+//! The set of traced processes. Programs at the kernel's tracepoints follow `fork`.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 
 use super::bpf::{self, Kind};
-use super::error::Error;
+use super::error::{Error, Step};
+use super::mapping::Mapping;
 use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
-use crate::bpf::instruction::{Alu, Condition, Helper, Map, Reg, Size};
+use crate::bpf::instruction::{Alu, Condition, Helper, Reg, Size};
+use crate::bpf::program::{MAX_PROCESSES, process_byte};
 
 /// Offsets in the kernel's `task_struct`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,24 +17,25 @@ pub(super) struct TaskOffsets {
     pub(super) tgid: u32,
 }
 
-const KEY: i16 = -8;
-const WORD: i16 = -16;
+const PROCESS: i16 = -8;
+const THREAD: i16 = -16;
 
 /// Reads a number of 4 bytes of the task in `R7` to a word of the stack.
 fn read(code: &mut Assembler, offset: u32, word: i16) {
     code.copy(Reg::R3, Reg::R7);
     code.alu_immediate(Alu::Add, Reg::R3, offset as i32);
+    code.store_immediate(Size::Eight, Reg::Frame, word, 0);
     code.copy(Reg::R1, Reg::Frame);
     code.alu_immediate(Alu::Add, Reg::R1, word.into());
     code.set(Reg::R2, 4);
     code.call(Helper::ProbeReadKernel);
 }
 
-fn call(code: &mut Assembler, helper: Helper, key: i16) {
-    code.set_map(Reg::R1, Map::Processes);
-    code.copy(Reg::R2, Reg::Frame);
-    code.alu_immediate(Alu::Add, Reg::R2, key.into());
-    code.call(helper);
+/// Says whether the process in a word of the stack is traced.
+fn set(code: &mut Assembler, word: i16, is_traced: bool) {
+    code.load(Size::Four, Reg::R2, Reg::Frame, word);
+    process_byte(code, Reg::R2);
+    code.store_immediate(Size::One, Reg::R1, 0, is_traced.into());
 }
 
 fn end(mut code: Assembler) -> Result<Code, TooLong> {
@@ -48,15 +51,11 @@ fn forked(offsets: TaskOffsets) -> Result<Code, TooLong> {
     code.load(Size::Eight, Reg::R7, Reg::R1, 8);
     code.call(Helper::GetCurrentPidTgid);
     code.alu_immediate(Alu::Rsh, Reg::R0, 32);
-    code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
-    call(&mut code, Helper::MapLookupElem, KEY);
-    code.jump_if_immediate(Condition::Equal, Reg::R0, 0, done);
-    read(&mut code, offsets.tgid, KEY);
-    code.store_immediate(Size::Eight, Reg::Frame, WORD, 1);
-    code.copy(Reg::R3, Reg::Frame);
-    code.alu_immediate(Alu::Add, Reg::R3, WORD.into());
-    code.set(Reg::R4, 0);
-    call(&mut code, Helper::MapUpdateElem, KEY);
+    process_byte(&mut code, Reg::R0);
+    code.load(Size::One, Reg::R1, Reg::R1, 0);
+    code.jump_if_immediate(Condition::Equal, Reg::R1, 0, done);
+    read(&mut code, offsets.tgid, PROCESS);
+    set(&mut code, PROCESS, true);
     code.place(done);
     end(code)
 }
@@ -66,29 +65,50 @@ fn freed(offsets: TaskOffsets) -> Result<Code, TooLong> {
     let mut code = Assembler::default();
     let done = code.label();
     code.load(Size::Eight, Reg::R7, Reg::R1, 0);
-    code.store_immediate(Size::Eight, Reg::Frame, KEY, 0);
-    code.store_immediate(Size::Eight, Reg::Frame, WORD, 0);
-    read(&mut code, offsets.pid, WORD);
-    read(&mut code, offsets.tgid, KEY);
-    code.load(Size::Four, Reg::R1, Reg::Frame, KEY);
-    code.load(Size::Four, Reg::R2, Reg::Frame, WORD);
+    read(&mut code, offsets.pid, THREAD);
+    read(&mut code, offsets.tgid, PROCESS);
+    code.load(Size::Four, Reg::R1, Reg::Frame, PROCESS);
+    code.load(Size::Four, Reg::R2, Reg::Frame, THREAD);
     // The first thread is freed last.
     code.jump_if(Condition::NotEqual, Reg::R1, Reg::R2, done);
-    call(&mut code, Helper::MapDeleteElem, KEY);
+    set(&mut code, PROCESS, false);
     code.place(done);
     end(code)
 }
 
-/// The links of the programs, which keep the set as long as they are open. `follow` says that
-/// children are added.
-pub(super) fn follow(processes: &bpf::Map, offsets: TaskOffsets, follow: bool) -> Result<Vec<OwnedFd>, Error> {
-    let mut links = Vec::new();
-    let fork = follow.then(|| (forked(offsets), c"sched_process_fork"));
-    for (code, tracepoint) in fork.into_iter().chain([(freed(offsets), c"sched_process_free")]) {
-        // The jumps are a few instructions long.
-        let Ok(code) = code else { continue };
-        let program = bpf::load(&code.link(&|_| processes.descriptor()), Kind::Tracepoint)?;
-        links.push(bpf::attach_tracepoint(&program, tracepoint)?);
+/// The set of traced processes.
+#[derive(Debug)]
+pub(super) struct Processes {
+    map: bpf::Map,
+    /// A byte for each process number.
+    bytes: Mapping,
+    /// The programs that keep the set.
+    _links: Vec<OwnedFd>,
+}
+
+impl Processes {
+    /// An empty set. `follow` says that the children of its processes are added.
+    pub(super) fn new(offsets: TaskOffsets, follow: bool) -> Result<Self, Error> {
+        let map = bpf::Map::mappable(MAX_PROCESSES)?;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let bytes = Mapping::new(map.descriptor(), access, MAX_PROCESSES as usize, 0);
+        let bytes = bytes.map_err(|why| Error::new(Step::Map, &why))?;
+        let mut links = Vec::new();
+        let fork = follow.then(|| (forked(offsets), c"sched_process_fork"));
+        for (code, tracepoint) in fork.into_iter().chain([(freed(offsets), c"sched_process_free")]) {
+            // The jumps are a few instructions long.
+            let Ok(code) = code else { continue };
+            let program = bpf::load(&code.link(&|_| map.descriptor()), Kind::Tracepoint)?;
+            links.push(bpf::attach_tracepoint(&program, tracepoint)?);
+        }
+        Ok(Self { map, bytes, _links: links })
     }
-    Ok(links)
+
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.map.descriptor()
+    }
+
+    pub(super) fn add(&self, process: u32) {
+        self.bytes.set(process as usize, 1);
+    }
 }

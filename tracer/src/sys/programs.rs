@@ -7,7 +7,7 @@ use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
-use super::processes::{self, TaskOffsets};
+use super::processes::{Processes, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::count::count;
@@ -46,8 +46,6 @@ impl Kernel {
 const CLOSERS: usize = 64;
 /// How many sites there can be at least, also those of files that are mapped later.
 const SITES: u32 = 1 << 14;
-/// The most processes that are watched at once.
-const PROCESSES: u32 = 1 << 16;
 
 /// Attached programs. When it is dropped, the kernel removes the probes.
 #[derive(Debug)]
@@ -59,7 +57,7 @@ pub(super) struct Programs {
     /// The maps other than the ring buffer and the processes, as far as a program needs them.
     maps: HashMap<Map, bpf::Map>,
     mode: Mode,
-    processes: Option<bpf::Map>,
+    processes: Option<Processes>,
     kernel: Kernel,
     /// The programs and links, which go when they are closed.
     open: Vec<OwnedFd>,
@@ -76,20 +74,16 @@ impl Programs {
             }
             Mode::Count { .. } | Mode::Nothing => None,
         };
-        let mut open = Vec::new();
         let processes = match scope {
             Scope::All => None,
             Scope::Processes { pids, with_children } => {
-                let map = bpf::Map::new(MapType::Hash, 8, PROCESSES)?;
                 let unknown = || Error::new(Step::Types, &std::io::Error::from_raw_os_error(libc::ENOENT));
-                open.extend(processes::follow(&map, kernel.tasks.ok_or_else(unknown)?, *with_children)?);
-                for pid in pids {
-                    map.set(*pid, &1u64.to_ne_bytes())?;
-                }
-                Some(map)
+                let processes = Processes::new(kernel.tasks.ok_or_else(unknown)?, *with_children)?;
+                pids.iter().for_each(|pid| processes.add(*pid));
+                Some(processes)
             }
         };
-        let (layouts, order, maps) = (Vec::new(), Order::default(), HashMap::new());
+        let (layouts, order, maps, open) = (Vec::new(), Order::default(), HashMap::new(), Vec::new());
         let mut session = Self { layouts, ring, order, received: 0, maps, mode, processes, kernel, open };
         session.attach(plan)?;
         Ok(session)
@@ -103,7 +97,7 @@ impl Programs {
             }
             let descriptor = |map| match map {
                 Map::Ring => self.ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
-                Map::Processes => self.processes.as_ref().map_or(-1, bpf::Map::descriptor),
+                Map::Processes => self.processes.as_ref().map_or(-1, Processes::descriptor),
                 map => self.maps.get(&map).map_or(-1, bpf::Map::descriptor),
             };
             let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
@@ -173,8 +167,10 @@ impl Programs {
     }
 
     /// Also watches a process, if the session watches only some.
-    pub(super) fn add_process(&self, pid: u32) -> Result<(), Error> {
-        self.processes.as_ref().map_or(Ok(()), |map| map.set(pid, &1u64.to_ne_bytes()))
+    pub(super) fn add_process(&self, pid: u32) {
+        if let Some(processes) = &self.processes {
+            processes.add(pid);
+        }
     }
 
     /// Hands on the hits that are complete, in the order of their times. Returns how many there

@@ -3,12 +3,11 @@
 //! The first page has the position of the reader, the second one that of the writers, and after
 //! these come the data, mapped twice in a row, so that no record is split.
 
-use std::io;
 use std::os::fd::RawFd;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::error::{Error, Step};
+use super::mapping::Mapping;
 
 /// The record is not written yet.
 const BUSY: u32 = 1 << 31;
@@ -16,39 +15,6 @@ const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
 /// The size of the header before each record.
 const HEADER: u64 = 8;
-
-/// A part of memory that is shared with the kernel.
-#[derive(Debug)]
-struct Mapping {
-    start: NonNull<u8>,
-    size: usize,
-}
-
-impl Mapping {
-    fn new(descriptor: RawFd, protection: libc::c_int, size: usize, offset: usize) -> Result<Self, Error> {
-        let failed = || Error::new(Step::Ring, &io::Error::last_os_error());
-        let offset = libc::off_t::try_from(offset).unwrap_or(libc::off_t::MAX);
-        // SAFETY: a new mapping that overlaps no other one.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, libc::MAP_SHARED, descriptor, offset) };
-        if start == libc::MAP_FAILED {
-            return Err(failed());
-        }
-        Ok(Self { start: NonNull::new(start.cast()).ok_or_else(failed)?, size })
-    }
-
-    /// The word at the start.
-    fn position(&self) -> &AtomicU64 {
-        // SAFETY: the mapping has at least a page, is aligned to it, and lives as long as `self`.
-        unsafe { self.start.cast::<AtomicU64>().as_ref() }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this size, and nothing refers to it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
-    }
-}
 
 /// A ring buffer.
 #[derive(Debug)]
@@ -65,8 +31,9 @@ impl Ring {
     /// Maps the ring buffer of a map with `size` bytes, a power of two and a multiple of a page.
     pub(super) fn new(descriptor: RawFd, size: usize) -> Result<Self, Error> {
         let page = page_size();
-        let reader = Mapping::new(descriptor, libc::PROT_READ | libc::PROT_WRITE, page, 0)?;
-        let writers = Mapping::new(descriptor, libc::PROT_READ, page + 2 * size, page)?;
+        let failed = |why| Error::new(Step::Ring, &why);
+        let reader = Mapping::new(descriptor, libc::PROT_READ | libc::PROT_WRITE, page, 0).map_err(failed)?;
+        let writers = Mapping::new(descriptor, libc::PROT_READ, page + 2 * size, page).map_err(failed)?;
         Ok(Self { reader, writers, page, size })
     }
 
@@ -103,9 +70,6 @@ impl Ring {
         }
     }
 }
-
-// SAFETY: the mappings are used through `&mut self` only.
-unsafe impl Send for Ring {}
 
 fn page_size() -> usize {
     // SAFETY: it only asks for a number.
