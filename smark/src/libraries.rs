@@ -72,6 +72,6 @@ mod tests {
             \tlibc.so => /lib/ld-musl-x86_64.so.1 (0x7f6a6a0f1000)\n";
         let paths = ["/lib/ld-musl-x86_64.so.1", "/usr/lib/libz.so", "/lib/ld-musl-x86_64.so.1"];
         assert_eq!(parse(musl), paths.map(PathBuf::from));
-        assert_eq!(parse(b"\tstatically linked\n (0x\n => (0x1)\n\xff"), [PathBuf::new(); 0]);
+        assert_eq!(parse(b"\tstatically linked\n (0x\n => (0x1)\n\xff").len(), 0);
     }
 }
