@@ -102,10 +102,7 @@ impl Filters {
         inputs: &[Result<Input, Unreadable>],
     ) -> anyhow::Result<Selected> {
         let selection = self.selection(&patterns)?;
-        let folders = match self.debug_dir.is_empty() {
-            true => vec![PathBuf::from(debug_files::DEBUG_DIR)],
-            false => self.debug_dir.clone(),
-        };
+        let folders = self.debug_folders();
         // `collect` keeps the order of the inputs.
         let outcomes: Vec<Outcome> = inputs.par_iter().filter_map(|input| look(input, detail, &folders)).collect();
         let mut resolution = Resolution::default();
@@ -118,6 +115,14 @@ impl Filters {
         }
         resolution.number();
         Ok(Selected { resolution, selection, patterns })
+    }
+
+    /// The folders with separate debug files.
+    pub(crate) fn debug_folders(&self) -> Vec<PathBuf> {
+        match self.debug_dir.is_empty() {
+            true => vec![PathBuf::from(debug_files::DEBUG_DIR)],
+            false => self.debug_dir.clone(),
+        }
     }
 
     fn selection(&self, patterns: &[String]) -> anyhow::Result<Selection> {

@@ -22,6 +22,8 @@ mod record;
 mod report;
 mod show;
 mod sources;
+mod stacks;
+mod symbols;
 mod trace;
 mod watch;
 

@@ -100,7 +100,7 @@ impl Record {
         if self.ring.is_some() {
             signals::catch_dump();
         }
-        let mut watching = match self.watch.start(console, self.buffer.mode()) {
+        let mut watching = match self.watch.start(console, self.buffer.mode(false)) {
             Ok(watching) if watching.is_active() => watching,
             Ok(watching) => {
                 folder.abandon();

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::Value as Json;
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::sys;
 use simple_markers_tracer::text::{self, Format, Heading};
@@ -13,6 +14,7 @@ use simple_markers_tracer::{Hit, Missing, Value};
 
 use crate::Console;
 use crate::narrow;
+use crate::stacks::Stacks;
 use crate::watch::{Buffer, STATUS, Watch};
 
 /// Print the hits of markers as they happen, each as its format says
@@ -38,6 +40,9 @@ pub(crate) struct Trace {
     /// Print a line of JSON for each hit
     #[arg(long)]
     json: bool,
+    /// Print the stack of each hit, which is followed by frame pointers: at most 64 frames
+    #[arg(long)]
+    stack: bool,
     #[command(flatten)]
     buffer: Buffer,
 }
@@ -52,13 +57,16 @@ EXAMPLES
       smark trace --limit 10 queue:complete target/release/server
   Only some hits, chosen in the kernel:
       smark trace --where 'tag > 100 && status != 0' queue:submit -- ./server
+  Who calls it (build with -fno-omit-frame-pointer, or -C force-frame-pointers):
+      smark trace --stack queue:failed -- ./server
   For a program to read:
       smark trace --json -- ./server | jq .args";
 
 impl Trace {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
         let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
-        let mut watching = self.watch.start(console, self.buffer.mode())?;
+        let mut watching = self.watch.start(console, self.buffer.mode(self.stack))?;
+        let mut stacks = self.stack.then(|| watching.stacks());
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         let mut lines = Lines::new(watching.started, console);
         let (mut count, mut result) = (0u64, Ok(()));
@@ -69,10 +77,13 @@ impl Trace {
                 count += 1;
                 text.clear();
                 match json {
-                    true => text.push_str(&text::json(hit).to_string()),
+                    true => text.push_str(&with_stack(text::json(hit), hit, stacks.as_mut()).to_string()),
                     false => lines.write(hit, &mut text),
                 }
                 text.push('\n');
+                if let (Some(stacks), false) = (&mut stacks, json) {
+                    stacks.write(hit, &mut text);
+                }
                 result = printed.borrow_mut().write_all(text.as_bytes());
             }
             count < limit && result.is_ok()
@@ -93,8 +104,21 @@ impl Trace {
             writeln!(out, "{}", serde_json::json!({ "end": end }))?;
             out.flush()?;
         }
+        if let Some(cut) = stacks.map(|stacks| stacks.cut).filter(|cut| *cut > 0) {
+            console.note(&format!("{cut} stacks have more than 64 frames"));
+        }
         watching.end(console)
     }
+}
+
+/// The object of a hit with its stack, if stacks are asked for.
+fn with_stack(mut object: Json, hit: &Hit<'_>, stacks: Option<&mut Stacks>) -> Json {
+    if let (Some(stacks), Some(fields)) = (stacks, object.as_object_mut()) {
+        let (frames, is_cut) = stacks.json(hit);
+        fields.insert("stack".to_owned(), frames);
+        fields.insert("stack_cut".to_owned(), is_cut.into());
+    }
+    object
 }
 
 /// Writes hits as lines for people.

@@ -20,6 +20,7 @@ use simple_markers_tracer::{Hit, Plan, elf};
 use crate::choice::Choice;
 use crate::files::{self, Input, Unreadable};
 use crate::inputs::{Filters, operands};
+use crate::stacks::{Chains, Stacks};
 use crate::{Console, Status, libraries, narrow};
 
 /// The options and operands that say what is watched.
@@ -58,8 +59,8 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    pub(crate) fn mode(&self) -> Mode {
-        Mode::Trace { ring: self.buffer.saturating_mul(1024).next_power_of_two() }
+    pub(crate) fn mode(&self, with_stack: bool) -> Mode {
+        Mode::Trace { ring: self.buffer.saturating_mul(1024).next_power_of_two(), with_stack }
     }
 }
 
@@ -125,6 +126,7 @@ impl Watch {
             started: 0,
             looked: Instant::now(),
             status: Status::Done,
+            chains: Chains::default(),
             patterns,
             watch: self,
         };
@@ -171,6 +173,7 @@ pub(crate) struct Watching {
     /// When new files were looked for.
     looked: Instant,
     pub(crate) status: Status,
+    chains: Chains,
     patterns: Vec<String>,
     pub(crate) watch: Watch,
 }
@@ -214,6 +217,8 @@ impl Watching {
                 ImageKind::Shared => None,
                 _ => files::map_regular(Path::new(&image.path)).and_then(|bytes| elf::thread_local_size(&bytes)),
             };
+            let number = self.plan.images.len();
+            image.markers.iter().filter(|marker| keep(marker)).for_each(|marker| self.chains.add(number, marker));
             if let Err(why) = self.plan.add(image, &image.path, thread_local_size, &keep, &settings) {
                 console.error(&format!("{}: {why}", image.path));
                 self.status = self.status.max(Status::Unreadable);
@@ -326,6 +331,11 @@ impl Watching {
                 None => std::thread::sleep(INTERVAL),
             }
         }
+    }
+
+    /// Says what the frames of the hits' stacks are.
+    pub(crate) fn stacks(&self) -> Stacks {
+        Stacks::new(self.watch.filters.debug_folders(), self.chains.clone())
     }
 
     /// The session; `None` if there is nothing to watch.

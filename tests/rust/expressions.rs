@@ -269,7 +269,7 @@ fn the_kernel_computes_what_we_compute() {
             aggregate: Aggregate::Hits,
         })
         .collect();
-    let mode = Mode::Trace { ring: 1 << 20 };
+    let mode = Mode::Trace { ring: 1 << 20, with_stack: false };
     let mut session = Session::start(&plan, &Scope::All, mode, Kernel::new()).expect("every program is loaded");
     assert!(Command::new(&program).status().expect("it runs").success());
     session.detach();

@@ -70,7 +70,8 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     for image in &resolution.images {
         plan.add(image, &path, Some(0), &|_| true, &settings).expect("it can be watched");
     }
-    let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 25 }, kernel).expect("it is watched");
+    let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 25, with_stack: false }, kernel)
+        .expect("it is watched");
     let status = Command::new(&image).arg(ROUNDS).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.expect("it runs");
     session.detach();

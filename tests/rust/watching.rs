@@ -6,5 +6,6 @@ mod count;
 mod expressions;
 mod libraries;
 mod record;
+mod stacks;
 mod trace;
 mod traced_twins;

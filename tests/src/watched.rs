@@ -12,7 +12,7 @@ use crate::tools;
 /// Whether BPF programs can be loaded and attached. If not, the reason is printed; in CI that is a
 /// failure.
 pub fn can_watch() -> bool {
-    let mode = Mode::Trace { ring: 1 << 16 };
+    let mode = Mode::Trace { ring: 1 << 16, with_stack: false };
     match Session::start(&Plan::default(), &Scope::All, mode, Kernel::new()) {
         Ok(_) => true,
         Err(why) => {

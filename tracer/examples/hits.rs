@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for image in &resolution.images {
         plan.add(image, &path, None, &|_| true, &settings)?;
     }
-    let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 20 }, kernel)?;
+    let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 20, with_stack: false }, kernel)?;
     let end = Instant::now() + Duration::from_secs(seconds.parse()?);
     while Instant::now() < end {
         session.read(&plan, false, &mut |hit| {

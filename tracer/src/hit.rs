@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::plan::{Plan, PlannedImage, PlannedMarker, PlannedSite};
-use crate::record::{Layout, Record};
+use crate::record::{Layout, Record, Stack};
 use crate::value::{Missing, Value};
 
 /// A marker was passed.
@@ -46,6 +46,12 @@ impl<'a> Hit<'a> {
     pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing>> + use<'a> {
         let Self { record, site, layout, .. } = *self;
         site.arguments.iter().map(move |argument| argument.source.value(record, layout))
+    }
+
+    /// The stack of the thread; `None` if stacks are not recorded.
+    #[must_use]
+    pub fn stack(&self) -> Option<Stack<'a>> {
+        self.record.stack(self.layout)
     }
 
     /// The name of the thread.

@@ -10,6 +10,7 @@
 //! | 24 | 8 | a bit for each field that could not be read |
 //! | 32 | 16 | name of the thread, ends with a NUL |
 //! | 48 | | the fields |
+//! | | | if stacks are recorded: the size of the stack in bytes (8), and so many addresses |
 //!
 //! Numbers are in the byte order of the machine. Every field starts at a multiple of 8.
 
@@ -54,10 +55,16 @@ impl FieldKind {
     }
 }
 
+/// The most frames of a stack that are handed on.
+pub const FRAMES: u16 = 64;
+/// One more address tells whether the stack goes on.
+pub const STACK_SIZE: u16 = 8 * (FRAMES + 1);
+
 /// Where the fields of a record are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layout {
     fields: Vec<(u16, FieldKind)>,
+    has_stack: bool,
 }
 
 impl Layout {
@@ -70,7 +77,13 @@ impl Layout {
             next = next.saturating_add(kind.size());
             (offset, kind)
         };
-        Self { fields: kinds.into_iter().map(place).collect() }
+        Self { fields: kinds.into_iter().map(place).collect(), has_stack: false }
+    }
+
+    /// The same with a stack behind the fields.
+    #[must_use]
+    pub fn with_stack(self) -> Self {
+        Self { has_stack: true, ..self }
     }
 
     /// The offset and the kind of each field.
@@ -79,10 +92,21 @@ impl Layout {
         &self.fields
     }
 
+    /// The offset after the fields.
+    fn end(&self) -> u16 {
+        self.fields.last().map_or(FIELDS, |(offset, kind)| offset.saturating_add(kind.size()))
+    }
+
+    /// The offset of the stack; `None` if stacks are not recorded.
+    #[must_use]
+    pub fn stack(&self) -> Option<u16> {
+        self.has_stack.then(|| self.end())
+    }
+
     /// The size of the record in bytes.
     #[must_use]
     pub fn size(&self) -> u16 {
-        self.fields.last().map_or(FIELDS, |(offset, kind)| offset.saturating_add(kind.size()))
+        self.stack().map_or_else(|| self.end(), |stack| stack.saturating_add(8 + STACK_SIZE))
     }
 }
 
@@ -109,6 +133,23 @@ pub enum Field<'a> {
         /// Whether more of them follow in the program.
         is_cut: bool,
     },
+}
+
+/// The frames of a stack, as far as frame pointers lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack<'a> {
+    bytes: &'a [u8],
+    /// Whether more frames follow that were not read.
+    pub is_cut: bool,
+}
+
+impl<'a> Stack<'a> {
+    /// The address of the probe, and then the return addresses, the innermost first. Empty if the
+    /// kernel could not read the stack.
+    pub fn addresses(self) -> impl Iterator<Item = u64> + use<'a> {
+        let words = self.bytes.chunks_exact(8).filter_map(|word| word.first_chunk());
+        words.map(|word| u64::from_ne_bytes(*word))
+    }
 }
 
 impl<'a> Record<'a> {
@@ -176,6 +217,17 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// The stack of a layout that has one.
+    #[must_use]
+    pub fn stack(self, layout: &Layout) -> Option<Stack<'a>> {
+        let offset = layout.stack()?;
+        let size = usize::try_from(self.word(offset)).unwrap_or(usize::MAX).min(STACK_SIZE.into());
+        let from = usize::from(offset).saturating_add(8);
+        let bytes = self.0.get(from..from.saturating_add(size)).unwrap_or_default();
+        let (most, is_cut) = (usize::from(STACK_SIZE - 8), bytes.len() == usize::from(STACK_SIZE));
+        Some(Stack { bytes: bytes.get(..most).unwrap_or(bytes), is_cut })
+    }
+
     /// A field of a layout. [`Field::Unread`] also if there is no such field.
     #[must_use]
     pub fn field(self, layout: &Layout, index: usize) -> Field<'a> {
@@ -231,5 +283,28 @@ mod tests {
             Record(&bytes[..60]).field(&layout, 1),
             Field::Bytes { address: 0, length: 0, bytes: b"", is_cut: false }
         );
+    }
+
+    #[test]
+    fn a_stack_follows_the_fields() {
+        let layout = Layout::new([FieldKind::Number]).with_stack();
+        assert_eq!((layout.stack(), layout.size()), (Some(56), 56 + 8 + 65 * 8));
+        let mut bytes = vec![0; layout.size().into()];
+        for (index, word) in bytes[64..].chunks_exact_mut(8).enumerate() {
+            word.copy_from_slice(&(0x1000 + index as u64).to_ne_bytes());
+        }
+        let with = |bytes: &mut [u8], size: u64| {
+            bytes[56..64].copy_from_slice(&size.to_ne_bytes());
+            let stack = Record(bytes).stack(&layout).expect("a stack");
+            (stack.addresses().collect::<Vec<_>>(), stack.is_cut)
+        };
+        assert_eq!(with(&mut bytes, 16), (vec![0x1000, 0x1001], false));
+        assert_eq!(with(&mut bytes, 0), (vec![], false));
+        let all: Vec<u64> = (0x1000..0x1040).collect();
+        assert_eq!(with(&mut bytes, 64 * 8), (all.clone(), false));
+        assert_eq!(with(&mut bytes, 65 * 8), (all.clone(), true));
+        assert_eq!(with(&mut bytes, u64::MAX), (all, true));
+        assert_eq!(Record(&bytes).stack(&Layout::default()), None);
+        assert_eq!(Record(&bytes[..60]).stack(&layout).expect("a stack").addresses().count(), 0);
     }
 }

@@ -89,6 +89,8 @@ pub(crate) const MAX_PROCESSES: u32 = 1 << 22;
 pub struct Settings {
     /// Whether only processes in [`Map::Processes`] are traced.
     pub of_processes: bool,
+    /// Whether the record of a hit has the stack.
+    pub with_stack: bool,
 }
 
 /// Whether an input can be read.
@@ -137,7 +139,10 @@ pub fn trace(
     if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
         return Err(ProgramError::TooManyFields);
     }
-    let layout = Layout::new(inputs.iter().map(Input::kind));
+    let mut layout = Layout::new(inputs.iter().map(Input::kind));
+    if settings.with_stack {
+        layout = layout.with_stack();
+    }
     let mut program = Program::new(target, settings);
     program.start_inputs(inputs, filter.is_some());
     if let Some(filter) = filter {
@@ -149,6 +154,9 @@ pub fn trace(
     for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
         let Some(words) = program.words.get(index).copied().flatten() else { continue };
         program.write(input, *offset as i16, words, index);
+    }
+    if let Some(offset) = layout.stack() {
+        program.stack_of_user(offset as i16);
     }
     program.code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
     program.code.copy(Reg::R1, Reg::R7);
@@ -365,6 +373,22 @@ impl<'t> Program<'t> {
         code.call(Helper::GetCurrentComm);
     }
 
+    /// Writes the stack, which the kernel follows by frame pointers.
+    fn stack_of_user(&mut self, offset: i16) {
+        let code = &mut self.code;
+        let is_read = code.label();
+        code.copy(Reg::R1, Reg::R6);
+        code.copy(Reg::R2, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R2, i32::from(offset) + 8);
+        code.set(Reg::R3, record::STACK_SIZE.into());
+        code.set(Reg::R4, USER_STACK);
+        code.call(Helper::GetStack);
+        code.jump_if_immediate(Condition::SignedGreaterEqual, Reg::R0, 0, is_read);
+        code.set(Reg::R0, 0);
+        code.place(is_read);
+        code.store(Size::Eight, Reg::R7, offset, Reg::R0);
+    }
+
     /// Writes a field of the record.
     fn write(&mut self, input: &Input, offset: i16, (word, length): Words, index: usize) {
         let code = &mut self.code;
@@ -405,6 +429,9 @@ impl<'t> Program<'t> {
         self.code.place(is_read);
     }
 }
+
+/// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
+const USER_STACK: u64 = 1 << 8;
 
 /// `R2 = address of the word KEY`.
 fn key(code: &mut Assembler) {

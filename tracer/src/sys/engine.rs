@@ -31,6 +31,8 @@ pub enum Mode {
     Trace {
         /// The size of the ring buffer in bytes: a power of two, and at least a page.
         ring: u32,
+        /// Whether the record has the stack of the thread.
+        with_stack: bool,
     },
     /// It is counted, as the site's `aggregate` says.
     Count {

@@ -1,13 +1,15 @@
 //! The files that a process runs code of (`man 5 proc_pid_maps`).
 
+use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 /// The files that are mapped executable, without duplicates, in the order of their addresses.
 /// `None` if there is no such process, or its list must not be read.
 #[must_use]
 pub fn files(pid: u32) -> Option<Vec<PathBuf>> {
-    let maps = std::fs::read(format!("/proc/{pid}/maps")).ok()?;
-    Some(parse(&maps))
+    regions(pid).map(files_of)
 }
 
 /// Whether a process exists.
@@ -19,20 +21,54 @@ pub fn exists(pid: u32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-fn parse(maps: &[u8]) -> Vec<PathBuf> {
-    use std::os::unix::ffi::OsStringExt as _;
-    let mut files: Vec<PathBuf> = Vec::new();
-    for line in maps.split(|byte| *byte == b'\n') {
+/// Memory that is mapped executable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The addresses.
+    pub addresses: Range<u64>,
+    /// The offset of the first byte in the file.
+    pub offset: u64,
+    /// The path of the file, or a name such as `[vdso]`. Empty if it has none.
+    pub name: PathBuf,
+}
+
+impl Region {
+    /// Whether its name is the path of a file that exists.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        let name = self.name.as_os_str().as_bytes();
+        name.starts_with(b"/") && !name.ends_with(b" (deleted)")
+    }
+}
+
+/// The memory of a process that is mapped executable, in the order of the addresses. `None` if
+/// there is no such process, or its list must not be read. Empty if the process has ended.
+#[must_use]
+pub fn regions(pid: u32) -> Option<Vec<Region>> {
+    Some(parse(&std::fs::read(format!("/proc/{pid}/maps")).ok()?))
+}
+
+fn parse(maps: &[u8]) -> Vec<Region> {
+    let region = |line: &[u8]| {
         // ADDRESSES RIGHTS OFFSET DEVICE INODE PATH, and the path may have spaces.
         let mut words = line.splitn(6, |byte| *byte == b' ');
-        let (rights, path) = (words.nth(1), words.nth(3));
-        let (Some(rights), Some(path)) = (rights, path) else { continue };
-        let path = path.trim_ascii_start();
-        if rights.get(2) == Some(&b'x') && path.starts_with(b"/") && !path.ends_with(b" (deleted)") {
-            let file = PathBuf::from(std::ffi::OsString::from_vec(path.to_vec()));
-            if !files.contains(&file) {
-                files.push(file);
-            }
+        let number = |digits: &[u8]| u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        let mut ends = words.next()?.splitn(2, |byte| *byte == b'-');
+        let addresses = number(ends.next()?)?..number(ends.next()?)?;
+        words.next().filter(|rights| rights.get(2) == Some(&b'x'))?;
+        let offset = number(words.next()?)?;
+        let name = words.nth(2).unwrap_or_default().trim_ascii_start();
+        Some(Region { addresses, offset, name: PathBuf::from(OsStr::from_bytes(name)) })
+    };
+    maps.split(|byte| *byte == b'\n').filter_map(region).collect()
+}
+
+/// The files of some regions, without duplicates.
+fn files_of(regions: Vec<Region>) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for region in regions.into_iter().filter(Region::is_file) {
+        if !files.contains(&region.name) {
+            files.push(region.name);
         }
     }
     files
@@ -51,6 +87,10 @@ mod tests {
             7f02-7f03 r-xp 00000000 fe:00 10     /lib/libc.so.6\n\
             7ffe-7fff r-xp 00000000 00:00 0      [vdso]\n\
             7fff-8000 rw-p 00000000 00:00 0\n";
-        assert_eq!(parse(maps), [PathBuf::from("/usr/bin/a b"), PathBuf::from("/lib/libc.so.6")]);
+        let regions = parse(maps);
+        assert_eq!(files_of(regions.clone()), [PathBuf::from("/usr/bin/a b"), PathBuf::from("/lib/libc.so.6")]);
+        let [first, .., vdso] = &regions[..] else { panic!("{regions:?}") };
+        assert_eq!((&first.addresses, first.offset, regions.len()), (&(0x55d1..0x55d2), 0x1000, 5));
+        assert_eq!((vdso.name.to_str(), vdso.is_file()), (Some("[vdso]"), false));
     }
 }

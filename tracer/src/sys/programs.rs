@@ -67,7 +67,7 @@ impl Programs {
     /// Creates the maps, and attaches the programs of a plan.
     pub(super) fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
         let ring = match mode {
-            Mode::Trace { ring } => {
+            Mode::Trace { ring, .. } => {
                 let map = bpf::Map::new(MapType::Ringbuf, 0, ring)?;
                 let reader = Ring::new(map.descriptor(), ring as usize)?;
                 Some((map, reader))
@@ -133,7 +133,10 @@ impl Programs {
     /// program share it.
     fn programs<'p>(&mut self, plan: &'p Plan) -> Result<Groups<'p>, SessionError> {
         let mut programs: Groups<'p> = HashMap::new();
-        let settings = program::Settings { of_processes: self.processes.is_some() };
+        let settings = program::Settings {
+            of_processes: self.processes.is_some(),
+            with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
+        };
         for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
             let Some(image) = plan.images.get(site.image) else { continue };
             let is_count = matches!(self.mode, Mode::Count { .. });

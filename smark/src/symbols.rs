@@ -1,0 +1,152 @@
+//! The functions and source lines at the addresses of a file, for stacks.
+//!
+//! `addr2line` reads the debug information, and the symbols name what it does not describe. Split
+//! units (`.dwo`) are not opened: the functions in them have the names of their symbols.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use addr2line::Context;
+use gimli::{Dwarf, EndianArcSlice, RunTimeEndian};
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+use simple_markers_resolver::debug_files::{DebugFiles as _, Opened, Wanted};
+
+use crate::debug_files::DebugFolders;
+use crate::files;
+
+/// A function that was executing, and the line in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Function {
+    /// `None` if nothing names it.
+    pub(crate) name: Option<Arc<str>>,
+    /// The source file; `None` if the debug information does not tell.
+    pub(crate) file: Option<Arc<str>>,
+    /// The line, from 1; `None` if the debug information does not tell.
+    pub(crate) line: Option<u32>,
+    /// Whether it was inlined into the next one.
+    pub(crate) is_inlined: bool,
+}
+
+/// What a file says about its addresses.
+pub(crate) struct Symbols {
+    debug: Option<Context<EndianArcSlice<RunTimeEndian>>>,
+    /// The link-time addresses and names of functions, in the order of their starts.
+    functions: Vec<(Range<u64>, Arc<str>)>,
+    /// The offsets in the file that are loaded, and the link-time address of the first one.
+    segments: Vec<(Range<u64>, u64)>,
+}
+
+impl Symbols {
+    /// Reads a file, and its separate debug file in one of the folders. `None` if it is not ELF.
+    pub(crate) fn load(path: &Path, folders: &[PathBuf]) -> Option<Self> {
+        let bytes = files::map_regular(path)?;
+        let image = object::File::parse(&*bytes).ok()?;
+        let segment = |segment: object::Segment<'_, '_>| {
+            let (offset, size) = segment.file_range();
+            Some((offset..offset.checked_add(size)?, segment.address()))
+        };
+        let segments = image.segments().filter_map(segment).collect();
+        let separate = match image.section_by_name(".debug_info") {
+            Some(_) => None,
+            None => separate(&image, path, folders),
+        };
+        let (debug, functions) = match &separate {
+            Some(opened) => {
+                let of = object::File::parse((*opened.bytes).as_ref()).ok()?;
+                (debug(&of), functions(&of))
+            }
+            None => (debug(&image), Vec::new()),
+        };
+        let functions = if functions.is_empty() { self::functions(&image) } else { functions };
+        Some(Self { debug, functions, segments })
+    }
+
+    /// The link-time address of an offset in the file; `None` if it is not loaded.
+    pub(crate) fn address(&self, offset: u64) -> Option<u64> {
+        let (loaded, address) = self.segments.iter().find(|(loaded, _)| loaded.contains(&offset))?;
+        address.checked_add(offset - loaded.start)
+    }
+
+    /// Whether the file has something at a link-time address.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        let is_in = |(loaded, start): &(Range<u64>, u64)| {
+            address.checked_sub(*start).is_some_and(|distance| distance < loaded.end - loaded.start)
+        };
+        self.segments.iter().any(is_in)
+    }
+
+    /// The functions at a link-time address, the innermost first. Empty if nothing is known.
+    pub(crate) fn functions(&self, address: u64) -> Vec<Function> {
+        let mut found = self.described(address).unwrap_or_default();
+        // The debug information may have only lines.
+        let symbol = || self.symbol(address);
+        match found.last_mut() {
+            Some(outer) if outer.name.is_none() => outer.name = symbol(),
+            Some(_) => {}
+            None => found.extend(symbol().map(|name| Function { name: Some(name), ..Function::default() })),
+        }
+        found
+    }
+
+    fn described(&self, address: u64) -> Option<Vec<Function>> {
+        let mut frames = self.debug.as_ref()?.find_frames(address).skip_all_loads().ok()?;
+        let mut found: Vec<Function> = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            if let Some(inner) = found.last_mut() {
+                inner.is_inlined = true;
+            }
+            let name = frame.function.and_then(|name| name.demangle().ok().map(Arc::from));
+            let location = frame.location.unwrap_or(addr2line::Location { file: None, line: None, column: None });
+            let line = location.line.filter(|line| *line > 0);
+            found.push(Function { name, file: location.file.map(Arc::from), line, is_inlined: false });
+        }
+        Some(found)
+    }
+
+    fn symbol(&self, address: u64) -> Option<Arc<str>> {
+        let after = self.functions.partition_point(|(range, _)| range.start <= address);
+        let (range, name) = self.functions.get(after.checked_sub(1)?)?;
+        range.contains(&address).then(|| Arc::clone(name))
+    }
+}
+
+/// The separate debug file of an image, by its build id.
+fn separate(image: &object::File<'_>, path: &Path, folders: &[PathBuf]) -> Option<Opened> {
+    let id = image.build_id().ok()??;
+    let text: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut belongs = |opened: &Opened| {
+        let file = object::File::parse((*opened.bytes).as_ref());
+        file.is_ok_and(|file| file.build_id().ok().flatten() == Some(id))
+    };
+    DebugFolders::new(path, folders).open(&Wanted::Debug { build_id: Some(&text), link: None }, &mut belongs)
+}
+
+fn debug(of: &object::File<'_>) -> Option<Context<EndianArcSlice<RunTimeEndian>>> {
+    of.section_by_name(".debug_line")?;
+    let endian = if of.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    let section = |id: gimli::SectionId| {
+        let section = of.section_by_name(id.name());
+        let bytes = section.and_then(|section| section.uncompressed_data().ok()).unwrap_or_default();
+        Ok::<_, gimli::Error>(EndianArcSlice::new(Arc::from(&*bytes), endian))
+    };
+    Context::from_dwarf(Dwarf::load(section).ok()?).ok()
+}
+
+/// The functions of `.symtab`, or of `.dynsym` if the file has no other.
+fn functions(of: &object::File<'_>) -> Vec<(Range<u64>, Arc<str>)> {
+    let function = |symbol: object::Symbol<'_, '_>| {
+        let is_function = symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0;
+        let name = symbol.name_bytes().ok().filter(|_| is_function)?;
+        let end = symbol.address().checked_add(symbol.size())?;
+        let name = String::from_utf8_lossy(name);
+        Some((symbol.address()..end, Arc::from(addr2line::demangle_auto(name, None))))
+    };
+    let mut functions: Vec<(Range<u64>, Arc<str>)> = of.symbols().filter_map(function).collect();
+    if functions.is_empty() {
+        functions = of.dynamic_symbols().filter_map(function).collect();
+    }
+    // Of several names, the last in this order is taken, so that the result is always the same.
+    functions.sort_by(|(a, name_a), (b, name_b)| (a.start, a.end, name_b).cmp(&(b.start, b.end, name_a)));
+    functions
+}
