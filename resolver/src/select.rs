@@ -100,10 +100,20 @@ impl Selection {
     /// The patterns that match none of `rows`, each taken alone.
     #[must_use]
     pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
-        let nothing = |(field, glob): &&(Field, GlobMatcher)| !rows.iter().any(|row| glob.is_match(field.of(row)));
+        self.unmatched_among(|field| rows.iter().map(move |row| field.of(row)))
+    }
+
+    /// The patterns for names that match none of `names`, each taken alone.
+    #[must_use]
+    pub fn unmatched_names(&self, names: &[&str]) -> Vec<Unmatched> {
+        self.unmatched_among(|field| names.iter().copied().filter(move |_| field == Field::Name))
+    }
+
+    fn unmatched_among<'a, I: Iterator<Item = &'a str>>(&self, values: impl Fn(Field) -> I) -> Vec<Unmatched> {
+        let nothing = |(field, glob): &&(Field, GlobMatcher)| !values(*field).any(|value| glob.is_match(value));
         let unmatched = |(field, glob): &(Field, GlobMatcher)| {
             let pattern = glob.glob().glob().to_owned();
-            let closest = closest(&pattern, rows.iter().map(|row| field.of(row)));
+            let closest = closest(&pattern, values(*field));
             Unmatched { field: *field, pattern, closest }
         };
         self.globs.iter().filter(nothing).map(unmatched).collect()

@@ -242,7 +242,7 @@ fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
 }
 
 /// The message for a pattern that matches nothing.
-fn no_match(unmatched: &Unmatched, operands: &[String]) -> String {
+pub(crate) fn no_match(unmatched: &Unmatched, operands: &[String]) -> String {
     let Unmatched { field, pattern, closest } = unmatched;
     let mut message = format!("no {} matches `{pattern}`", field.as_str());
     if *field == Field::Name && operands.contains(pattern) {

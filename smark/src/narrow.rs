@@ -57,13 +57,11 @@ pub(crate) fn unfiltered(session: &Session) -> Result<u64, sys::Error> {
 }
 
 /// Says how many hits could not be filtered.
-pub(crate) fn tell_unfiltered(console: &Console, session: &Session) -> Result<(), sys::Error> {
-    let count = unfiltered(session)?;
+pub(crate) fn tell_unfiltered(console: &Console, count: u64) {
     if count > 0 {
         let hits = if count == 1 { "hit" } else { "hits" };
         console.error(&format!("{count} {hits} could not be filtered: an argument of the filter could not be read"));
     }
-    Ok(())
 }
 
 /// The most names that a note lists.
@@ -77,27 +75,45 @@ impl Watching {
         if self.plan.sites.len() == first {
             return Ok(());
         }
-        let (filter, question) = (&self.watch.filter, &self.watch.question);
-        if let (Question::Time { from, to, .. }, 0) = (question, first) {
-            let names: Vec<&str> = self.plan.markers.iter().map(|marker| &*marker.name).collect();
-            for name in [from, to] {
-                if !names.contains(&name.as_str()) {
-                    let closest = closest(name, names.iter().copied()).join(", ");
-                    console.error(&format!("--time: no marker is called `{name}`; closest: {closest}"));
-                    self.status = self.status.max(Status::NoMatch);
-                }
-            }
-            if self.status >= Status::NoMatch {
-                self.plan.sites.clear();
-                return Ok(());
-            }
+        let asked = Asked { filter: self.watch.filter.as_ref(), question: &self.watch.question };
+        let names = self.plan.markers.iter().map(|marker| &*marker.name);
+        if first == 0 && !asked.has_markers(console, names) {
+            self.status = self.status.max(Status::NoMatch);
+            self.plan.sites.clear();
+            return Ok(());
         }
-        let refused = self.plan.narrow(first, filter.as_ref(), question);
-        let is_fatal = !refused.is_empty() && self.plan.sites.len() == first && first == 0;
+        let refused = self.plan.narrow(first, asked.filter, asked.question);
+        asked.judge(console, &refused, self.plan.sites.len() == first && first == 0)
+    }
+}
+
+/// What is asked about hits, and which hits are chosen.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) filter: Option<&'a Filter>,
+    pub(crate) question: &'a Question,
+}
+
+impl Asked<'_> {
+    /// Whether the markers of --time are among those with these names. Says which are not.
+    pub(crate) fn has_markers<'n>(&self, console: &Console, names: impl Iterator<Item = &'n str>) -> bool {
+        let Question::Time { from, to, .. } = self.question else { return true };
+        let names: Vec<&str> = names.collect();
+        let mut has_all = true;
+        for name in [from, to].into_iter().filter(|name| !names.contains(&name.as_str())) {
+            console.error(&format!("--time: {}", no_marker(name, &names)));
+            has_all = false;
+        }
+        has_all
+    }
+
+    /// Says which sites are left out. It is an error if none is left.
+    pub(crate) fn judge(&self, console: &Console, refused: &[Refused], is_empty: bool) -> anyhow::Result<()> {
+        let is_fatal = !refused.is_empty() && is_empty;
         if !is_fatal || refused.iter().any(|it| refused.first().is_some_and(|first| first.why != it.why)) {
-            tell(console, &refused);
+            tell(console, refused);
         }
-        if is_fatal { Err(self.nothing(&refused)) } else { Ok(()) }
+        if is_fatal { Err(self.nothing(refused)) } else { Ok(()) }
     }
 
     /// The error if no site is left.
@@ -121,14 +137,19 @@ impl Watching {
                 names => format!("no selected marker has an argument `{name}`; closest: `{}`", names.join("`, `")),
             };
         }
-        match (&shown.why, &self.watch.filter) {
+        match (&shown.why, self.filter) {
             (Refusal::Filter(Unfit { range, .. }), Some(filter)) => {
                 let filter = filter.text().to_owned();
                 BadFilter { what, filter, range: range.clone(), is_parsed: true }.into()
             }
-            _ => anyhow::anyhow!("{}: {what}", option(&self.watch.question)),
+            _ => anyhow::anyhow!("{}: {what}", option(self.question)),
         }
     }
+}
+
+/// The message for a name that no marker has.
+pub(crate) fn no_marker(name: &str, names: &[&str]) -> String {
+    format!("no marker is called `{name}`; closest: {}", closest(name, names.iter().copied()).join(", "))
 }
 
 /// The option that a question comes from.

@@ -316,7 +316,7 @@ impl Watching {
     /// lost.
     pub(crate) fn end(mut self, console: &Console) -> anyhow::Result<ExitCode> {
         if let Some(session) = self.session.take() {
-            narrow::tell_unfiltered(console, &session)?;
+            narrow::tell_unfiltered(console, narrow::unfiltered(&session)?);
             let lost = session.lost()?;
             if lost > 0 {
                 console.error(&format!("{lost} of {} hits were lost: the buffer was full", session.received() + lost));

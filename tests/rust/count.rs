@@ -91,7 +91,7 @@ int main(void) {
 "#;
 
 /// The program, unoptimised and optimised.
-fn programs() -> &'static [PathBuf; 2] {
+pub(crate) fn programs() -> &'static [PathBuf; 2] {
     static PROGRAMS: OnceLock<[PathBuf; 2]> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder").keep();

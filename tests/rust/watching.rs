@@ -7,5 +7,6 @@ mod expressions;
 mod libraries;
 mod record;
 mod stacks;
+mod report;
 mod trace;
 mod traced_twins;

@@ -10,8 +10,10 @@
 //! | `smark/end.json` | how the recording ended; missing if the recorder was killed |
 //!
 //! All of it is plain data here: the [`writer`] makes packets of hits, and the [`reader`] makes
-//! events of packets. A [`flight`] recorder keeps the newest packets.
+//! events of packets, and [`chosen`] says which of them are wanted. A [`flight`] recorder keeps the
+//! newest packets.
 
+pub mod chosen;
 pub mod description;
 pub mod flight;
 mod identifier;
@@ -22,6 +24,7 @@ pub mod reader;
 mod tests;
 pub mod writer;
 
+pub use chosen::Chosen;
 pub use description::Description;
 pub use flight::Flight;
 pub use reader::{Event, Events, ReadError};

@@ -23,6 +23,8 @@ pub struct Event<'a> {
     pub thread: u32,
     /// The name of the thread.
     pub name: &'a [u8],
+    /// The number of the site.
+    pub number: usize,
     /// Where it was.
     pub site: &'a DescribedSite,
     /// The marker.
@@ -92,7 +94,7 @@ pub struct Events<'a> {
     description: &'a Description,
     stream: &'a [u8],
     /// The site of each class; by its address, if events have it.
-    sites: HashMap<(usize, Option<u64>), &'a DescribedSite>,
+    sites: HashMap<(usize, Option<u64>), (usize, &'a DescribedSite)>,
     /// Where the next packet starts.
     next: usize,
     /// The rest of the content of the packet.
@@ -108,10 +110,10 @@ impl<'a> Events<'a> {
     #[must_use]
     pub fn new(description: &'a Description, stream: &'a [u8]) -> Self {
         let mut sites = HashMap::new();
-        for site in &description.sites {
-            let Some(number) = site.class else { continue };
-            let has_site = description.classes.get(number).is_some_and(|class| class.has_site);
-            sites.insert((number, has_site.then_some(site.address.0)), site);
+        for (number, site) in description.sites.iter().enumerate() {
+            let Some(class) = site.class else { continue };
+            let has_site = description.classes.get(class).is_some_and(|class| class.has_site);
+            sites.insert((class, has_site.then_some(site.address.0)), (number, site));
         }
         Self { description, stream, sites, next: 0, content: &[], offset: 0, discarded: 0, packets: 0 }
     }
@@ -178,9 +180,9 @@ impl<'a> Events<'a> {
 
     fn event(&self, bytes: &mut Bytes<'a>) -> Result<Event<'a>, ReadErrorKind> {
         let Description { classes, markers, images, .. } = self.description;
-        let number = u16::from_le_bytes(bytes.chunk()?);
-        let unknown = ReadErrorKind::UnknownEvent(number);
-        let class_number = usize::from(number / 2);
+        let kind = u16::from_le_bytes(bytes.chunk()?);
+        let unknown = ReadErrorKind::UnknownEvent(kind);
+        let class_number = usize::from(kind / 2);
         let class = classes.get(class_number).ok_or(unknown)?;
         let time = u64::from_le_bytes(bytes.chunk()?);
         let cpu = u16::from_le_bytes(bytes.chunk()?).into();
@@ -189,10 +191,10 @@ impl<'a> Events<'a> {
         let name = bytes.text()?;
         let address = if class.has_site { Some(u64::from_le_bytes(bytes.chunk()?)) } else { None };
         let site = self.sites.get(&(class_number, address)).copied();
-        let site = site.ok_or(address.map_or(unknown, ReadErrorKind::UnknownSite))?;
+        let (number, site) = site.ok_or(address.map_or(unknown, ReadErrorKind::UnknownSite))?;
         let (marker, image) = (markers.get(site.marker).ok_or(unknown)?, images.get(site.image).ok_or(unknown)?);
-        let values = values(site, class, number % 2 == 1, bytes)?;
-        Ok(Event { time, cpu, process, thread, name, site, marker, image, values })
+        let values = values(site, class, kind % 2 == 1, bytes)?;
+        Ok(Event { time, cpu, process, thread, name, number, site, marker, image, values })
     }
 }
 

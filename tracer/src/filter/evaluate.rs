@@ -1,63 +1,136 @@
-//! Evaluates a filter on a record that was made without it.
+//! Evaluates a filter on the inputs of a site: on a record that was made without it, or on the
+//! values of a recording.
 
-use super::{Condition, Number, Place};
+use super::check::{Condition, Number, Place};
 use crate::record::{Field, FieldKind, Layout, Record};
+use crate::value::{Missing, Value};
 
-impl Condition {
-    /// Whether it holds for a record. `None` if an input that decides it could not be read.
-    #[must_use]
-    pub fn holds(&self, record: Record<'_>, layout: &Layout) -> Option<bool> {
-        match self {
-            Self::Known(result) => Some(*result),
-            Self::Or(left, right) => Some(left.holds(record, layout)? || right.holds(record, layout)?),
-            Self::And(left, right) => Some(left.holds(record, layout)? && right.holds(record, layout)?),
-            Self::Not(inner) => inner.holds(record, layout).map(|holds| !holds),
-            Self::Numbers { left, operator, right } => {
-                Some(operator.holds(left.value(record, layout)?.cmp(&right.value(record, layout)?)))
-            }
-            Self::Text { field, literal, is_equal } => match record.field(layout, *field) {
-                // A null pointer has no text that ends with a NUL.
-                Field::Bytes { address: 0, .. } if is_text(layout, *field) => Some(!is_equal),
-                Field::Bytes { bytes, length, .. } => {
-                    Some((bytes == literal && length == literal.len() as u64) == *is_equal)
-                }
-                Field::Unread | Field::Number(_) => None,
-            },
+/// The inputs of a site.
+pub trait Inputs {
+    /// The bits of a number; `None` if it could not be read, or is none.
+    fn number(&self, field: usize) -> Option<u64>;
+
+    /// A text; `None` if it could not be read, or is none.
+    fn text(&self, field: usize) -> Option<Text<'_>>;
+}
+
+/// A text of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text<'a> {
+    /// A null pointer is in its place.
+    Null,
+    /// There is a text.
+    Bytes {
+        /// Those of its bytes that were read.
+        bytes: &'a [u8],
+        /// How many bytes it has, as far as that is known.
+        length: u64,
+    },
+}
+
+/// The fields of a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'a> {
+    /// The record.
+    pub record: Record<'a>,
+    /// Its layout.
+    pub layout: &'a Layout,
+}
+
+impl Inputs for Fields<'_> {
+    fn number(&self, field: usize) -> Option<u64> {
+        match self.record.field(self.layout, field) {
+            Field::Number(bits) => Some(bits),
+            Field::Unread | Field::Bytes { .. } => None,
+        }
+    }
+
+    fn text(&self, field: usize) -> Option<Text<'_>> {
+        let ends_with_nul = matches!(self.layout.fields().get(field), Some((_, FieldKind::Text(_))));
+        match self.record.field(self.layout, field) {
+            Field::Bytes { address: 0, .. } if ends_with_nul => Some(Text::Null),
+            Field::Bytes { bytes, length, .. } => Some(Text::Bytes { bytes, length }),
+            Field::Unread | Field::Number(_) => None,
         }
     }
 }
 
-fn is_text(layout: &Layout, field: usize) -> bool {
-    matches!(layout.fields().get(field), Some((_, FieldKind::Text(_))))
+/// The plan of a recording has the arguments as inputs, under the same numbers.
+impl Inputs for [Result<Value<'_>, Missing>] {
+    fn number(&self, field: usize) -> Option<u64> {
+        match self.get(field)?.as_ref().ok()? {
+            Value::Number { bits, .. } => Some(*bits),
+            Value::Text { .. } | Value::Null => None,
+        }
+    }
+
+    fn text(&self, field: usize) -> Option<Text<'_>> {
+        match self.get(field)?.as_ref().ok()? {
+            Value::Text { bytes, .. } => Some(Text::Bytes { bytes, length: bytes.len() as u64 }),
+            Value::Null => Some(Text::Null),
+            Value::Number { .. } => None,
+        }
+    }
+}
+
+impl Condition {
+    /// Whether it holds for the inputs of a site. `None` if an input that decides it could not be
+    /// read.
+    #[must_use]
+    pub fn evaluate<I: Inputs + ?Sized>(&self, inputs: &I) -> Option<bool> {
+        match self {
+            Self::Known(result) => Some(*result),
+            Self::Or(left, right) => Some(left.evaluate(inputs)? || right.evaluate(inputs)?),
+            Self::And(left, right) => Some(left.evaluate(inputs)? && right.evaluate(inputs)?),
+            Self::Not(inner) => inner.evaluate(inputs).map(|holds| !holds),
+            Self::Numbers { left, operator, right } => {
+                Some(operator.holds(left.value(inputs)?.cmp(&right.value(inputs)?)))
+            }
+            Self::Text { field, literal, is_equal } => Some(match inputs.text(*field)? {
+                // A null pointer equals no text.
+                Text::Null => !is_equal,
+                Text::Bytes { bytes, length } => (bytes == literal && length == literal.len() as u64) == *is_equal,
+            }),
+        }
+    }
 }
 
 impl Number {
-    /// The number in a record. `None` if it could not be read, or differs between its two places.
+    /// The number among the inputs of a site. `None` if it could not be read, or differs between
+    /// its two places.
     #[must_use]
-    pub fn value(&self, record: Record<'_>, layout: &Layout) -> Option<i128> {
+    pub fn value<I: Inputs + ?Sized>(&self, inputs: &I) -> Option<i128> {
         match *self {
             Self::Known(value) => Some(value),
+            Self::Read { is_signed, .. } => {
+                let bits = self.bits(inputs)?;
+                Some(if is_signed { i128::from(bits as i64) } else { i128::from(bits) })
+            }
+        }
+    }
+
+    /// The bits of [`Self::value`], extended to 8 bytes by its sign.
+    pub(crate) fn bits<I: Inputs + ?Sized>(&self, inputs: &I) -> Option<u64> {
+        match *self {
+            Self::Known(value) => Some(value as u64),
             Self::Read { at, other, size, is_signed } => {
-                let value = |place| at_place(place, size, is_signed, record, layout);
-                let here = value(at)?;
-                other.map_or(Some(()), |other| (value(other)? == here).then_some(()))?;
+                let bits = |place| at_place(place, size, is_signed, inputs);
+                let here = bits(at)?;
+                other.map_or(Some(()), |other| (bits(other)? == here).then_some(()))?;
                 Some(here)
             }
         }
     }
 }
 
-fn at_place(place: Place, size: u8, is_signed: bool, record: Record<'_>, layout: &Layout) -> Option<i128> {
+fn at_place<I: Inputs + ?Sized>(place: Place, size: u8, is_signed: bool, inputs: &I) -> Option<u64> {
     let bits = match place {
         Place::Constant(bits) => bits,
-        Place::Input(field) => match record.field(layout, field) {
-            Field::Number(bits) => bits,
-            Field::Unread | Field::Bytes { .. } => return None,
-        },
+        Place::Input(field) => inputs.number(field)?,
     };
     let unused = 64 - u32::from(size.clamp(1, 8)) * 8;
     let bits = bits << unused;
-    Some(if is_signed { i128::from(bits as i64 >> unused) } else { i128::from(bits >> unused) })
+    Some(if is_signed { (bits as i64 >> unused) as u64 } else { bits >> unused })
 }
 
 #[cfg(test)]
@@ -79,11 +152,13 @@ mod tests {
         let less =
             |is_signed| Condition::Numbers { left: read(is_signed), operator: Operator::Less, right: Number::Known(0) };
         let text = |literal: &[u8]| Condition::Text { field: 1, literal: literal.to_vec(), is_equal: true };
-        let holds = |condition: &Condition, bytes: &[u8]| condition.holds(Record(bytes), &layout);
+        let holds = |condition: &Condition, bytes: &[u8]| {
+            condition.evaluate(&Fields { record: Record(bytes), layout: &layout })
+        };
         assert_eq!((holds(&less(true), &bytes), holds(&less(false), &bytes)), (Some(true), Some(false)));
         assert_eq!((holds(&text(b"ab"), &bytes), holds(&text(b"abc"), &bytes)), (Some(true), Some(false)));
         let two = |other| Number::Read { at: Place::Input(0), other: Some(other), size: 1, is_signed: true };
-        let value = |number: &Number| number.value(Record(&bytes), &layout);
+        let value = |number: &Number| number.value(&Fields { record: Record(&bytes), layout: &layout });
         assert_eq!(value(&two(Place::Constant(0xff))), Some(-1));
         assert_eq!(value(&two(Place::Constant(0xfe))), None);
         bytes[numbers + 8] = 0;

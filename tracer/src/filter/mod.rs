@@ -2,7 +2,7 @@
 //!
 //! A text is parsed once ([`Filter::parse`]). It is checked for each site against the types of the
 //! site's arguments ([`Filter::check`]), which makes a [`Condition`] on the inputs of the site. The
-//! BPF program of the site evaluates it.
+//! BPF program of the site evaluates it, or [`Condition::evaluate`] for the events of a recording.
 
 mod check;
 mod error;
@@ -12,6 +12,7 @@ mod token;
 
 pub use check::{Condition, LONGEST_TEXT, Number, Place, Readable, readable};
 pub use error::{Error, ErrorKind, Expected, Mismatch, Quote, Unfit};
+pub use evaluate::{Fields, Inputs, Text};
 pub use parse::{Comparison, Operand, Syntax, Term};
 pub use token::{Operator, normalized};
 

@@ -156,7 +156,7 @@ pub enum Unread {
     Uncompilable(Uncompilable),
     /// The site has more arguments than one program can read.
     TooMany,
-    /// As a plan file says it.
+    /// As a plan file or a recording says it.
     Filed {
         /// What stands in place of the value.
         placeholder: Placeholder,
@@ -233,7 +233,7 @@ pub struct LeftOut {
 pub enum Unwatched {
     /// As the resolution says it.
     Omitted(SiteOmission),
-    /// As a plan file says it.
+    /// As a plan file or a recording says it.
     Filed {
         /// The kind of the reason.
         kind: UnwatchedKind,

@@ -2,9 +2,8 @@
 
 use super::error::Error;
 use super::programs::Programs;
-use crate::aggregate::Tallies;
+use crate::aggregate::{Counted, Tallies};
 use crate::bpf::program::ProgramError;
-use crate::histogram::Durations;
 use crate::hit::Hit;
 use crate::plan::Plan;
 
@@ -155,36 +154,14 @@ impl Session {
         }
     }
 
-    /// The keys of the values or buckets that were counted, and how often each was seen.
+    /// What was counted.
     ///
     /// # Errors
     ///
-    /// The map cannot be read.
-    pub fn values(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
+    /// A map cannot be read.
+    pub fn counted(&self) -> Result<Counted, Error> {
         match &self.running {
-            Running::Bpf(programs) => programs.values(),
-        }
-    }
-
-    /// How many intervals have started and not ended.
-    ///
-    /// # Errors
-    ///
-    /// The map cannot be read.
-    pub fn open_intervals(&self) -> Result<u64, Error> {
-        match &self.running {
-            Running::Bpf(programs) => programs.open_intervals(),
-        }
-    }
-
-    /// How long the intervals were.
-    ///
-    /// # Errors
-    ///
-    /// The map cannot be read.
-    pub fn durations(&self) -> Result<Durations, Error> {
-        match &self.running {
-            Running::Bpf(programs) => programs.durations(),
+            Running::Bpf(programs) => programs.counted(),
         }
     }
 }

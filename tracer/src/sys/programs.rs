@@ -9,7 +9,7 @@ use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
 use super::processes::{Processes, TaskOffsets};
 use super::ring::Ring;
-use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
+use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::count::count;
 use crate::bpf::program;
 use crate::bpf::{Code, Map, Target};
@@ -245,18 +245,19 @@ impl Programs {
         (0..self.site_count()).map(of_site).collect()
     }
 
-    /// The keys of the values or buckets that were counted, and how often each was seen.
-    pub(super) fn values(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
-        self.maps.get(&Map::Values).map_or_else(|| Ok(Vec::new()), bpf::Map::entries)
-    }
-
-    /// How many intervals have started and not ended.
-    pub(super) fn open_intervals(&self) -> Result<u64, Error> {
-        self.maps.get(&Map::Starts).map_or(Ok(0), |map| Ok(map.entries()?.len() as u64))
+    /// What was counted.
+    pub(super) fn counted(&self) -> Result<Counted, Error> {
+        let entries = |map| self.maps.get(&map).map_or_else(|| Ok(Vec::new()), bpf::Map::entries);
+        Ok(Counted {
+            tallies: self.tallies()?,
+            values: entries(Map::Values)?,
+            durations: self.durations()?,
+            open: entries(Map::Starts)?.len() as u64,
+        })
     }
 
     /// How long the intervals were.
-    pub(super) fn durations(&self) -> Result<Durations, Error> {
+    fn durations(&self) -> Result<Durations, Error> {
         let Some(map) = self.maps.get(&Map::Times) else { return Ok(Durations::default()) };
         let counts = (0..FINE).map(|bucket| map.sum(bucket)).collect::<Result<_, _>>()?;
         let largest = |entry| Ok::<_, Error>(map.values(entry)?.into_iter().flatten().max().unwrap_or(0));

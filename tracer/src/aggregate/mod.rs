@@ -1,4 +1,11 @@
-//! What the kernel counts at a site, and the layout of the maps for it.
+//! What is counted at a site: by the kernel, or from a recording.
+//!
+//! `key.rs` has the layout of the maps, `counts.rs` makes the answer of what was counted, and
+//! `replay.rs` counts the hits of a recording as the BPF programs count them.
+
+mod counts;
+mod key;
+mod replay;
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -6,8 +13,14 @@ use std::sync::Arc;
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use crate::filter::{Filter, Mismatch, Number, Readable, Unfit, normalized, readable};
-use crate::histogram::FINE;
 use crate::plan::{Plan, PlannedSite};
+
+pub use counts::{Counted, Counts, MarkerCounts, Unmatched};
+pub use key::{
+    BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, TIMES, bucket_of,
+    group_of,
+};
+pub use replay::{Passage, Replay};
 
 /// What is counted at a site, besides its hits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,89 +111,6 @@ impl Tallies {
     pub fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
     }
-}
-
-/// The entries of `Map::Times`: a fine bucket each, then the two of [`LONGEST`] and [`SHORTEST`].
-pub const TIMES: u32 = FINE + 2;
-/// The entry with the longest interval.
-pub const LONGEST: u32 = FINE;
-/// The entry with the complement of the shortest interval, which is 0 before the first.
-pub const SHORTEST: u32 = FINE + 1;
-
-/// The size in bytes of the key of a value in `Map::Values` and `Map::Starts`.
-///
-/// | offset | size | what |
-/// | ---: | ---: | --- |
-/// | 0 | 8 | the group of the marker, or the process of an interval |
-/// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
-/// | 16 | 40 | a number of 8 bytes, or at most [`KEY_TEXT`] bytes of a text; then zeros |
-pub const KEY_SIZE: u32 = 56;
-/// The most bytes of a text that are a key.
-pub const KEY_TEXT: usize = 32;
-/// In place of the length: more bytes follow.
-pub const CUT: u64 = 1 << 32;
-/// In place of the length: a null pointer.
-pub const NULL: u64 = 1 << 33;
-/// The size in bytes of the key of a bucket in `Map::Values`: the group and the bucket, 4 bytes each.
-pub const BUCKET_KEY_SIZE: u32 = 8;
-
-/// A value in a map.
-#[derive(Clone, Debug, PartialEq)]
-pub enum KeyValue {
-    /// An integer.
-    Integer(i128),
-    /// A floating-point number.
-    Float(f64),
-    /// A text.
-    Text {
-        /// Its first bytes.
-        bytes: Vec<u8>,
-        /// Whether more bytes follow.
-        is_cut: bool,
-    },
-    /// A null pointer in place of a text.
-    Null,
-}
-
-fn word(key: &[u8], offset: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(*key.get(offset..)?.first_chunk()?))
-}
-
-impl Aggregate {
-    /// The group and the value of a key of `Map::Values`. `None` if the key is too short, or the site
-    /// counts no values.
-    #[must_use]
-    pub fn decode(&self, key: &[u8]) -> Option<KeyValue> {
-        let (length, number) = (word(key, 8)?, word(key, 16)?);
-        let text = |length: usize| Some(key.get(16..16 + length.min(KEY_TEXT))?.to_vec());
-        match self {
-            Self::Values(Readable::Number { size, kind, .. }) => Some(match (kind, size) {
-                (NumberKind::Signed, _) => KeyValue::Integer((number as i64).into()),
-                (NumberKind::Float, 4) => KeyValue::Float(f32::from_bits(number as u32).into()),
-                (NumberKind::Float, _) => KeyValue::Float(f64::from_bits(number)),
-                _ => KeyValue::Integer(number.into()),
-            }),
-            Self::Values(Readable::Text(_)) => match length {
-                NULL => Some(KeyValue::Null),
-                CUT => Some(KeyValue::Text { bytes: text(KEY_TEXT)?, is_cut: true }),
-                length => Some(KeyValue::Text { bytes: text(usize::try_from(length).ok()?)?, is_cut: false }),
-            },
-            _ => None,
-        }
-    }
-}
-
-/// The group of a key of `Map::Values`.
-#[must_use]
-pub fn group_of(key: &[u8]) -> Option<usize> {
-    let bytes = key.first_chunk()?;
-    usize::try_from(u32::from_ne_bytes(*bytes)).ok()
-}
-
-/// The bucket of a key of a histogram.
-#[must_use]
-pub fn bucket_of(key: &[u8]) -> Option<u32> {
-    Some(u32::from_ne_bytes(*key.get(4..)?.first_chunk()?))
 }
 
 /// A site that is not watched because of the question.

@@ -1,0 +1,117 @@
+//! The answer of `smark count` and `smark report` to a question about hits.
+
+use simple_markers_resolver::text::{from_bytes, shown};
+use simple_markers_tracer::Plan;
+use simple_markers_tracer::aggregate::{Counted, Counts, KeyValue, Question, Tally, Unmatched};
+use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
+
+use super::question::Ask;
+use crate::Console;
+
+/// The answer to a question.
+pub(crate) struct Answer {
+    pub(super) counts: Counts,
+    question: Question,
+    top: usize,
+    /// The most values and open intervals that were kept.
+    most: u32,
+}
+
+impl Answer {
+    /// The answer to the question that the plan was narrowed for.
+    pub(crate) fn new(plan: &Plan, question: &Question, counted: &Counted, ask: &Ask) -> Self {
+        let counts = Counts::new(plan, question, counted);
+        Self { counts, question: question.clone(), top: ask.top, most: ask.max_values }
+    }
+
+    /// The argument that is counted.
+    pub(super) fn argument(&self) -> &str {
+        match &self.question {
+            Question::Values(name) | Question::Histogram(name) => name,
+            Question::Time { key, .. } => key.as_deref().unwrap_or_default(),
+            Question::Hits => "",
+        }
+    }
+
+    /// The intervals by their name, if they were asked for.
+    pub(super) fn intervals(&self) -> Option<(String, &Durations)> {
+        let Question::Time { from, to, .. } = &self.question else { return None };
+        Some((format!("{from}..{to}"), self.counts.durations.as_ref()?))
+    }
+
+    /// The values that are shown.
+    pub(super) fn shown<'v>(&self, values: &'v [(KeyValue, u64)]) -> &'v [(KeyValue, u64)] {
+        values.get(..self.top).unwrap_or(values)
+    }
+
+    /// How many hits could not be filtered.
+    pub(crate) fn unfiltered(&self) -> u64 {
+        self.counts.sum.get(Tally::Unfiltered)
+    }
+
+    /// How many hits are in no value, bucket or interval for want of space or of a value.
+    pub(crate) fn uncounted(&self) -> u64 {
+        self.counts.sum.get(Tally::Unread) + self.counts.sum.get(Tally::Full)
+    }
+
+    /// Says what was not counted.
+    pub(crate) fn tell(&self, console: &Console) {
+        let plural = |count: u64, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        let say = |count: u64, one: &str, many: &str| {
+            if count > 0 {
+                console.error(&plural(count, one, many));
+            }
+        };
+        let (unread, full) = (self.counts.sum.get(Tally::Unread), self.counts.sum.get(Tally::Full));
+        let (name, most) = (self.argument(), self.most);
+        let unreadable = format!("not counted: `{name}` could not be read");
+        say(unread, &format!("hit is {unreadable}"), &format!("hits are {unreadable}"));
+        let no_space = format!("not counted: {most} values are kept (--max-values)");
+        say(full, &format!("hit is {no_space}"), &format!("hits are {no_space}"));
+        if let Question::Time { from, to, .. } = &self.question {
+            let Unmatched { ends, repeated, open } = self.counts.unmatched;
+            let (from, to) = (shown(from), shown(to));
+            say(ends, &format!("{to} came without a {from}"), &format!("{to} came without a {from}"));
+            let followed = format!("{from} was followed by another {from} before {to}");
+            say(repeated, &followed, &followed);
+            let without = format!("{from} had no {to} until the end");
+            say(open, &without, &without);
+        }
+    }
+
+    /// How many values are not shown, and how often they were seen. `None` if all are shown.
+    pub(super) fn other(&self, values: &[(KeyValue, u64)]) -> Option<(usize, u64)> {
+        let rest = values.get(self.top..).filter(|rest| !rest.is_empty())?;
+        Some((rest.len(), rest.iter().map(|(_, count)| count).sum()))
+    }
+}
+
+/// A value as text, without quotes.
+pub(super) fn value_text(value: &KeyValue) -> String {
+    match value {
+        KeyValue::Integer(number) => number.to_string(),
+        KeyValue::Float(number) => number.to_string(),
+        KeyValue::Text { bytes, is_cut } => format!("{}{}", from_bytes(bytes), if *is_cut { ".." } else { "" }),
+        KeyValue::Null => "(null)".to_owned(),
+    }
+}
+
+/// The durations by powers of two: the smallest and the largest of each, and how many there are.
+pub(super) fn powers(durations: &Durations) -> Vec<(u64, u64, u64)> {
+    let mut powers: Vec<(u32, u64)> = Vec::new();
+    for (fine, count) in (0..).zip(&durations.counts).filter(|(_, count)| **count > 0) {
+        let bucket = coarse(fine_range(fine).0.into());
+        match powers.last_mut() {
+            Some((last, sum)) if *last == bucket => *sum += count,
+            _ => powers.push((bucket, *count)),
+        }
+    }
+    let range = |bucket| {
+        let (low, high) = coarse_range(bucket);
+        (u64::try_from(low).unwrap_or(0), u64::try_from(high).unwrap_or(u64::MAX))
+    };
+    powers.into_iter().map(|(bucket, count)| (range(bucket).0, range(bucket).1, count)).collect()
+}

@@ -1,0 +1,60 @@
+//! Counts as JSON, a line for each marker.
+
+use serde_json::{Value as Json, json};
+use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, Unmatched};
+use simple_markers_tracer::histogram::coarse_range;
+use simple_markers_tracer::text::json_integer;
+
+use super::answer::{Answer, powers, value_text};
+
+impl Answer {
+    /// An object for each marker, and one for the intervals.
+    pub(crate) fn json(&self) -> Vec<Json> {
+        let row = |row: &MarkerCounts| {
+            let by = row.values.as_ref().map(|values| {
+                let shown = self.shown(values).iter().map(|(value, count)| json!([json_key(value), count]));
+                Json::from(shown.collect::<Vec<_>>())
+            });
+            let other = row.values.as_ref().map(|values| self.other(values).map_or(0, |(_, count)| count));
+            let histogram = row.buckets.as_ref().map(|buckets| {
+                let bucket = |(bucket, count): &(u32, u64)| {
+                    let (low, high) = coarse_range(*bucket);
+                    json!([json_integer(low), json_integer(high), count])
+                };
+                Json::from(buckets.iter().map(bucket).collect::<Vec<_>>())
+            });
+            json!({
+                "marker": &*row.marker, "module": &*row.module, "hits": row.hits,
+                "by": by, "other": other, "histogram": histogram, "time": null,
+            })
+        };
+        let mut lines: Vec<Json> = self.counts.markers.iter().map(row).collect();
+        if let Some((interval, durations)) = self.intervals() {
+            let is_some = durations.count() > 0;
+            let Unmatched { ends, repeated, open } = self.counts.unmatched;
+            let time = json!({
+                "count": durations.count(),
+                "min": is_some.then_some(durations.min), "p50": durations.percentile(50),
+                "p90": durations.percentile(90), "p99": durations.percentile(99),
+                "max": is_some.then_some(durations.max),
+                "ends_without_start": ends, "starts_without_end": repeated + open,
+            });
+            let powers: Vec<Json> =
+                powers(durations).into_iter().map(|(low, high, count)| json!([low, high, count])).collect();
+            lines.push(json!({
+                "marker": interval, "module": null, "hits": durations.count(),
+                "by": null, "other": null, "histogram": powers, "time": time,
+            }));
+        }
+        lines
+    }
+}
+
+fn json_key(value: &KeyValue) -> Json {
+    match value {
+        KeyValue::Integer(number) => json_integer(*number),
+        KeyValue::Float(number) if number.is_finite() => Json::from(*number),
+        KeyValue::Float(_) | KeyValue::Text { .. } => Json::from(value_text(value)),
+        KeyValue::Null => Json::Null,
+    }
+}

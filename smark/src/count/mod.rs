@@ -1,0 +1,121 @@
+//! `smark count`: counts the hits of markers in the kernel.
+
+mod answer;
+mod json;
+mod question;
+mod screen;
+mod table;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+use simple_markers_tracer::Plan;
+use simple_markers_tracer::sys::{self, Mode, Session};
+
+use self::screen::Screen;
+use crate::Console;
+use crate::watch::{STATUS, Watch};
+
+pub(crate) use self::answer::Answer;
+pub(crate) use self::question::Ask;
+
+/// Count the hits of markers, in the kernel
+///
+/// The operands and the choice are those of `smark trace`. The counts are exact: no buffer is between the program and the counter.
+/// The table is printed at the end; on a terminal it is also refreshed each second.
+///
+/// --by counts the values of an argument, --hist counts them by powers of two. --time A..B measures the time from marker A to the
+/// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
+/// process. With --time, --where chooses the hits of A. What could not be counted is said at the end.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "smark count [OPTIONS] [PATTERN]... <FILE>...\n       smark count [OPTIONS] [PATTERN]... -p <PID>\n       smark count [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+)]
+pub(crate) struct Count {
+    #[command(flatten)]
+    watch: Watch,
+    #[command(flatten)]
+    ask: Ask,
+    /// With --time, this argument tells which A a B belongs to; otherwise it is the thread
+    #[arg(long, value_name = "ARG", requires = "time")]
+    key: Option<String>,
+    /// Print the table every so many seconds [default: 1 on a terminal, otherwise only at the end]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    every: Option<Duration>,
+    /// Print a line of JSON for each marker
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  How often each marker of a program is passed:
+      smark count -- target/release/server --port 8080
+  The most frequent values of an argument:
+      smark count --by status queue:complete -p $(pidof server)
+  The distribution of an argument, for some hits:
+      smark count --hist size --where 'status == 0' queue:complete target/release/server
+  How long requests take, told apart by their tags:
+      smark count --time queue:submit..queue:complete --key tag -- ./server";
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds >= 0.01);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "a number of seconds of at least 0.01 is expected".to_owned())
+}
+
+impl Count {
+    pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<ExitCode> {
+        self.watch.question = self.ask.question(self.key.as_deref());
+        let question = self.watch.question.clone();
+        let is_terminal = io::stdout().is_terminal() && !self.json;
+        let every = self.every.or(is_terminal.then_some(Duration::from_secs(1)));
+        let mut watching = self.watch.start(console, Mode::Count { most_values: self.ask.max_values })?;
+        let answer = |plan: &Plan, session: &Session| {
+            Ok::<_, sys::Error>(Answer::new(plan, &question, &session.counted()?, &self.ask))
+        };
+        let mut screen = Screen { is_terminal, lines: 0 };
+        let mut next = every.map(|every| Instant::now() + every);
+        let mut pause = |plan: &Plan, session: &Session| {
+            if let (Some(due), Some(every)) = (next, every) {
+                if Instant::now() >= due {
+                    next = Some(Instant::now() + every);
+                    let answer = answer(plan, session)?;
+                    match self.json {
+                        true => print_json(&answer)?,
+                        false => screen.show(&answer.text(), true)?,
+                    }
+                }
+            }
+            Ok(true)
+        };
+        let ran = watching.run(console, &mut |_| true, &mut pause);
+        ran?;
+        let exit = watching.exit();
+        let Some(session) = watching.session() else { return watching.end(console) };
+        let answer = answer(&watching.plan, session)?;
+        match self.json {
+            true => {
+                print_json(&answer)?;
+                let end = json!({ "unfiltered": answer.unfiltered(), "uncounted": answer.uncounted(), "exit": exit });
+                writeln!(io::stdout().lock(), "{}", json!({ "end": end }))?;
+            }
+            false => screen.show(&answer.text(), false)?,
+        }
+        answer.tell(console);
+        watching.end(console)
+    }
+}
+
+fn print_json(answer: &Answer) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in answer.json() {
+        writeln!(out, "{line}")?;
+    }
+    out.flush()
+}

@@ -1,0 +1,60 @@
+//! The options that say what is counted.
+
+use std::sync::Arc;
+
+use clap::Args;
+use simple_markers_tracer::aggregate::Question;
+
+/// What is counted besides hits, and how much of it is kept and shown.
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// Count how often this argument has each value
+    #[arg(long, value_name = "ARG", conflicts_with_all = ["hist", "time"])]
+    by: Option<String>,
+    /// With --by, show this many values, the most frequent first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) top: usize,
+    /// Count the values of this argument by powers of two
+    #[arg(long, value_name = "ARG", conflicts_with = "time")]
+    hist: Option<String>,
+    /// Measure the time from marker A to marker B
+    #[arg(long, value_name = "A..B", value_parser = interval)]
+    time: Option<(String, String)>,
+    /// The most different values, and the most open intervals, that are kept
+    #[arg(long, value_name = "N", default_value_t = 65536, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    pub(crate) max_values: u32,
+}
+
+impl Ask {
+    /// The question. `key` tells which start an end belongs to.
+    pub(crate) fn question(&self, key: Option<&str>) -> Question {
+        match (&self.by, &self.hist, &self.time) {
+            (Some(by), ..) => Question::Values(Arc::from(by.as_str())),
+            (_, Some(hist), _) => Question::Histogram(Arc::from(hist.as_str())),
+            (.., Some((from, to))) => Question::Time { from: from.clone(), to: to.clone(), key: key.map(Arc::from) },
+            _ => Question::Hits,
+        }
+    }
+}
+
+/// Parses `A..B`.
+pub(crate) fn interval(text: &str) -> Result<(String, String), String> {
+    match text.split_once("..") {
+        Some((from, to)) if from == to && !from.is_empty() => Err("A and B must be different markers".to_owned()),
+        Some((from, to)) if !from.is_empty() && !to.is_empty() => Ok((from.to_owned(), to.to_owned())),
+        _ => Err("write two names of markers as A..B".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_have_two_names() {
+        assert_eq!(interval("a:b..c:d"), Ok(("a:b".to_owned(), "c:d".to_owned())));
+        for wrong in ["", "a", "a..", "..b", "a..a", "a.b"] {
+            assert!(interval(wrong).is_err(), "{wrong}");
+        }
+    }
+}

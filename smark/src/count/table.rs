@@ -1,0 +1,117 @@
+//! Counts as a table for people.
+
+use simple_markers_resolver::text::{from_bytes, shown};
+use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts};
+use simple_markers_tracer::histogram::coarse_range;
+
+use super::answer::{Answer, powers, value_text};
+
+impl Answer {
+    /// The table.
+    pub(crate) fn text(&self) -> String {
+        let mut out = String::new();
+        let has_modules =
+            self.counts.markers.iter().any(|row| self.counts.markers.first().is_some_and(|it| it.module != row.module));
+        let name = |row: &MarkerCounts| match has_modules {
+            true => format!("{} ({})", shown(&row.marker), shown(&row.module)),
+            false => shown(&row.marker).into_owned(),
+        };
+        if self.counts.markers.iter().all(|row| row.values.is_none() && row.buckets.is_none()) {
+            out.push_str("        HITS MARKER\n");
+            for row in &self.counts.markers {
+                out.push_str(&format!("{:>12} {}\n", row.hits, name(row)));
+            }
+        }
+        for row in &self.counts.markers {
+            if let Some(values) = &row.values {
+                out.push_str(&format!("{}: {} hits by `{}`\n", name(row), row.hits, shown(self.argument())));
+                for (value, count) in self.shown(values) {
+                    let value = match value {
+                        KeyValue::Text { bytes, is_cut } => {
+                            format!("\"{}\"{}", from_bytes(bytes), if *is_cut { ".." } else { "" })
+                        }
+                        value => value_text(value),
+                    };
+                    out.push_str(&format!("{count:>12} {}\n", shown(&value)));
+                }
+                if let Some((different, count)) = self.other(values) {
+                    out.push_str(&format!("{count:>12} other ({different} values)\n"));
+                }
+            }
+            if let Some(buckets) = &row.buckets {
+                out.push_str(&format!("{}: {} hits, `{}`\n", name(row), row.hits, shown(self.argument())));
+                let ranges = buckets.iter().map(|(bucket, count)| {
+                    let (low, high) = coarse_range(*bucket);
+                    (low.to_string(), high.to_string(), *count)
+                });
+                bars(&ranges.collect::<Vec<_>>(), &mut out);
+            }
+        }
+        if let Some((interval, durations)) = self.intervals() {
+            out.push_str(&format!("\n{}: {} times\n", shown(&interval), durations.count()));
+            if durations.count() > 0 {
+                let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
+                out.push_str(&format!("{:>9} {:>9} {:>9} {:>9} {:>9}\n", "MIN", "P50", "P90", "P99", "MAX"));
+                let (min, max) = (duration(durations.min), duration(durations.max));
+                out.push_str(&format!("{min:>9} {:>9} {:>9} {:>9} {max:>9}\n", of(50), of(90), of(99)));
+                let powers = powers(durations)
+                    .into_iter()
+                    .map(|(low, high, count)| (duration(low), duration(high.saturating_add(1)), count));
+                bars(&powers.collect::<Vec<_>>(), &mut out);
+            }
+        }
+        out
+    }
+}
+
+/// The width of the longest bar.
+const BAR: u64 = 40;
+
+/// Appends a bar for each range.
+fn bars(ranges: &[(String, String, u64)], out: &mut String) {
+    let most = ranges.iter().map(|(.., count)| *count).max().unwrap_or(0).max(1);
+    let width = |of: fn(&(String, String, u64)) -> usize| ranges.iter().map(of).max().unwrap_or(0);
+    let (low_width, high_width) = (width(|it| it.0.len()), width(|it| it.1.len()));
+    for (low, high, count) in ranges {
+        let length = (u128::from(*count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize;
+        let bar = "#".repeat(length);
+        let range = match low == high {
+            true => format!("{low:>low_width$}    {:high_width$}", ""),
+            false => format!("{low:>low_width$} .. {high:<high_width$}"),
+        };
+        out.push_str(&format!("{count:>12} {range} {bar}\n"));
+    }
+}
+
+/// A duration with three digits and its unit.
+fn duration(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (ns as f64 / 1e3, "us"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits() {
+        let expected = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 us"),
+            (12_345, "12.3 us"),
+            (123_456, "123 us"),
+            (9_999_000, "10.0 ms"),
+            (2_500_000_000, "2.50 s"),
+        ];
+        for (ns, text) in expected {
+            assert_eq!(duration(ns), text);
+        }
+    }
+}

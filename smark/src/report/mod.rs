@@ -1,0 +1,186 @@
+//! `smark report`: prints a recording, counts its hits, or writes it for other tools.
+
+mod recording;
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value as Json, json};
+use simple_markers_tracer::aggregate::{Question, Replay};
+use simple_markers_tracer::ctf::{Chosen, Event};
+use simple_markers_tracer::filter::Filter;
+use simple_markers_tracer::text::{self, Heading};
+
+use self::recording::{Read, Recording};
+use crate::count::{Answer, Ask};
+use crate::narrow::Asked;
+use crate::trace::Lines;
+use crate::{Console, Status, narrow};
+
+/// Print the hits of a recording, or count them
+///
+/// The lines are those that `smark trace` prints, and the counts those of `smark count`. PATTERN is a glob for marker names. An operand
+/// is DIR if it contains a `/` or names an existing folder. If the recording was cut off, what is complete is printed.
+///
+/// With --count, --by, --hist and --time the hits are counted as `smark count` does it. With --time, --where chooses the hits of A.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "smark report [OPTIONS] [PATTERN]... <DIR>",
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+)]
+pub(crate) struct Report {
+    /// Globs for marker names, and the folder of the recording
+    #[arg(required = true, value_name = "PATTERN|DIR")]
+    operands: Vec<PathBuf>,
+    /// Print only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
+    #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
+    filter: Option<Filter>,
+    /// Print a line of JSON for each hit, or for each marker that is counted
+    #[arg(long)]
+    json: bool,
+    /// Print the number of hits of each marker
+    #[arg(long, conflicts_with_all = ["by", "hist", "time"])]
+    count: bool,
+    #[command(flatten)]
+    ask: Ask,
+    /// With --time, this argument tells which A a B belongs to; otherwise it is the thread
+    #[arg(long, value_name = "ARG", requires = "time")]
+    key: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  The hits of a recording, as smark trace prints them:
+      smark record -o trace -- ./server
+      smark report trace
+  Only some of them:
+      smark report --where 'tag > 100 && status != 0' 'queue:*' trace
+  How often each marker was passed:
+      smark report --count trace
+  How long requests took, told apart by their tags:
+      smark report --time queue:submit..queue:complete --key tag trace
+  For a program to read:
+      smark report --json trace | jq .args";
+
+const STATUS: &str = "\
+EXIT STATUS
+  0  done
+  1  a pattern matches nothing
+  2  the recording cannot be read, or not to its end";
+
+impl Report {
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<Status> {
+        let (patterns, folder) = recording::operands(&self.operands)?;
+        let recording = Recording::open(&folder)?;
+        let question = self.ask.question(self.key.as_deref());
+        let asked = Asked { filter: self.filter.as_ref(), question: &question };
+        let (chosen, mut status) = recording.choose(console, &patterns, &asked)?;
+        let Some(chosen) = chosen else { return Ok(status) };
+        let read = match self.count || question != Question::Hits {
+            true => self.count(console, &recording, &chosen, &question)?,
+            false => self.print(console, &recording, &chosen)?,
+        };
+        recording.tell(console, &read);
+        status = status.max(read.status);
+        Ok(status)
+    }
+
+    /// Prints the hits.
+    fn print(&self, console: &Console, recording: &Recording, chosen: &Chosen) -> anyhow::Result<Read> {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let mut lines = Lines::new(recording.description.start, console);
+        let (mut hits, mut unfiltered) = (0u64, 0u64);
+        let mut text = String::new();
+        let read = recording.read(console, chosen, &mut |event, _, site| {
+            match site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&*event.values)) {
+                Some(true) => hits += 1,
+                Some(false) => return Ok(()),
+                None => {
+                    unfiltered += 1;
+                    return Ok(());
+                }
+            }
+            text.clear();
+            let name = event.thread_name();
+            let heading = heading(event, &name);
+            let values = event.values.iter().cloned();
+            match self.json {
+                true => {
+                    let arguments = event.site.arguments.iter().map(|argument| &*argument.text);
+                    text.push_str(&text::json_values(&heading, arguments.zip(values)).to_string());
+                }
+                false => lines.write_values(&heading, event.site.marker, &event.marker.format, values, &mut text),
+            }
+            text.push('\n');
+            Ok(out.write_all(text.as_bytes())?)
+        })?;
+        if self.json {
+            let (lost, exit) = (read.lost, recording.exit());
+            end(&mut out, lost, &json!({ "hits": hits + lost, "lost": lost, "unfiltered": unfiltered, "exit": exit }))?;
+        }
+        out.flush()?;
+        narrow::tell_unfiltered(console, unfiltered);
+        Ok(read)
+    }
+
+    /// Counts the hits, and prints the counts.
+    fn count(
+        &self,
+        console: &Console,
+        recording: &Recording,
+        chosen: &Chosen,
+        question: &Question,
+    ) -> anyhow::Result<Read> {
+        let mut replay = Replay::new(&chosen.plan, usize::try_from(self.ask.max_values).unwrap_or(usize::MAX));
+        let mut hits = 0u64;
+        let read = recording.read(console, chosen, &mut |event, number, site| {
+            let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&*event.values));
+            hits += u64::from(holds == Some(true));
+            replay.add(&site.aggregate, holds, &event.passage(number));
+            Ok(())
+        })?;
+        let answer = Answer::new(&chosen.plan, question, &replay.counted(), &self.ask);
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self.json {
+            true => {
+                for line in answer.json() {
+                    writeln!(out, "{line}")?;
+                }
+                let (lost, exit) = (read.lost, recording.exit());
+                let (unfiltered, uncounted) = (answer.unfiltered(), answer.uncounted());
+                let last = json!({
+                    "hits": hits + lost, "lost": lost, "unfiltered": unfiltered, "uncounted": uncounted, "exit": exit,
+                });
+                end(&mut out, lost, &last)?;
+            }
+            false => out.write_all(answer.text().as_bytes())?,
+        }
+        out.flush()?;
+        answer.tell(console);
+        narrow::tell_unfiltered(console, answer.unfiltered());
+        Ok(read)
+    }
+}
+
+/// Writes the last lines of JSON.
+fn end(out: &mut dyn Write, lost: u64, end: &Json) -> io::Result<()> {
+    if lost > 0 {
+        writeln!(out, "{}", json!({ "lost": lost }))?;
+    }
+    writeln!(out, "{}", json!({ "end": end }))
+}
+
+fn heading<'a>(event: &Event<'a>, name: &'a str) -> Heading<'a> {
+    Heading {
+        time: event.time,
+        cpu: event.cpu,
+        process: event.process,
+        thread: event.thread,
+        name,
+        marker: &event.marker.name,
+        module: &event.image.module,
+        site: event.site.address,
+    }
+}

@@ -1,0 +1,127 @@
+//! The files of a recording, and which of its hits are wanted.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use serde_json::Value as Json;
+use simple_markers_resolver::select::{Field, Selection};
+use simple_markers_tracer::ctf::{self, Chosen, Description, Event, Events};
+use simple_markers_tracer::plan::PlannedSite;
+
+use crate::narrow::Asked;
+use crate::{Console, Status, files, inputs};
+
+/// The files of a recording.
+pub(super) struct Recording {
+    folder: PathBuf,
+    pub(super) description: Description,
+    stream: files::Bytes,
+    /// How it ended; `None` if it was cut off.
+    end: Option<Json>,
+}
+
+/// What was read.
+pub(super) struct Read {
+    /// How many hits were lost while it was recorded.
+    pub(super) lost: u64,
+    pub(super) status: Status,
+}
+
+impl Recording {
+    pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
+        let path = folder.join(ctf::DESCRIPTION);
+        let text = fs::read(&path).with_context(|| format!("{}: not a recording of smark", path.display()))?;
+        let description = Description::from_json(&text).with_context(|| path.display().to_string())?;
+        let path = folder.join(ctf::STREAM);
+        let stream = File::open(&path).and_then(|file| files::map(&file));
+        let stream = stream.with_context(|| path.display().to_string())?;
+        let end = fs::read(folder.join(ctf::END)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        Ok(Self { folder: folder.to_owned(), description, stream, end })
+    }
+
+    /// The exit status of the program that was recorded; null if there was none.
+    pub(super) fn exit(&self) -> Json {
+        self.end.as_ref().and_then(|end| end.get("exit")).cloned().unwrap_or_default()
+    }
+
+    /// The sites of the markers that a pattern matches, where the filter and the question apply.
+    /// `None` if no marker is selected. Says what is left out.
+    pub(super) fn choose(
+        &self,
+        console: &Console,
+        patterns: &[String],
+        asked: &Asked<'_>,
+    ) -> anyhow::Result<(Option<Chosen>, Status)> {
+        let mut selection = Selection::default();
+        for pattern in patterns {
+            selection.add(Field::Name, pattern)?;
+        }
+        let names: Vec<&str> = self.description.markers.iter().map(|marker| &*marker.name).collect();
+        let keep = |marker: usize| names.get(marker).is_some_and(|name| selection.matches_name(name));
+        let mut status = Status::Done;
+        for unmatched in selection.unmatched_names(&names) {
+            console.error(&inputs::no_match(&unmatched, patterns));
+            status = Status::NoMatch;
+        }
+        let selected = || names.iter().copied().filter(|name| selection.matches_name(name));
+        if selected().next().is_none() && !selection.is_empty() || !asked.has_markers(console, selected()) {
+            return Ok((None, Status::NoMatch));
+        }
+        let (chosen, refused) = Chosen::new(&self.description, &keep, asked.filter, asked.question);
+        asked.judge(console, &refused, chosen.plan.sites.is_empty())?;
+        Ok((Some(chosen), status))
+    }
+
+    /// Calls `each` for each event at a chosen site, with the site and its number. Says what cannot
+    /// be read.
+    pub(super) fn read(
+        &self,
+        console: &Console,
+        chosen: &Chosen,
+        each: &mut dyn FnMut(&Event<'_>, usize, &PlannedSite) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Read> {
+        let mut events = Events::new(&self.description, &self.stream);
+        let mut status = Status::Done;
+        loop {
+            match events.next_event() {
+                Ok(Some(event)) => {
+                    if let Some((number, site)) = chosen.site(&event) {
+                        each(&event, number, site)?;
+                    }
+                }
+                Ok(None) => return Ok(Read { lost: events.lost(), status }),
+                Err(error) => {
+                    console.error(&format!("{}: {error}", self.folder.join(ctf::STREAM).display()));
+                    status = Status::Unreadable;
+                }
+            }
+        }
+    }
+
+    /// Says what is missing in the recording.
+    pub(super) fn tell(&self, console: &Console, read: &Read) {
+        if read.lost > 0 {
+            console.error(&format!("{} hits were lost while it was recorded", read.lost));
+        }
+        if self.end.is_none() {
+            console.note("the recording was cut off: smark record did not end it, or is not at its end yet");
+        }
+    }
+}
+
+/// The patterns and the one folder among some operands.
+pub(super) fn operands(operands: &[PathBuf]) -> anyhow::Result<(Vec<String>, PathBuf)> {
+    let (patterns, folders) = inputs::operands(operands);
+    match <[PathBuf; 1]>::try_from(folders) {
+        Ok([folder]) => Ok((patterns, folder)),
+        Err(folders) if folders.is_empty() => {
+            let taken: Vec<String> = patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
+            bail!("no DIR given: {} is not an existing folder, so it was taken as a PATTERN", taken.join(", "))
+        }
+        Err(folders) => {
+            let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            bail!("one recording is read at a time: {}", named.join(", "))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The answer to a question, made of what was counted.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::key::{KeyValue, bucket_of, group_of};
+use super::{Aggregate, Question, Tallies, Tally};
+use crate::histogram::{Durations, coarse_range};
+use crate::plan::Plan;
+
+/// What was counted at the sites of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// The tallies of each site.
+    pub tallies: Vec<Tallies>,
+    /// The keys of values or buckets, and how often each was seen.
+    pub values: Vec<(Vec<u8>, u64)>,
+    /// How long the intervals were.
+    pub durations: Durations,
+    /// How many intervals have started and not ended.
+    pub open: u64,
+}
+
+/// The counts of the markers of one name in an image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MarkerCounts {
+    /// The name of the marker.
+    pub marker: Arc<str>,
+    /// The name of the program or shared object.
+    pub module: Arc<str>,
+    /// The hits for which the filter holds.
+    pub hits: u64,
+    /// The values with how often each was seen, the most frequent first. `None` if values were not
+    /// asked for.
+    pub values: Option<Vec<(KeyValue, u64)>>,
+    /// The coarse buckets that are not empty, in the order of their values. `None` if they were not
+    /// asked for.
+    pub buckets: Option<Vec<(u32, u64)>>,
+}
+
+/// The hits that are in no interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unmatched {
+    /// The ends without a start.
+    pub ends: u64,
+    /// The starts that were followed by another start.
+    pub repeated: u64,
+    /// The starts without an end.
+    pub open: u64,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counts {
+    /// The markers that have sites in the plan.
+    pub markers: Vec<MarkerCounts>,
+    /// How long the intervals were; `None` if they were not asked for.
+    pub durations: Option<Durations>,
+    /// The sum of all tallies.
+    pub sum: Tallies,
+    /// The hits that are in no interval.
+    pub unmatched: Unmatched,
+}
+
+impl Counts {
+    /// The answer to the question that the plan was narrowed for.
+    #[must_use]
+    pub fn new(plan: &Plan, question: &Question, counted: &Counted) -> Self {
+        let (mut markers, mut sum, mut unmatched) = (Vec::new(), Tallies::default(), Unmatched::default());
+        let groups: Vec<usize> = plan.sites.iter().map(|site| plan.group(site.marker)).collect();
+        for (group, marker) in plan.markers.iter().enumerate() {
+            let sites = || groups.iter().enumerate().filter(|(_, of)| **of == group).map(|(site, _)| site);
+            let Some(first) = sites().next().and_then(|site| plan.sites.get(site)) else { continue };
+            let mut tallies = Tallies::default();
+            sites().filter_map(|site| counted.tallies.get(site)).for_each(|of_site| tallies.add(of_site));
+            sum.add(&tallies);
+            match first.aggregate {
+                Aggregate::End(_) => unmatched.ends += tallies.get(Tally::Unmatched),
+                _ => unmatched.repeated += tallies.get(Tally::Unmatched),
+            }
+            let of_group = || counted.values.iter().filter(|(key, _)| group_of(key) == Some(group));
+            markers.push(MarkerCounts {
+                marker: Arc::clone(&marker.name),
+                module: plan.images.get(marker.image).map_or_else(|| Arc::from(""), |image| Arc::clone(&image.module)),
+                hits: tallies.get(Tally::Hits),
+                values: matches!(question, Question::Values(_)).then(|| {
+                    let decoded = of_group().filter_map(|(key, count)| Some((first.aggregate.decode(key)?, *count)));
+                    let mut decoded: Vec<_> = decoded.collect();
+                    decoded.sort_by(|(a, count_a), (b, count_b)| count_b.cmp(count_a).then_with(|| order(a, b)));
+                    decoded
+                }),
+                buckets: matches!(question, Question::Histogram(_)).then(|| {
+                    let buckets = of_group().filter_map(|(key, count)| Some((bucket_of(key)?, *count)));
+                    let mut buckets: Vec<_> = buckets.collect();
+                    buckets.sort_by_key(|(bucket, _)| coarse_range(*bucket));
+                    buckets
+                }),
+            });
+        }
+        let is_time = matches!(question, Question::Time { .. });
+        unmatched.open = if is_time { counted.open } else { 0 };
+        Self { markers, durations: is_time.then(|| counted.durations.clone()), sum, unmatched }
+    }
+}
+
+/// The order of values that were seen equally often.
+fn order(a: &KeyValue, b: &KeyValue) -> Ordering {
+    match (a, b) {
+        (KeyValue::Integer(a), KeyValue::Integer(b)) => a.cmp(b),
+        (KeyValue::Float(a), KeyValue::Float(b)) => a.total_cmp(b),
+        (KeyValue::Text { bytes: a, .. }, KeyValue::Text { bytes: b, .. }) => a.cmp(b),
+        _ => Ordering::Equal,
+    }
+}

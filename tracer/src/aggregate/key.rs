@@ -1,0 +1,133 @@
+//! The keys of what is counted, and the layout of the maps that have them.
+
+use simple_markers_resolver::export::fetch::NumberKind;
+
+use super::Aggregate;
+use crate::filter::{Inputs, Readable, Text};
+use crate::histogram::FINE;
+
+/// The entries of `Map::Times`: a fine bucket each, then the two of [`LONGEST`] and [`SHORTEST`].
+pub const TIMES: u32 = FINE + 2;
+/// The entry with the longest interval.
+pub const LONGEST: u32 = FINE;
+/// The entry with the complement of the shortest interval, which is 0 before the first.
+pub const SHORTEST: u32 = FINE + 1;
+
+/// The size in bytes of the key of a value in `Map::Values` and `Map::Starts`.
+///
+/// | offset | size | what |
+/// | ---: | ---: | --- |
+/// | 0 | 8 | the group of the marker, or the process of an interval |
+/// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
+/// | 16 | 40 | a number of 8 bytes, or at most [`KEY_TEXT`] bytes of a text; then zeros |
+pub const KEY_SIZE: u32 = 56;
+/// The most bytes of a text that are a key.
+pub const KEY_TEXT: usize = 32;
+/// In place of the length: more bytes follow.
+pub const CUT: u64 = 1 << 32;
+/// In place of the length: a null pointer.
+pub const NULL: u64 = 1 << 33;
+/// The size in bytes of the key of a bucket in `Map::Values`: the group and the bucket, 4 bytes each.
+pub const BUCKET_KEY_SIZE: u32 = 8;
+
+/// A value in a map.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyValue {
+    /// An integer.
+    Integer(i128),
+    /// A floating-point number.
+    Float(f64),
+    /// A text.
+    Text {
+        /// Its first bytes.
+        bytes: Vec<u8>,
+        /// Whether more bytes follow.
+        is_cut: bool,
+    },
+    /// A null pointer in place of a text.
+    Null,
+}
+
+/// The key of a value or of an interval, as a BPF program writes it.
+pub(super) type Key = [u8; KEY_SIZE as usize];
+
+/// The key of a value. `first` is its first word. `None` if the value could not be read.
+pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &Readable, inputs: &I) -> Option<Key> {
+    let mut key = [0; KEY_SIZE as usize];
+    let mut put = |at: usize, bytes: &[u8]| {
+        key.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
+    };
+    put(0, &first.to_ne_bytes());
+    match of {
+        Readable::Number { number, .. } => put(16, &number.bits(inputs)?.to_ne_bytes()),
+        Readable::Text(field) => match inputs.text(*field)? {
+            Text::Null => put(8, &NULL.to_ne_bytes()),
+            Text::Bytes { bytes, .. } => {
+                let length = if bytes.len() > KEY_TEXT { CUT } else { bytes.len() as u64 };
+                put(8, &length.to_ne_bytes());
+                put(16, bytes.get(..KEY_TEXT).unwrap_or(bytes));
+            }
+        },
+    }
+    Some(key)
+}
+
+/// What an end has in common with the start that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IntervalKey(Key);
+
+impl IntervalKey {
+    /// The key of a hit: its thread, or its process and the value of an argument. `None` if the
+    /// value could not be read.
+    #[must_use]
+    pub fn new<I: Inputs + ?Sized>(of: Option<&Readable>, process: u32, thread: u32, inputs: &I) -> Option<Self> {
+        let Some(of) = of else {
+            let mut key = [0; KEY_SIZE as usize];
+            let both = u64::from(process) << 32 | u64::from(thread);
+            key.iter_mut().skip(16).zip(both.to_ne_bytes()).for_each(|(to, from)| *to = from);
+            return Some(Self(key));
+        };
+        key_of(process.into(), of, inputs).map(Self)
+    }
+}
+
+fn word(key: &[u8], offset: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*key.get(offset..)?.first_chunk()?))
+}
+
+impl Aggregate {
+    /// The group and the value of a key of `Map::Values`. `None` if the key is too short, or the site
+    /// counts no values.
+    #[must_use]
+    pub fn decode(&self, key: &[u8]) -> Option<KeyValue> {
+        let (length, number) = (word(key, 8)?, word(key, 16)?);
+        let text = |length: usize| Some(key.get(16..16 + length.min(KEY_TEXT))?.to_vec());
+        match self {
+            Self::Values(Readable::Number { size, kind, .. }) => Some(match (kind, size) {
+                (NumberKind::Signed, _) => KeyValue::Integer((number as i64).into()),
+                (NumberKind::Float, 4) => KeyValue::Float(f32::from_bits(number as u32).into()),
+                (NumberKind::Float, _) => KeyValue::Float(f64::from_bits(number)),
+                _ => KeyValue::Integer(number.into()),
+            }),
+            Self::Values(Readable::Text(_)) => match length {
+                NULL => Some(KeyValue::Null),
+                CUT => Some(KeyValue::Text { bytes: text(KEY_TEXT)?, is_cut: true }),
+                length => Some(KeyValue::Text { bytes: text(usize::try_from(length).ok()?)?, is_cut: false }),
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The group of a key of `Map::Values`.
+#[must_use]
+pub fn group_of(key: &[u8]) -> Option<usize> {
+    let bytes = key.first_chunk()?;
+    usize::try_from(u32::from_ne_bytes(*bytes)).ok()
+}
+
+/// The bucket of a key of a histogram.
+#[must_use]
+pub fn bucket_of(key: &[u8]) -> Option<u32> {
+    Some(u32::from_ne_bytes(*key.get(4..)?.first_chunk()?))
+}

@@ -1,0 +1,143 @@
+//! Counts hits as the BPF programs count them in the kernel (`crate::bpf::count`).
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+
+use super::key::{IntervalKey, Key, key_of};
+use super::{Aggregate, Counted, Tallies, Tally};
+use crate::filter::{Inputs, Readable};
+use crate::histogram::{Durations, FINE, coarse, fine};
+use crate::plan::Plan;
+
+/// A hit at a site of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage<'a, I: ?Sized> {
+    /// The number of the site in the plan.
+    pub site: usize,
+    /// The time in ns.
+    pub time: u64,
+    /// The number of the process.
+    pub process: u32,
+    /// The number of the thread.
+    pub thread: u32,
+    /// The inputs of the site.
+    pub inputs: &'a I,
+}
+
+/// What was counted so far.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    most: usize,
+    /// The group of each site.
+    groups: Vec<u32>,
+    tallies: Vec<Tallies>,
+    values: HashMap<Key, u64>,
+    /// By the group and the bucket.
+    buckets: HashMap<(u32, u32), u64>,
+    starts: HashMap<IntervalKey, u64>,
+    durations: Durations,
+}
+
+impl Replay {
+    /// Nothing was counted. At most `most` values, buckets and open intervals are kept.
+    #[must_use]
+    pub fn new(plan: &Plan, most: usize) -> Self {
+        let group = |marker| u32::try_from(plan.group(marker)).unwrap_or(u32::MAX);
+        Self {
+            most,
+            groups: plan.sites.iter().map(|site| group(site.marker)).collect(),
+            tallies: vec![Tallies::default(); plan.sites.len()],
+            values: HashMap::new(),
+            buckets: HashMap::new(),
+            starts: HashMap::new(),
+            durations: Durations { counts: vec![0; FINE as usize], min: u64::MAX, max: 0 },
+        }
+    }
+
+    /// Counts a hit. The filter of its site was applied: `holds` is its result, or `None` if an
+    /// argument that it needs could not be read.
+    pub fn add<I: Inputs + ?Sized>(&mut self, aggregate: &Aggregate, holds: Option<bool>, hit: &Passage<'_, I>) {
+        let Some(holds) = holds else { return self.tally(hit.site, Tally::Unfiltered) };
+        if !holds {
+            return;
+        }
+        self.tally(hit.site, Tally::Hits);
+        let group = self.groups.get(hit.site).copied().unwrap_or(u32::MAX);
+        let interval = |of: &Option<Readable>| IntervalKey::new(of.as_ref(), hit.process, hit.thread, hit.inputs);
+        let problem = match aggregate {
+            Aggregate::Hits => None,
+            Aggregate::Values(of) => match key_of(group.into(), of, hit.inputs) {
+                Some(key) => increment(&mut self.values, key, self.most),
+                None => Some(Tally::Unread),
+            },
+            Aggregate::Histogram(number) => match number.value(hit.inputs) {
+                Some(value) => increment(&mut self.buckets, (group, coarse(value)), self.most),
+                None => Some(Tally::Unread),
+            },
+            Aggregate::Start(of) => interval(of).map_or(Some(Tally::Unread), |key| self.start(key, hit.time)),
+            Aggregate::End(of) => interval(of).map_or(Some(Tally::Unread), |key| self.end(key, hit.time)),
+        };
+        if let Some(problem) = problem {
+            self.tally(hit.site, problem);
+        }
+    }
+
+    fn tally(&mut self, site: usize, tally: Tally) {
+        if let Some(count) = self.tallies.get_mut(site).and_then(|of_site| of_site.0.get_mut(tally as usize)) {
+            *count += 1;
+        }
+    }
+
+    fn start(&mut self, key: IntervalKey, time: u64) -> Option<Tally> {
+        let has_space = self.starts.len() < self.most;
+        match self.starts.entry(key) {
+            Entry::Occupied(mut start) => {
+                start.insert(time);
+                Some(Tally::Unmatched)
+            }
+            Entry::Vacant(start) if has_space => {
+                start.insert(time);
+                None
+            }
+            Entry::Vacant(_) => Some(Tally::Full),
+        }
+    }
+
+    fn end(&mut self, key: IntervalKey, time: u64) -> Option<Tally> {
+        let Some(start) = self.starts.remove(&key) else { return Some(Tally::Unmatched) };
+        let duration = time.saturating_sub(start);
+        let Durations { counts, min, max } = &mut self.durations;
+        if let Some(count) = counts.get_mut(fine(duration) as usize) {
+            *count += 1;
+        }
+        (*min, *max) = ((*min).min(duration), (*max).max(duration));
+        None
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        let bucket = |(group, bucket): &(u32, u32)| [group.to_ne_bytes(), bucket.to_ne_bytes()].concat();
+        let values = self.values.iter().map(|(key, count)| (key.to_vec(), *count));
+        Counted {
+            tallies: self.tallies.clone(),
+            values: values.chain(self.buckets.iter().map(|(key, count)| (bucket(key), *count))).collect(),
+            durations: self.durations.clone(),
+            open: self.starts.len() as u64,
+        }
+    }
+}
+
+/// Counts a key, which may be new. Returns what could not be done.
+fn increment<K: Eq + Hash>(counts: &mut HashMap<K, u64>, key: K, most: usize) -> Option<Tally> {
+    let has_space = counts.len() < most;
+    match counts.entry(key) {
+        Entry::Occupied(mut count) => *count.get_mut() += 1,
+        Entry::Vacant(count) if has_space => {
+            count.insert(1);
+        }
+        Entry::Vacant(_) => return Some(Tally::Full),
+    }
+    None
+}
