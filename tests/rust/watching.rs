@@ -6,7 +6,7 @@ mod count;
 mod expressions;
 mod libraries;
 mod record;
-mod stacks;
 mod report;
+mod stacks;
 mod trace;
 mod traced_twins;
