@@ -262,7 +262,10 @@ impl Busy {
                         return 0;
                 }
             }"#;
-        let program = compile(folder, "busy", source, &[]);
+        Self::run(compile(folder, "busy", source, &[]))
+    }
+
+    fn run(program: PathBuf) -> Self {
         let child = Command::new(&program).stdin(Stdio::piped()).spawn().expect("it runs");
         let busy = Self { child, program };
         let since = Instant::now();
@@ -327,6 +330,24 @@ fn nothing_stays_when_the_tracer_is_killed() {
             sleep(Duration::from_millis(10));
         }
     }
+}
+
+#[test]
+fn other_processes_have_no_probe() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let busy = Busy::start(folder.path());
+    let other = Busy::run(busy.program.clone());
+    let mut smark = Command::new(fixture::smark());
+    smark.args(["trace", "--no-children", "-p", &busy.child.id().to_string()]);
+    let mut smark = smark.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("smark runs");
+    let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines();
+    assert!(lines.next().is_some_and(|line| line.is_ok_and(|line| line.contains("busy:pass"))));
+    assert_eq!((busy.has_probe(), other.has_probe()), (true, false));
+    smark.kill().expect("it is killed");
+    smark.wait().expect("it ends");
 }
 
 #[test]

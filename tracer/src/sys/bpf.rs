@@ -266,9 +266,22 @@ struct UprobeMulti {
     unused: u32,
 }
 
-/// Attaches a program to offsets of a file. `cookies` has what the program gets from
-/// `bpf_get_attach_cookie` at each of them. The probes are removed when the link is closed.
-pub(super) fn attach(program: &OwnedFd, path: &str, offsets: &[u64], cookies: &[u64]) -> Result<OwnedFd, Error> {
+/// Whether probes can be limited to a process. The first kernels with `uprobe_multi` took the number
+/// of a process for that of a thread; the correction also made -1 invalid.
+pub(super) fn filters_processes(program: &OwnedFd) -> bool {
+    let errno = |process| attach(program, "/", &[0], &[0], process).err().map(|why| why.errno);
+    (errno(None), errno(Some(u32::MAX))) == (Some(libc::EBADF), Some(libc::EINVAL))
+}
+
+/// Attaches a program to offsets of a file, in one process or in all. `cookies` has what the program
+/// gets from `bpf_get_attach_cookie` at each of them. The probes are removed when the link is closed.
+pub(super) fn attach(
+    program: &OwnedFd,
+    path: &str,
+    offsets: &[u64],
+    cookies: &[u64],
+    process: Option<u32>,
+) -> Result<OwnedFd, Error> {
     let invalid = |_| Error::new(Step::Attach, &io::Error::from_raw_os_error(libc::EINVAL));
     let path = CString::new(path).map_err(invalid)?;
     let mut attributes = UprobeMulti {
@@ -282,7 +295,7 @@ pub(super) fn attach(program: &OwnedFd, path: &str, offsets: &[u64], cookies: &[
         cookies: cookies.as_ptr() as u64,
         count: offsets.len().min(cookies.len()) as u32,
         uprobe_flags: 0,
-        pid: 0,
+        pid: process.unwrap_or(0),
         unused: 0,
     };
     open(LINK_CREATE, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))

@@ -93,20 +93,6 @@ impl Session {
         }
     }
 
-    /// Also watches a process, if the session watches only some.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses it.
-    pub fn add_process(&self, pid: u32) -> Result<(), Error> {
-        match &self.running {
-            Running::Bpf(programs) => {
-                programs.add_process(pid);
-                Ok(())
-            }
-        }
-    }
-
     /// Hands on the hits that are complete, in the order of their times. Returns how many there
     /// were.
     ///

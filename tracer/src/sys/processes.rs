@@ -1,14 +1,15 @@
-//! The set of traced processes. Programs at the kernel's tracepoints follow `fork`.
+//! Which processes are watched. Programs at the kernel's tracepoints follow `fork`.
 
 use std::os::fd::{OwnedFd, RawFd};
 
 use super::bpf::{self, Kind};
+use super::engine::Scope;
 use super::error::{Error, Step};
 use super::mapping::Mapping;
 use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
 use crate::bpf::instruction::{Alu, Condition, Helper, Reg, Size};
-use crate::bpf::program::{MAX_PROCESSES, process_byte};
+use crate::bpf::program::{self, MAX_PROCESSES, process_byte};
 
 /// Offsets in the kernel's `task_struct`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ pub(super) struct Processes {
 
 impl Processes {
     /// An empty set. `follow` says that the children of its processes are added.
-    pub(super) fn new(offsets: TaskOffsets, follow: bool) -> Result<Self, Error> {
+    fn new(offsets: TaskOffsets, follow: bool) -> Result<Self, Error> {
         let map = bpf::Map::mappable(MAX_PROCESSES)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let bytes = Mapping::new(map.descriptor(), access, MAX_PROCESSES as usize, 0);
@@ -104,11 +105,59 @@ impl Processes {
         Ok(Self { map, bytes, _links: links })
     }
 
-    pub(super) fn descriptor(&self) -> RawFd {
+    fn descriptor(&self) -> RawFd {
         self.map.descriptor()
     }
 
-    pub(super) fn add(&self, process: u32) {
+    fn add(&self, process: u32) {
         self.bytes.set(process as usize, 1);
+    }
+}
+
+/// The processes that are watched.
+#[derive(Debug)]
+pub(super) enum Among {
+    All,
+    /// The kernel sets the probes in these processes only, so others run at full speed. It does not
+    /// set them in their children.
+    Links(Vec<u32>),
+    /// The probes are in all processes that run the file, and the programs end at once in others.
+    Set(Processes),
+}
+
+impl Among {
+    pub(super) fn new(scope: &Scope, tasks: Option<TaskOffsets>) -> Result<Self, Error> {
+        let Scope::Processes { pids, with_children } = scope else { return Ok(Self::All) };
+        if let (false, Ok(code)) = (*with_children, program::nothing()) {
+            let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: false })?;
+            if bpf::filters_processes(&program) {
+                return Ok(Self::Links(pids.clone()));
+            }
+        }
+        let unknown = || Error::new(Step::Types, &std::io::Error::from_raw_os_error(libc::ENOENT));
+        let processes = Processes::new(tasks.ok_or_else(unknown)?, *with_children)?;
+        pids.iter().for_each(|pid| processes.add(*pid));
+        Ok(Self::Set(processes))
+    }
+
+    /// Whether the programs look processes up in [`crate::bpf::Map::Processes`].
+    pub(super) fn is_set(&self) -> bool {
+        matches!(self, Self::Set(_))
+    }
+
+    /// The process of each link that a program needs; `None` for a link in all processes.
+    pub(super) fn links(&self) -> Vec<Option<u32>> {
+        match self {
+            Self::All | Self::Set(_) => vec![None],
+            Self::Links(pids) => pids.iter().copied().map(Some).collect(),
+        }
+    }
+
+    /// The file descriptor of [`crate::bpf::Map::Processes`]; -1 if no program uses it.
+    pub(super) fn descriptor(&self) -> RawFd {
+        match self {
+            Self::Set(processes) => processes.descriptor(),
+            Self::All | Self::Links(_) => -1,
+        }
     }
 }

@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
-use super::error::{Error, Step};
-use super::processes::{Processes, TaskOffsets};
+use super::error::Error;
+use super::processes::{Among, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::count::count;
@@ -57,7 +57,7 @@ pub(super) struct Programs {
     /// The maps other than the ring buffer and the processes, as far as a program needs them.
     maps: HashMap<Map, bpf::Map>,
     mode: Mode,
-    processes: Option<Processes>,
+    among: Among,
     kernel: Kernel,
     /// The programs and links, which go when they are closed.
     open: Vec<OwnedFd>,
@@ -74,17 +74,9 @@ impl Programs {
             }
             Mode::Count { .. } | Mode::Nothing => None,
         };
-        let processes = match scope {
-            Scope::All => None,
-            Scope::Processes { pids, with_children } => {
-                let unknown = || Error::new(Step::Types, &std::io::Error::from_raw_os_error(libc::ENOENT));
-                let processes = Processes::new(kernel.tasks.ok_or_else(unknown)?, *with_children)?;
-                pids.iter().for_each(|pid| processes.add(*pid));
-                Some(processes)
-            }
-        };
+        let among = Among::new(scope, kernel.tasks)?;
         let (layouts, order, maps, open) = (Vec::new(), Order::default(), HashMap::new(), Vec::new());
-        let mut session = Self { layouts, ring, order, received: 0, maps, mode, processes, kernel, open };
+        let mut session = Self { layouts, ring, order, received: 0, maps, mode, among, kernel, open };
         session.attach(plan)?;
         Ok(session)
     }
@@ -97,13 +89,15 @@ impl Programs {
             }
             let descriptor = |map| match map {
                 Map::Ring => self.ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
-                Map::Processes => self.processes.as_ref().map_or(-1, Processes::descriptor),
+                Map::Processes => self.among.descriptor(),
                 map => self.maps.get(&map).map_or(-1, bpf::Map::descriptor),
             };
             let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
             for (path, sites) in images {
                 let (offsets, cookies): (Vec<u64>, Vec<u64>) = sites.into_iter().unzip();
-                self.open.push(bpf::attach(&program, path, &offsets, &cookies)?);
+                for process in self.among.links() {
+                    self.open.push(bpf::attach(&program, path, &offsets, &cookies, process)?);
+                }
             }
         }
         Ok(())
@@ -134,7 +128,7 @@ impl Programs {
     fn programs<'p>(&mut self, plan: &'p Plan) -> Result<Groups<'p>, SessionError> {
         let mut programs: Groups<'p> = HashMap::new();
         let settings = program::Settings {
-            of_processes: self.processes.is_some(),
+            of_processes: self.among.is_set(),
             with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
         };
         for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
@@ -167,13 +161,6 @@ impl Programs {
             sites.push((site.offset.0, number as u64));
         }
         Ok(programs)
-    }
-
-    /// Also watches a process, if the session watches only some.
-    pub(super) fn add_process(&self, pid: u32) {
-        if let Some(processes) = &self.processes {
-            processes.add(pid);
-        }
     }
 
     /// Hands on the hits that are complete, in the order of their times. Returns how many there
