@@ -9,12 +9,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use simple_markers_resolver::resolve::{Detail, ImageKind};
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::plan::{LeftOut, PlannedMarker, Settings, UnwatchedKind};
-use simple_markers_tracer::sys::{self, Child, Ended, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
+use simple_markers_tracer::sys::{
+    self, Child, Ended, Engine, Kernel, Mode, Scope, Session, SessionError, Step, mapped, signals,
+};
 use simple_markers_tracer::{Hit, Plan, elf};
 
 use crate::choice::Choice;
@@ -39,6 +41,9 @@ pub(crate) struct Watch {
     /// What is counted.
     #[arg(skip)]
     pub(crate) question: Question,
+    /// What sets the probes [default: BPF; tracefs, as root, if the kernel does not offer BPF]
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<EngineName>,
     /// Do not watch the processes that a watched process creates
     #[arg(long)]
     no_children: bool,
@@ -48,6 +53,15 @@ pub(crate) struct Watch {
     /// Start this program, watch it and end with it
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+/// The names of the engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EngineName {
+    /// BPF programs
+    Bpf,
+    /// Probes in tracefs: slower, needs root
+    Tracefs,
 }
 
 /// The option of the commands that get records from the kernel.
@@ -146,8 +160,11 @@ impl Watch {
             true => Scope::All,
             false => Scope::Processes { pids: watching.pids.clone(), with_children: !watching.watch.no_children },
         };
-        watching.session = Some(Session::start(&watching.plan, &scope, mode, kernel).map_err(explained)?);
+        let engine = watching.watch.engine(console, &scope, &kernel);
+        // Before the probes are set: they must not be left behind.
         signals::catch();
+        let session = Session::start_with(engine, &watching.plan, &scope, mode, kernel);
+        watching.session = Some(session.map_err(explained)?);
         if watching.plan.sites.is_empty() {
             console.note("no marker is watched yet; files that are mapped later are looked at");
         }
@@ -156,6 +173,24 @@ impl Watch {
             child.release()?;
         }
         Ok(watching)
+    }
+
+    /// The engine that the user wants, or that the kernel offers.
+    fn engine(&self, console: &Console, scope: &Scope, kernel: &Kernel) -> Engine {
+        match self.engine {
+            Some(EngineName::Bpf) => Engine::Bpf,
+            Some(EngineName::Tracefs) => Engine::Tracefs,
+            None => {
+                let (engine, why) = Engine::choose(scope, kernel);
+                if let Some(why) = why {
+                    console.note(&format!(
+                        "BPF cannot be used here: {why}; watching with tracefs, which is slower and reads no thread-local variables \
+                         and no memory at computed addresses"
+                    ));
+                }
+                engine
+            }
+        }
     }
 }
 
@@ -361,6 +396,9 @@ impl Watching {
 /// An error of a session, with what to do about it.
 fn explained(error: SessionError) -> anyhow::Error {
     let SessionError::Kernel(why) = &error else { return error.into() };
+    if why.is_permission() && matches!(why.step, Step::Tracefs | Step::Instance | Step::Probe | Step::Pages) {
+        return anyhow::anyhow!("{why}; tracefs needs root");
+    }
     if why.is_permission() {
         let program = std::env::current_exe().map_or_else(|_| "smark".to_owned(), |path| path.display().to_string());
         return anyhow::anyhow!(

@@ -43,16 +43,24 @@ impl Replay {
     /// Nothing was counted. At most `most` values, buckets and open intervals are kept.
     #[must_use]
     pub fn new(plan: &Plan, most: usize) -> Self {
-        let group = |marker| u32::try_from(plan.group(marker)).unwrap_or(u32::MAX);
-        Self {
+        let mut replay = Self {
             most,
-            groups: plan.sites.iter().map(|site| group(site.marker)).collect(),
-            tallies: vec![Tallies::default(); plan.sites.len()],
+            groups: Vec::new(),
+            tallies: Vec::new(),
             values: HashMap::new(),
             buckets: HashMap::new(),
             starts: HashMap::new(),
             durations: Durations { counts: vec![0; FINE as usize], min: u64::MAX, max: 0 },
-        }
+        };
+        replay.extend(plan);
+        replay
+    }
+
+    /// Also counts at the sites that were added to the plan.
+    pub fn extend(&mut self, plan: &Plan) {
+        let group = |marker| u32::try_from(plan.group(marker)).unwrap_or(u32::MAX);
+        self.groups.extend(plan.sites.iter().skip(self.groups.len()).map(|site| group(site.marker)));
+        self.tallies.resize(plan.sites.len(), Tallies::default());
     }
 
     /// Counts a hit. The filter of its site was applied: `holds` is its result, or `None` if an
@@ -113,6 +121,12 @@ impl Replay {
         }
         (*min, *max) = ((*min).min(duration), (*max).max(duration));
         None
+    }
+
+    /// The tallies of each site.
+    #[must_use]
+    pub fn tallies(&self) -> &[Tallies] {
+        &self.tallies
     }
 
     /// What was counted.

@@ -14,21 +14,23 @@ pub struct Owner {
     pub start: u64,
     /// The number of the namespace that its number is of.
     pub namespace: u64,
+    /// The number of the session in the process.
+    pub session: u32,
 }
 
 impl Owner {
-    /// The name of the group of events, of at most 63 bytes.
+    /// The name of the group of events, in practice of less than 64 bytes.
     #[must_use]
     pub fn group(&self) -> String {
-        let Self { process, start, namespace } = self;
-        format!("smark_{process}_{start}_{namespace}")
+        let Self { process, start, namespace, session } = self;
+        format!("smark_{process}_{start}_{namespace}_{session}")
     }
 
     /// The name of the instance with the hits.
     #[must_use]
     pub fn instance(&self) -> String {
-        let Self { process, start, namespace } = self;
-        format!("smark-{process}-{start}-{namespace}")
+        let Self { process, start, namespace, session } = self;
+        format!("smark-{process}-{start}-{namespace}-{session}")
     }
 
     /// The name of the instance with the threads that are created.
@@ -43,7 +45,8 @@ impl Owner {
         let mut parts = name.split(['_', '-']);
         let is_ours = parts.next() == Some("smark");
         let (process, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-        let owner = Self { process, start, namespace: parts.next()?.parse().ok()? };
+        let (namespace, session) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let owner = Self { process, start, namespace, session };
         (is_ours && [owner.group(), owner.instance(), owner.tasks()].iter().any(|known| known == name)).then_some(owner)
     }
 }
@@ -90,7 +93,7 @@ pub fn events(text: &str) -> BTreeSet<(&str, &str)> {
 mod tests {
     use super::*;
 
-    const OWNER: Owner = Owner { process: 4_194_304, start: u64::MAX, namespace: 4_026_531_836 };
+    const OWNER: Owner = Owner { process: 4_194_304, start: 9_999_999_999, namespace: 4_026_531_836, session: 99 };
 
     #[test]
     fn names_tell_their_owner() {
@@ -98,9 +101,15 @@ mod tests {
             assert_eq!(Owner::of(&name), Some(OWNER), "{name}");
         }
         assert!(OWNER.group().len() < 64, "{}", OWNER.group());
-        for name in
-            ["smark", "smark_1_2", "smark_1_2_3_4", "smark-1_2_3", "smark-1-2-3-other", "mark_1_2_3", "smark_01_2_3"]
-        {
+        for name in [
+            "smark",
+            "smark_1_2_3",
+            "smark_1_2_3_4_5",
+            "smark-1_2-3-4",
+            "smark-1-2-3-4-x",
+            "mark_1_2_3_4",
+            "smark_01_2_3_4",
+        ] {
             assert_eq!(Owner::of(name), None, "{name}");
         }
     }

@@ -21,13 +21,6 @@ impl Tasks {
         Self { processes: HashMap::new(), watched, with_children }
     }
 
-    /// Also watches a process.
-    pub fn watch(&mut self, process: u32) {
-        if let Some(watched) = &mut self.watched {
-            watched.insert(process);
-        }
-    }
-
     /// Adds a thread that was there from the start. A thread that was created since is known better.
     pub fn found(&mut self, thread: u32, process: u32) {
         if thread != process {
@@ -93,8 +86,6 @@ mod tests {
         let mut tasks = Tasks::new(Some(&[10]), false);
         tasks.created(10, 20, false);
         assert!(!tasks.is_watched(20));
-        tasks.watch(20);
-        assert!(tasks.is_watched(20));
         assert!(Tasks::new(None, false).is_watched(30));
     }
 }

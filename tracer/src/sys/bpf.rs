@@ -266,6 +266,15 @@ struct UprobeMulti {
     unused: u32,
 }
 
+/// Checks that the kernel can attach a program to many offsets.
+pub(super) fn check_attach(program: &OwnedFd) -> Result<(), Error> {
+    // A folder cannot have probes. A kernel that does not know such links does not look at it.
+    match attach(program, "/", &[0], &[0], None) {
+        Err(why) if why.errno != libc::EBADF => Err(why),
+        _ => Ok(()),
+    }
+}
+
 /// Whether probes can be limited to a process. The first kernels with `uprobe_multi` took the number
 /// of a process for that of a thread; the correction also made -1 invalid.
 pub(super) fn filters_processes(program: &OwnedFd) -> bool {

@@ -2,6 +2,7 @@
 
 use super::error::Error;
 use super::programs::Programs;
+use super::tracefs::{Tracefs, remove_leftovers};
 use crate::aggregate::{Counted, Tallies};
 use crate::bpf::program::ProgramError;
 use crate::hit::Hit;
@@ -57,6 +58,37 @@ pub enum SessionError {
         /// Why.
         why: ProgramError,
     },
+    /// The engine without BPF records no stacks.
+    #[error("stacks are recorded with BPF only")]
+    NeedsBpf,
+}
+
+/// What sets the probes and hands on the hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// BPF programs, attached by one link for many sites (Linux 6.6).
+    Bpf,
+    /// Probes of `uprobe_events` in an instance of tracefs. It needs root.
+    Tracefs,
+}
+
+impl Engine {
+    /// The engine that the kernel offers: BPF, or tracefs and why BPF cannot be used. If only a right
+    /// is missing, it is BPF, and the session says which.
+    #[must_use]
+    pub fn choose(scope: &Scope, kernel: &Kernel) -> (Self, Option<Error>) {
+        match kernel.offers_bpf(scope) {
+            Ok(()) => (Self::Bpf, None),
+            // Root has every right that BPF needs, unless the kernel is locked down.
+            Err(why) if why.is_permission() && !is_root() => (Self::Bpf, None),
+            Err(why) => (Self::Tracefs, Some(why)),
+        }
+    }
+}
+
+fn is_root() -> bool {
+    // SAFETY: it only asks for a number.
+    unsafe { libc::geteuid() == 0 }
 }
 
 /// A plan that is watched. When it is dropped, the probes are removed.
@@ -69,16 +101,38 @@ pub struct Session {
 #[derive(Debug)]
 enum Running {
     Bpf(Box<Programs>),
+    Tracefs(Box<Tracefs>),
 }
 
 impl Session {
-    /// Sets the probes of a plan.
+    /// Sets the probes of a plan with BPF.
     ///
     /// # Errors
     ///
     /// The kernel refuses it, or a site needs a program that is too long.
     pub fn start(plan: &Plan, scope: &Scope, mode: Mode, kernel: Kernel) -> Result<Self, SessionError> {
-        let running = Running::Bpf(Box::new(Programs::start(plan, scope, mode, kernel)?));
+        Self::start_with(Engine::Bpf, plan, scope, mode, kernel)
+    }
+
+    /// Sets the probes of a plan with an engine. Removes what killed sessions left in tracefs, if it
+    /// may.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses it, a site needs a program that is too long, or the engine has no
+    /// stacks.
+    pub fn start_with(
+        engine: Engine,
+        plan: &Plan,
+        scope: &Scope,
+        mode: Mode,
+        kernel: Kernel,
+    ) -> Result<Self, SessionError> {
+        remove_leftovers();
+        let running = match engine {
+            Engine::Bpf => Running::Bpf(Box::new(Programs::start(plan, scope, mode, kernel)?)),
+            Engine::Tracefs => Running::Tracefs(Box::new(Tracefs::start(plan, scope, mode)?)),
+        };
         Ok(Self { running })
     }
 
@@ -90,6 +144,7 @@ impl Session {
     pub fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
         match &mut self.running {
             Running::Bpf(programs) => programs.attach(plan),
+            Running::Tracefs(tracefs) => tracefs.attach(plan),
         }
     }
 
@@ -100,6 +155,7 @@ impl Session {
     pub fn read(&mut self, plan: &Plan, is_last: bool, each: &mut dyn FnMut(&Hit<'_>)) -> u64 {
         match &mut self.running {
             Running::Bpf(programs) => programs.read(plan, is_last, each),
+            Running::Tracefs(tracefs) => tracefs.read(plan, is_last, each),
         }
     }
 
@@ -107,6 +163,7 @@ impl Session {
     pub fn detach(&mut self) {
         match &mut self.running {
             Running::Bpf(programs) => programs.detach(),
+            Running::Tracefs(tracefs) => tracefs.detach(),
         }
     }
 
@@ -115,6 +172,7 @@ impl Session {
     pub fn received(&self) -> u64 {
         match &self.running {
             Running::Bpf(programs) => programs.received(),
+            Running::Tracefs(tracefs) => tracefs.received(),
         }
     }
 
@@ -126,6 +184,7 @@ impl Session {
     pub fn lost(&self) -> Result<u64, Error> {
         match &self.running {
             Running::Bpf(programs) => programs.lost(),
+            Running::Tracefs(tracefs) => tracefs.lost(),
         }
     }
 
@@ -137,6 +196,7 @@ impl Session {
     pub fn tallies(&self) -> Result<Vec<Tallies>, Error> {
         match &self.running {
             Running::Bpf(programs) => programs.tallies(),
+            Running::Tracefs(tracefs) => Ok(tracefs.tallies()),
         }
     }
 
@@ -148,6 +208,7 @@ impl Session {
     pub fn counted(&self) -> Result<Counted, Error> {
         match &self.running {
             Running::Bpf(programs) => programs.counted(),
+            Running::Tracefs(tracefs) => Ok(tracefs.counted()),
         }
     }
 }

@@ -18,6 +18,14 @@ pub enum Step {
     Types,
     /// To start the program.
     Start,
+    /// To use the kernel's tracing files.
+    Tracefs,
+    /// To create an instance in them.
+    Instance,
+    /// To set a probe in them.
+    Probe,
+    /// To read the pages of an instance.
+    Pages,
 }
 
 /// The kernel refused something.
@@ -27,7 +35,8 @@ pub struct Error {
     pub step: Step,
     /// The error number (`man 3 errno`); 0 if there is none.
     pub errno: i32,
-    /// What the verifier of BPF programs said; empty if it said nothing.
+    /// What the verifier of BPF programs, or the kernel's parser of probes, said; empty if it said
+    /// nothing.
     pub log: String,
 }
 
@@ -57,10 +66,18 @@ impl std::fmt::Display for Error {
             Step::Ring => "cannot map the ring buffer",
             Step::Types => "cannot read the types of the kernel in /sys/kernel/btf/vmlinux",
             Step::Start => "cannot start the program",
+            Step::Tracefs if self.errno == libc::ENOENT => {
+                return write!(f, "tracefs is not mounted (mount -t tracefs tracefs /sys/kernel/tracing)");
+            }
+            Step::Tracefs => "cannot use tracefs",
+            Step::Instance => "cannot create an instance in tracefs",
+            Step::Probe => "cannot set a probe in tracefs",
+            Step::Pages => "cannot read an instance in tracefs",
         };
         write!(f, "{what}: {}", io::Error::from_raw_os_error(self.errno))?;
         if let Some(last) = self.log.lines().rev().find(|line| !line.starts_with("processed ")) {
-            write!(f, " (the verifier says: {last})")?;
+            let who = if self.step == Step::Program { "verifier" } else { "kernel" };
+            write!(f, " (the {who} says: {last})")?;
         }
         Ok(())
     }

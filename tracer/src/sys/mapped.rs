@@ -21,6 +21,22 @@ pub fn exists(pid: u32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
+/// The addresses that a process may read, in ascending order. `None` if there is no such process, or
+/// its list must not be read.
+pub(super) fn readable(pid: u32) -> Option<Vec<Range<u64>>> {
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let ranges = maps.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let (start, end) = words.next()?.split_once('-')?;
+        let of = |text| u64::from_str_radix(text, 16).ok();
+        words.next()?.starts_with('r').then_some(of(start)?..of(end)?)
+    });
+    let ranges: Vec<_> = ranges.collect();
+    // A process that has ended has an empty list.
+    (!ranges.is_empty()).then_some(ranges)
+}
+
 /// Memory that is mapped executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {

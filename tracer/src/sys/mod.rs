@@ -1,4 +1,4 @@
-//! The system calls: BPF maps, programs and links, the ring buffer, and processes. All of the
+//! The system calls: BPF maps, programs and links, the ring buffer, tracefs, and processes. All of the
 //! `unsafe` code is here.
 
 mod bpf;
@@ -12,8 +12,9 @@ mod processes;
 mod programs;
 mod ring;
 pub mod signals;
+mod tracefs;
 
 pub use clock::now;
-pub use engine::{Kernel, Mode, Scope, Session, SessionError};
+pub use engine::{Engine, Kernel, Mode, Scope, Session, SessionError};
 pub use error::{Error, Step};
 pub use process::{Child, Ended};

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
-use super::error::Error;
+use super::error::{Error, Step};
 use super::processes::{Among, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
@@ -39,6 +39,15 @@ impl Kernel {
         let of = |path| btf.offset("task_struct", path);
         let tasks = of(&["pid"]).zip(of(&["tgid"])).map(|(pid, tgid)| TaskOffsets { pid, tgid });
         Self { thread_pointer: of(&["thread", "fsbase"]), tasks }
+    }
+
+    /// Whether the programs can be loaded and attached.
+    pub(super) fn offers_bpf(&self, scope: &Scope) -> Result<(), Error> {
+        bpf::Map::new(MapType::Ringbuf, 0, 1 << 16)?;
+        let code = program::nothing().map_err(|_| Error::new(Step::Program, &std::io::Error::from_raw_os_error(0)))?;
+        let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: true })?;
+        bpf::check_attach(&program)?;
+        Among::new(scope, self.tasks).map(drop)
     }
 }
 

@@ -1,0 +1,312 @@
+//! The engine without BPF: probes of `uprobe_events` in an instance of tracefs.
+//!
+//! Everything has names of our own (`ftrace::probes`). It is removed when the session is dropped;
+//! what a killed process leaves is removed by the next session, of either engine.
+
+mod events;
+mod files;
+mod leftovers;
+mod memory;
+
+use std::fs;
+
+use super::clock::now;
+use super::engine::{Mode, Scope, SessionError};
+use super::error::{Error, Step};
+use crate::aggregate::{Aggregate, Counted, Passage, Replay, Tallies};
+use crate::filter::{Condition, Fields};
+use crate::ftrace::fetch::Fetches;
+use crate::ftrace::format::{Field, Format};
+use crate::ftrace::machine::{self, Copied, Header};
+use crate::ftrace::pages::{Page, PageFormat};
+use crate::ftrace::probes::{Owner, removal};
+use crate::ftrace::tasks::Tasks;
+use crate::hit::Hit;
+use crate::order::Order;
+use crate::plan::Plan;
+use crate::record::{Layout, Record};
+
+use events::Events;
+use files::{Instance, Root};
+pub(super) use leftovers::remove as remove_leftovers;
+use memory::Memory;
+
+/// The bit of `clone_flags` that says that a thread is created, and no process.
+const CLONE_THREAD: u64 = 0x1_0000;
+/// The size of the buffers for hits that are counted.
+const BUFFER: u32 = 1 << 23;
+/// The size of the buffers for the threads that are created.
+const TASKS_BUFFER: u32 = 1 << 20;
+/// The time of an event is taken a little before it can be read. So much later, in ns, it is there
+/// unless its CPU was taken away in between.
+const DELAY: u64 = 10_000_000;
+
+/// Probes in tracefs.
+#[derive(Debug)]
+pub(super) struct Tracefs {
+    root: Root,
+    owner: Owner,
+    /// The buffers with the hits.
+    hits: Instance,
+    /// The buffers with the threads that are created.
+    created: Instance,
+    page: PageFormat,
+    newtask: Newtask,
+    events: Events,
+    mode: Mode,
+    /// By the number of the site.
+    layouts: Vec<Layout>,
+    fetches: Vec<Fetches>,
+    counts: Replay,
+    tasks: Tasks,
+    memory: Memory,
+    order: Order,
+    received: u64,
+    /// Why the hits could not be read.
+    failed: Option<Error>,
+    is_attached: bool,
+}
+
+/// Where the fields of the event `task_newtask` are.
+#[derive(Debug)]
+struct Newtask {
+    id: u16,
+    parent: Field,
+    child: Field,
+    flags: Field,
+}
+
+impl Newtask {
+    fn find(root: &Root) -> Result<Self, Error> {
+        let text = root.read("events/task/task_newtask/format").map_err(|why| Error::new(Step::Tracefs, &why))?;
+        let format = Format::parse(&text).ok();
+        let field = |name: &str| format.as_ref()?.field(name).cloned();
+        let found = format.as_ref().map(|format| format.id).zip(field("common_pid"));
+        let found = found.zip(field("pid").zip(field("clone_flags")));
+        let unknown = || Error::new(Step::Tracefs, &std::io::Error::from_raw_os_error(libc::EPROTO));
+        let ((id, parent), (child, flags)) = found.ok_or_else(unknown)?;
+        Ok(Self { id, parent, child, flags })
+    }
+}
+
+impl Tracefs {
+    /// Creates the instances, and sets the probes of a plan.
+    pub(super) fn start(plan: &Plan, scope: &Scope, mode: Mode) -> Result<Self, SessionError> {
+        let failed = |why: &std::io::Error| Error::new(Step::Tracefs, why);
+        let root = Root::find()?;
+        let page = root.page_format()?;
+        let newtask = Newtask::find(&root)?;
+        let unknown = || failed(&std::io::Error::from_raw_os_error(libc::ENOENT));
+        let owner = leftovers::owner().ok_or_else(unknown)?;
+        let (size, most) = match mode {
+            Mode::Trace { with_stack: true, .. } => return Err(SessionError::NeedsBpf),
+            Mode::Trace { ring, .. } => (ring, 1),
+            Mode::Count { most_values } => (BUFFER, usize::try_from(most_values).unwrap_or(usize::MAX)),
+            Mode::Nothing => (BUFFER, 1),
+        };
+        let hits = Instance::create(&root, &owner.instance(), size, &page)?;
+        let created = Instance::create(&root, &owner.tasks(), TASKS_BUFFER, &page)?;
+        let (pids, with_children) = match scope {
+            Scope::All => (None, true),
+            Scope::Processes { pids, with_children } => (Some(pids.as_slice()), *with_children),
+        };
+        let events = Events::new(owner.group(), root.has_numbers());
+        let mut session = Self {
+            root,
+            owner,
+            hits,
+            created,
+            page,
+            newtask,
+            events,
+            mode,
+            layouts: Vec::new(),
+            fetches: Vec::new(),
+            counts: Replay::new(&Plan::default(), most),
+            tasks: Tasks::new(pids, with_children),
+            memory: Memory::default(),
+            order: Order::default(),
+            received: 0,
+            failed: None,
+            is_attached: true,
+        };
+        // First, so that no thread is missed between this and the list.
+        session.created.set("events/task/task_newtask/enable", "1").map_err(|why| failed(&why))?;
+        match pids {
+            None => processes().for_each(|process| session.find_threads(process)),
+            Some(pids) => {
+                // The kernel adds the threads and children of these itself.
+                session.hits.set("options/event-fork", "1").map_err(|why| failed(&why))?;
+                for pid in pids {
+                    session.choose(*pid)?;
+                }
+            }
+        }
+        session.attach(plan)?;
+        Ok(session)
+    }
+
+    /// Notes the threads of a process.
+    fn find_threads(&mut self, process: u32) {
+        threads(process).for_each(|thread| self.tasks.found(thread, process));
+    }
+
+    /// Tells the kernel to record hits of a process.
+    fn choose(&mut self, process: u32) -> Result<(), Error> {
+        self.find_threads(process);
+        let threads: Vec<u32> = [process].into_iter().chain(threads(process)).collect();
+        for threads in threads.chunks(64) {
+            let line: String = threads.iter().map(|thread| format!("{thread} ")).collect();
+            self.hits.append("set_event_pid", &line).map_err(|why| Error::new(Step::Instance, &why))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the probes of the sites that were added to the plan since the last call.
+    pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
+        let first = self.layouts.len();
+        let mut wanted = Vec::new();
+        for (number, site) in plan.sites.iter().enumerate().skip(first) {
+            self.layouts.push(Layout::new(site.inputs.iter().map(crate::bpf::program::Input::kind)));
+            // Hits are counted without the arguments.
+            let is_read = match self.mode {
+                Mode::Trace { .. } => true,
+                Mode::Count { .. } => site.filter.is_some() || site.aggregate != Aggregate::Hits,
+                Mode::Nothing => false,
+            };
+            let inputs = if is_read { site.inputs.as_slice() } else { &[] };
+            self.fetches.push(Fetches::new(inputs, site.probe));
+            if site.filter != Some(Condition::Known(false)) {
+                wanted.push(number);
+            }
+        }
+        self.counts.extend(plan);
+        let is_new = self.events.define(&self.root, plan, &self.fetches, &wanted)?;
+        if is_new {
+            let enable = format!("events/{}/enable", self.owner.group());
+            self.hits.set(&enable, "1").map_err(|why| Error::new(Step::Probe, &why))?;
+        }
+        Ok(())
+    }
+
+    /// Hands on the hits that are complete, in the order of their times.
+    pub(super) fn read(&mut self, plan: &Plan, is_last: bool, each: &mut dyn FnMut(&Hit<'_>)) -> u64 {
+        let time = if is_last { u64::MAX } else { now().saturating_sub(DELAY) };
+        self.memory.forget();
+        // The threads first: of two events of one time, that of the thread counts.
+        for instance in [&mut self.created, &mut self.hits] {
+            let (order, format) = (&mut self.order, &self.page);
+            let mut bytes = Vec::new();
+            let read = instance.read(&mut |cpu, page| {
+                // The kernel's pages are as its format says.
+                let Ok(page) = Page::new(page, format) else { return };
+                for event in page.events().map_while(Result::ok) {
+                    bytes.clear();
+                    bytes.extend(event.time.to_ne_bytes());
+                    bytes.extend(cpu.to_ne_bytes());
+                    bytes.extend(event.record);
+                    order.add(event.time, &bytes);
+                }
+            });
+            self.failed = self.failed.take().or(read.err());
+        }
+        let (mut count, mut record) = (0, Vec::new());
+        while let Some(event) = self.order.next_before(time) {
+            if self.decode(&event, plan, &mut record).is_none() {
+                continue;
+            }
+            if let Some(hit) = Hit::new(Record(&record), plan, &self.layouts) {
+                count += 1;
+                each(&hit);
+            }
+        }
+        self.received += count;
+        count
+    }
+
+    /// Makes the record of a hit of an event. `None` if it is no hit that is wanted.
+    fn decode(&mut self, event: &[u8], plan: &Plan, record: &mut Vec<u8>) -> Option<()> {
+        let (time, rest) = event.split_first_chunk()?;
+        let (cpu, bytes) = rest.split_first_chunk()?;
+        let id = u16::from_ne_bytes(*bytes.first_chunk()?);
+        let thread = |field: &Field| u32::try_from(field.number(bytes)? & 0xffff_ffff).ok();
+        if id == self.newtask.id {
+            let Newtask { parent, child, flags, .. } = &self.newtask;
+            let is_thread = flags.number(bytes)? & CLONE_THREAD != 0;
+            self.tasks.created(thread(parent)?, thread(child)?, is_thread);
+            return None;
+        }
+        let event = self.events.get(id)?;
+        let site = event.site(bytes)?;
+        let number = usize::try_from(site).ok()?;
+        let (planned, fetches) = (plan.sites.get(number)?, self.fetches.get(number)?);
+        let layout = self.layouts.get(number)?;
+        let thread = thread(&event.thread)?;
+        let process = self.tasks.process(thread);
+        if !self.tasks.is_watched(process) {
+            return None;
+        }
+        let memory = &mut self.memory;
+        let is_mapped = &mut |address| memory.has(process, address);
+        let copies = event.copies.iter().map_while(|copy| copy.bytes(bytes));
+        let copied = Copied::new(fetches, planned.probe, event.ip.number(bytes)?, copies, is_mapped);
+        let (time, cpu) = (u64::from_ne_bytes(*time), u32::from_ne_bytes(*cpu));
+        let name = event.name.text(bytes).unwrap_or_default();
+        let header = Header { time, thread, process, site, cpu, name };
+        machine::write(&header, &planned.inputs, layout, &copied, record);
+        let inputs = &Fields { record: Record(record), layout };
+        let holds = planned.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
+        let passage = Passage { site: number, time, process, thread, inputs };
+        self.counts.add(&planned.aggregate, holds, &passage);
+        (holds == Some(true) && matches!(self.mode, Mode::Trace { .. })).then_some(())
+    }
+
+    /// Removes the probes. What was recorded can still be read.
+    pub(super) fn detach(&mut self) {
+        if std::mem::take(&mut self.is_attached) {
+            // Without the group there is nothing to switch off.
+            let _ = self.hits.set(&format!("events/{}/enable", self.owner.group()), "0");
+            let _ = self.created.set("events/task/task_newtask/enable", "0");
+        }
+    }
+
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    pub(super) fn lost(&self) -> Result<u64, Error> {
+        self.failed.clone().map_or_else(|| self.hits.lost(), Err)
+    }
+
+    pub(super) fn tallies(&self) -> Vec<Tallies> {
+        self.counts.tallies().to_vec()
+    }
+
+    pub(super) fn counted(&self) -> Counted {
+        self.counts.counted()
+    }
+}
+
+impl Drop for Tracefs {
+    fn drop(&mut self) {
+        self.detach();
+        for event in self.events.names() {
+            // What cannot be removed is removed by the next session.
+            let _ = self.root.change_probes(&removal(&self.owner.group(), &event));
+        }
+    }
+}
+
+/// The numbers in the names of a folder's files.
+fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    numbers("/proc")
+}
+
+fn threads(process: u32) -> impl Iterator<Item = u32> {
+    numbers(&format!("/proc/{process}/task"))
+}
