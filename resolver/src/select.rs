@@ -29,11 +29,32 @@ impl Field {
     }
 
     fn of<'a>(self, row: &Row<'a>) -> &'a str {
+        self.among(&Fields::from(row))
+    }
+
+    fn among<'a>(self, fields: &Fields<'a>) -> &'a str {
         match self {
-            Self::Module => &row.image.module,
-            Self::Function => row.function,
-            Self::Name => &row.marker.name,
+            Self::Module => fields.module,
+            Self::Function => fields.function,
+            Self::Name => fields.name,
         }
+    }
+}
+
+/// What patterns are matched against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields<'a> {
+    /// The module.
+    pub module: &'a str,
+    /// The function, or the text in its place.
+    pub function: &'a str,
+    /// The marker's name.
+    pub name: &'a str,
+}
+
+impl<'a> From<&Row<'a>> for Fields<'a> {
+    fn from(row: &Row<'a>) -> Self {
+        Self { module: &row.image.module, function: row.function, name: &row.marker.name }
     }
 }
 
@@ -83,9 +104,15 @@ impl Selection {
     /// Whether a row matches.
     #[must_use]
     pub fn matches(&self, row: &Row<'_>) -> bool {
+        self.matches_fields(&Fields::from(row))
+    }
+
+    /// Whether the fields of a row match.
+    #[must_use]
+    pub fn matches_fields(&self, of: &Fields<'_>) -> bool {
         [Field::Module, Field::Function, Field::Name].into_iter().all(|field| {
             let mut globs = self.globs.iter().filter(|(of, _)| *of == field).peekable();
-            globs.peek().is_none() || globs.any(|(_, glob)| glob.is_match(field.of(row)))
+            globs.peek().is_none() || globs.any(|(_, glob)| glob.is_match(field.among(of)))
         })
     }
 
@@ -107,6 +134,12 @@ impl Selection {
     #[must_use]
     pub fn unmatched_names(&self, names: &[&str]) -> Vec<Unmatched> {
         self.unmatched_among(|field| names.iter().copied().filter(move |_| field == Field::Name))
+    }
+
+    /// The patterns that match none of `all`, each taken alone.
+    #[must_use]
+    pub fn unmatched_fields(&self, all: &[Fields<'_>]) -> Vec<Unmatched> {
+        self.unmatched_among(|field| all.iter().map(move |fields| field.among(fields)))
     }
 
     fn unmatched_among<'a, I: Iterator<Item = &'a str>>(&self, values: impl Fn(Field) -> I) -> Vec<Unmatched> {

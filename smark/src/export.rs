@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
@@ -14,6 +14,7 @@ use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 use crate::choice::Choice;
 use crate::files::{self, Input};
 use crate::inputs::Inputs;
+use crate::output;
 use crate::{Console, Status};
 
 /// Write probes for uprobe_events, perf, bpftrace, SystemTap or gdb, or a copy of the program with SDT notes
@@ -93,7 +94,7 @@ impl Export {
         // Checked before any work, and again right before the file is replaced.
         let inputs: Vec<PathBuf> = selected.resolution.images.iter().map(|image| PathBuf::from(&image.path)).collect();
         if let Some(output) = &self.output {
-            check_output(output, &inputs, self.force)?;
+            output::check(output, &inputs, self.force)?;
         }
         let mut status = Status::Done;
         if self.to == To::Sdt {
@@ -117,7 +118,7 @@ impl Export {
                 }
             }
             match &self.output {
-                Some(output) => place(output, text.as_bytes(), None, &inputs, self.force)?,
+                Some(output) => output::place(output, text.as_bytes(), None, &inputs, self.force)?,
                 None => {
                     let mut out = io::stdout().lock();
                     out.write_all(text.as_bytes())?;
@@ -159,7 +160,7 @@ impl Export {
         // Keeps the permission bits, not set-user-ID and the like.
         let mut permissions = fs::metadata(&image.path).with_context(|| image.path.clone())?.permissions();
         permissions.set_mode(permissions.mode() & 0o777);
-        place(output, &exported.bytes, Some(permissions), inputs, self.force)?;
+        output::place(output, &exported.bytes, Some(permissions), inputs, self.force)?;
         said(console, image, exported.probes, exported.left_out);
         Ok(())
     }
@@ -185,72 +186,4 @@ fn open(image: &ResolvedImage) -> anyhow::Result<(String, files::Bytes)> {
         Some(bytes) => Ok((text, bytes)),
         None => bail!("it is not ELF"),
     }
-}
-
-/// Fails if the output must not be written.
-fn check_output(output: &Path, inputs: &[PathBuf], force: bool) -> anyhow::Result<()> {
-    let Ok(metadata) = fs::symlink_metadata(output) else { return Ok(()) };
-    let same = |input: &PathBuf| match (fs::canonicalize(input), fs::canonicalize(output)) {
-        (Ok(input), Ok(output)) if input == output => true,
-        _ => is_same_file(input, output),
-    };
-    if inputs.iter().any(same) {
-        bail!("{}: is an input, and inputs are never overwritten", output.display());
-    }
-    // A rename would replace a device such as `/dev/null` for everybody.
-    if !fs::metadata(output).unwrap_or(metadata).is_file() {
-        bail!("{}: is not a regular file", output.display());
-    }
-    if !force {
-        bail!("{}: already exists (--force overwrites it)", output.display());
-    }
-    Ok(())
-}
-
-/// Whether two paths name the same file, hard links included.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (fs::metadata(one), fs::metadata(other)) {
-        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => false,
-    }
-}
-
-/// Writes a temporary file beside the output and moves it into place, so that nobody sees a
-/// half-written file.
-fn place(
-    output: &Path,
-    bytes: &[u8],
-    permissions: Option<fs::Permissions>,
-    inputs: &[PathBuf],
-    force: bool,
-) -> anyhow::Result<()> {
-    let shown = || output.display().to_string();
-    let Some(name) = output.file_name() else { bail!("{}: is not a file name", shown()) };
-    let mut temporary = std::ffi::OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}", std::process::id()));
-    let temporary = output.with_file_name(temporary);
-    let write = || -> anyhow::Result<()> {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-        file.write_all(bytes)?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
-        }
-        drop(file);
-        check_output(output, inputs, force)?;
-        if force {
-            fs::rename(&temporary, output)?;
-        } else {
-            // Unlike a rename, a link fails if the name was taken in the meantime.
-            fs::hard_link(&temporary, output)?;
-            fs::remove_file(&temporary)?;
-        }
-        Ok(())
-    };
-    let result = write().with_context(shown);
-    if result.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    result
 }

@@ -125,7 +125,8 @@ impl Filters {
         }
     }
 
-    fn selection(&self, patterns: &[String]) -> anyhow::Result<Selection> {
+    /// The selection of markers by these options and some patterns for names.
+    pub(crate) fn selection(&self, patterns: &[String]) -> anyhow::Result<Selection> {
         let mut selection = Selection::default();
         let names = self.name.iter().chain(patterns);
         let fields = [(Field::Module, &self.module), (Field::Function, &self.function)];
@@ -171,19 +172,28 @@ impl Selected {
 
     /// Reports what is wrong with the files and patterns. Called after the output was printed.
     pub(crate) fn report(&self, console: &Console, rows: &[Row<'_>], chosen: &[Row<'_>]) -> Status {
-        let mut status = report_diagnostics(console, &self.resolution);
+        let status = report_diagnostics(console, &self.resolution);
         let unmatched = self.selection.unmatched(rows);
-        for unmatched in &unmatched {
-            console.error(&no_match(unmatched, &self.patterns));
-        }
-        if unmatched.is_empty() && chosen.is_empty() && !self.selection.is_empty() {
-            console.error("no marker matches all the patterns");
-        }
-        if chosen.is_empty() && !self.selection.is_empty() || !unmatched.is_empty() {
-            status = status.max(Status::NoMatch);
-        }
-        status
+        status.max(report_selection(console, &self.selection, &self.patterns, &unmatched, chosen.is_empty()))
     }
+}
+
+/// Reports patterns that match nothing. `is_empty` says that nothing is selected.
+pub(crate) fn report_selection(
+    console: &Console,
+    selection: &Selection,
+    patterns: &[String],
+    unmatched: &[Unmatched],
+    is_empty: bool,
+) -> Status {
+    for unmatched in unmatched {
+        console.error(&no_match(unmatched, patterns));
+    }
+    let is_empty = is_empty && !selection.is_empty();
+    if unmatched.is_empty() && is_empty {
+        console.error("no marker matches all the patterns");
+    }
+    if is_empty || !unmatched.is_empty() { Status::NoMatch } else { Status::Done }
 }
 
 /// Whether an operand is a FILE rather than a PATTERN.

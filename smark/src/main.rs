@@ -14,10 +14,14 @@ mod export;
 mod files;
 mod fix;
 mod inputs;
+mod left_out;
 mod libraries;
 mod list;
 mod manual;
 mod narrow;
+mod output;
+mod plan;
+mod planned;
 mod record;
 mod report;
 mod show;
@@ -71,6 +75,7 @@ enum Command {
     Trace(trace::Trace),
     Count(Box<count::Count>),
     Record(record::Record),
+    Plan(plan::Plan),
     Report(report::Report),
     Explain(explain::Explain),
     Completions(manual::Completions),
@@ -110,6 +115,7 @@ fn main() -> ExitCode {
         Command::Trace(trace) => trace.run(&console),
         Command::Count(count) => count.run(&console),
         Command::Record(record) => record.run(&console),
+        Command::Plan(plan) => plan.run(&console).map(ExitCode::from),
         Command::Report(report) => report.run(&console).map(ExitCode::from),
         Command::Explain(explain) => explain.run(&console).map(ExitCode::from),
         Command::Completions(completions) => completions.run().map(ExitCode::from),

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use simple_markers_resolver::resolve::{Detail, ImageKind};
+use simple_markers_resolver::export::ExportError;
+use simple_markers_resolver::resolve::{Detail, ImageKind, Marker, ResolvedImage};
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::plan::{LeftOut, PlannedMarker, Settings, UnwatchedKind};
+use simple_markers_tracer::plan::Settings;
 use simple_markers_tracer::sys::{
     self, Child, Ended, Engine, Kernel, Mode, Scope, Session, SessionError, Step, mapped, signals,
 };
@@ -22,8 +23,9 @@ use simple_markers_tracer::{Hit, Plan, elf};
 use crate::choice::Choice;
 use crate::files::{self, Input, Unreadable};
 use crate::inputs::{Filters, operands};
+use crate::planned::{PlanFile, Refused};
 use crate::stacks::{Chains, Stacks};
-use crate::{Console, Status, libraries, narrow};
+use crate::{Console, Status, left_out, libraries, narrow};
 
 /// The options and operands that say what is watched.
 #[derive(Debug, Args)]
@@ -38,6 +40,9 @@ pub(crate) struct Watch {
     /// Watch only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
     pub(crate) filter: Option<Filter>,
+    /// Take this plan file, which `smark plan` wrote, in place of debug information; it knows a program by its build id
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["include", "all", "at", "debug_dir"])]
+    plan: Option<PathBuf>,
     /// What is counted.
     #[arg(skip)]
     pub(crate) question: Question,
@@ -87,7 +92,7 @@ EXIT STATUS
   With a COMMAND, its own exit status, or 128 and the number of the signal that killed it.";
 
 /// The most bytes of a text that are read.
-const TEXT: u16 = 256;
+pub(crate) const TEXT: u16 = 256;
 
 /// How often the ring buffer is read.
 const INTERVAL: Duration = Duration::from_millis(5);
@@ -129,9 +134,12 @@ impl Watch {
         if named.is_empty() {
             bail!("nothing to watch: name a FILE, a process with -p PID, or a program with -- COMMAND");
         }
+        let plan = self.plan.as_deref();
+        let file = plan.map(|path| PlanFile::read(path, &self.filters, patterns.clone())).transpose()?;
         let kernel = Kernel::new();
         let mut watching = Watching {
             plan: Plan::default(),
+            file,
             session: None,
             kernel,
             known: HashSet::new(),
@@ -148,7 +156,8 @@ impl Watch {
         if watching.plan.sites.is_empty() && watching.status == Status::NoMatch {
             return Ok(watching);
         }
-        if watching.plan.sites.is_empty() && watching.pids.is_empty() && program.is_none() {
+        let is_refused = watching.file.is_some() && watching.status == Status::Unreadable;
+        if watching.plan.sites.is_empty() && (is_refused || watching.pids.is_empty() && program.is_none()) {
             bail!("there is no site to watch");
         }
         if let Some(program) = program {
@@ -166,7 +175,8 @@ impl Watch {
         let session = Session::start_with(engine, &watching.plan, &scope, mode, kernel);
         watching.session = Some(session.map_err(explained)?);
         if watching.plan.sites.is_empty() {
-            console.note("no marker is watched yet; files that are mapped later are looked at");
+            let what = watching.file.as_ref().map(|file| format!(" ({})", file.programs())).unwrap_or_default();
+            console.note(&format!("no marker is watched yet{what}; files that are mapped later are looked at"));
         }
         watching.started = sys::now();
         if let Some(child) = &mut watching.child {
@@ -197,6 +207,8 @@ impl Watch {
 /// A session with the files and processes that it watches.
 pub(crate) struct Watching {
     pub(crate) plan: Plan,
+    /// The file of `--plan`.
+    file: Option<PlanFile>,
     session: Option<Session>,
     kernel: Kernel,
     /// The files that were looked at.
@@ -224,14 +236,30 @@ impl Watching {
         if new.is_empty() {
             return Ok(());
         }
+        let (left_out, sites) = (self.plan.left_out.len(), self.plan.sites.len());
+        match self.file.is_some() {
+            true => self.add_planned(console, &new, is_first)?,
+            false => self.add_resolved(console, &new, is_first)?,
+        }
+        self.narrow(console, sites)?;
+        left_out::tell(console, &self.plan, left_out, &|marker| self.watch.question.asks_for(marker));
+        Ok(())
+    }
+
+    /// Whether the user named a file.
+    fn is_named(&self, path: &Path) -> bool {
         let (_, named) = operands(&self.watch.operands);
-        let is_named = |path: &PathBuf| named.iter().any(|named| fs::canonicalize(named).ok().as_ref() == Some(path));
+        named.iter().any(|named| fs::canonicalize(named).is_ok_and(|named| named == path))
+    }
+
+    /// Adds the markers that files have by their debug information.
+    fn add_resolved(&mut self, console: &Console, new: &[PathBuf], is_first: bool) -> anyhow::Result<()> {
         let inputs: Vec<Result<Input, Unreadable>> = match is_first {
-            true => new.iter().flat_map(|path| files::expand(std::slice::from_ref(path), false)).collect(),
+            true => files::expand(new, false),
             false => new.iter().map(|path| Ok(Input { path: path.clone(), found: true })).collect(),
         };
         // The libraries of a process need not have markers.
-        let quiet = |input: Result<Input, Unreadable>| input.map(|it| Input { found: !is_named(&it.path), ..it });
+        let quiet = |input: Result<Input, Unreadable>| input.map(|it| Input { found: !self.is_named(&it.path), ..it });
         let inputs: Vec<_> = inputs.into_iter().map(quiet).collect();
         let selected = self.watch.filters.select(console, Detail::Places, self.patterns.clone(), &inputs)?;
         let rows = selected.rows();
@@ -242,60 +270,43 @@ impl Watching {
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: true,
         };
-        let (left_out, sites) = (self.plan.left_out.len(), self.plan.sites.len());
         for image in &selected.resolution.images {
             let keep = selected.keeps(&chosen);
             if !image.markers.iter().any(&keep) {
                 continue;
             }
-            let thread_local_size = match image.kind {
-                ImageKind::Shared => None,
-                _ => files::map_regular(Path::new(&image.path)).and_then(|bytes| elf::thread_local_size(&bytes)),
-            };
             let number = self.plan.images.len();
             image.markers.iter().filter(|marker| keep(marker)).for_each(|marker| self.chains.add(number, marker));
-            if let Err(why) = self.plan.add(image, &image.path, thread_local_size, &keep, &settings) {
+            if let Err(why) = add(&mut self.plan, image, &keep, &settings) {
                 console.error(&format!("{}: {why}", image.path));
                 self.status = self.status.max(Status::Unreadable);
             }
         }
-        self.narrow(console, sites)?;
-        self.tell(console, left_out);
         if is_first {
             self.status = self.status.max(selected.report(console, &rows, &chosen));
         }
         Ok(())
     }
 
-    /// Says which sites are left out, from the number `first` on: a line for each marker.
-    fn tell(&self, console: &Console, first: usize) {
-        let mut lines: Vec<(usize, &str, Vec<String>)> = Vec::new();
-        let left_out = || self.plan.left_out.iter().skip(first).filter(|it| self.watch.question.asks_for(&it.marker));
-        for LeftOut { image, marker, place, why } in left_out() {
-            let what = match why.kind() {
-                UnwatchedKind::NoSite => why.to_string(),
-                UnwatchedKind::NotExact(exactness) => format!("{place} is {}", exactness.as_str()),
-                UnwatchedKind::Other => format!("{place}: {why}"),
-            };
-            match lines.last_mut().filter(|(of, name, _)| of == image && *name == &**marker) {
-                Some((.., whats)) => whats.push(what),
-                None => lines.push((*image, marker, vec![what])),
+    /// Adds the markers that files have by the plan file.
+    fn add_planned(&mut self, console: &Console, new: &[PathBuf], is_first: bool) -> anyhow::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut plan = std::mem::take(&mut self.plan);
+        let refused = file.add(&mut plan, new, &|path| self.is_named(path), self.kernel.thread_pointer);
+        self.plan = plan;
+        let program = self.watch.command.first().and_then(|program| fs::canonicalize(Child::find(program)?).ok());
+        for Refused { path, why } in refused {
+            let why = format!("{}: {why}", path.display());
+            if is_first && program.as_ref() == Some(&path) {
+                bail!(why);
             }
+            console.error(&why);
+            self.status = self.status.max(Status::Unreadable);
         }
-        for (image, name, whats) in lines {
-            let is_it = |it: &PlannedMarker| it.image == image && *it.name == *name;
-            let number = self.plan.markers.iter().position(is_it);
-            let watched = self.plan.sites.iter().filter(|site| Some(site.marker) == number).count();
-            let share = match number.and_then(|number| self.plan.markers.get(number)) {
-                Some(marker) => format!("{watched} of {} sites are watched", marker.sites),
-                None => "not watched".to_owned(),
-            };
-            console.note(&format!("{name}: {share}: {}", whats.join(", ")));
+        if is_first {
+            self.status = self.status.max(file.report(console));
         }
-        let is_inexact = |it: &LeftOut| matches!(it.why.kind(), UnwatchedKind::NotExact(_));
-        if left_out().any(is_inexact) {
-            console.note("a probe at a site that is not exact may fire without the marker; `smark show` says why, --include adds them");
-        }
+        Ok(())
     }
 
     /// Calls `each` for each hit until the program ends, the user ends it, or `each` returns
@@ -391,6 +402,20 @@ impl Watching {
             Ended::Killed(signal) => Some(128 + signal),
         }
     }
+}
+
+/// Adds the markers of an image that `keep` accepts to a plan.
+pub(crate) fn add(
+    plan: &mut Plan,
+    image: &ResolvedImage,
+    keep: &dyn Fn(&Marker) -> bool,
+    settings: &Settings,
+) -> Result<(), ExportError> {
+    let thread_local_size = match image.kind {
+        ImageKind::Shared => None,
+        _ => files::map_regular(Path::new(&image.path)).and_then(|bytes| elf::thread_local_size(&bytes)),
+    };
+    plan.add(image, &image.path, thread_local_size, keep, settings)
 }
 
 /// An error of a session, with what to do about it.

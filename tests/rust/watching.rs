@@ -5,6 +5,7 @@
 mod count;
 mod expressions;
 mod libraries;
+mod plan;
 mod record;
 mod report;
 mod stacks;

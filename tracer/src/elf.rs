@@ -1,8 +1,22 @@
 //! What a plan needs of an image besides its resolution.
 
-use object::Endianness;
 use object::elf::{FileHeader64, PT_TLS};
-use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
+use object::{Endianness, Object as _};
+
+/// Whether it is a 64-bit ELF file.
+#[must_use]
+pub fn is_elf(bytes: &[u8]) -> bool {
+    FileHeader64::<Endianness>::parse(bytes).is_ok()
+}
+
+/// The GNU build id of an image in hexadecimal. `None` if the image has none, or is not a 64-bit ELF
+/// file.
+#[must_use]
+pub fn build_id(bytes: &[u8]) -> Option<String> {
+    let id = ElfFile64::<Endianness>::parse(bytes).ok()?.build_id().ok()??;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}
 
 /// The size of the thread-local storage of an image, rounded up to its alignment; 0 if it has none.
 /// `None` if the image is not a 64-bit ELF file.

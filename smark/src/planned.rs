@@ -1,0 +1,166 @@
+//! `--plan`: finds the files that a plan is for, by their build ids.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use simple_markers_resolver::resolve::NO_FUNCTION;
+use simple_markers_resolver::select::{Fields, Selection};
+use simple_markers_tracer::plan::{LeftOut, PlannedImage};
+use simple_markers_tracer::{Plan, elf};
+
+use crate::inputs::{Filters, report_selection};
+use crate::{Console, Status, files};
+
+/// The largest plan file in bytes.
+const LARGEST: u64 = 1 << 28;
+
+/// How many programs of a plan are named in a message.
+const LISTED: usize = 8;
+
+/// A plan file, and what is selected of it.
+pub(crate) struct PlanFile {
+    path: PathBuf,
+    plan: Plan,
+    selection: Selection,
+    /// The numbers of the markers that are selected.
+    markers: HashSet<usize>,
+    patterns: Vec<String>,
+}
+
+/// A file that is not the program of the plan.
+pub(crate) struct Refused {
+    pub(crate) path: PathBuf,
+    pub(crate) why: String,
+}
+
+impl PlanFile {
+    /// Reads a plan file, and selects markers.
+    pub(crate) fn read(path: &Path, filters: &Filters, patterns: Vec<String>) -> anyhow::Result<Self> {
+        let shown = || path.display().to_string();
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(|error| anyhow::anyhow!(files::reason(&error))).with_context(shown)?;
+        file.take(LARGEST + 1).read_to_end(&mut text).with_context(shown)?;
+        if text.len() as u64 > LARGEST {
+            bail!("{}: it is too large to be a plan", shown());
+        }
+        let plan = Plan::from_json(&text).with_context(shown)?;
+        let selection = filters.selection(&patterns)?;
+        let mut file = Self { path: path.to_owned(), plan, selection, markers: HashSet::new(), patterns };
+        let sites = file.plan.sites.iter().map(|site| site.marker).zip(file.sites());
+        file.markers =
+            sites.filter(|(_, fields)| file.selection.matches_fields(fields)).map(|(marker, _)| marker).collect();
+        Ok(file)
+    }
+
+    /// What patterns are matched against for each site.
+    fn sites(&self) -> impl Iterator<Item = Fields<'_>> {
+        self.plan.sites.iter().filter_map(|site| {
+            let marker = self.plan.markers.get(site.marker)?;
+            let module = &self.plan.images.get(site.image)?.module;
+            Some(Fields { module, function: site.function.as_deref().unwrap_or(NO_FUNCTION), name: &marker.name })
+        })
+    }
+
+    /// The same for a site that is left out, whose function is not known.
+    fn left_out<'a>(&'a self, left_out: &'a LeftOut) -> Fields<'a> {
+        let module = self.plan.images.get(left_out.image).map_or("", |image| &image.module);
+        Fields { module, function: "<unknown>", name: &left_out.marker }
+    }
+
+    /// Whether a site that is left out is one of a selected marker.
+    fn keeps_left_out(&self, left_out: &LeftOut) -> bool {
+        let is_its = |(_, it): &(usize, &simple_markers_tracer::plan::PlannedMarker)| {
+            it.image == left_out.image && it.name == left_out.marker
+        };
+        let mut markers = self.plan.markers.iter().enumerate().filter(is_its).peekable();
+        match markers.peek() {
+            Some(_) => markers.any(|(marker, _)| self.markers.contains(&marker)),
+            None => self.selection.matches_fields(&self.left_out(left_out)),
+        }
+    }
+
+    /// Reports patterns that match nothing in the plan.
+    pub(crate) fn report(&self, console: &Console) -> Status {
+        let left_out = || self.plan.left_out.iter().map(|it| self.left_out(it));
+        let all: Vec<Fields<'_>> = self.sites().chain(left_out()).collect();
+        let is_empty = self.markers.is_empty() && !left_out().any(|fields| self.selection.matches_fields(&fields));
+        let unmatched = self.selection.unmatched_fields(&all);
+        report_selection(console, &self.selection, &self.patterns, &unmatched, is_empty)
+    }
+
+    /// Adds to `plan` those of some files that the plan file has. Returns those that have the name of
+    /// one that the plan file has, or that `is_named` says the user named, and another build id.
+    pub(crate) fn add(
+        &self,
+        plan: &mut Plan,
+        files: &[PathBuf],
+        is_named: &dyn Fn(&PathBuf) -> bool,
+        thread_pointer: Option<u32>,
+    ) -> Vec<Refused> {
+        let mut others = Vec::new();
+        for path in files {
+            let Some(bytes) = files::map_regular(path) else {
+                if is_named(path) {
+                    others.push((path, "it cannot be read".to_owned()));
+                }
+                continue;
+            };
+            let build_id = elf::build_id(&bytes);
+            let is_it = |image: &PlannedImage| build_id.is_some() && image.build_id == build_id;
+            match self.plan.images.iter().position(is_it) {
+                Some(number) => {
+                    let keep = |marker: usize| self.markers.contains(&marker);
+                    let keep_left_out = |left_out: &LeftOut| self.keeps_left_out(left_out);
+                    let path = path.display().to_string();
+                    plan.adopt(&self.plan, number, &path, &keep, &keep_left_out, thread_pointer);
+                }
+                None if is_named(path) || elf::is_elf(&bytes) => others.push((
+                    path,
+                    match build_id {
+                        Some(id) => format!("its build id is {id}"),
+                        None => "it has no build id".to_owned(),
+                    },
+                )),
+                // A script may have the name of the program that it starts.
+                None => {}
+            }
+        }
+        let mut refused = Vec::new();
+        for (path, what) in others {
+            let known = |it: &&PlannedImage| Path::new(&it.path).file_name() == path.file_name();
+            // Two files of a process can have one name.
+            let is_found = |it: &PlannedImage| plan.images.iter().any(|found| found.build_id == it.build_id);
+            let mut images: Vec<&PlannedImage> = self.plan.images.iter().filter(known).collect();
+            if !is_named(path) && (images.is_empty() || images.iter().any(|it| is_found(it))) {
+                continue;
+            }
+            if images.is_empty() {
+                images = self.plan.images.iter().collect();
+            }
+            let why = format!("{what}, but {} is for {}", self.path.display(), listed(&images));
+            refused.push(Refused { path: path.clone(), why });
+        }
+        refused
+    }
+
+    /// What the plan is for, in words.
+    pub(crate) fn programs(&self) -> String {
+        listed(&self.plan.images.iter().collect::<Vec<_>>())
+    }
+}
+
+/// The names and build ids of images.
+fn listed(images: &[&PlannedImage]) -> String {
+    let shown = images.iter().take(LISTED).map(|image| {
+        let name = Path::new(&image.path).file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        format!("{name} with the build id {}", image.build_id.as_deref().unwrap_or_default())
+    });
+    let shown: Vec<String> = shown.collect();
+    match images.len().saturating_sub(LISTED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
