@@ -112,7 +112,7 @@ pub(crate) fn argument(omission: &ArgumentOmission) -> String {
             format!("doubtful: {why} (--include doubtful)")
         }
         ArgumentOmission::NoLocation => "its location is unknown".to_owned(),
-        ArgumentOmission::TextOfUnknownType => "its type is unknown, so it may not end with a NUL".to_owned(),
+        ArgumentOmission::WideText => "its characters are wide".to_owned(),
         ArgumentOmission::Conversion { letter, type_name } => {
             format!("`%{letter}` of `{}` is not supported", shown(type_name))
         }

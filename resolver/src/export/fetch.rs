@@ -93,8 +93,13 @@ pub fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<F
                 _ if signed => NumberKind::Signed,
                 _ => NumberKind::Unsigned,
             };
+            // What is kept for `%s` is a pointer to characters of C, in Rust too.
             if letter == 's' {
-                return Err(ArgumentOmission::TextOfUnknownType);
+                return match argument.size {
+                    Some(8) => Ok(Fetch::Pointed(place(location, 8, false)?)),
+                    Some(size) => Err(ArgumentOmission::NumberSize(size)),
+                    None => Err(ArgumentOmission::UnknownSize),
+                };
             }
             number(location, argument.size, kind)
         }

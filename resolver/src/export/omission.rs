@@ -88,8 +88,8 @@ pub enum ArgumentOmission {
     Doubtful(Option<Reason>),
     /// Its location is unknown.
     NoLocation,
-    /// It is a text of unknown type, so it may not end with a NUL.
-    TextOfUnknownType,
+    /// It is a text of wide characters (`%ls`).
+    WideText,
     /// The conversion of a value of this type is not supported.
     Conversion {
         /// The letter of the conversion.

@@ -232,9 +232,18 @@ impl<'r> Point<'r> {
             let conversion = self.marker.args.get(index).and_then(|declared| declared.conversion.as_deref());
             conversion.and_then(|text| text.chars().last()).filter(|last| *last != '*').unwrap_or('d')
         };
+        // A type says by itself that its characters are wide.
+        let is_wide = |index: usize| {
+            let conversion = self.marker.args.get(index).and_then(|declared| declared.conversion.as_deref());
+            conversion.is_some_and(|text| text.ends_with("ls"))
+        };
         let wanted = |(index, argument): (usize, &'r Argument)| {
             let letter = letter(index);
-            PlannedArgument { argument, letter, fetch: fetch::fetch(argument, letter, self.with_doubtful) }
+            let fetch = match argument.ty.is_none() && is_wide(index) {
+                true => Err(ArgumentOmission::WideText),
+                false => fetch::fetch(argument, letter, self.with_doubtful),
+            };
+            PlannedArgument { argument, letter, fetch }
         };
         self.site.args.iter().enumerate().map(wanted).collect()
     }
