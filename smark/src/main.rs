@@ -22,6 +22,7 @@ mod narrow;
 mod output;
 mod plan;
 mod planned;
+mod rates;
 mod record;
 mod report;
 mod show;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, BufWriter, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value as Json;
@@ -14,6 +15,7 @@ use simple_markers_tracer::{Hit, Missing, Value};
 
 use crate::Console;
 use crate::narrow;
+use crate::rates;
 use crate::stacks::Stacks;
 use crate::watch::{Buffer, STATUS, Watch};
 
@@ -40,6 +42,9 @@ pub(crate) struct Trace {
     /// Print a line of JSON for each hit
     #[arg(long)]
     json: bool,
+    /// Instead of hits, print every so many milliseconds how often each marker was hit; for sums see `smark count --every`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=86_400_000), conflicts_with_all = ["stack", "limit", "buffer"])]
+    every_ms: Option<u64>,
     /// Print the stack of each hit, which is followed by frame pointers: at most 64 frames
     #[arg(long)]
     stack: bool,
@@ -59,11 +64,16 @@ EXAMPLES
       smark trace --where 'tag > 100 && status != 0' queue:submit -- ./server
   Who calls it (build with -fno-omit-frame-pointer, or -C force-frame-pointers):
       smark trace --stack queue:failed -- ./server
+  How often the markers are passed, ten times in a second:
+      smark trace --every-ms 100 -p $(pidof server)
   For a program to read:
       smark trace --json -- ./server | jq .args";
 
 impl Trace {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        if let Some(every) = self.every_ms {
+            return rates::run(self.watch, Duration::from_millis(every), self.json, console);
+        }
         let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
         let mut watching = self.watch.start(console, self.buffer.mode(self.stack))?;
         let mut stacks = self.stack.then(|| watching.stacks());

@@ -6,6 +6,7 @@ mod count;
 mod expressions;
 mod libraries;
 mod plan;
+mod rates;
 mod record;
 mod report;
 mod stacks;

@@ -1,0 +1,95 @@
+//! `smark trace --every-ms`: how often each marker is passed, again and again.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use simple_markers_resolver::text::shown;
+use simple_markers_tracer::Plan;
+use simple_markers_tracer::aggregate::Tally;
+use simple_markers_tracer::sys::{self, Mode, Session};
+
+use crate::watch::Watch;
+use crate::{Console, narrow};
+
+/// Counts hits in the kernel, and prints at the end of each interval those that came in it.
+pub(crate) fn run(watch: Watch, every: Duration, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+    let mut watching = watch.start(console, Mode::Count { most_values: 1 })?;
+    let start = watching.started;
+    let mut rates = Rates { start, last: start, every, counts: Vec::new(), json, colour: console.colour };
+    let mut pause = |plan: &Plan, session: &Session| {
+        if sys::now().saturating_sub(rates.last) >= rates.every() {
+            rates.print(plan, session)?;
+        }
+        Ok(true)
+    };
+    watching.run(console, &mut |_| true, &mut pause)?;
+    let exit = watching.exit();
+    if let Some(session) = watching.session() {
+        rates.print(&watching.plan, session)?;
+        if json {
+            let hits: u64 = rates.counts.iter().sum();
+            let end = json!({ "hits": hits, "lost": 0, "unfiltered": narrow::unfiltered(session)?, "exit": exit });
+            writeln!(io::stdout().lock(), "{}", json!({ "end": end }))?;
+        }
+    }
+    watching.end(console)
+}
+
+struct Rates {
+    /// The time that counts as 0.
+    start: u64,
+    /// When the interval began.
+    last: u64,
+    every: Duration,
+    /// The hits of each marker until then, by the number of its group.
+    counts: Vec<u64>,
+    json: bool,
+    colour: bool,
+}
+
+impl Rates {
+    /// The length of an interval in ns.
+    fn every(&self) -> u64 {
+        u64::try_from(self.every.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Prints the markers that were hit in the interval, and begins the next one.
+    fn print(&mut self, plan: &Plan, session: &Session) -> anyhow::Result<()> {
+        let tallies = session.tallies()?;
+        let now = sys::now();
+        let mut counts = vec![0u64; plan.markers.len()];
+        for (site, tallies) in plan.sites.iter().zip(&tallies) {
+            if let Some(count) = counts.get_mut(plan.group(site.marker)) {
+                *count = count.saturating_add(tallies.get(Tally::Hits));
+            }
+        }
+        let seconds = (now.saturating_sub(self.last).max(1)) as f64 / 1e9;
+        let mut out = io::stdout().lock();
+        let before = self.counts.iter().copied().chain(std::iter::repeat(0));
+        for ((marker, count), before) in plan.markers.iter().zip(&counts).zip(before) {
+            let hits = count.saturating_sub(before);
+            if hits == 0 {
+                continue;
+            }
+            let rate = (hits as f64 / seconds).round() as u64;
+            if self.json {
+                let module = plan.images.get(marker.image).map(|image| &*image.module);
+                let line = json!({
+                    "time_ns": now, "marker": &*marker.name, "module": module, "hits": hits,
+                    "interval_ns": now.saturating_sub(self.last), "per_second": rate,
+                });
+                writeln!(out, "{line}")?;
+                continue;
+            }
+            let time = now.saturating_sub(self.start);
+            let (whole, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1_000_000);
+            let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
+            writeln!(out, "{whole:>4}.{fraction:03} {hits:>10} {rate:>10}/s {bold}{}{plain}", shown(&marker.name))?;
+        }
+        out.flush()?;
+        (self.counts, self.last) = (counts, now);
+        Ok(())
+    }
+}
