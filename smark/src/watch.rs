@@ -18,7 +18,8 @@ use simple_markers_tracer::plan::Settings;
 use simple_markers_tracer::sys::{
     self, Child, Ended, Engine, Kernel, Mode, Scope, Session, SessionError, Step, mapped, signals,
 };
-use simple_markers_tracer::{Hit, Plan, elf};
+use simple_markers_tracer::thread_local::ThreadLocals;
+use simple_markers_tracer::{Hit, Plan};
 
 use crate::choice::Choice;
 use crate::files::{self, Input, Unreadable};
@@ -411,11 +412,13 @@ pub(crate) fn add(
     keep: &dyn Fn(&Marker) -> bool,
     settings: &Settings,
 ) -> Result<(), ExportError> {
-    let thread_local_size = match image.kind {
-        ImageKind::Shared => None,
-        _ => files::map_regular(Path::new(&image.path)).and_then(|bytes| elf::thread_local_size(&bytes)),
+    let bytes = files::map_regular(Path::new(&image.path));
+    let thread_locals = match (&bytes, image.kind) {
+        (None, _) => ThreadLocals::Unknown,
+        (Some(bytes), ImageKind::Shared) => ThreadLocals::of_library(bytes),
+        (Some(bytes), _) => ThreadLocals::of_executable(bytes),
     };
-    plan.add(image, &image.path, thread_local_size, keep, settings)
+    plan.add(image, &image.path, &thread_locals, keep, settings)
 }
 
 /// An error of a session, with what to do about it.

@@ -13,6 +13,7 @@ use simple_markers_tests::oracle::twin::{self, Key, Truth};
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tracer::plan::{Plan, Settings};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
+use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Hit, Missing, Value};
 
 /// The argument of the programs: how often they do their work.
@@ -68,7 +69,7 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     let settings =
         Settings { export: Default::default(), text: 256, thread_pointer: kernel.thread_pointer, is_sleepable: true };
     for image in &resolution.images {
-        plan.add(image, &path, Some(0), &|_| true, &settings).expect("it can be watched");
+        plan.add(image, &path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }
     let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 25, with_stack: false }, kernel)
         .expect("it is watched");

@@ -10,5 +10,6 @@ mod rates;
 mod record;
 mod report;
 mod stacks;
+mod thread_locals;
 mod trace;
 mod traced_twins;

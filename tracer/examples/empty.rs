@@ -7,6 +7,7 @@ use std::time::Duration;
 use simple_markers_resolver::resolve::resolve;
 use simple_markers_tracer::plan::{Plan, Settings};
 use simple_markers_tracer::sys::{Child, Kernel, Mode, Scope, Session};
+use simple_markers_tracer::thread_local::ThreadLocals;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let command: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -18,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings { export: Default::default(), text: 64, thread_pointer: None, is_sleepable: true };
     let mut plan = Plan::default();
     for image in &resolution.images {
-        plan.add(image, &path, None, &|_| true, &settings)?;
+        plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;
     }
     let mut child = Child::start(&program, &command)?;
     let _session = Session::start(&plan, &Scope::All, Mode::Nothing, Kernel::new())?;

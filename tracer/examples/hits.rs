@@ -6,6 +6,7 @@ use simple_markers_resolver::export::Settings as Choice;
 use simple_markers_resolver::resolve::resolve;
 use simple_markers_tracer::plan::{Plan, Settings};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
+use simple_markers_tracer::thread_local::ThreadLocals;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -19,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Settings { export: Choice::default(), text: 64, thread_pointer: kernel.thread_pointer, is_sleepable: true };
     let mut plan = Plan::default();
     for image in &resolution.images {
-        plan.add(image, &path, None, &|_| true, &settings)?;
+        plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;
     }
     let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 20, with_stack: false }, kernel)?;
     let end = Instant::now() + Duration::from_secs(seconds.parse()?);

@@ -23,6 +23,7 @@ pub mod record;
 #[allow(unsafe_code, reason = "system calls")]
 pub mod sys;
 pub mod text;
+pub mod thread_local;
 pub mod value;
 
 pub use hit::Hit;

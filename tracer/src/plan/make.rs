@@ -15,6 +15,7 @@ use super::{
 use crate::aggregate::Aggregate;
 use crate::bpf::program::{self, Input, MAX_WORDS};
 use crate::bpf::{Target, Uncompilable};
+use crate::thread_local::ThreadLocals;
 
 /// How a plan is made.
 #[derive(Clone, Debug)]
@@ -31,8 +32,7 @@ pub struct Settings {
 
 impl Plan {
     /// Adds the markers of an image that `keep` accepts. `path` is its absolute path.
-    /// `thread_local_size` is the size of the thread-local storage of an executable, rounded up to
-    /// its alignment.
+    /// `thread_locals` says how its thread-local variables are found.
     ///
     /// # Errors
     ///
@@ -41,12 +41,12 @@ impl Plan {
         &mut self,
         image: &ResolvedImage,
         path: &str,
-        thread_local_size: Option<u64>,
+        thread_locals: &ThreadLocals,
         keep: &dyn Fn(&Marker) -> bool,
         settings: &Settings,
     ) -> Result<(), ExportError> {
         let planned = export::points(image, keep, &settings.export)?;
-        let number = self.images.len();
+        let (number, thread_local_size) = (self.images.len(), thread_locals.size());
         let (path, module) = (path.to_owned(), Arc::clone(&image.module));
         self.images.push(PlannedImage { path, module, build_id: image.build_id.clone(), thread_local_size });
         for planned in planned {
@@ -59,7 +59,7 @@ impl Plan {
                         thread_pointer: settings.thread_pointer,
                         is_sleepable: settings.is_sleepable,
                     };
-                    self.sites.push(site(&point, number, marker, &target, settings));
+                    self.sites.push(site(&point, number, marker, &target, thread_locals, settings));
                 }
                 Planned::LeftOut { marker, place, why } => {
                     let (marker, why) = (Arc::clone(&marker.name), Unwatched::Omitted(why));
@@ -88,13 +88,21 @@ impl Plan {
     }
 }
 
-fn site(point: &Point<'_>, image: usize, marker: usize, target: &Target, settings: &Settings) -> PlannedSite {
+fn site(
+    point: &Point<'_>,
+    image: usize,
+    marker: usize,
+    target: &Target,
+    thread_locals: &ThreadLocals,
+    settings: &Settings,
+) -> PlannedSite {
     let mut inputs = Vec::new();
     let arguments = point
         .wanted()
         .into_iter()
         .map(|wanted| {
-            let mut reader = Reader { inputs: &mut inputs, target, text: settings.text.clamp(1, MAX_TEXT) };
+            let mut reader =
+                Reader { inputs: &mut inputs, target, thread_locals, text: settings.text.clamp(1, MAX_TEXT) };
             let source = reader.source(wanted.argument, wanted.letter, wanted.fetch);
             PlannedArgument { text: Arc::clone(&wanted.argument.text), source }
         })
@@ -120,6 +128,7 @@ fn site(point: &Point<'_>, image: usize, marker: usize, target: &Target, setting
 struct Reader<'a> {
     inputs: &'a mut Vec<Input>,
     target: &'a Target,
+    thread_locals: &'a ThreadLocals,
     text: u16,
 }
 
@@ -191,6 +200,7 @@ impl Reader<'_> {
 
     /// Adds an input, and returns the field of the record that has its value.
     fn input(&mut self, input: Input) -> Result<usize, Unread> {
+        let input = located(input, self.thread_locals).ok_or(Unread::Uncompilable(Uncompilable::ThreadLocal))?;
         program::check(&input, self.target).map_err(Unread::Uncompilable)?;
         if let Some(field) = self.inputs.iter().position(|known| *known == input) {
             return Ok(field);
@@ -202,6 +212,17 @@ impl Reader<'_> {
         self.inputs.push(input);
         Ok(self.inputs.len() - 1)
     }
+}
+
+/// An input whose thread-local variables are found; `None` if one of them is not.
+fn located(input: Input, by: &ThreadLocals) -> Option<Input> {
+    Some(match input {
+        Input::Number(value) => Input::Number(by.located(&value)?),
+        Input::Text { address, most } => Input::Text { address: by.located(&address)?, most },
+        Input::Bytes { address, length, most } => {
+            Input::Bytes { address: by.located(&address)?, length: by.located(&length)?, most }
+        }
+    })
 }
 
 /// The size in bytes of an array of characters.

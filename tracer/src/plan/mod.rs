@@ -51,8 +51,9 @@ pub struct PlannedImage {
     pub module: Arc<str>,
     /// The GNU build id in hexadecimal; `None` if the image has none.
     pub build_id: Option<String>,
-    /// The size of the thread-local storage, rounded up to its alignment; `None` for a shared
-    /// object.
+    /// The distance from the place where thread-local addresses start to the thread pointer: the size
+    /// of an executable's storage, rounded up to its alignment; 0 for a shared object, whose
+    /// computations start at the thread pointer. `None` if there are no thread-local addresses.
     pub thread_local_size: Option<u64>,
 }
 
