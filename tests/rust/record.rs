@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use simple_markers_resolver::text::from_bytes;
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::find;
+use simple_markers_tests::tools::{find, run};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// A program that passes `values:..` markers with values of every kind, 6 in each round.
@@ -364,4 +364,81 @@ fn a_recorder_that_is_killed_leaves_what_is_complete() {
         // The kernel may write a part of a packet before it kills the process.
         assert!(status == 0 || said.contains("stream: offset 0x"), "{status}: {said}");
     }
+}
+
+#[test]
+fn a_signal_makes_a_flight_recorder_write_what_it_has() {
+    if !can_record() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (recording, program) = (folder.path().join("recording"), values(folder.path()));
+    let mut running = Command::new(&program).args(["2000000000", "500"]).spawn().expect("it starts");
+    let mut smark = Command::new(fixture::smark());
+    smark.args(["record", "--ring", "64K", "-o"]).arg(&recording).args(["-p", &running.id().to_string()]);
+    let said = folder.path().join("said");
+    let mut smark = smark.stderr(fs::File::create(&said).expect("a file")).spawn().expect("smark starts");
+    let start = Instant::now();
+    let wait = |until: &dyn Fn() -> bool| {
+        while !until() {
+            let is_late = start.elapsed() > Duration::from_secs(60);
+            assert!(!is_late, "nothing is written: {}", fs::read_to_string(&said).unwrap_or_default());
+            sleep(Duration::from_millis(5));
+        }
+    };
+    let written = || fs::metadata(recording.join("stream")).map_or(0, |file| file.len());
+    let signal = |name: &str| {
+        run(Command::new("kill").arg(format!("-{name}")).arg(smark.id().to_string()));
+    };
+    wait(&|| recording.join("metadata").exists());
+    let mut sizes = vec![0];
+    for _ in 0..3 {
+        // A signal that comes before the first hit has nothing to write.
+        let before = written();
+        wait(&|| {
+            if written() == before {
+                signal("USR1");
+            }
+            sleep(Duration::from_millis(30));
+            written() > before
+        });
+        // Nothing is written until the next signal.
+        sleep(Duration::from_millis(50));
+        sizes.push(written());
+        sleep(Duration::from_millis(50));
+        assert_eq!(sizes.last(), Some(&written()));
+    }
+    assert!(sizes.windows(2).all(|pair| pair[1] - pair[0] <= 64 << 10), "{sizes:?}");
+    signal("INT");
+    assert!(smark.wait().expect("smark was started").success());
+    running.kill().expect("it is killed");
+    running.wait().expect("it was started");
+    assert!(compare(&recording) > 0);
+    let (hits, end) = hits(&recording);
+    let times: Vec<u64> = hits.iter().map(|hit| hit["time_ns"].as_u64().expect("a time")).collect();
+    assert!(times.is_sorted(), "a hit was written twice");
+    assert_eq!(end["lost"], 0);
+}
+
+#[test]
+fn a_library_that_is_opened_while_recording_is_described() {
+    if !can_record() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "family", super::trace::FAMILY, &[]);
+    let library = compile(folder.path(), "library.so", super::trace::LIBRARY, &["-shared", "-fPIC"]);
+    let recording = folder.path().join("recording");
+    let mut smark = Command::new(fixture::smark());
+    smark.args(["record", "-o"]).arg(&recording).arg("--").args([program, library]).stderr(Stdio::null());
+    assert_eq!(smark.status().expect("smark runs").code(), Some(5));
+    let (hits, end) = hits(&recording);
+    let of = |name: &str| -> Vec<i64> {
+        let hits = hits.iter().filter(|hit| hit["marker"] == name);
+        hits.map(|hit| hit["args"][0]["value"].as_i64().expect("a number")).collect()
+    };
+    assert_eq!(of("family:step"), [1, 2, 3, 4]);
+    let late = of("library:call");
+    assert_eq!((late.last(), late.is_sorted()), (Some(&19), true), "{late:?}");
+    assert_eq!((&end["exit"], compare(&recording)), (&5.into(), hits.len()));
 }

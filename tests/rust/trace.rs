@@ -164,7 +164,7 @@ fn lost_hits_are_counted() {
 }
 
 /// Passes a marker before and after `fork` and `exec`, and in a library that is opened late.
-const FAMILY: &str = r#"
+pub(super) const FAMILY: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -201,7 +201,7 @@ int main(int count, char **arguments) {
 }
 "#;
 
-const LIBRARY: &str = r#"
+pub(super) const LIBRARY: &str = r#"
 #include "simple_marker.h"
 void call(int i) {
     __asm__ volatile("nop");
