@@ -101,7 +101,13 @@ impl Stacks {
         let path = PathBuf::from(&hit.image.path);
         let functions = match self.chains.of(hit) {
             Some(functions) => functions,
-            None => self.symbols(&path).map(|it| it.functions(hit.site.address.0)).unwrap_or_default(),
+            None => {
+                let known = self.symbols(&path).map(|it| it.functions(hit.site.address.0)).unwrap_or_default();
+                // A plan file knows the function of a stripped program.
+                let named = |name| Function { name: Some(name), ..Function::default() };
+                let planned = || hit.site.function.clone().map(named).into_iter().collect();
+                if known.is_empty() { planned() } else { known }
+            }
         };
         Frame { address, place: Some((path, Some(hit.site.address.0))), functions }
     }

@@ -129,13 +129,8 @@ fn hits_are_chosen_and_counted_with_a_plan() {
         &["--json", "--by", "a->text", "values:texts"],
         &["--json", "--hist", "a->i64", "--where", "a->u8 < 200", "values:integers"],
     ] {
-        // Values that are equally frequent have no order.
-        let [whole, planned] = programs.both("count", options).map(|lines| {
-            let mut letters: Vec<char> = lines.chars().collect();
-            letters.sort_unstable();
-            (lines.lines().count(), letters)
-        });
-        assert!(whole.0 > 1, "{options:?}");
+        let [whole, planned] = programs.both("count", options);
+        assert!(whole.lines().count() > 1, "{whole}");
         assert_eq!(whole, planned, "{options:?}");
     }
     let times = programs.both("count", &["--json", "--time", "values:integers..values:texts"]).map(|lines| {

@@ -11,7 +11,7 @@ use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::corpus::{Generated, Job};
 use simple_markers_tests::oracle::twin::{self, Key, Truth};
 use simple_markers_tests::watched::can_watch;
-use simple_markers_tracer::plan::{Plan, Settings};
+use simple_markers_tracer::plan::{Plan, Settings, Source};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Hit, Missing, Value};
@@ -71,6 +71,25 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }
+    // What a plan file keeps suffices to watch the program.
+    for image in &mut plan.images {
+        image.build_id.get_or_insert("00".to_owned());
+    }
+    let file = Plan::from_json(plan.to_json().to_string().as_bytes()).expect("a plan");
+    assert_eq!(Plan::from_json(file.to_json().to_string().as_bytes()).as_ref(), Ok(&file));
+    assert_eq!((file.sites.len(), file.images.len()), (plan.sites.len(), plan.images.len()));
+    for (read, made) in file.sites.iter().zip(&plan.sites) {
+        assert_eq!(read.inputs, made.inputs);
+        for (read, made) in read.arguments.iter().zip(&made.arguments) {
+            match (&read.source, &made.source) {
+                (Source::Unread(read), Source::Unread(made)) => {
+                    assert_eq!((read.placeholder(), read.words()), (made.placeholder(), made.words()));
+                }
+                (read, made) => assert_eq!(read, made),
+            }
+        }
+    }
+    let plan = file;
     let mut session = Session::start(&plan, &Scope::All, Mode::Trace { ring: 1 << 25, with_stack: false }, kernel)
         .expect("it is watched");
     let status = Command::new(&image).arg(ROUNDS).stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -105,10 +105,19 @@ impl Counts {
 
 /// The order of values that were seen equally often.
 fn order(a: &KeyValue, b: &KeyValue) -> Ordering {
+    // Null pointers are among texts, and sorting needs a total order.
+    let kind = |value: &KeyValue| match value {
+        KeyValue::Null => 0,
+        KeyValue::Integer(_) => 1,
+        KeyValue::Float(_) => 2,
+        KeyValue::Text { .. } => 3,
+    };
     match (a, b) {
         (KeyValue::Integer(a), KeyValue::Integer(b)) => a.cmp(b),
         (KeyValue::Float(a), KeyValue::Float(b)) => a.total_cmp(b),
-        (KeyValue::Text { bytes: a, .. }, KeyValue::Text { bytes: b, .. }) => a.cmp(b),
-        _ => Ordering::Equal,
+        (KeyValue::Text { bytes: a, is_cut }, KeyValue::Text { bytes: b, is_cut: other }) => {
+            a.cmp(b).then_with(|| is_cut.cmp(other))
+        }
+        _ => kind(a).cmp(&kind(b)),
     }
 }
