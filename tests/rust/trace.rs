@@ -13,7 +13,7 @@ use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// Marks a value of each kind, and prints the same.
-const KINDS: &str = r#"
+pub(super) const KINDS: &str = r#"
 #include <stdio.h>
 #include <stdint.h>
 #include <pthread.h>

@@ -13,3 +13,4 @@ mod stacks;
 mod thread_locals;
 mod trace;
 mod traced_twins;
+mod tracefs;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
+use simple_markers_tracer::sys::{Engine, Kernel, Mode, Scope, Session};
 
 use crate::fixture;
 use crate::tools;
@@ -12,8 +12,25 @@ use crate::tools;
 /// Whether BPF programs can be loaded and attached. If not, the reason is printed; in CI that is a
 /// failure.
 pub fn can_watch() -> bool {
+    can_watch_with(Engine::Bpf)
+}
+
+/// The same for probes in tracefs, which is mounted if it is not.
+pub fn can_watch_with_tracefs() -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    if !mounts.contains(" - tracefs ") {
+        // If it fails, the session says so.
+        let _ = Command::new("mount").args(["-t", "tracefs", "tracefs", TRACEFS]).output();
+    }
+    can_watch_with(Engine::Tracefs)
+}
+
+/// Where the kernel's tracing files are.
+pub const TRACEFS: &str = "/sys/kernel/tracing";
+
+fn can_watch_with(engine: Engine) -> bool {
     let mode = Mode::Trace { ring: 1 << 16, with_stack: false };
-    match Session::start(&Plan::default(), &Scope::All, mode, Kernel::new()) {
+    match Session::start_with(engine, &Plan::default(), &Scope::All, mode, Kernel::new()) {
         Ok(_) => true,
         Err(why) => {
             tools::skipped(&why.to_string());
