@@ -77,7 +77,7 @@ impl Watching {
         }
         let asked = Asked { filter: self.watch.filter.as_ref(), question: &self.watch.question };
         let names = self.plan.markers.iter().map(|marker| &*marker.name);
-        if first == 0 && !asked.has_markers(console, names) {
+        if first == 0 && !asked.has_markers(console, "--time", names) {
             self.status = self.status.max(Status::NoMatch);
             self.plan.sites.clear();
             return Ok(());
@@ -95,13 +95,20 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Whether the markers of --time are among those with these names. Says which are not.
-    pub(crate) fn has_markers<'n>(&self, console: &Console, names: impl Iterator<Item = &'n str>) -> bool {
+    /// Whether the markers of an interval are among those with these names. Says which are not, for the
+    /// option that asks for it.
+    pub(crate) fn has_markers<'n>(
+        &self,
+        console: &Console,
+        option: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) -> bool {
         let Question::Time { from, to, .. } = self.question else { return true };
         let names: Vec<&str> = names.collect();
         let mut has_all = true;
         for name in [from, to].into_iter().filter(|name| !names.contains(&name.as_str())) {
-            console.error(&format!("--time: {}", no_marker(name, &names)));
+            let closest = closest(name, names.iter().copied()).join(", ");
+            console.error(&format!("{option}: no marker is called `{name}`; closest: {closest}"));
             has_all = false;
         }
         has_all
@@ -145,11 +152,6 @@ impl Asked<'_> {
             _ => anyhow::anyhow!("{}: {what}", option(self.question)),
         }
     }
-}
-
-/// The message for a name that no marker has.
-pub(crate) fn no_marker(name: &str, names: &[&str]) -> String {
-    format!("no marker is called `{name}`; closest: {}", closest(name, names.iter().copied()).join(", "))
 }
 
 /// The option that a question comes from.

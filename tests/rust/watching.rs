@@ -11,6 +11,7 @@ mod record;
 mod report;
 mod stacks;
 mod thread_locals;
+mod timeline;
 mod trace;
 mod traced_twins;
 mod tracefs;

@@ -18,6 +18,7 @@ pub mod histogram;
 pub mod hit;
 pub mod json;
 pub mod order;
+pub mod perfetto;
 pub mod plan;
 pub mod record;
 #[allow(unsafe_code, reason = "system calls")]

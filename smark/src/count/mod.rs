@@ -20,7 +20,7 @@ use crate::Console;
 use crate::watch::{STATUS, Watch};
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::question::Ask;
+pub(crate) use self::question::{Ask, interval};
 
 /// Count the hits of markers, in the kernel
 ///

@@ -1,17 +1,20 @@
 //! `smark report`: prints a recording, counts its hits, or writes it for other tools.
 
+mod pairs;
+mod perfetto;
 mod recording;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::{Chosen, Event};
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::text::{self, Heading};
 
+use self::pairs::Pairs;
 use self::recording::{Read, Recording};
 use crate::count::{Answer, Ask};
 use crate::narrow::Asked;
@@ -24,6 +27,9 @@ use crate::{Console, Status, narrow};
 /// is DIR if it contains a `/` or names an existing folder. If the recording was cut off, what is complete is printed.
 ///
 /// With --count, --by, --hist and --time the hits are counted as `smark count` does it. With --time, --where chooses the hits of A.
+///
+/// --to perfetto writes a timeline with a track for each thread. --pair A..B makes a slice from each marker A to the next marker B in
+/// the same thread, or with a --key after it, to the next B where the argument has the same value, in any thread of the process.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark report [OPTIONS] [PATTERN]... <DIR>",
@@ -43,11 +49,27 @@ pub(crate) struct Report {
     /// Print the number of hits of each marker
     #[arg(long, conflicts_with_all = ["by", "hist", "time"])]
     count: bool,
+    // Before `ask`, which takes the value of --time away.
+    #[command(flatten)]
+    pairs: Pairs,
     #[command(flatten)]
     ask: Ask,
-    /// With --time, this argument tells which A a B belongs to; otherwise it is the thread
-    #[arg(long, value_name = "ARG", requires = "time")]
-    key: Option<String>,
+    /// Write the hits for another tool
+    #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "count", "by", "hist", "time"])]
+    to: Option<To>,
+    /// Write to this file, which must not exist
+    #[arg(short, long, value_name = "FILE", requires = "to")]
+    output: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// A tool that reads the hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// A trace for ui.perfetto.dev: a track for each thread
+    Perfetto,
 }
 
 const EXAMPLES: &str = "\
@@ -62,22 +84,34 @@ EXAMPLES
   How long requests took, told apart by their tags:
       smark report --time queue:submit..queue:complete --key tag trace
   For a program to read:
-      smark report --json trace | jq .args";
+      smark report --json trace | jq .args
+  A timeline for https://ui.perfetto.dev, with requests and dispatches as slices:
+      smark report --to perfetto -o trace.pftrace --pair queue:submit..queue:complete --key tag \\
+          --pair queue:dispatch..queue:dispatch_return trace";
 
 const STATUS: &str = "\
 EXIT STATUS
   0  done
   1  a pattern matches nothing
-  2  the recording cannot be read, or not to its end";
+  2  the recording cannot be read, or not to its end, or the output cannot be written";
 
 impl Report {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<Status> {
         let (patterns, folder) = recording::operands(&self.operands)?;
         let recording = Recording::open(&folder)?;
-        let question = self.ask.question(self.key.as_deref());
+        let question = self.ask.question(self.pairs.key.as_deref());
         let asked = Asked { filter: self.filter.as_ref(), question: &question };
-        let (chosen, mut status) = recording.choose(console, &patterns, &asked)?;
-        let Some(chosen) = chosen else { return Ok(status) };
+        let (selected, mut status) = recording.select(console, &patterns)?;
+        if selected.is_nothing() || !asked.has_markers(console, "--time", selected.names()) {
+            return Ok(Status::NoMatch);
+        }
+        let chosen = selected.choose(console, &asked)?;
+        if self.to == Some(To::Perfetto) {
+            let Some(pairs) = self.pairs.choose(console, &selected)? else { return Ok(Status::NoMatch) };
+            let read = self.perfetto(console, &recording, &chosen, pairs)?;
+            recording.tell(console, &read);
+            return Ok(status.max(read.status));
+        }
         let read = match self.count || question != Question::Hits {
             true => self.count(console, &recording, &chosen, &question)?,
             false => self.print(console, &recording, &chosen)?,

@@ -14,7 +14,7 @@ use crate::{Console, Status, files, inputs};
 
 /// The files of a recording.
 pub(super) struct Recording {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     pub(super) description: Description,
     stream: files::Bytes,
     /// How it ended; `None` if it was cut off.
@@ -45,32 +45,17 @@ impl Recording {
         self.end.as_ref().and_then(|end| end.get("exit")).cloned().unwrap_or_default()
     }
 
-    /// The sites of the markers that a pattern matches, where the filter and the question apply.
-    /// `None` if no marker is selected. Says what is left out.
-    pub(super) fn choose(
-        &self,
-        console: &Console,
-        patterns: &[String],
-        asked: &Asked<'_>,
-    ) -> anyhow::Result<(Option<Chosen>, Status)> {
+    /// The markers that a pattern matches. Says which patterns match nothing.
+    pub(super) fn select(&self, console: &Console, patterns: &[String]) -> anyhow::Result<(Selected<'_>, Status)> {
         let mut selection = Selection::default();
         for pattern in patterns {
             selection.add(Field::Name, pattern)?;
         }
         let names: Vec<&str> = self.description.markers.iter().map(|marker| &*marker.name).collect();
-        let keep = |marker: usize| names.get(marker).is_some_and(|name| selection.matches_name(name));
-        let mut status = Status::Done;
-        for unmatched in selection.unmatched_names(&names) {
-            console.error(&inputs::no_match(&unmatched, patterns));
-            status = Status::NoMatch;
-        }
-        let selected = || names.iter().copied().filter(|name| selection.matches_name(name));
-        if selected().next().is_none() && !selection.is_empty() || !asked.has_markers(console, selected()) {
-            return Ok((None, Status::NoMatch));
-        }
-        let (chosen, refused) = Chosen::new(&self.description, &keep, asked.filter, asked.question);
-        asked.judge(console, &refused, chosen.plan.sites.is_empty())?;
-        Ok((Some(chosen), status))
+        let unmatched = selection.unmatched_names(&names);
+        unmatched.iter().for_each(|unmatched| console.error(&inputs::no_match(unmatched, patterns)));
+        let status = if unmatched.is_empty() { Status::Done } else { Status::NoMatch };
+        Ok((Selected { description: &self.description, selection }, status))
     }
 
     /// Calls `each` for each event at a chosen site, with the site and its number. Says what cannot
@@ -81,15 +66,23 @@ impl Recording {
         chosen: &Chosen,
         each: &mut dyn FnMut(&Event<'_>, usize, &PlannedSite) -> anyhow::Result<()>,
     ) -> anyhow::Result<Read> {
+        self.read_all(console, &mut |event| match chosen.site(event) {
+            Some((number, site)) => each(event, number, site),
+            None => Ok(()),
+        })
+    }
+
+    /// Calls `each` for each event. Says what cannot be read.
+    pub(super) fn read_all(
+        &self,
+        console: &Console,
+        each: &mut dyn FnMut(&Event<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Read> {
         let mut events = Events::new(&self.description, &self.stream);
         let mut status = Status::Done;
         loop {
             match events.next_event() {
-                Ok(Some(event)) => {
-                    if let Some((number, site)) = chosen.site(&event) {
-                        each(&event, number, site)?;
-                    }
-                }
+                Ok(Some(event)) => each(&event)?,
                 Ok(None) => return Ok(Read { lost: events.lost(), status }),
                 Err(error) => {
                     console.error(&format!("{}: {error}", self.folder.join(ctf::STREAM).display()));
@@ -107,6 +100,34 @@ impl Recording {
         if self.end.is_none() {
             console.note("the recording was cut off: smark record did not end it, or is not at its end yet");
         }
+    }
+}
+
+/// The markers that the user wants.
+pub(super) struct Selected<'a> {
+    description: &'a Description,
+    selection: Selection,
+}
+
+impl<'a> Selected<'a> {
+    /// Their names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        let names = self.description.markers.iter().map(|marker| &*marker.name);
+        names.filter(|name| self.selection.matches_name(name))
+    }
+
+    /// Whether a pattern was given, and none of them matches.
+    pub(super) fn is_nothing(&self) -> bool {
+        !self.selection.is_empty() && self.names().next().is_none()
+    }
+
+    /// Their sites where the filter and the question apply. Says which are left out.
+    pub(super) fn choose(&self, console: &Console, asked: &Asked<'_>) -> anyhow::Result<Chosen> {
+        let markers = &self.description.markers;
+        let keep = |marker: usize| markers.get(marker).is_some_and(|it| self.selection.matches_name(&it.name));
+        let (chosen, refused) = Chosen::new(self.description, &keep, asked.filter, asked.question);
+        asked.judge(console, &refused, chosen.plan.sites.is_empty())?;
+        Ok(chosen)
     }
 }
 

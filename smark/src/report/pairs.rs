@@ -1,0 +1,92 @@
+//! `--pair A..B` and `--key ARG`, which belongs to the pair before it or to --time.
+
+use std::sync::Arc;
+
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::perfetto::Pair;
+
+use super::recording::Selected;
+use crate::Console;
+use crate::count::interval;
+use crate::narrow::Asked;
+
+/// The intervals that become slices.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    /// Each is a [`Question::Time`].
+    pairs: Vec<Question>,
+    /// The key of --time.
+    pub(super) key: Option<String>,
+}
+
+impl Args for Pairs {
+    fn augment_args(command: Command) -> Command {
+        let pair = Arg::new("pair").long("pair").value_name("A..B").value_parser(interval).action(ArgAction::Append);
+        let pair = pair.requires("to").help("Make slices from marker A to marker B; may be given several times");
+        let key = Arg::new("key").long("key").value_name("ARG").action(ArgAction::Append);
+        let key = key.help(
+            "With --time, and after a --pair, this argument tells which A a B belongs to; otherwise it is the thread",
+        );
+        command.arg(key).arg(pair)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Pairs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let error = |kind, what: &str| Err(Error::raw(kind, format!("{what}\n")));
+        let indices = |name| matches.indices_of(name).into_iter().flatten();
+        let keys = matches.get_many::<String>("key").into_iter().flatten().cloned();
+        let keys: Vec<(usize, String)> = indices("key").zip(keys).collect();
+        if matches.contains_id("time") {
+            return match <[(usize, String); 1]>::try_from(keys) {
+                Ok([(_, key)]) => Ok(Self { pairs: Vec::new(), key: Some(key) }),
+                Err(keys) if keys.is_empty() => Ok(Self::default()),
+                Err(_) => error(ErrorKind::TooManyValues, "--time takes one --key"),
+            };
+        }
+        let pairs = matches.get_many::<(String, String)>("pair").into_iter().flatten().cloned();
+        let mut pairs: Vec<(usize, (String, String), Option<String>)> =
+            indices("pair").zip(pairs).map(|(index, pair)| (index, pair, None)).collect();
+        for (index, key) in keys {
+            match pairs.iter_mut().rfind(|(pair, ..)| *pair < index) {
+                Some((.., of @ None)) => *of = Some(key),
+                Some(_) => return error(ErrorKind::TooManyValues, "a --pair takes one --key"),
+                None => {
+                    return error(ErrorKind::MissingRequiredArgument, "--key belongs to --time, or after a --pair");
+                }
+            }
+        }
+        let question = |(_, (from, to), key): (usize, (String, String), Option<String>)| Question::Time {
+            from,
+            to,
+            key: key.as_deref().map(Arc::from),
+        };
+        Ok(Self { pairs: pairs.into_iter().map(question).collect(), key: None })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Pairs {
+    /// The pairs with their sites. `None` if there is no marker of a name, which is said.
+    pub(super) fn choose(&self, console: &Console, selected: &Selected<'_>) -> anyhow::Result<Option<Vec<Pair>>> {
+        let mut pairs = Vec::new();
+        for question in &self.pairs {
+            let asked = Asked { filter: None, question };
+            if !asked.has_markers(console, "--pair", selected.names()) {
+                return Ok(None);
+            }
+            pairs.extend(Pair::new(question, selected.choose(console, &asked)?));
+        }
+        Ok(Some(pairs))
+    }
+}

@@ -1,0 +1,122 @@
+//! `smark report --to perfetto`: writes a timeline.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use simple_markers_resolver::text::shown;
+use simple_markers_tracer::ctf::{self, Chosen};
+use simple_markers_tracer::perfetto::{Pair, Timeline};
+use tempfile::NamedTempFile;
+
+use super::Report;
+use super::recording::{Read, Recording};
+use crate::{Console, narrow, output};
+
+/// How many bytes of packets are collected before they are written.
+const BLOCK: usize = 1 << 16;
+
+impl Report {
+    /// Writes the hits for Perfetto.
+    pub(super) fn perfetto(
+        &self,
+        console: &Console,
+        recording: &Recording,
+        chosen: &Chosen,
+        pairs: Vec<Pair>,
+    ) -> anyhow::Result<Read> {
+        let inputs: Vec<PathBuf> =
+            [ctf::STREAM, ctf::METADATA, ctf::DESCRIPTION, ctf::END].map(|file| recording.folder.join(file)).into();
+        let mut output = Output::create(self.output.as_deref(), &inputs, self.force)?;
+        let mut packets = Vec::with_capacity(2 * BLOCK);
+        let most = usize::try_from(self.ask.max_values).unwrap_or(usize::MAX);
+        let mut timeline = Timeline::new(&recording.description, pairs, most, &mut packets);
+        let (mut hits, mut unfiltered) = (0u64, 0u64);
+        let read = recording.read_all(console, &mut |event| {
+            let site = chosen.site(event).map(|(_, site)| site);
+            let holds = site.map_or(Some(false), |site| {
+                site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&*event.values))
+            });
+            hits += u64::from(holds == Some(true));
+            unfiltered += u64::from(holds.is_none());
+            timeline.add(event, holds == Some(true), &mut packets);
+            if packets.len() >= BLOCK {
+                output.write(&packets)?;
+                packets.clear();
+            }
+            Ok(())
+        })?;
+        let pairs = timeline.finish(&mut packets);
+        output.write(&packets)?;
+        output.finish(&inputs, self.force)?;
+        pairs.iter().for_each(|pair| tell(console, pair, self.ask.max_values));
+        narrow::tell_unfiltered(console, unfiltered);
+        if let Some(path) = &self.output {
+            let slices: u64 = pairs.iter().map(|pair| pair.tally().slices).sum();
+            console.note(&format!("{hits} hits and {slices} slices in {}", path.display()));
+        }
+        Ok(read)
+    }
+}
+
+/// Says which hits of a pair are in no slice.
+fn tell(console: &Console, pair: &Pair, most: u32) {
+    let (name, from, to) = (shown(&pair.name), shown(&pair.from), shown(&pair.to));
+    let tally = pair.tally();
+    let lines = [
+        (tally.unmatched.ends, format!("{to} without a {from}")),
+        (tally.unmatched.repeated, format!("{from} that another {from} followed before {to}")),
+        (tally.unmatched.open, format!("{from} without a {to}")),
+        (tally.unread, "hits whose key could not be read".to_owned()),
+        (tally.full, format!("{from} while {most} were open (--max-values)")),
+    ];
+    for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
+        console.error(&format!("{name}: not in a slice: {count} {what}"));
+    }
+}
+
+/// Where the timeline is written.
+enum Output<'a> {
+    Standard(BufWriter<io::StdoutLock<'static>>),
+    /// A temporary file, which gets its name when it is complete.
+    File(NamedTempFile, &'a Path),
+}
+
+impl<'a> Output<'a> {
+    fn create(path: Option<&'a Path>, inputs: &[PathBuf], force: bool) -> anyhow::Result<Self> {
+        let Some(path) = path else {
+            if io::stdout().is_terminal() {
+                bail!("--to perfetto writes binary data: name a file with -o FILE, or write to a pipe");
+            }
+            return Ok(Self::Standard(BufWriter::new(io::stdout().lock())));
+        };
+        output::check(path, inputs, force)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let (mut file, permissions) = (tempfile::Builder::new(), Permissions::from_mode(0o666));
+        let file = file.prefix(".smark-").permissions(permissions).tempfile_in(folder);
+        let file = file.with_context(|| path.display().to_string())?;
+        Ok(Self::File(file, path))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        match self {
+            Self::Standard(out) => Ok(out.write_all(bytes)?),
+            Self::File(file, path) => {
+                File::write_all(file.as_file_mut(), bytes).with_context(|| path.display().to_string())
+            }
+        }
+    }
+
+    fn finish(self, inputs: &[PathBuf], force: bool) -> anyhow::Result<()> {
+        match self {
+            Self::Standard(mut out) => Ok(out.flush()?),
+            Self::File(file, path) => {
+                output::check(path, inputs, force)?;
+                let persisted = if force { file.persist(path) } else { file.persist_noclobber(path) };
+                persisted.map(|_| ()).map_err(|error| error.error).with_context(|| path.display().to_string())
+            }
+        }
+    }
+}

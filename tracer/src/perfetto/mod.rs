@@ -1,0 +1,294 @@
+//! Makes a trace for Perfetto (<https://perfetto.dev>) of a recording: a timeline with a track for each
+//! thread.
+//!
+//! The packets of a slice are written when it ends, so packets are not in the order of their times.
+//! Perfetto sorts them.
+
+mod message;
+mod pairs;
+mod tracks;
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::text::from_bytes;
+
+use self::message::{
+    annotation, clock, defaults, double, event as field, integer, interned, location, message, packet, text, trace,
+};
+use self::pairs::{Begin, Role};
+use self::tracks::{Span, Tracks};
+use crate::ctf::{Description, Event};
+use crate::text::json_why;
+use crate::value::{Missing, Value};
+
+pub use self::pairs::{Pair, PairTally};
+
+/// The number of the sequence of all packets.
+const SEQUENCE: u64 = 1;
+
+/// Makes packets of events.
+#[derive(Debug)]
+pub struct Timeline<'d> {
+    pairs: Vec<Pair>,
+    /// The most open slices of a pair.
+    most: usize,
+    /// The names of arguments and markers in annotations.
+    names: Names<'d>,
+    tracks: Tracks,
+}
+
+/// Names with their numbers.
+#[derive(Debug, Default)]
+struct Names<'d> {
+    numbers: HashMap<&'d str, u64>,
+    all: Vec<&'d str>,
+}
+
+impl<'d> Names<'d> {
+    fn number(&mut self, name: &'d str) -> u64 {
+        *self.numbers.entry(name).or_insert_with(|| {
+            self.all.push(name);
+            self.all.len() as u64
+        })
+    }
+
+    fn of(&self, name: &str) -> u64 {
+        self.numbers.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// The names of annotations that are no arguments.
+mod own {
+    /// The group of the others.
+    pub(super) const GROUP: &str = "smark";
+    pub(super) const CPU: &str = "cpu";
+    pub(super) const SITE: &str = "site";
+    pub(super) const THREAD: &str = "tid";
+    /// In place of a value: why there is none.
+    pub(super) const WHY: &str = "why";
+}
+
+impl<'d> Timeline<'d> {
+    /// Appends the first packets. `pairs` become slices, of which at most `most` of each pair can be
+    /// open at once; all other events become instants.
+    #[must_use]
+    pub fn new(description: &'d Description, pairs: Vec<Pair>, most: usize, out: &mut Vec<u8>) -> Self {
+        let mut names = Names::default();
+        for name in [own::GROUP, own::CPU, own::SITE, own::THREAD, own::WHY] {
+            names.number(name);
+        }
+        description.markers.iter().for_each(|marker| _ = names.number(&marker.name));
+        for argument in description.sites.iter().flat_map(|site| &site.arguments) {
+            names.number(&argument.text);
+        }
+        start(description, &names, out);
+        Self { pairs, most, names, tracks: Tracks::default() }
+    }
+
+    /// Appends the packets of an event. `is_wanted` says whether the user wants to see it. If not, it
+    /// may still be the end of a slice, and a slice that it begins is not shown.
+    pub fn add(&mut self, event: &Event<'_>, is_wanted: bool, out: &mut Vec<u8>) {
+        let roles: Vec<Option<Role>> = self.pairs.iter_mut().map(|pair| pair.role(event, is_wanted)).collect();
+        if !is_wanted && roles.iter().all(Option::is_none) {
+            return;
+        }
+        let track = self.tracks.thread(event, out);
+        let (mut is_written, mut begins) = (false, Vec::new());
+        for (number, role) in roles.into_iter().enumerate() {
+            match role {
+                Some(Role::End(begin)) => {
+                    is_written |= begin.is_wanted;
+                    self.slice(number, &begin, event, out);
+                }
+                Some(Role::Begin(key)) => begins.push((number, key)),
+                Some(Role::Nothing) | None => {}
+            }
+        }
+        if begins.is_empty() {
+            if is_wanted && !is_written {
+                let mut fields = Vec::new();
+                self.fields(event, false, &mut fields);
+                one(event.time, field::INSTANT, track, &fields, out);
+            }
+            return;
+        }
+        let mut fields = Vec::new();
+        self.fields(event, true, &mut fields);
+        let (time, process, thread) = (event.time, event.process, event.thread);
+        let is_written = Cell::new(is_written);
+        let begin = Rc::new(Begin { time, process, thread, track, fields, is_wanted, is_written });
+        for (number, key) in begins {
+            let pair = self.pairs.get_mut(number);
+            if let Some(over) = pair.and_then(|pair| pair.open(key, Rc::clone(&begin), self.most)) {
+                // The event itself is dropped below, if no other pair has it.
+                if !Rc::ptr_eq(&over, &begin) {
+                    drop_begin(over, out);
+                }
+            }
+        }
+        drop_begin(begin, out);
+    }
+
+    /// Appends the begins that had no end. Returns the pairs with what became of their events.
+    pub fn finish(mut self, out: &mut Vec<u8>) -> Vec<Pair> {
+        let mut left: Vec<Rc<Begin>> = self.pairs.iter_mut().flat_map(Pair::close).collect();
+        left.sort_by_key(|begin| (begin.time, begin.process, begin.thread));
+        left.into_iter().for_each(|begin| drop_begin(begin, out));
+        self.pairs
+    }
+
+    /// Appends a slice that an event ends.
+    fn slice(&mut self, number: usize, begin: &Begin, event: &Event<'_>, out: &mut Vec<u8>) {
+        let Some(pair) = self.pairs.get(number) else { return };
+        if !begin.is_wanted {
+            return;
+        }
+        begin.is_written.set(true);
+        let end = event.time.max(begin.time);
+        let span = Span { process: begin.process, thread: begin.thread, begin: begin.time, end };
+        let track = match pair.has_key() {
+            true => self.tracks.of_process(span, number, &pair.name, out),
+            false => self.tracks.of_thread(span, number, &pair.name, out),
+        };
+        one(begin.time, field::SLICE_BEGIN, track, &begin.fields, out);
+        // Perfetto merges the annotations of both, so those of the end have a group of their own.
+        let mut fields = Vec::new();
+        message(field::DEBUG_ANNOTATIONS, &mut fields, |out| {
+            integer(annotation::NAME_IID, self.names.of(&event.marker.name), out);
+            self.annotations(annotation::DICT_ENTRIES, event, true, out);
+        });
+        one(end, field::SLICE_END, track, &fields, out);
+    }
+
+    /// Appends the fields of an event but its type and track.
+    fn fields(&self, event: &Event<'_>, has_thread: bool, out: &mut Vec<u8>) {
+        let iid = |number: usize| number as u64 + 1;
+        integer(field::CATEGORY_IIDS, iid(event.site.image), out);
+        integer(field::NAME_IID, iid(event.site.marker), out);
+        integer(field::SOURCE_LOCATION_IID, iid(event.number), out);
+        self.annotations(field::DEBUG_ANNOTATIONS, event, has_thread, out);
+    }
+
+    /// Appends an annotation for each argument, and one with what else is known of the event.
+    fn annotations(&self, number: u32, event: &Event<'_>, has_thread: bool, out: &mut Vec<u8>) {
+        for (argument, value) in event.site.arguments.iter().zip(&event.values) {
+            message(number, out, |out| {
+                integer(annotation::NAME_IID, self.names.of(&argument.text), out);
+                self.value(value, out);
+            });
+        }
+        message(number, out, |out| {
+            let mut entry = |name, number, value: u64| {
+                message(annotation::DICT_ENTRIES, out, |out| {
+                    integer(annotation::NAME_IID, self.names.of(name), out);
+                    integer(number, value, out);
+                });
+            };
+            entry(own::CPU, annotation::UINT_VALUE, event.cpu.into());
+            entry(own::SITE, annotation::POINTER_VALUE, event.site.address.0);
+            if has_thread {
+                entry(own::THREAD, annotation::UINT_VALUE, event.thread.into());
+            }
+            integer(annotation::NAME_IID, self.names.of(own::GROUP), out);
+        });
+    }
+
+    fn value(&self, value: &Result<Value<'_>, Missing>, out: &mut Vec<u8>) {
+        let value = match value {
+            Ok(value) => value,
+            Err(missing) => {
+                return message(annotation::DICT_ENTRIES, out, |out| {
+                    integer(annotation::NAME_IID, self.names.of(own::WHY), out);
+                    text(annotation::STRING_VALUE, &json_why(missing), out);
+                });
+            }
+        };
+        match (value, value.float(), value.integer()) {
+            (_, Some(number), _) => double(annotation::DOUBLE_VALUE, number, out),
+            (Value::Number { kind: NumberKind::Signed, .. }, _, Some(number)) => {
+                integer(annotation::INT_VALUE, number as u64, out);
+            }
+            (Value::Number { bits, kind: NumberKind::Pointer, .. }, ..) => {
+                integer(annotation::POINTER_VALUE, *bits, out);
+            }
+            (Value::Number { bits, .. }, ..) => integer(annotation::UINT_VALUE, *bits, out),
+            (Value::Text { bytes, .. }, ..) => text(annotation::STRING_VALUE, &from_bytes(bytes), out),
+            (Value::Null, ..) => integer(annotation::POINTER_VALUE, 0, out),
+        }
+    }
+}
+
+/// Appends a begin as an instant, if it is in no slice and no pair waits for its end.
+fn drop_begin(begin: Rc<Begin>, out: &mut Vec<u8>) {
+    if let Ok(begin) = Rc::try_unwrap(begin) {
+        if begin.is_wanted && !begin.is_written.get() {
+            one(begin.time, field::INSTANT, begin.track, &begin.fields, out);
+        }
+    }
+}
+
+/// Appends the packet of an event.
+fn one(time: u64, kind: u64, track: u64, fields: &[u8], out: &mut Vec<u8>) {
+    message(trace::PACKET, out, |out| {
+        integer(packet::TIMESTAMP, time, out);
+        integer(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE, out);
+        integer(packet::SEQUENCE_FLAGS, packet::NEEDS_STATE, out);
+        message(packet::TRACK_EVENT, out, |out| {
+            integer(field::TYPE, kind, out);
+            integer(field::TRACK_UUID, track, out);
+            out.extend_from_slice(fields);
+        });
+    });
+}
+
+/// Appends the packets with the clocks and the names.
+fn start(description: &Description, names: &Names<'_>, out: &mut Vec<u8>) {
+    message(trace::PACKET, out, |out| {
+        integer(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE, out);
+        message(packet::CLOCK_SNAPSHOT, out, |out| {
+            let epoch = description.clock_offset.saturating_add(description.start);
+            for (id, time) in [(clock::MONOTONIC, description.start), (clock::REALTIME, epoch)] {
+                message(clock::CLOCKS, out, |out| {
+                    integer(clock::CLOCK_ID, id, out);
+                    integer(clock::TIMESTAMP, time, out);
+                });
+            }
+            integer(clock::PRIMARY_TRACE_CLOCK, clock::MONOTONIC, out);
+        });
+    });
+    message(trace::PACKET, out, |out| {
+        integer(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE, out);
+        integer(packet::SEQUENCE_FLAGS, packet::CLEARED, out);
+        message(packet::TRACE_PACKET_DEFAULTS, out, |out| {
+            integer(defaults::TIMESTAMP_CLOCK_ID, clock::MONOTONIC, out);
+        });
+        message(packet::INTERNED_DATA, out, |out| {
+            let mut named = |number, all: &mut dyn Iterator<Item = &str>| {
+                for (iid, name) in (1..).zip(all) {
+                    message(number, out, |out| {
+                        integer(interned::IID, iid, out);
+                        text(interned::NAME, name, out);
+                    });
+                }
+            };
+            let Description { images, markers, sites, .. } = description;
+            named(interned::EVENT_CATEGORIES, &mut images.iter().map(|image| &*image.module));
+            named(interned::EVENT_NAMES, &mut markers.iter().map(|marker| &*marker.name));
+            named(interned::DEBUG_ANNOTATION_NAMES, &mut names.all.iter().copied());
+            for (iid, site) in (1..).zip(sites) {
+                let Some(marker) = markers.get(site.marker) else { continue };
+                message(interned::SOURCE_LOCATIONS, out, |out| {
+                    integer(interned::IID, iid, out);
+                    text(location::FILE_NAME, &marker.file, out);
+                    if let Some(function) = &site.function {
+                        text(location::FUNCTION_NAME, function, out);
+                    }
+                    integer(location::LINE_NUMBER, marker.line.into(), out);
+                });
+            }
+        });
+    });
+}

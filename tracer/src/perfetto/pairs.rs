@@ -1,0 +1,142 @@
+//! Which events are the begin and the end of slices.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
+
+use crate::aggregate::{Aggregate, IntervalKey, Question, Unmatched};
+use crate::ctf::{Chosen, Event};
+
+/// Two markers whose events become slices.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The name of the marker that begins a slice.
+    pub from: String,
+    /// The name of the marker that ends it.
+    pub to: String,
+    /// The name of the pair, which its own tracks have.
+    pub name: String,
+    /// Whether the value of an argument tells which begin an end belongs to, and not the thread.
+    has_key: bool,
+    /// The sites, with what is an end and what is a begin.
+    sites: Chosen,
+    open: HashMap<IntervalKey, Rc<Begin>>,
+    tally: PairTally,
+}
+
+/// What became of the events of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairTally {
+    /// The slices.
+    pub slices: u64,
+    /// The events that are in no slice, for want of the other one.
+    pub unmatched: Unmatched,
+    /// The events whose key could not be read.
+    pub unread: u64,
+    /// The begins for which there was no space.
+    pub full: u64,
+}
+
+/// An event that may be the begin of slices.
+#[derive(Debug)]
+pub(super) struct Begin {
+    pub(super) time: u64,
+    pub(super) process: u32,
+    pub(super) thread: u32,
+    /// The track of the thread.
+    pub(super) track: u64,
+    /// The fields of the event but its type and track.
+    pub(super) fields: Vec<u8>,
+    /// Whether the user wants to see it.
+    pub(super) is_wanted: bool,
+    /// Whether it was written as a part of a slice.
+    pub(super) is_written: Cell<bool>,
+}
+
+/// What an event is for a pair.
+pub(super) enum Role {
+    /// It ends the slice of this begin.
+    End(Rc<Begin>),
+    /// It is an end without a begin, or its key could not be read.
+    Nothing,
+    /// It may begin a slice.
+    Begin(IntervalKey),
+}
+
+impl Pair {
+    /// The pair of a [`Question::Time`]. `sites` are the sites that were chosen for it.
+    #[must_use]
+    pub fn new(question: &Question, sites: Chosen) -> Option<Self> {
+        let Question::Time { from, to, key } = question else { return None };
+        let (from, to, has_key) = (from.clone(), to.clone(), key.is_some());
+        let name = format!("{from}..{to}");
+        Some(Self { from, to, name, has_key, sites, open: HashMap::new(), tally: PairTally::default() })
+    }
+
+    /// What became of its events.
+    #[must_use]
+    pub fn tally(&self) -> PairTally {
+        self.tally
+    }
+
+    pub(super) fn has_key(&self) -> bool {
+        self.has_key
+    }
+
+    /// What an event is; `None` if the pair is not about its marker.
+    pub(super) fn role(&mut self, event: &Event<'_>, is_wanted: bool) -> Option<Role> {
+        let (_, site) = self.sites.site(event)?;
+        let key = |of: &Option<_>| IntervalKey::new(of.as_ref(), event.process, event.thread, &*event.values);
+        let (key, is_end) = match &site.aggregate {
+            Aggregate::Start(of) => (key(of), false),
+            Aggregate::End(of) => (key(of), true),
+            _ => return None,
+        };
+        let Some(key) = key else {
+            self.tally.unread += u64::from(is_wanted);
+            return Some(Role::Nothing);
+        };
+        if !is_end {
+            return Some(Role::Begin(key));
+        }
+        match self.open.remove(&key) {
+            Some(begin) => {
+                self.tally.slices += u64::from(begin.is_wanted);
+                Some(Role::End(begin))
+            }
+            None => {
+                self.tally.unmatched.ends += u64::from(is_wanted);
+                Some(Role::Nothing)
+            }
+        }
+    }
+
+    /// Opens a slice, unless `most` are open. Returns the begin that it replaces, or itself if there
+    /// is no space.
+    pub(super) fn open(&mut self, key: IntervalKey, begin: Rc<Begin>, most: usize) -> Option<Rc<Begin>> {
+        let has_space = self.open.len() < most;
+        match self.open.entry(key) {
+            Entry::Occupied(mut open) => {
+                let before = open.insert(begin);
+                self.tally.unmatched.repeated += u64::from(before.is_wanted);
+                Some(before)
+            }
+            Entry::Vacant(open) if has_space => {
+                open.insert(begin);
+                None
+            }
+            Entry::Vacant(_) => {
+                self.tally.full += u64::from(begin.is_wanted);
+                Some(begin)
+            }
+        }
+    }
+
+    /// The begins that had no end.
+    pub(super) fn close(&mut self) -> impl Iterator<Item = Rc<Begin>> + use<> {
+        let open = std::mem::take(&mut self.open);
+        self.tally.unmatched.open += open.values().filter(|begin| begin.is_wanted).count() as u64;
+        open.into_values()
+    }
+}
