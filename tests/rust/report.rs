@@ -1,6 +1,8 @@
-//! `smark report` counts a recording as `smark count` counts the running program.
+//! `smark report` counts a recording as `smark count` counts the running program, refuses what does not
+//! fit, and reads what is there.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -9,6 +11,7 @@ use simple_markers_tests::fixture;
 use simple_markers_tests::watched::can_watch;
 
 use crate::count::programs;
+use crate::timeline;
 
 /// A recording of a program in a folder.
 fn recorded(folder: &Path, program: &Path) -> PathBuf {
@@ -190,4 +193,65 @@ fn patterns_and_filters_choose_hits() {
         (true, Some(2)),
         "{said}"
     );
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = timeline::recorded(folder.path(), "slices", &[]);
+    let file = folder.path().join("file");
+    fs::write(&file, "x").expect("a file");
+    let (file, stream) = (file.to_str().expect("UTF-8"), recording.join("stream"));
+    let perfetto = ["--to", "perfetto"];
+    let refused = |options: &[&str], expected: &str, exit: i32| {
+        let (printed, said, status) = smark(&[&["report"], options].concat(), &[&recording]);
+        assert_eq!((printed.as_str(), status), ("", Some(exit)), "{options:?}: {said}");
+        assert!(said.contains(expected), "{options:?}: {said}");
+    };
+    for option in [&["--json"][..], &["--count"], &["--by", "tag"], &["--hist", "tag"], &["--time", "a..b"]] {
+        refused(&[&perfetto, option].concat(), "cannot be used with", 2);
+    }
+    refused(&["--pair", "outer:begin..outer:end"], "--to", 2);
+    refused(&["-o", "x"], "--to", 2);
+    refused(&[&perfetto[..], &["--key", "tag"]].concat(), "--key belongs to --time, or after a --pair", 2);
+    refused(&["--key", "tag", "--time", "a..b", "--key", "i"], "--time takes one --key", 2);
+    let pair = ["--pair", "outer:begin..outer:end", "--key", "i"];
+    refused(&[&perfetto[..], &pair, &["--key", "i"]].concat(), "a --pair takes one --key", 2);
+    refused(&[&perfetto[..], &["--pair", "outer:begin"]].concat(), "write two names of markers as A..B", 2);
+    refused(
+        &[&perfetto[..], &["--pair", "outer:bgin..outer:end"]].concat(),
+        "--pair: no marker is called `outer:bgin`",
+        1,
+    );
+    refused(&[&perfetto[..], &["-o", file]].concat(), "already exists (--force overwrites it)", 2);
+    refused(&[&perfetto[..], &["--force", "-o", stream.to_str().expect("UTF-8")]].concat(), "is an input", 2);
+    assert_eq!(fs::read(file).expect("the file"), b"x");
+    assert!(smark(&["report"], &[&recording]).0.lines().count() > 100);
+}
+
+#[test]
+fn a_recording_that_is_cut_is_read_up_to_there() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = timeline::recorded(folder.path(), "slices", &[]);
+    let stream = fs::read(recording.join("stream")).expect("a stream");
+    let all = smark(&["report", "--json"], &[&recording]).0;
+    for size in (0..stream.len()).step_by(100) {
+        fs::write(recording.join("stream"), &stream[..size]).expect("the stream");
+        let (read, said, status) = smark(&["report", "--json"], &[&recording]);
+        let hits: Vec<&str> = read.lines().filter(|line| !line.contains("\"end\"")).collect();
+        assert!(all.lines().zip(&hits).all(|(whole, cut)| whole == *cut));
+        let is_whole = size == 0;
+        assert_eq!(status, Some(if is_whole { 0 } else { 2 }), "{size}: {said}");
+        assert!(is_whole || said.contains("stream: offset 0x"), "{size}: {said}");
+        if size % 500 == 0 {
+            let (timeline, said, status) = smark(&["report", "--count"], &[&recording]);
+            assert_eq!((status == Some(0), timeline.starts_with("        HITS MARKER\n")), (is_whole, true), "{said}");
+        }
+    }
 }

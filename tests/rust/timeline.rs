@@ -8,101 +8,9 @@ use std::process::{Command, Stdio};
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::text::from_bytes;
 use simple_markers_tests::fixture;
+use simple_markers_tests::text_format::{Field, Message};
 use simple_markers_tests::tools::find;
 use simple_markers_tests::watched::{can_watch, compile};
-
-/// A message in the text format of protoc.
-#[derive(Clone, Debug, Default)]
-struct Message(Vec<(String, Field)>);
-
-#[derive(Clone, Debug)]
-enum Field {
-    Scalar(String),
-    Text(Vec<u8>),
-    Message(Message),
-}
-
-impl Message {
-    fn parse(lines: &mut std::str::Lines<'_>) -> Self {
-        let mut fields = Vec::new();
-        while let Some(line) = lines.next() {
-            let line = line.trim_start();
-            let name = |name: &str| {
-                assert!(!name.starts_with(|first: char| first.is_ascii_digit()), "unknown field: {line}");
-                name.to_owned()
-            };
-            if line == "}" {
-                break;
-            } else if let Some(of) = line.strip_suffix(" {") {
-                let name = name(of);
-                fields.push((name, Field::Message(Self::parse(lines))));
-            } else {
-                let (of, value) = line.split_once(": ").expect("a field");
-                let field = match value.strip_prefix('"') {
-                    Some(quoted) => Field::Text(unescaped(quoted)),
-                    None => Field::Scalar(value.to_owned()),
-                };
-                fields.push((name(of), field));
-            }
-        }
-        Self(fields)
-    }
-
-    fn all<'m>(&'m self, name: &'m str) -> impl Iterator<Item = &'m Field> {
-        self.0.iter().filter(move |(of, _)| of == name).map(|(_, field)| field)
-    }
-
-    fn messages<'m>(&'m self, name: &'m str) -> impl Iterator<Item = &'m Self> {
-        self.all(name).map(move |field| match field {
-            Field::Message(message) => message,
-            field => panic!("{name}: {field:?}"),
-        })
-    }
-
-    fn message<'m>(&'m self, name: &'m str) -> Option<&'m Self> {
-        self.messages(name).next()
-    }
-
-    fn scalar<'m>(&'m self, name: &'m str) -> Option<&'m str> {
-        self.all(name).next().map(|field| match field {
-            Field::Scalar(value) => value.as_str(),
-            field => panic!("{name}: {field:?}"),
-        })
-    }
-
-    fn number(&self, name: &str) -> u64 {
-        self.scalar(name).unwrap_or_else(|| panic!("no {name} in {self:?}")).parse().expect("a number")
-    }
-
-    fn text(&self, name: &str) -> String {
-        match self.all(name).next() {
-            Some(Field::Text(bytes)) => String::from_utf8(bytes.clone()).expect("UTF-8"),
-            field => panic!("{name}: {field:?}"),
-        }
-    }
-}
-
-/// A string up to its closing quote.
-fn unescaped(quoted: &str) -> Vec<u8> {
-    let (mut out, mut rest) = (Vec::new(), quoted.strip_suffix('"').expect("a closing quote").bytes());
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        out.push(match rest.next().expect("an escape") {
-            b'n' => b'\n',
-            b't' => b'\t',
-            b'r' => b'\r',
-            high @ b'0'..=b'7' => {
-                let digits = [high, rest.next().expect("a digit"), rest.next().expect("a digit")];
-                digits.iter().fold(0, |number, digit| number << 3 | (digit - b'0'))
-            }
-            other => other,
-        });
-    }
-    out
-}
 
 /// The packets of a timeline.
 fn decoded(file: &Path) -> Vec<Message> {
@@ -279,7 +187,7 @@ fn smark(arguments: &[&str], path: &Path) -> (String, String, Option<i32>) {
 }
 
 /// A recording of a program of `tests/record/`.
-fn recorded(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+pub(crate) fn recorded(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
     let source = fs::read_to_string(fixture::workspace().join(format!("tests/record/{name}.c"))).expect("the source");
     let (recording, program) = (folder.join("recording"), compile(folder, name, &source, &[]));
     let mut smark = Command::new(fixture::smark());
@@ -461,65 +369,4 @@ fn pairs_become_slices() {
     let (_, filtered, _) = both(&recording, &[&options[..], &["--where", "tag >= 10"]].concat());
     assert_eq!(filtered.slices().len(), 10);
     assert!(filtered.events.iter().all(|event| event.hit["args"][0]["value"].as_u64() >= Some(10)));
-}
-
-#[test]
-fn options_that_do_not_fit_are_refused() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let recording = recorded(folder.path(), "slices", &[]);
-    let file = folder.path().join("file");
-    fs::write(&file, "x").expect("a file");
-    let (file, stream) = (file.to_str().expect("UTF-8"), recording.join("stream"));
-    let perfetto = ["--to", "perfetto"];
-    let refused = |options: &[&str], expected: &str, exit: i32| {
-        let (printed, said, status) = smark(&[&["report"], options].concat(), &recording);
-        assert_eq!((printed.as_str(), status), ("", Some(exit)), "{options:?}: {said}");
-        assert!(said.contains(expected), "{options:?}: {said}");
-    };
-    for option in [&["--json"][..], &["--count"], &["--by", "tag"], &["--hist", "tag"], &["--time", "a..b"]] {
-        refused(&[&perfetto, option].concat(), "cannot be used with", 2);
-    }
-    refused(&["--pair", "outer:begin..outer:end"], "--to", 2);
-    refused(&["-o", "x"], "--to", 2);
-    refused(&[&perfetto[..], &["--key", "tag"]].concat(), "--key belongs to --time, or after a --pair", 2);
-    refused(&["--key", "tag", "--time", "a..b", "--key", "i"], "--time takes one --key", 2);
-    let pair = ["--pair", "outer:begin..outer:end", "--key", "i"];
-    refused(&[&perfetto[..], &pair, &["--key", "i"]].concat(), "a --pair takes one --key", 2);
-    refused(&[&perfetto[..], &["--pair", "outer:begin"]].concat(), "write two names of markers as A..B", 2);
-    refused(
-        &[&perfetto[..], &["--pair", "outer:bgin..outer:end"]].concat(),
-        "--pair: no marker is called `outer:bgin`",
-        1,
-    );
-    refused(&[&perfetto[..], &["-o", file]].concat(), "already exists (--force overwrites it)", 2);
-    refused(&[&perfetto[..], &["--force", "-o", stream.to_str().expect("UTF-8")]].concat(), "is an input", 2);
-    assert_eq!(fs::read(file).expect("the file"), b"x");
-    assert!(smark(&["report"], &recording).0.lines().count() > 100);
-}
-
-#[test]
-fn a_recording_that_is_cut_is_read_up_to_there() {
-    if !can_watch() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let recording = recorded(folder.path(), "slices", &[]);
-    let stream = fs::read(recording.join("stream")).expect("a stream");
-    let all = smark(&["report", "--json"], &recording).0;
-    for size in (0..stream.len()).step_by(100) {
-        fs::write(recording.join("stream"), &stream[..size]).expect("the stream");
-        let (read, said, status) = smark(&["report", "--json"], &recording);
-        let hits: Vec<&str> = read.lines().filter(|line| !line.contains("\"end\"")).collect();
-        assert!(all.lines().zip(&hits).all(|(whole, cut)| whole == *cut));
-        let is_whole = size == 0;
-        assert_eq!(status, Some(if is_whole { 0 } else { 2 }), "{size}: {said}");
-        assert!(is_whole || said.contains("stream: offset 0x"), "{size}: {said}");
-        if size % 500 == 0 {
-            let (timeline, said, status) = smark(&["report", "--count"], &recording);
-            assert_eq!((status == Some(0), timeline.starts_with("        HITS MARKER\n")), (is_whole, true), "{said}");
-        }
-    }
 }

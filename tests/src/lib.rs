@@ -21,6 +21,7 @@ pub mod matrix;
 pub mod oracle;
 pub mod second_opinion;
 pub mod source;
+pub mod text_format;
 pub mod uprobes;
 pub mod views;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
