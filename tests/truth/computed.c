@@ -36,7 +36,7 @@ static NOINLINE unsigned negated(bool flag, unsigned y)
 
 static NOINLINE uint64_t tail(uint32_t n, uint64_t acc)
 {
-    simple_mark(computed:tail, "%u %lu", n, acc); //~ n: gcc, acc: gcc
+    simple_mark(computed:tail, "%u %lu", n, acc); //~ n: gcc
     if (n == 0)
         return acc;
     return tail(n - 1, acc * n);

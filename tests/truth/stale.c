@@ -28,6 +28,15 @@ static __attribute__((noinline)) int recursive(int depth)
     return local;
 }
 
+/* gcc makes a copy of the function for n = 5, and a loop of its calls. */
+static __attribute__((noinline)) uint64_t counted(uint32_t n, uint64_t a)
+{
+    simple_mark(stale:counted, "%u", n);
+    if (n == 0)
+        return a;
+    return counted(n - 1, a * 3 + n);
+}
+
 static uint64_t state = 1;
 
 static __attribute__((noinline)) uint64_t next(void)
@@ -46,6 +55,7 @@ int main(int count, char **words)
         int64_t c = next();
         result = result * 31 + sunk(a, b, c);
     }
+    result += counted(5, count) + counted(5, count + 1);
     printf("%lu %d\n", (unsigned long)result, recursive(4 + count));
     return 0;
 }

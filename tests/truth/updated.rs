@@ -32,6 +32,30 @@ fn walk(mut l: &Node) -> u32 {
 }
 
 #[inline(never)]
+fn find(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().rposition(|byte| *byte == b'\n')
+}
+
+#[inline(never)]
+fn copied(bytes: &[u8], mut pos: usize, mut count: usize) -> usize {
+    loop {
+        match find(&bytes[..pos]) {
+            None => return 0,
+            Some(i) => {
+                if count == 0 {
+                    return i + 1;
+                } else if i == 0 {
+                    return 0;
+                }
+                count -= 1;
+                simple_mark!(updated:copied, "%zu %zu", pos, i); //~ pos: rustc
+                pos = i;
+            }
+        }
+    }
+}
+
+#[inline(never)]
 fn unrolled(n: i32) -> i32 {
     let mut sum = 0;
     for i in 0..3 {
@@ -49,5 +73,7 @@ fn unrolled(n: i32) -> i32 {
 fn main() {
     let n = std::env::args().count() as u64;
     let list = (0..6).fold(None, |next, v| Some(Box::new(Node { v: v + n as u32, next })));
-    println!("{} {} {}", gcd(84 * n, 36), walk(&list.unwrap()), unrolled(n as i32));
+    let text = b"one\ntwo\nthree\nfour\n";
+    let start = copied(text, text.len() - n as usize + 1, 2);
+    println!("{} {} {} {start}", gcd(84 * n, 36), walk(&list.unwrap()), unrolled(n as i32));
 }

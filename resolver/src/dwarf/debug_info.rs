@@ -189,6 +189,17 @@ impl<'s> DebugInfo<'s> {
         self.units.tag(variable).is_ok_and(|tag| tag == gimli::DW_TAG_formal_parameter)
     }
 
+    /// Whether gcc wrote the unit of an entry.
+    pub(crate) fn is_by_gcc(&self, die: Die) -> bool {
+        let producer = || self.units.string(self.units.root(die.unit)?, gimli::DW_AT_producer);
+        producer().ok().flatten().is_some_and(|producer| producer.starts_with(b"GNU "))
+    }
+
+    /// The line where a variable is declared; `None` if the debug information does not say.
+    pub(crate) fn declared_line(&self, variable: Die) -> Option<u32> {
+        self.lines.declared(variable).ok().flatten().map(|(_, line)| line)
+    }
+
     /// gcc's view number of a marker of `file` and `line` at an address: of the last row of the
     /// line there. `None` if there are no such rows, or rows of other lines are between them.
     ///

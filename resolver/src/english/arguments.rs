@@ -91,6 +91,9 @@ pub(crate) fn reason(reason: &Reason) -> String {
             "a loop assigns the parameter, and if that was a recursion, this may be the value of another call"
                 .to_owned()
         }
+        Reason::CopiedFrom { name } => {
+            format!("it has the register of `{name}` from the same place on, before or after the marker")
+        }
         Reason::CodeNotFollowed => {
             "it is in memory, and the code after the marker could not be followed to see whether it is read".to_owned()
         }

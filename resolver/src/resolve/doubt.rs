@@ -35,6 +35,7 @@ pub(super) struct Evidence<'e> {
     /// Whether it is behind a pointer that the argument names. A variable in memory that is behind
     /// no pointer is gone when the function returns.
     pub(super) is_behind: bool,
+    pub(super) is_by_gcc: bool,
 }
 
 /// Where an argument is on a way to its site.
@@ -58,7 +59,10 @@ pub(super) struct Code<'r, 'c, 'i, 'data, 's> {
 
 /// Why a value is doubtful; `None` if nothing is known against it.
 pub(super) fn doubt(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
-    let is_computed = !evidence.is_ours && computed::is_computed(evidence.location);
+    // gcc was wrong about a third of the members that begin within a register.
+    let is_within = |piece: &Piece| piece.offset > 0 && matches!(piece.source, Source::Register(_));
+    let is_computed = !evidence.is_ours && computed::is_computed(evidence.location)
+        || evidence.is_by_gcc && evidence.location.pieces.iter().any(is_within);
     changes(evidence, code)
         .or_else(|| is_computed.then_some(Reason::Computed))
         .or_else(|| unsettled(evidence, code))

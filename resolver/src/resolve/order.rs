@@ -62,15 +62,27 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
         &self,
         argument: &Argument,
         is_parameter: bool,
+        begins_here: bool,
         described: impl Fn(Vaddr) -> Option<Location>,
     ) -> Option<Reason> {
         let location = argument.location.as_ref()?;
         if let Some(reason) = self.other_constant(argument, location, &described) {
             return Some(reason);
         }
+        // gcc makes a copy of a function for a constant argument, and a loop of the calls in it. The
+        // parameter keeps the constant.
+        let is_whole_function = argument.ranges.is_empty() && self.stop.scope?.frames.len() == 1;
+        if is_parameter && is_whole_function && is_constant(location) && self.is_in_loop() {
+            return Some(Reason::ParameterInLoop);
+        }
         let bit = self.instructions.register_bit(register(location)?)?;
         let mask = 1u64.checked_shl(bit)?;
         let is_written = |at: &Vaddr| self.instructions.writes(self.function, at.0, mask);
+        let leads_here = || self.instructions.predecessors(self.function, self.pc);
+        let is_next_value = |at: Vaddr| is_written(&at) && self.side(at) == Side::After;
+        if is_parameter && begins_here && leads_here()?.iter().any(|before| is_next_value(Vaddr(before.start))) {
+            return Some(Reason::BeginsHere);
+        }
         let after = self.block.after.iter().position(is_written);
         let update = after.and_then(|index| Some((*self.block.after.get(index)?, self.block.after.get(index + 1))));
         let branch = self.block.after.last().and_then(|last| self.line(*last));

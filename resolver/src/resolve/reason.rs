@@ -155,6 +155,12 @@ pub enum Reason {
     /// Doubtful: a loop assigns the parameter at its end. If the loop was a recursion, the value may
     /// be that of another call.
     ParameterInLoop,
+    /// Doubtful: its location begins where the same location of a variable begins that is declared
+    /// later. It was assigned the other one, before the marker or after it.
+    CopiedFrom {
+        /// The name of the other variable.
+        name: Arc<str>,
+    },
     /// Doubtful: it is in memory, and the code after the site could not be followed to see whether
     /// it is read again.
     CodeNotFollowed,
@@ -217,9 +223,10 @@ impl Reason {
             Self::NeverReadAgain => "never_read_again",
             Self::PartlyUsed { .. } => "partly_used",
             Self::AssignedLate { .. } => "assigned_late",
-            Self::OtherConstant { .. } => "other_constant",
             Self::NotInFrame => "not_in_frame",
             Self::ParameterInLoop => "parameter_in_loop",
+            Self::OtherConstant { .. } => "other_constant",
+            Self::CopiedFrom { .. } => "copied_from",
             Self::CodeNotFollowed => "code_not_followed",
         }
     }

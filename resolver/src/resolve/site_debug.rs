@@ -7,7 +7,7 @@ use std::sync::Arc;
 use simple_markers_record::ByteOrder;
 
 use super::arguments::{Arguments, Looked, Stop, TypeDetail};
-use super::doubt::{Before, Code, Evidence, doubt};
+use super::doubt::{Before, Code, Evidence, doubt, register};
 use super::instructions::Instructions;
 use super::join::Pc;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
@@ -162,18 +162,39 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let is_ours = is_extracted || declared.text.trim_start().starts_with('&');
         let size = argument.size;
         let is_boolean = matches!(argument.type_name.as_deref(), Some("bool" | "_Bool"));
-        let evidence = Evidence { location, change, before, is_ours, size, is_boolean, object, is_behind };
+        let is_by_gcc = code.function.is_some_and(|function| self.debug.is_by_gcc(function));
+        let evidence = Evidence { location, change, before, is_ours, size, is_boolean, object, is_behind, is_by_gcc };
         let described = |pc: Vaddr| {
             self.debug.allow(STEPS);
             let frame = Frame { pc, at_entry: false, moment: Moment::Last, ..stop.frame };
             self.arguments.resolve(declared, &Stop { frame, ..*stop }).argument.location
         };
-        let order = || Order::new(self.debug, stop, code)?.doubt(&argument, is_parameter, described);
-        if let Some(reason) = doubt(&evidence, code).or_else(order) {
+        let order = || Order::new(self.debug, stop, code)?.doubt(&argument, is_parameter, change.is_some(), described);
+        let copied = || self.copied_from(&argument, variable?, stop);
+        if let Some(reason) = doubt(&evidence, code).or_else(order).or_else(copied) {
             argument.verdict = Some(Verdict::Doubtful);
             argument.reason = Some(reason);
         }
         argument
+    }
+
+    /// Whether a variable was assigned another one, and the code does not show where: both have the
+    /// same register from the same address on. Views of gcc show it.
+    fn copied_from(&self, argument: &Argument, variable: Die, stop: &Stop<'_>) -> Option<Reason> {
+        let is_whole = argument.text.trim() == &*argument.name && !argument.name.contains("::");
+        let begin = argument.ranges.iter().find(|range| range.contains(&stop.frame.pc.0))?.start;
+        if !is_whole || matches!(stop.frame.moment, Moment::View(_)) || register(argument.location.as_ref()?).is_none()
+        {
+            return None;
+        }
+        self.debug.allow(STEPS);
+        let place = (stop.file, stop.line);
+        let name = self.debug.sharing(stop.scope?, variable, place, &stop.frame, &stop.frame).ok().flatten()?;
+        let other = DeclaredArgument { text: name.as_str().into(), conversion: None };
+        let Looked { argument: shared, variable: other, .. } = self.arguments.resolve(&other, stop);
+        let is_later = self.debug.declared_line(other?)? > self.debug.declared_line(variable)?;
+        let begins_too = shared.ranges.iter().any(|range| range.start == begin);
+        (is_later && begins_too).then(|| Reason::CopiedFrom { name: name.into() })
     }
 
     /// The size of a function's result in bytes; `None` if the debug information does not say.
