@@ -3,6 +3,8 @@
 //! A plan file does not depend on the machine that it is used on. What is asked at the sites, which
 //! is the filter and what is counted, is not part of it.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::resolve::Exactness;
@@ -64,10 +66,8 @@ impl Plan {
         }
         let json = Object::of(&json)?;
         let images = json.all("images", image)?;
-        let twice = |(index, image): &(usize, &PlannedImage)| {
-            images.iter().take(*index).any(|other| other.build_id == image.build_id)
-        };
-        if let Some((index, _)) = images.iter().enumerate().find(twice) {
+        let mut known = HashSet::new();
+        if let Some(index) = images.iter().position(|image| !known.insert(&image.build_id)) {
             return Err(Error::new(Fault::Twice).at("build_id").item(index).at("images").into());
         }
         let markers = json.all("markers", |json| PlannedMarker::read(json, images.len()))?;
