@@ -1,6 +1,7 @@
 //! `--plan`: finds the files that a plan is for, by their build ids.
 
 use std::collections::HashSet;
+use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -31,9 +32,31 @@ pub(crate) struct PlanFile {
 }
 
 /// A file that is not the program of the plan.
-pub(crate) struct Refused {
+pub(crate) struct Refused<'p> {
     pub(crate) path: PathBuf,
-    pub(crate) why: String,
+    found: Found,
+    plan: &'p Path,
+    /// The images of the plan with the name of the file, or all.
+    images: Vec<&'p PlannedImage>,
+}
+
+/// What a file has in place of the build id of the plan.
+enum Found {
+    Nothing,
+    NoBuildId,
+    OtherBuildId(String),
+}
+
+impl Display for Refused<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        match &self.found {
+            Found::Nothing => f.write_str("it cannot be read")?,
+            Found::NoBuildId => f.write_str("it has no build id")?,
+            Found::OtherBuildId(id) => write!(f, "its build id is {id}")?,
+        }
+        write!(f, ", but {} is for {}", self.plan.display(), listed(&self.images))
+    }
 }
 
 impl PlanFile {
@@ -99,12 +122,12 @@ impl PlanFile {
         files: &[PathBuf],
         is_named: &dyn Fn(&PathBuf) -> bool,
         thread_pointer: Option<u32>,
-    ) -> Vec<Refused> {
+    ) -> Vec<Refused<'_>> {
         let mut others = Vec::new();
         for path in files {
             let Some(bytes) = files::map_regular(path) else {
                 if is_named(path) {
-                    others.push((path, "it cannot be read".to_owned()));
+                    others.push((path, Found::Nothing));
                 }
                 continue;
             };
@@ -117,19 +140,15 @@ impl PlanFile {
                     let path = path.display().to_string();
                     plan.adopt(&self.plan, number, &path, &keep, &keep_left_out, thread_pointer);
                 }
-                None if is_named(path) || elf::is_elf(&bytes) => others.push((
-                    path,
-                    match build_id {
-                        Some(id) => format!("its build id is {id}"),
-                        None => "it has no build id".to_owned(),
-                    },
-                )),
+                None if is_named(path) || elf::is_elf(&bytes) => {
+                    others.push((path, build_id.map_or(Found::NoBuildId, Found::OtherBuildId)));
+                }
                 // A script may have the name of the program that it starts.
                 None => {}
             }
         }
         let mut refused = Vec::new();
-        for (path, what) in others {
+        for (path, found) in others {
             let known = |it: &&PlannedImage| Path::new(&it.path).file_name() == path.file_name();
             // Two files of a process can have one name.
             let is_found = |it: &PlannedImage| plan.images.iter().any(|found| found.build_id == it.build_id);
@@ -140,8 +159,7 @@ impl PlanFile {
             if images.is_empty() {
                 images = self.plan.images.iter().collect();
             }
-            let why = format!("{what}, but {} is for {}", self.path.display(), listed(&images));
-            refused.push(Refused { path: path.clone(), why });
+            refused.push(Refused { path: path.clone(), found, plan: &self.path, images });
         }
         refused
     }

@@ -24,7 +24,7 @@ use simple_markers_tracer::{Hit, Plan};
 use crate::choice::Choice;
 use crate::files::{self, Input, Unreadable};
 use crate::inputs::{Filters, operands};
-use crate::planned::{PlanFile, Refused};
+use crate::planned::PlanFile;
 use crate::stacks::{Chains, Stacks};
 use crate::{Console, Status, left_out, libraries, narrow};
 
@@ -296,12 +296,11 @@ impl Watching {
         let refused = file.add(&mut plan, new, &|path| self.is_named(path), self.kernel.thread_pointer);
         self.plan = plan;
         let program = self.watch.command.first().and_then(|program| fs::canonicalize(Child::find(program)?).ok());
-        for Refused { path, why } in refused {
-            let why = format!("{}: {why}", path.display());
-            if is_first && program.as_ref() == Some(&path) {
-                bail!(why);
+        for refused in refused {
+            if is_first && program.as_ref() == Some(&refused.path) {
+                bail!("{refused}");
             }
-            console.error(&why);
+            console.error(&refused.to_string());
             self.status = self.status.max(Status::Unreadable);
         }
         if is_first {
