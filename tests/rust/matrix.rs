@@ -333,17 +333,17 @@ fn prove(lto: Lto, configurations: &[(&'static str, &'static str)], picked: &[us
 
 #[test]
 fn without_link_time_optimisation() {
-    prove(Lto::None, &[("0", "1"), ("0", "16"), ("2", "1"), ("2", "16"), ("3", "1"), ("3", "16")], &[0, 3, 4]);
+    prove(Lto::None, &[("0", "1"), ("0", "16"), ("2", "1"), ("2", "16"), ("3", "1"), ("3", "16")], &[0, 3]);
 }
 
 #[test]
 fn thin_link_time_optimisation() {
-    prove(Lto::Thin, &[("0", "16"), ("2", "1"), ("3", "16")], &[1, 2]);
+    prove(Lto::Thin, &[("0", "16"), ("2", "1"), ("3", "16")], &[2]);
 }
 
 #[test]
 fn fat_link_time_optimisation() {
-    prove(Lto::Fat, &[("0", "1"), ("2", "16"), ("3", "1")], &[0, 1]);
+    prove(Lto::Fat, &[("0", "1"), ("2", "16"), ("3", "1")], &[1]);
 }
 
 /// The program, linked with more options by all linkers or by the named ones.
