@@ -5,34 +5,41 @@
 //! end of the ring buffer, and then reads up to that end, every record before the noted time was
 //! read. All of these can be handed on in their order.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-/// Its time, a number that keeps records of one time in the order of the ring buffer, and its bytes.
-type Waiting = (u64, u64, Box<[u8]>);
+use std::ops::Range;
 
 /// Records that wait for earlier ones.
 #[derive(Debug, Default)]
 pub struct Order {
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    /// How many records were added.
-    added: u64,
+    /// The times of the records, and where their bytes are.
+    waiting: Vec<(u64, Range<usize>)>,
+    bytes: Vec<u8>,
 }
 
 impl Order {
     /// Adds a record and its time.
     pub fn add(&mut self, time: u64, record: &[u8]) {
-        self.waiting.push(Reverse((time, self.added, record.into())));
-        self.added = self.added.wrapping_add(1);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(record);
+        self.waiting.push((time, start..self.bytes.len()));
     }
 
-    /// The next record before a time; `None` if there is none.
-    pub fn next_before(&mut self, time: u64) -> Option<Box<[u8]>> {
-        let Reverse((first, ..)) = self.waiting.peek()?;
-        if *first >= time {
-            return None;
+    /// Hands on the records before a time. Records of one time stay in the order in which they were
+    /// added.
+    pub fn take_before(&mut self, time: u64, each: &mut dyn FnMut(&[u8])) {
+        // The records of each CPU are in order already, which makes this fast.
+        self.waiting.sort_by_key(|(time, _)| *time);
+        let count = self.waiting.partition_point(|(first, _)| *first < time);
+        for (_, range) in self.waiting.drain(..count) {
+            each(self.bytes.get(range).unwrap_or_default());
         }
-        self.waiting.pop().map(|Reverse((.., record))| record)
+        let mut kept = Vec::new();
+        for (_, range) in &mut self.waiting {
+            let start = kept.len();
+            kept.extend_from_slice(self.bytes.get(range.clone()).unwrap_or_default());
+            *range = start..kept.len();
+        }
+        self.bytes.clear();
+        self.bytes.append(&mut kept);
     }
 }
 
@@ -46,9 +53,16 @@ mod tests {
         for (time, record) in [(5, b"e"), (3, b"b"), (9, b"f"), (3, b"c"), (1, b"a"), (4, b"d")] {
             order.add(time, record);
         }
-        let mut upto = |time| -> Vec<u8> { std::iter::from_fn(|| order.next_before(time)).flatten().collect() };
-        assert_eq!(upto(5), b"abcd");
-        assert_eq!(upto(5), b"");
-        assert_eq!(upto(u64::MAX), b"ef");
+        let upto = |order: &mut Order, time| {
+            let mut taken = Vec::new();
+            order.take_before(time, &mut |record| taken.extend_from_slice(record));
+            taken
+        };
+        assert_eq!(upto(&mut order, 5), b"abcd");
+        assert_eq!(upto(&mut order, 5), b"");
+        order.add(5, b"E");
+        order.add(4, b"late");
+        assert_eq!(upto(&mut order, 6), b"lateeE");
+        assert_eq!(upto(&mut order, u64::MAX), b"f");
     }
 }

@@ -183,12 +183,12 @@ impl Programs {
         let order = &mut self.order;
         ring.read(&mut |record| order.add(Record(record).time(), record));
         let mut count = 0;
-        while let Some(record) = self.order.next_before(time) {
-            if let Some(hit) = Hit::new(Record(&record), plan, &self.layouts) {
+        self.order.take_before(time, &mut |record| {
+            if let Some(hit) = Hit::new(Record(record), plan, &self.layouts) {
                 count += 1;
                 each(&hit);
             }
-        }
+        });
         self.received += count;
         count
     }

@@ -210,16 +210,17 @@ impl Tracefs {
             });
             self.failed = self.failed.take().or(read.err());
         }
-        let (mut count, mut record) = (0, Vec::new());
-        while let Some(event) = self.order.next_before(time) {
-            if self.decode(&event, plan, &mut record).is_none() {
-                continue;
+        let (mut count, mut record, mut order) = (0, Vec::new(), std::mem::take(&mut self.order));
+        order.take_before(time, &mut |event| {
+            if self.decode(event, plan, &mut record).is_none() {
+                return;
             }
             if let Some(hit) = Hit::new(Record(&record), plan, &self.layouts) {
                 count += 1;
                 each(&hit);
             }
-        }
+        });
+        self.order = order;
         self.received += count;
         count
     }
