@@ -367,6 +367,42 @@ fn a_recorder_that_is_killed_leaves_what_is_complete() {
 }
 
 #[test]
+fn a_program_that_crashes_ends_its_recording() {
+    if !can_record() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = |end: &str| {
+        format!(
+            r#"
+            #include <signal.h>
+            #include <unistd.h>
+            #include "simple_marker.h"
+            int main(void) {{
+                for (int i = 0; i < 1000; i++) {{
+                    __asm__ volatile("nop");
+                    simple_mark_keep(crash:pass, "%d", i);
+                    __asm__ volatile("nop");
+                }}
+                {end};
+            }}"#
+        )
+    };
+    for (name, end, signal) in [("killed", "kill(getpid(), SIGKILL)", 9), ("fault", "*(volatile int *)0 = 1", 11)] {
+        let program = compile(folder.path(), name, &source(end), &["-Wno-return-type"]);
+        let recording = folder.path().join(format!("{name}.trace"));
+        let (status, said) = record(&recording, &[], &program, 0);
+        assert_eq!(status, 128 + signal, "{name}");
+        assert!(said.contains(": 1000 hits in ") && said.lines().count() == 1, "{said}");
+        let (hits, end) = hits(&recording);
+        let values: Vec<i64> = hits.iter().filter_map(|hit| hit["args"][0]["value"].as_i64()).collect();
+        assert_eq!(values, (0..1000).collect::<Vec<_>>(), "{name}");
+        assert_eq!((&end["hits"], &end["lost"], &end["exit"]), (&1000.into(), &0.into(), &(128 + signal).into()));
+        assert_eq!(compare(&recording), 1000);
+    }
+}
+
+#[test]
 fn a_signal_makes_a_flight_recorder_write_what_it_has() {
     if !can_record() {
         return;

@@ -88,6 +88,26 @@ fn each_kind_of_value_is_the_one_the_program_prints() {
 }
 
 #[test]
+fn a_stripped_program_is_read_with_its_separate_debug_file() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "kinds", KINDS, &[]);
+    let debug = folder.path().join("kinds.debug");
+    let mut link = std::ffi::OsString::from("--add-gnu-debuglink=");
+    link.push(&debug);
+    run(Command::new("objcopy").arg("--only-keep-debug").arg(&program).arg(&debug));
+    run(Command::new("strip").arg(&program));
+    run(Command::new("objcopy").arg(link).arg(&program));
+    let lines = trace(&[], &[&program]);
+    let (said, printed): (Vec<&String>, Vec<&String>) = lines.iter().partition(|line| line.contains(" kinds:"));
+    let said = said.iter().filter_map(|line| line.split_once(" kinds:")?.1.split_once(": ")).map(|it| it.1);
+    assert_eq!(printed.len(), 4);
+    assert!(said.eq(printed.iter().map(|line| line.as_str())), "{}", lines.join("\n"));
+}
+
+#[test]
 fn texts_in_pages_that_were_never_touched_are_read() {
     if !can_watch() {
         return;
