@@ -7,8 +7,8 @@ use crate::bpf::{Target, Uncompilable};
 impl Plan {
     /// Adds an image of another plan as the file `path`, with those of its markers and of its sites
     /// that are left out that the functions accept. Arguments that cannot be read on this machine
-    /// become [`Unread::Uncompilable`]. `thread_pointer` is the offset of `thread.fsbase` in the kernel's `task_struct`; `None` if it is
-    /// not known.
+    /// become [`Unread::Uncompilable`]. `thread_pointer` is the offset of `thread.fsbase` in the
+    /// kernel's `task_struct`; `None` if it is not known.
     ///
     /// It does nothing if the other plan has no such image.
     pub fn adopt(
