@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::aggregate::Tally;
+use simple_markers_tracer::aggregate::{Counts, Question};
 use simple_markers_tracer::sys::{self, Mode, Session};
 
 use crate::watch::Watch;
@@ -43,7 +43,7 @@ struct Rates {
     /// When the interval began.
     last: u64,
     every: Duration,
-    /// The hits of each marker until then, by the number of its group.
+    /// The hits of each marker until then. New markers come after the known ones.
     counts: Vec<u64>,
     json: bool,
     colour: bool,
@@ -57,27 +57,20 @@ impl Rates {
 
     /// Prints the markers that were hit in the interval, and begins the next one.
     fn print(&mut self, plan: &Plan, session: &Session) -> anyhow::Result<()> {
-        let tallies = session.tallies()?;
+        let counts = Counts::new(plan, &Question::Hits, &session.counted()?);
         let now = sys::now();
-        let mut counts = vec![0u64; plan.markers.len()];
-        for (site, tallies) in plan.sites.iter().zip(&tallies) {
-            if let Some(count) = counts.get_mut(plan.group(site.marker)) {
-                *count = count.saturating_add(tallies.get(Tally::Hits));
-            }
-        }
         let seconds = (now.saturating_sub(self.last).max(1)) as f64 / 1e9;
         let mut out = io::stdout().lock();
         let before = self.counts.iter().copied().chain(std::iter::repeat(0));
-        for ((marker, count), before) in plan.markers.iter().zip(&counts).zip(before) {
-            let hits = count.saturating_sub(before);
+        for (marker, before) in counts.markers.iter().zip(before) {
+            let hits = marker.hits.saturating_sub(before);
             if hits == 0 {
                 continue;
             }
             let rate = (hits as f64 / seconds).round() as u64;
             if self.json {
-                let module = plan.images.get(marker.image).map(|image| &*image.module);
                 let line = json!({
-                    "time_ns": now, "marker": &*marker.name, "module": module, "hits": hits,
+                    "time_ns": now, "marker": &*marker.marker, "module": &*marker.module, "hits": hits,
                     "interval_ns": now.saturating_sub(self.last), "per_second": rate,
                 });
                 writeln!(out, "{line}")?;
@@ -86,10 +79,10 @@ impl Rates {
             let time = now.saturating_sub(self.start);
             let (whole, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1_000_000);
             let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
-            writeln!(out, "{whole:>4}.{fraction:03} {hits:>10} {rate:>10}/s {bold}{}{plain}", shown(&marker.name))?;
+            writeln!(out, "{whole:>4}.{fraction:03} {hits:>10} {rate:>10}/s {bold}{}{plain}", shown(&marker.marker))?;
         }
         out.flush()?;
-        (self.counts, self.last) = (counts, now);
+        (self.counts, self.last) = (counts.markers.iter().map(|marker| marker.hits).collect(), now);
         Ok(())
     }
 }
