@@ -115,18 +115,18 @@ impl PlanFile {
     }
 
     /// Adds to `plan` those of some files that the plan file has. Returns those that have the name of
-    /// one that the plan file has, or that `is_named` says the user named, and another build id.
+    /// one that the plan file has, or that are among the `named` ones, and have another build id.
     pub(crate) fn add(
         &self,
         plan: &mut Plan,
         files: &[PathBuf],
-        is_named: &dyn Fn(&PathBuf) -> bool,
+        named: &HashSet<PathBuf>,
         thread_pointer: Option<u32>,
     ) -> Vec<Refused<'_>> {
         let mut others = Vec::new();
         for path in files {
             let Some(bytes) = files::map_regular(path) else {
-                if is_named(path) {
+                if named.contains(path) {
                     others.push((path, Found::Nothing));
                 }
                 continue;
@@ -140,7 +140,7 @@ impl PlanFile {
                     let path = path.display().to_string();
                     plan.adopt(&self.plan, number, &path, &keep, &keep_left_out, thread_pointer);
                 }
-                None if is_named(path) || elf::is_elf(&bytes) => {
+                None if named.contains(path) || elf::is_elf(&bytes) => {
                     others.push((path, build_id.map_or(Found::NoBuildId, Found::OtherBuildId)));
                 }
                 // A script may have the name of the program that it starts.
@@ -153,7 +153,7 @@ impl PlanFile {
             // Two files of a process can have one name.
             let is_found = |it: &PlannedImage| plan.images.iter().any(|found| found.build_id == it.build_id);
             let mut images: Vec<&PlannedImage> = self.plan.images.iter().filter(known).collect();
-            if !is_named(path) && (images.is_empty() || images.iter().any(|it| is_found(it))) {
+            if !named.contains(path) && (images.is_empty() || images.iter().any(|it| is_found(it))) {
                 continue;
             }
             if images.is_empty() {

@@ -105,6 +105,7 @@ impl Watch {
     /// Resolves the files, sets the probes, and lets the program run.
     pub(crate) fn start(self, console: &Console, mode: Mode) -> anyhow::Result<Watching> {
         let (patterns, mut named) = operands(&self.operands);
+        let named_by_user = named.iter().filter_map(|file| fs::canonicalize(file).ok()).collect();
         if !self.command.is_empty() && !self.pid.is_empty() {
             bail!("-p PID and -- COMMAND cannot be given together");
         }
@@ -139,6 +140,7 @@ impl Watch {
         let file = plan.map(|path| PlanFile::read(path, &self.filters, patterns.clone())).transpose()?;
         let kernel = Kernel::new();
         let mut watching = Watching {
+            named: named_by_user,
             plan: Plan::default(),
             file,
             session: None,
@@ -170,10 +172,9 @@ impl Watch {
             true => Scope::All,
             false => Scope::Processes { pids: watching.pids.clone(), with_children: !watching.watch.no_children },
         };
-        let engine = watching.watch.engine(console, &scope, &kernel);
         // Before the probes are set: they must not be left behind.
         signals::catch();
-        let session = Session::start_with(engine, &watching.plan, &scope, mode, kernel);
+        let session = watching.watch.session(console, &watching.plan, &scope, mode, kernel);
         watching.session = Some(session.map_err(explained)?);
         if watching.plan.sites.is_empty() {
             let what = watching.file.as_ref().map(|file| format!(" ({})", file.programs())).unwrap_or_default();
@@ -186,21 +187,36 @@ impl Watch {
         Ok(watching)
     }
 
-    /// The engine that the user wants, or that the kernel offers.
-    fn engine(&self, console: &Console, scope: &Scope, kernel: &Kernel) -> Engine {
+    /// Sets the probes with the engine that the user wants, or that the kernel offers.
+    fn session(
+        &self,
+        console: &Console,
+        plan: &Plan,
+        scope: &Scope,
+        mode: Mode,
+        kernel: Kernel,
+    ) -> Result<Session, SessionError> {
+        let start = |engine| Session::start_with(engine, plan, scope, mode, kernel);
         match self.engine {
-            Some(EngineName::Bpf) => Engine::Bpf,
-            Some(EngineName::Tracefs) => Engine::Tracefs,
-            None => {
-                let (engine, why) = Engine::choose(scope, kernel);
-                if let Some(why) = why {
-                    console.note(&format!(
-                        "BPF cannot be used here: {why}; watching with tracefs, which is slower and reads no thread-local variables \
-                         and no memory at computed addresses"
-                    ));
-                }
-                engine
-            }
+            Some(EngineName::Bpf) => return start(Engine::Bpf),
+            Some(EngineName::Tracefs) => return start(Engine::Tracefs),
+            None => {}
+        }
+        // To ask what the kernel offers takes a while. A session without a site does not tell.
+        let tried = (!plan.sites.is_empty()).then(|| start(Engine::Bpf));
+        if let Some(Ok(session)) = tried {
+            return Ok(session);
+        }
+        let (engine, why) = Engine::choose(scope, &kernel);
+        if let Some(why) = why {
+            console.note(&format!(
+                "BPF cannot be used here: {why}; watching with tracefs, which is slower and reads no thread-local variables \
+                 and no memory at computed addresses"
+            ));
+        }
+        match tried {
+            Some(failed) if engine == Engine::Bpf => failed,
+            _ => start(engine),
         }
     }
 }
@@ -212,6 +228,8 @@ pub(crate) struct Watching {
     file: Option<PlanFile>,
     session: Option<Session>,
     kernel: Kernel,
+    /// The files that the user named, by their canonical names.
+    named: HashSet<PathBuf>,
     /// The files that were looked at.
     known: HashSet<PathBuf>,
     pids: Vec<u32>,
@@ -247,12 +265,6 @@ impl Watching {
         Ok(())
     }
 
-    /// Whether the user named a file.
-    fn is_named(&self, path: &Path) -> bool {
-        let (_, named) = operands(&self.watch.operands);
-        named.iter().any(|named| fs::canonicalize(named).is_ok_and(|named| named == path))
-    }
-
     /// Adds the markers that files have by their debug information.
     fn add_resolved(&mut self, console: &Console, new: &[PathBuf], is_first: bool) -> anyhow::Result<()> {
         let inputs: Vec<Result<Input, Unreadable>> = match is_first {
@@ -260,7 +272,8 @@ impl Watching {
             false => new.iter().map(|path| Ok(Input { path: path.clone(), found: true })).collect(),
         };
         // The libraries of a process need not have markers.
-        let quiet = |input: Result<Input, Unreadable>| input.map(|it| Input { found: !self.is_named(&it.path), ..it });
+        let quiet =
+            |input: Result<Input, Unreadable>| input.map(|it| Input { found: !self.named.contains(&it.path), ..it });
         let inputs: Vec<_> = inputs.into_iter().map(quiet).collect();
         let selected = self.watch.filters.select(console, Detail::Places, self.patterns.clone(), &inputs)?;
         let rows = selected.rows();
@@ -292,9 +305,7 @@ impl Watching {
     /// Adds the markers that files have by the plan file.
     fn add_planned(&mut self, console: &Console, new: &[PathBuf], is_first: bool) -> anyhow::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        let mut plan = std::mem::take(&mut self.plan);
-        let refused = file.add(&mut plan, new, &|path| self.is_named(path), self.kernel.thread_pointer);
-        self.plan = plan;
+        let refused = file.add(&mut self.plan, new, &self.named, self.kernel.thread_pointer);
         let program = self.watch.command.first().and_then(|program| fs::canonicalize(Child::find(program)?).ok());
         for refused in refused {
             if is_first && program.as_ref() == Some(&refused.path) {
