@@ -2,7 +2,7 @@
 //!
 //! The first half is plain data without system calls: a [`plan`] of what to watch, made of a
 //! resolution; the [`bpf`] programs that run at the sites; the layout of a [`record`] and its
-//! [`value`]s; their [`order`]; their [`text`]; and recordings of them ([`ctf`]). The second half, [`sys`], makes the system calls
+//! [`value`]s; their [`order`]; their [`text`]; recordings of them ([`ctf`]); and CPU time ([`top`]). The second half, [`sys`], makes the system calls
 //! and has all of the `unsafe` code.
 
 #![deny(unsafe_code)]
@@ -25,6 +25,7 @@ pub mod record;
 pub mod sys;
 pub mod text;
 pub mod thread_local;
+pub mod top;
 pub mod value;
 
 pub use hit::Hit;

@@ -1,0 +1,3 @@
+//! CPU time of processes and threads, as plain data.
+
+pub mod table;

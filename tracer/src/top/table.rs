@@ -1,0 +1,95 @@
+//! What happened in an interval: the CPU time of each process and thread, and the hits of markers.
+
+use serde_json::{Value as Json, json};
+
+/// An interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// When it ended, in ns (`CLOCK_MONOTONIC`).
+    pub time: u64,
+    /// How long it was, in ns.
+    pub interval: u64,
+    /// The processes that ran in it.
+    pub processes: Vec<Process>,
+}
+
+/// A process in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// The name of its first thread.
+    pub name: String,
+    /// What its threads did together.
+    pub usage: Usage,
+    /// Its threads that ran in the interval.
+    pub threads: Vec<Thread>,
+    /// The hits of the chosen markers; `None` if no marker is watched.
+    pub hits: Option<u64>,
+    /// Whether it ended in the interval.
+    pub has_ended: bool,
+}
+
+/// A thread in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Its number.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// What it did.
+    pub usage: Usage,
+    /// Whether it ended in the interval.
+    pub has_ended: bool,
+}
+
+/// How the CPUs were used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// The CPU time in the interval, in ns.
+    pub cpu: u64,
+    /// The CPU time since the process or thread was created, in ns.
+    pub cpu_total: u64,
+    /// How often it left a CPU in the interval.
+    pub switches: u64,
+    /// The longest time that it waited for a CPU while it could run, in ns.
+    pub longest_wait: u64,
+}
+
+impl Table {
+    /// The object that `smark top --json` prints.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let processes: Vec<Json> = self.processes.iter().map(Process::json).collect();
+        json!({ "time_ns": self.time, "interval_ns": self.interval, "processes": processes })
+    }
+}
+
+impl Process {
+    fn json(&self) -> Json {
+        let threads: Vec<Json> = self.threads.iter().map(Thread::json).collect();
+        let mut object = json!({ "pid": self.pid, "comm": self.name, "ended": self.has_ended, "threads": threads });
+        self.usage.add_to(&mut object);
+        if let Some(hits) = self.hits {
+            object["hits"] = hits.into();
+        }
+        object
+    }
+}
+
+impl Thread {
+    fn json(&self) -> Json {
+        let mut object = json!({ "tid": self.tid, "comm": self.name, "ended": self.has_ended });
+        self.usage.add_to(&mut object);
+        object
+    }
+}
+
+impl Usage {
+    fn add_to(&self, object: &mut Json) {
+        object["cpu_ns"] = self.cpu.into();
+        object["cpu_total_ns"] = self.cpu_total.into();
+        object["switches"] = self.switches.into();
+        object["wait_max_ns"] = self.longest_wait.into();
+    }
+}
