@@ -18,6 +18,17 @@ pub fn from_bytes(bytes: &[u8]) -> String {
     text
 }
 
+/// `bytes` in hexadecimal, two digits each, as a build id is written.
+#[must_use]
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
 /// Escapes the characters of `text` that change how a terminal shows the rest: control characters
 /// and bidirectional marks (Unicode TR 36, "Bidirectional Text Spoofing").
 #[must_use]

@@ -11,6 +11,7 @@ use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, RunTimeEndian};
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 use simple_markers_resolver::debug_files::{DebugFiles as _, Opened, Wanted};
+use simple_markers_resolver::text::hexadecimal;
 
 use crate::debug_files::DebugFolders;
 use crate::files;
@@ -114,7 +115,7 @@ impl Symbols {
 /// The separate debug file of an image, by its build id.
 fn separate(image: &object::File<'_>, path: &Path, folders: &[PathBuf]) -> Option<Opened> {
     let id = image.build_id().ok()??;
-    let text: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let text = hexadecimal(id);
     let mut belongs = |opened: &Opened| {
         let file = object::File::parse((*opened.bytes).as_ref());
         file.is_ok_and(|file| file.build_id().ok().flatten() == Some(id))

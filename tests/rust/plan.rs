@@ -11,6 +11,8 @@ use simple_markers_tests::tools::run;
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
 
+use crate::trace::LIBRARY;
+
 const BUILD_ID: &str = "-Wl,--build-id";
 
 /// A program with debug information, its plan, and the program stripped, in another folder.
@@ -234,15 +236,6 @@ int main(int count, char **arguments) {
         }
     }
     return 0;
-}
-"#;
-
-const LIBRARY: &str = r#"
-#include "simple_marker.h"
-void call(int i) {
-    __asm__ volatile("nop");
-    simple_mark_keep(library:call, "%d", i);
-    __asm__ volatile("nop");
 }
 "#;
 

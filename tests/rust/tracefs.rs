@@ -1,6 +1,5 @@
 //! `smark` with tracefs says what it says with BPF, loses nothing untold, and leaves nothing behind.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,7 +12,7 @@ use simple_markers_tests::fixture;
 use simple_markers_tests::tools::{find, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile};
 
-use crate::trace::{FAMILY, KINDS, LIBRARY, hits, trace};
+use crate::trace::{FAMILY, KINDS, LIBRARY, check_lost, hits, numbers, trace};
 
 const TRACEFS_ENGINE: [&str; 2] = ["--engine", "tracefs"];
 
@@ -142,18 +141,7 @@ fn lost_hits_are_counted() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "loop", LOOP, &[]);
-    let (hits, end) = hits(&with_tracefs(&["--json", "--buffer", "4"], &[&program, Path::new("50000")]));
-    let (received, lost) = (hits.len() as u64, end["lost"].as_u64().expect("a number"));
-    assert_eq!((received + lost, &end["hits"]), (100_000, &100_000.into()));
-    assert!(lost > 0, "nothing was lost");
-    let times: Vec<u64> = hits.iter().map(|hit| hit["time_ns"].as_u64().expect("a number")).collect();
-    assert!(times.is_sorted(), "out of order");
-    let mut last: HashMap<u64, i64> = HashMap::new();
-    for hit in &hits {
-        let (thread, i) = (hit["tid"].as_u64().expect("a number"), hit["args"][0]["value"].as_i64().expect("a number"));
-        assert!(last.insert(thread, i).is_none_or(|last| last < i), "{hit}");
-    }
-    assert_eq!(last.len(), 2);
+    check_lost(&hits(&with_tracefs(&["--json", "--buffer", "4"], &[&program, Path::new("50000")])), 100_000);
 }
 
 #[test]
@@ -164,21 +152,16 @@ fn children_and_libraries_are_watched() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "family", FAMILY, &[]);
     let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
-    let steps = |hits: &[Json]| -> Vec<i64> {
-        let of = |hit: &&Json| hit["marker"] == "family:step";
-        hits.iter().filter(of).filter_map(|hit| hit["args"][0]["value"].as_i64()).collect()
-    };
     let (found, end) = hits(&with_tracefs(&["--json"], &[&program, &library]));
-    assert_eq!((steps(&found), &end["exit"]), (vec![1, 2, 3, 4], &5.into()));
-    let late = found.iter().filter(|hit| hit["marker"] == "library:call");
-    let late: Vec<i64> = late.filter_map(|hit| hit["args"][0]["value"].as_i64()).collect();
+    assert_eq!((numbers(&found, "family:step"), &end["exit"]), (vec![1, 2, 3, 4], &5.into()));
+    let late = numbers(&found, "library:call");
     assert_eq!(late.last(), Some(&19), "{late:?}");
     // The number of the process is that of its first thread, and that of a child its own.
     let pids: Vec<&Json> = found.iter().filter(|hit| hit["marker"] == "family:step").map(|hit| &hit["pid"]).collect();
     assert_eq!((pids[0], pids[1]), (pids[3], pids[2]));
     assert_ne!(pids[0], pids[1]);
     let (found, _) = hits(&with_tracefs(&["--json", "--no-children"], &[&program, &library]));
-    assert_eq!(steps(&found), [1, 4]);
+    assert_eq!(numbers(&found, "family:step"), [1, 4]);
 }
 
 /// The names of what a process has in tracefs: its instances, and its groups of events.

@@ -1,26 +1,18 @@
 //! Measures how long it takes to set and to remove the probes of a program, medians of 9 rounds:
 //! `sites PROGRAM` (`benches/live`).
 
+mod shared;
+
 use std::time::{Duration, Instant};
 
-use simple_markers_resolver::resolve::resolve;
-use simple_markers_tracer::plan::{Plan, Settings};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
-use simple_markers_tracer::thread_local::ThreadLocals;
 
 const ROUNDS: usize = 9;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = std::env::args().nth(1).ok_or("usage: sites PROGRAM")?;
-    let path = std::fs::canonicalize(&program)?.display().to_string();
-    let resolution = resolve(&path, &std::fs::read(&path)?);
     let kernel = Kernel::new();
-    let thread_pointer = kernel.thread_pointer;
-    let settings = Settings { export: Default::default(), text: 64, thread_pointer, is_sleepable: true };
-    let mut plan = Plan::default();
-    for image in &resolution.images {
-        plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;
-    }
+    let plan = shared::plan(&program, kernel.thread_pointer)?;
     for (name, mode) in
         [("trace", Mode::Trace { ring: 1 << 23, with_stack: false }), ("count", Mode::Count { most_values: 1 << 16 })]
     {

@@ -31,6 +31,7 @@ use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::error::parser_says;
 use crate::location::Processor;
 use crate::ranges::RangeMap;
+use crate::text::hexadecimal;
 pub use architecture::Architecture;
 pub use archive::OtherFormat;
 pub(crate) use bytes::Constants;
@@ -220,10 +221,6 @@ impl<'data> Image<'data> {
         let (start, size) = self.elf.section_by_index(section).ok()?.file_range()?;
         offset.to_file_offset(&file_range(start, size)?)
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The parts of the loaded segments (`PT_LOAD`) that are in the file. If two segments contain the

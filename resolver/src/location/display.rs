@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use super::Processor;
 use super::{Binary, Expr, InfoOffset, Location, Node, Register, Source, Unary, Value, ValueType};
 use crate::address::Vaddr;
+use crate::text::hexadecimal;
 
 /// Names and address properties of the image that a location belongs to.
 pub trait Names {
@@ -161,7 +162,7 @@ fn known(bytes: &[u8], is_big_endian: bool) -> String {
             number.reverse();
         }
         text.push_str("0x");
-        let hex: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hexadecimal(&number);
         let digits = hex.trim_start_matches('0');
         text.push_str(if digits.is_empty() { "0" } else { digits });
         return text;

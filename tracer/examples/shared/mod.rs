@@ -1,0 +1,20 @@
+//! What the measurements share.
+
+use std::error::Error;
+
+use simple_markers_resolver::resolve::resolve;
+use simple_markers_tracer::Plan;
+use simple_markers_tracer::plan::Settings;
+use simple_markers_tracer::thread_local::ThreadLocals;
+
+/// The plan of all markers of a program.
+pub(crate) fn plan(program: impl AsRef<std::path::Path>, thread_pointer: Option<u32>) -> Result<Plan, Box<dyn Error>> {
+    let path = std::fs::canonicalize(program)?.display().to_string();
+    let resolution = resolve(&path, &std::fs::read(&path)?);
+    let settings = Settings { export: Default::default(), text: 64, thread_pointer, is_sleepable: true };
+    let mut plan = Plan::default();
+    for image in &resolution.images {
+        plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;
+    }
+    Ok(plan)
+}
