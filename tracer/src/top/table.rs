@@ -9,8 +9,10 @@ pub struct Table {
     pub time: u64,
     /// How long it was, in ns.
     pub interval: u64,
-    /// The processes that ran in it.
+    /// The processes that ran in it, the one with the most CPU time first.
     pub processes: Vec<Process>,
+    /// How often a thread that was not counted left a CPU: there was no space for more threads.
+    pub uncounted: u64,
 }
 
 /// A process in an interval.
@@ -52,7 +54,10 @@ pub struct Usage {
     pub cpu_total: u64,
     /// How often it left a CPU in the interval.
     pub switches: u64,
-    /// The longest time that it waited for a CPU while it could run, in ns.
+    /// How often of these it could have run on.
+    pub preempted: u64,
+    /// The longest time that it waited for a CPU while it could run, in ns. A wait belongs to the
+    /// interval in which it was seen to have ended.
     pub longest_wait: u64,
 }
 
@@ -61,7 +66,7 @@ impl Table {
     #[must_use]
     pub fn json(&self) -> Json {
         let processes: Vec<Json> = self.processes.iter().map(Process::json).collect();
-        json!({ "time_ns": self.time, "interval_ns": self.interval, "processes": processes })
+        json!({ "time_ns": self.time, "interval_ns": self.interval, "uncounted": self.uncounted, "processes": processes })
     }
 }
 
@@ -86,10 +91,20 @@ impl Thread {
 }
 
 impl Usage {
-    fn add_to(&self, object: &mut Json) {
+    /// Adds what another thread did.
+    pub fn add(&mut self, other: &Self) {
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.cpu_total = self.cpu_total.saturating_add(other.cpu_total);
+        self.switches = self.switches.saturating_add(other.switches);
+        self.preempted = self.preempted.saturating_add(other.preempted);
+        self.longest_wait = self.longest_wait.max(other.longest_wait);
+    }
+
+    pub(super) fn add_to(&self, object: &mut Json) {
         object["cpu_ns"] = self.cpu.into();
         object["cpu_total_ns"] = self.cpu_total.into();
         object["switches"] = self.switches.into();
+        object["preempted"] = self.preempted.into();
         object["wait_max_ns"] = self.longest_wait.into();
     }
 }
