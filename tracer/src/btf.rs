@@ -1,5 +1,5 @@
-//! The offsets of members in the kernel's structures, from its type information (BTF,
-//! `Documentation/bpf/btf.rst`).
+//! The offsets of members in the kernel's structures, its enumerators and the sizes of its types, from
+//! its type information (BTF, `Documentation/bpf/btf.rst`).
 
 /// Type information in the byte order of the machine.
 #[derive(Clone, Debug)]
@@ -22,8 +22,12 @@ pub enum BtfError {
 }
 
 const MAGIC: u16 = 0xeb9f;
+const INTEGER: u32 = 1;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
+const ENUMERATION: u32 = 6;
+const TYPEDEF: u32 = 8;
+const LONG_ENUMERATION: u32 = 19;
 /// How deep unnamed members and qualifiers are followed.
 const NESTING: u32 = 16;
 
@@ -75,6 +79,60 @@ impl<'a> Btf<'a> {
             at = self.unqualified(of)?;
         }
         (bits % 8 == 0).then_some(bits / 8)
+    }
+
+    /// The enumerators of all enumerations, with their values.
+    pub fn enumerators(&self) -> impl Iterator<Item = (&'a str, i64)> + '_ {
+        self.offsets.iter().skip(1).flat_map(move |at| {
+            let info = word(self.types, at.saturating_add(4)).unwrap_or(0);
+            let (count, is_signed) = (info & 0xffff, info >> 31 == 1);
+            let size = match info >> 24 & 0x1f {
+                ENUMERATION => 8,
+                LONG_ENUMERATION => 12,
+                _ => 0,
+            };
+            let start = at.saturating_add(12);
+            (0..if size == 0 { 0 } else { count as usize }).filter_map(move |index| {
+                let at = start.checked_add(index.checked_mul(size)?)?;
+                let name = std::str::from_utf8(self.name(at)?).ok()?;
+                let low = word(self.types, at.checked_add(4)?)?;
+                let value = match size {
+                    8 if is_signed => i64::from(low as i32),
+                    8 => low.into(),
+                    _ => (u64::from(word(self.types, at.checked_add(8)?)?) << 32 | u64::from(low)) as i64,
+                };
+                Some((name, value))
+            })
+        })
+    }
+
+    /// The names of types and structures (`gfp_t`, `struct page`), the size of each in bytes, and whether
+    /// it is a signed integer; `None` if it is none.
+    pub fn sizes(&self) -> impl Iterator<Item = (String, (u64, Option<bool>))> + '_ {
+        self.offsets.iter().enumerate().skip(1).filter_map(|(number, at)| {
+            let before = match self.kind(*at)? {
+                STRUCT => "struct ",
+                UNION => "union ",
+                INTEGER | TYPEDEF => "",
+                _ => return None,
+            };
+            let name = std::str::from_utf8(self.name(*at)?).ok().filter(|name| !name.is_empty())?;
+            Some((format!("{before}{name}"), self.size(u32::try_from(number).ok()?)?))
+        })
+    }
+
+    /// The size of a type, and whether it is a signed integer.
+    fn size(&self, number: u32) -> Option<(u64, Option<bool>)> {
+        let at = self.unqualified(number)?;
+        let size = u64::from(word(self.types, at.checked_add(8)?)?);
+        let info = word(self.types, at.checked_add(4)?)?;
+        Some(match info >> 24 & 0x1f {
+            INTEGER => (size, Some(word(self.types, at.checked_add(12)?)? >> 24 & 1 == 1)),
+            2 => (8, Some(false)),
+            STRUCT | UNION => (size, None),
+            ENUMERATION | LONG_ENUMERATION => (size, Some(info >> 31 == 1)),
+            _ => return None,
+        })
     }
 
     fn kind(&self, at: usize) -> Option<u32> {

@@ -3,15 +3,23 @@
 
 use std::ops::Range;
 
+use super::print::Integer;
+
 /// Where the fields of an event are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Format {
+    /// The group of the event, also called its subsystem. The text does not have it: it is empty
+    /// unless [`Format::of`] got it.
+    pub group: String,
     /// The name of the event.
     pub name: String,
     /// The number at the start of each of its records.
     pub id: u16,
     /// The fields in the order of the text.
     pub fields: Vec<Field>,
+    /// How the kernel prints the event: a format string and its arguments. Empty if the text does
+    /// not say it.
+    pub print: String,
 }
 
 /// A field of an event.
@@ -27,6 +35,10 @@ pub struct Field {
     pub size: u32,
     /// Whether it is signed.
     pub is_signed: bool,
+    /// Whether it is an array.
+    pub is_array: bool,
+    /// The size of an element of an array in bytes, or that of the field.
+    pub element: u32,
 }
 
 /// Why a text is not a format.
@@ -51,7 +63,18 @@ impl Format {
         let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         let name = of("name:").unwrap_or_default().to_owned();
         let id = of("ID:").and_then(|id| id.parse().ok()).ok_or(FormatError::NoId)?;
-        Ok(Self { name, id, fields: fields(text)? })
+        // It is the last part, and its strings may have line breaks.
+        let print = text.split_once("\nprint fmt:").map_or("", |(_, print)| print.trim()).to_owned();
+        Ok(Self { group: String::new(), name, id, fields: fields(text)?, print })
+    }
+
+    /// The format of an event of a group.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Format::parse`].
+    pub fn of(group: &str, text: &str) -> Result<Self, FormatError> {
+        Ok(Self { group: group.to_owned(), ..Self::parse(text)? })
     }
 
     /// A field by its name; `None` if there is none.
@@ -88,14 +111,26 @@ fn field(line: &str) -> Option<Field> {
         }
     }
     // An array has its length after the name, `char comm[16]`, or before it, `__data_loc char[] text`.
+    let mut length = None;
     let (of, name) = match declaration.rsplit_once('[') {
-        Some((before, after)) if after.ends_with(']') => before.rsplit_once(char::is_whitespace)?,
+        Some((before, after)) if after.ends_with(']') => {
+            length = after.strip_suffix(']');
+            before.rsplit_once(char::is_whitespace)?
+        }
         _ => declaration.rsplit_once(char::is_whitespace)?,
     };
     let name = name.trim_start_matches('*');
     let is_name = !name.is_empty() && name.chars().all(|character| character.is_alphanumeric() || character == '_');
     let (name, of) = (name.to_owned(), of.trim().to_owned());
-    is_name.then_some(Field { name, of, offset: offset?, size: size?, is_signed })
+    let size: u32 = size?;
+    let element = length.map_or(size, |length| element(&of, size, length.trim()));
+    is_name.then_some(Field { name, of, offset: offset?, size, is_signed, is_array: length.is_some(), element })
+}
+
+/// The size of an element of an array of some bytes. Its length may be the name of a constant.
+fn element(of: &str, size: u32, length: &str) -> u32 {
+    let by_length = length.parse().ok().and_then(|length| size.checked_div(length)).filter(|size| *size > 0);
+    by_length.or_else(|| Integer::of_type(of).map(|of| of.size.into())).unwrap_or(1)
 }
 
 impl Field {

@@ -6,6 +6,9 @@
 pub mod fetch;
 pub mod format;
 pub mod machine;
+pub mod names;
 pub mod pages;
+pub mod print;
 pub mod probes;
+pub mod symbols;
 pub mod tasks;

@@ -26,6 +26,8 @@ pub enum Step {
     Probe,
     /// To read the pages of an instance.
     Pages,
+    /// To read the format of an event.
+    Format,
 }
 
 /// The kernel refused something.
@@ -73,6 +75,7 @@ impl std::fmt::Display for Error {
             Step::Instance => "cannot create an instance in tracefs",
             Step::Probe => "cannot set a probe in tracefs",
             Step::Pages => "cannot read an instance in tracefs",
+            Step::Format => "cannot read the format of an event in tracefs",
         };
         write!(f, "{what}: {}", io::Error::from_raw_os_error(self.errno))?;
         if let Some(last) = self.log.lines().rev().find(|line| !line.starts_with("processed ")) {

@@ -18,3 +18,4 @@ pub use clock::now;
 pub use engine::{Engine, Kernel, Mode, Scope, Session, SessionError};
 pub use error::{Error, Step};
 pub use process::{Child, Ended};
+pub use tracefs::{EventName, KernelEvents};

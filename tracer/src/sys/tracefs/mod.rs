@@ -5,6 +5,7 @@
 
 mod events;
 mod files;
+mod kernel;
 mod leftovers;
 mod memory;
 
@@ -28,6 +29,7 @@ use crate::record::{Layout, Record};
 
 use events::Events;
 use files::{Instance, Root};
+pub use kernel::{EventName, KernelEvents};
 pub(super) use leftovers::remove as remove_leftovers;
 use memory::Memory;
 

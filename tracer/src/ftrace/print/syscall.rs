@@ -1,0 +1,81 @@
+//! The events of system calls. The kernel prints these with its own code, which does not use their
+//! `print fmt` (`kernel/trace/trace_syscalls.c`).
+
+use std::fmt::Write as _;
+
+use super::integer::Integer;
+use crate::ftrace::format::Format;
+
+/// The event of the start or the end of a system call.
+#[derive(Clone, Debug)]
+pub(super) struct Syscall {
+    /// `sys_openat`
+    name: Box<str>,
+    part: Part,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    /// The arguments: their names and offsets.
+    Enter(Vec<(Box<str>, usize)>),
+    /// The offset of the result.
+    Exit(usize),
+}
+
+impl Syscall {
+    /// `None` if it is another event.
+    pub(super) fn new(format: &Format) -> Option<Self> {
+        if format.group != "syscalls" {
+            return None;
+        }
+        let offset = |offset: u32| usize::try_from(offset).ok();
+        if let Some(name) = format.name.strip_prefix("sys_exit_") {
+            let part = Part::Exit(offset(format.field("ret")?.offset)?);
+            return Some(Self { name: format!("sys_{name}").into(), part });
+        }
+        let name = format.name.strip_prefix("sys_enter_")?;
+        let fields =
+            format.fields.iter().filter(|field| !field.name.starts_with("common_") && field.name != "__syscall_nr");
+        let arguments = fields.filter(|field| !field.is_dynamic());
+        let arguments = arguments.map(|field| Some((field.name.as_str().into(), offset(field.offset)?)));
+        Some(Self { name: format!("sys_{name}").into(), part: Part::Enter(arguments.collect::<Option<_>>()?) })
+    }
+
+    /// The name of each argument.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
+        let arguments = if let Part::Enter(arguments) = &self.part { arguments.as_slice() } else { &[] };
+        arguments.iter().map(|(name, _)| &**name)
+    }
+
+    pub(super) fn is_exit(&self) -> bool {
+        matches!(self.part, Part::Exit(_))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn write(&self, record: &[u8], out: &mut String) {
+        let at = |offset: usize| Integer::UNSIGNED_LONG.read(record.get(offset..).unwrap_or_default());
+        out.push_str(&self.name);
+        match &self.part {
+            Part::Exit(offset) => {
+                let _ = match at(*offset) {
+                    Some(value) => write!(out, " -> {value:#x}"),
+                    None => write!(out, " -> (too short)"),
+                };
+            }
+            Part::Enter(arguments) => {
+                for (index, (name, offset)) in arguments.iter().enumerate() {
+                    let before = if index == 0 { "(" } else { ", " };
+                    let _ = match at(*offset) {
+                        Some(value @ ..10) => write!(out, "{before}{name}: {value}"),
+                        Some(value) => write!(out, "{before}{name}: {value:#x}"),
+                        None => write!(out, "{before}{name}: (too short)"),
+                    };
+                }
+                out.push_str(if arguments.is_empty() { "()" } else { ")" });
+            }
+        }
+    }
+}
