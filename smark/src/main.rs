@@ -29,7 +29,9 @@ mod show;
 mod sources;
 mod stacks;
 mod symbols;
+mod top;
 mod trace;
+mod units;
 mod watch;
 
 use std::io::{self, IsTerminal as _, Write};
@@ -78,6 +80,7 @@ enum Command {
     Record(record::Record),
     Plan(plan::Plan),
     Report(report::Report),
+    Top(top::Top),
     Explain(explain::Explain),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -118,6 +121,7 @@ fn main() -> ExitCode {
         Command::Record(record) => record.run(&console),
         Command::Plan(plan) => plan.run(&console).map(ExitCode::from),
         Command::Report(report) => report.run(&console).map(ExitCode::from),
+        Command::Top(top) => top.run(&console),
         Command::Explain(explain) => explain.run(&console).map(ExitCode::from),
         Command::Completions(completions) => completions.run().map(ExitCode::from),
         Command::Man(man) => man.run().map(ExitCode::from),

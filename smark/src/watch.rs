@@ -432,7 +432,7 @@ pub(crate) fn add(
 }
 
 /// An error of a session, with what to do about it.
-fn explained(error: SessionError) -> anyhow::Error {
+pub(crate) fn explained(error: SessionError) -> anyhow::Error {
     let SessionError::Kernel(why) = &error else { return error.into() };
     if why.is_permission() && matches!(why.step, Step::Tracefs | Step::Instance | Step::Probe | Step::Pages) {
         return anyhow::anyhow!("{why}; tracefs needs root");

@@ -12,6 +12,7 @@ mod report;
 mod stacks;
 mod thread_locals;
 mod timeline;
+mod top;
 mod trace;
 mod traced_twins;
 mod tracefs;

@@ -1,5 +1,5 @@
-//! The offsets of members in the kernel's structures, its enumerators and the sizes of its types, from
-//! its type information (BTF, `Documentation/bpf/btf.rst`).
+//! The offsets of members in the kernel's structures, its enumerators, and the numbers and sizes of its
+//! types, from its type information (BTF, `Documentation/bpf/btf.rst`).
 
 /// Type information in the byte order of the machine.
 #[derive(Clone, Debug)]
@@ -19,6 +19,17 @@ pub enum BtfError {
     /// A type is malformed.
     #[error("malformed BTF type at offset {0:#x}")]
     Type(usize),
+}
+
+/// A kind of type that has a number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A `typedef`. The arguments of a tracepoint are described by one.
+    Typedef = 8,
+    /// A function.
+    Function = 12,
+    /// A variable.
+    Variable = 14,
 }
 
 const MAGIC: u16 = 0xeb9f;
@@ -135,6 +146,13 @@ impl<'a> Btf<'a> {
         })
     }
 
+    /// The number of a type; `None` if there is no such type.
+    #[must_use]
+    pub fn number(&self, kind: Kind, name: &str) -> Option<u32> {
+        let is_it = |at: &usize| self.kind(*at) == Some(kind as u32) && self.name(*at) == Some(name.as_bytes());
+        u32::try_from(self.offsets.iter().skip(1).position(is_it)? + 1).ok()
+    }
+
     fn kind(&self, at: usize) -> Option<u32> {
         Some(word(self.types, at.checked_add(4)?)? >> 24 & 0x1f)
     }
@@ -196,7 +214,7 @@ mod tests {
     /// `struct task { struct { int pid; }; const struct inner in; int flag: 3; }; struct inner { int
     /// pad; int base; };`
     fn bytes() -> Vec<u8> {
-        let strings = b"\0int\0task\0pid\0in\0flag\0inner\0pad\0base\0";
+        let strings = b"\0int\0task\0pid\0in\0flag\0inner\0pad\0base\0start\0";
         let name = |text: &str| {
             let wanted = format!("\0{text}\0");
             strings.windows(wanted.len()).position(|at| at == wanted.as_bytes()).unwrap() as u32 + 1
@@ -208,6 +226,7 @@ mod tests {
             vec![name("inner"), info(STRUCT, 2, 0), 8, name("pad"), 1, 0, name("base"), 1, 32],
             vec![0, info(10, 0, 0), 3],
             vec![name("task"), info(STRUCT, 3, 1), 16, 0, 2, 32, name("in"), 4, 64, name("flag"), 1, 3 << 24 | 128],
+            vec![name("start"), info(12, 0, 0), 1],
         ]
         .concat();
         let types: Vec<u8> = types.into_iter().flat_map(u32::to_ne_bytes).collect();
@@ -229,6 +248,8 @@ mod tests {
         assert_eq!(btf.offset("task", &["flag"]), None);
         assert_eq!(btf.offset("task", &["pid", "base"]), None);
         assert_eq!(btf.offset("tusk", &["pid"]), None);
+        assert_eq!(btf.number(Kind::Function, "start"), Some(6));
+        assert_eq!(btf.number(Kind::Typedef, "start"), None);
         for end in 0..bytes.len() {
             if let Ok(btf) = Btf::new(&bytes[..end]) {
                 assert_eq!(btf.offset("task", &["in", "nothing"]), None);

@@ -63,7 +63,7 @@ EXAMPLES
   How long requests take, told apart by their tags:
       smark count --time queue:submit..queue:complete --key tag -- ./server";
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().filter(|seconds| *seconds >= 0.01);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     duration.ok_or_else(|| "a number of seconds of at least 0.01 is expected".to_owned())

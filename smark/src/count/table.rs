@@ -5,6 +5,7 @@ use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts};
 use simple_markers_tracer::histogram::coarse_range;
 
 use super::answer::{Answer, powers, value_text};
+use crate::units::duration;
 
 impl Answer {
     /// The table.
@@ -80,38 +81,5 @@ fn bars(ranges: &[(String, String, u64)], out: &mut String) {
             false => format!("{low:>low_width$} .. {high:<high_width$}"),
         };
         out.push_str(&format!("{count:>12} {range} {bar}\n"));
-    }
-}
-
-/// A duration with three digits and its unit.
-fn duration(ns: u64) -> String {
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "us"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
-    };
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {unit}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_three_digits() {
-        let expected = [
-            (0, "0 ns"),
-            (999, "999 ns"),
-            (1_000, "1.00 us"),
-            (12_345, "12.3 us"),
-            (123_456, "123 us"),
-            (9_999_000, "10.0 ms"),
-            (2_500_000_000, "2.50 s"),
-        ];
-        for (ns, text) in expected {
-            assert_eq!(duration(ns), text);
-        }
     }
 }

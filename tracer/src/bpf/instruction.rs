@@ -166,13 +166,17 @@ pub enum Helper {
     GetCurrentComm = 16,
     GetCurrentTask = 35,
     GetStack = 67,
+    GetCurrentCgroupId = 80,
     ProbeReadUser = 112,
     ProbeReadKernel = 113,
     ProbeReadUserStr = 114,
+    GetCurrentAncestorCgroupId = 123,
     RingbufReserve = 131,
     RingbufSubmit = 132,
     RingbufDiscard = 133,
     CopyFromUser = 148,
+    PerCpuPtr = 153,
+    ThisCpuPtr = 154,
     GetAttachCookie = 174,
 }
 
@@ -193,4 +197,8 @@ pub enum Map {
     Times,
     /// Which processes are traced: one value with a byte for each process number, 1 if it is.
     Processes,
+    /// What is known of each thread (`crate::top::entry`).
+    Threads,
+    /// What the programs of `crate::bpf::top` share with the reader: one value.
+    Shared,
 }

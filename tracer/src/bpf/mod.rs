@@ -7,6 +7,7 @@ mod filter;
 pub mod instruction;
 pub mod program;
 mod registers;
+pub mod top;
 
 pub use assembler::{Assembler, Code, TooLong};
 pub use expression::{Target, Uncompilable};

@@ -8,13 +8,19 @@ use super::error::{Error, Step};
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP_ELEM: libc::c_int = 1;
+const MAP_DELETE_ELEM: libc::c_int = 3;
 const PROG_LOAD: libc::c_int = 5;
-const MAP_LOOKUP_BATCH: libc::c_int = 24;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
+const MAP_LOOKUP_AND_DELETE_ELEM: libc::c_int = 21;
+const MAP_LOOKUP_BATCH: libc::c_int = 24;
 const LINK_CREATE: libc::c_int = 28;
+const ITER_CREATE: libc::c_int = 33;
 
 const PROG_TYPE_KPROBE: u32 = 2;
 const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
+const PROG_TYPE_TRACING: u32 = 26;
+const TRACE_RAW_TP: u32 = 23;
+const TRACE_ITER: u32 = 28;
 const TRACE_UPROBE_MULTI: u32 = 48;
 const F_MMAPABLE: u32 = 1 << 10;
 const F_SLEEPABLE: u32 = 1 << 4;
@@ -124,11 +130,45 @@ impl Map {
         Ok(value.chunks_exact(one.max(1)).map(|value| words(value).collect()).collect())
     }
 
+    /// Removes a key of a hash map, and returns its value. `None` if the key is not there.
+    pub(super) fn take(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let mut value = vec![0u8; self.value_size];
+        let to = value.as_mut_ptr() as u64;
+        Ok(self.element(MAP_LOOKUP_AND_DELETE_ELEM, key, to)?.then_some(value))
+    }
+
+    /// Removes a key of a hash map, if it is there.
+    pub(super) fn remove(&self, key: &[u8]) -> Result<(), Error> {
+        self.element(MAP_DELETE_ELEM, key, 0).map(drop)
+    }
+
+    /// Whether a key of a hash map is there, after a command. `value` is where the value goes.
+    fn element(&self, command: libc::c_int, key: &[u8], value: u64) -> Result<bool, Error> {
+        if key.len() != self.key_size {
+            return Ok(false);
+        }
+        let (map, key) = (self.descriptor() as u32, key.as_ptr() as u64);
+        match bpf(command, &mut Element { map, unused: 0, key, value, flags: 0 }) {
+            Ok(_) => Ok(true),
+            Err(why) if why.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+            Err(why) => Err(Error::new(Step::Map, &why)),
+        }
+    }
+
     /// All keys of a hash map, with their numbers of 8 bytes.
     pub(super) fn entries(&self) -> Result<Vec<(Vec<u8>, u64)>, Error> {
-        let most = self.max_entries as usize;
-        let (mut keys, mut values) = (vec![0u8; self.key_size * most], vec![0u8; self.value_size * most]);
         let mut entries = Vec::new();
+        let first = |value: &[u8]| words(value).next().unwrap_or(0);
+        self.each(self.max_entries, &mut |key, value| entries.push((key.to_vec(), first(value))))?;
+        Ok(entries)
+    }
+
+    /// Calls `each` for all keys of a hash map and their values, and reads `most` at once. A key that
+    /// is there all the time is handed on exactly once.
+    pub(super) fn each(&self, most: u32, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error> {
+        let mut most = most.clamp(1, self.max_entries);
+        let room = |size: usize, most: u32| vec![0u8; size * most as usize];
+        let (mut keys, mut values) = (room(self.key_size, most), room(self.value_size, most));
         let (mut from, mut to, mut is_first) = (0u64, 0u64, true);
         loop {
             let mut attributes = Batch {
@@ -136,7 +176,7 @@ impl Map {
                 to: &raw mut to as u64,
                 keys: keys.as_mut_ptr() as u64,
                 values: values.as_mut_ptr() as u64,
-                count: self.max_entries,
+                count: most,
                 map: self.descriptor() as u32,
                 flags: 0,
                 map_flags: 0,
@@ -145,12 +185,18 @@ impl Map {
             let is_last = match result {
                 Ok(_) => false,
                 Err(why) if why.raw_os_error() == Some(libc::ENOENT) => true,
+                // One bucket of the map has more keys than fit. It is read again.
+                Err(why) if why.raw_os_error() == Some(libc::ENOSPC) && most < self.max_entries => {
+                    most = most.saturating_mul(2).min(self.max_entries);
+                    (keys, values) = (room(self.key_size, most), room(self.value_size, most));
+                    continue;
+                }
                 Err(why) => return Err(Error::new(Step::Map, &why)),
             };
-            let found = keys.chunks_exact(self.key_size.max(1)).map(<[u8]>::to_vec).zip(words(&values));
-            entries.extend(found.take(attributes.count as usize));
+            let found = keys.chunks_exact(self.key_size.max(1)).zip(values.chunks_exact(self.value_size.max(1)));
+            found.take(attributes.count as usize).for_each(|(key, value)| each(key, value));
             if is_last {
-                return Ok(entries);
+                return Ok(());
             }
             (from, is_first) = (to, false);
         }
@@ -198,6 +244,14 @@ struct ProgLoad {
     prog_name: [u8; 16],
     prog_ifindex: u32,
     expected_attach_type: u32,
+    prog_btf_fd: u32,
+    func_info_rec_size: u32,
+    func_info: u64,
+    func_info_cnt: u32,
+    line_info_rec_size: u32,
+    line_info: u64,
+    line_info_cnt: u32,
+    attach_btf_id: u32,
 }
 
 /// The kind of a program.
@@ -210,6 +264,16 @@ pub(super) enum Kind {
     },
     /// It runs at a tracepoint of the kernel.
     Tracepoint,
+    /// The same, and the verifier knows the types of the arguments.
+    TypedTracepoint {
+        /// The number of the `typedef` that describes the arguments.
+        arguments: u32,
+    },
+    /// It visits the objects of a kind.
+    Iterator {
+        /// The number of the function that describes its arguments.
+        arguments: u32,
+    },
 }
 
 /// The size of the buffer for what the verifier says.
@@ -219,12 +283,13 @@ const LOG: usize = 1 << 16;
 pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
     let mut name = [0; 16];
     name.iter_mut().zip(b"smark").for_each(|(to, from)| *to = *from);
-    let (prog_type, expected_attach_type, prog_flags) = match kind {
-        Kind::Uprobe { is_sleepable } => {
-            (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, if is_sleepable { F_SLEEPABLE } else { 0 })
-        }
+    let (prog_type, expected_attach_type, attach_btf_id) = match kind {
+        Kind::Uprobe { .. } => (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0),
         Kind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0, 0),
+        Kind::TypedTracepoint { arguments } => (PROG_TYPE_TRACING, TRACE_RAW_TP, arguments),
+        Kind::Iterator { arguments } => (PROG_TYPE_TRACING, TRACE_ITER, arguments),
     };
+    let prog_flags = if matches!(kind, Kind::Uprobe { is_sleepable: true }) { F_SLEEPABLE } else { 0 };
     let mut attributes = ProgLoad {
         prog_type,
         insn_cnt: (instructions.len() / 8) as u32,
@@ -233,6 +298,7 @@ pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
         prog_flags,
         prog_name: name,
         expected_attach_type,
+        attach_btf_id,
         ..ProgLoad::default()
     };
     let why = match open(PROG_LOAD, &mut attributes) {
@@ -323,8 +389,60 @@ pub(super) fn attach_tracepoint(program: &OwnedFd, name: &std::ffi::CStr) -> Res
     open(RAW_TRACEPOINT_OPEN, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
 }
 
+/// Attaches a program of [`Kind::TypedTracepoint`] to its tracepoint.
+pub(super) fn attach_typed_tracepoint(program: &OwnedFd) -> Result<OwnedFd, Error> {
+    let mut attributes = RawTracepoint { name: 0, prog_fd: program.as_raw_fd() as u32, unused: 0 };
+    open(RAW_TRACEPOINT_OPEN, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
+}
+
+#[repr(C)]
+struct IteratorLink {
+    prog_fd: u32,
+    target_fd: u32,
+    attach_type: u32,
+    flags: u32,
+    info: u64,
+    info_size: u32,
+    unused: u32,
+}
+
+/// A link that runs a program of [`Kind::Iterator`].
+pub(super) fn link_iterator(program: &OwnedFd) -> Result<OwnedFd, Error> {
+    let mut attributes = IteratorLink {
+        prog_fd: program.as_raw_fd() as u32,
+        target_fd: 0,
+        attach_type: TRACE_ITER,
+        flags: 0,
+        info: 0,
+        info_size: 0,
+        unused: 0,
+    };
+    open(LINK_CREATE, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
+}
+
+/// Runs the program of a link for all objects. The program must write nothing.
+pub(super) fn run_iterator(link: &OwnedFd) -> Result<(), Error> {
+    #[repr(C)]
+    struct Create {
+        link: u32,
+        flags: u32,
+    }
+    let failed = |why: io::Error| Error::new(Step::Attach, &why);
+    let run = open(ITER_CREATE, &mut Create { link: link.as_raw_fd() as u32, flags: 0 }).map_err(failed)?;
+    let mut run = std::fs::File::from(run);
+    // The kernel ends a read after a million objects, and goes on with the next.
+    loop {
+        match io::Read::read(&mut run, &mut [0; 64]) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(why) if matches!(why.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {}
+            Err(why) => return Err(failed(why)),
+        }
+    }
+}
+
 /// How many CPUs the kernel has values for (`/sys/devices/system/cpu/possible`).
-fn possible_cpus() -> usize {
+pub(super) fn possible_cpus() -> usize {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
     last.map_or(1, |last| last + 1)

@@ -29,6 +29,14 @@ impl Mapping {
         unsafe { self.start.cast::<AtomicU64>().as_ref() }
     }
 
+    /// The word of 8 bytes at an index; `None` if the mapping does not have it.
+    pub(super) fn word(&self, index: usize) -> Option<&AtomicU64> {
+        let at = index.checked_mul(8).filter(|at| at.checked_add(8).is_some_and(|end| end <= self.size))?;
+        // SAFETY: the word is in the mapping, which is aligned to a page and lives as long as `self`.
+        // The kernel writes to it too, as a whole word.
+        Some(unsafe { self.start.add(at).cast::<AtomicU64>().as_ref() })
+    }
+
     /// Sets a byte, if the mapping has it. The mapping must be writable.
     pub(super) fn set(&self, index: usize, value: u8) {
         if index < self.size {

@@ -12,6 +12,7 @@ mod processes;
 mod programs;
 mod ring;
 pub mod signals;
+pub mod top;
 mod tracefs;
 
 pub use clock::now;

@@ -118,7 +118,7 @@ impl Programs {
         let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
         let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
         let created = match map {
-            Map::Ring | Map::Processes => return Ok(()),
+            Map::Ring | Map::Processes | Map::Threads | Map::Shared => return Ok(()),
             _ if self.maps.contains_key(&map) => return Ok(()),
             Map::Lost => bpf::Map::new(MapType::Array, 8, sites)?,
             Map::Tallies => bpf::Map::new(MapType::PercpuArray, 8 * Tally::COUNT, sites)?,

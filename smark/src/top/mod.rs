@@ -1,0 +1,126 @@
+//! `smark top`: the CPU time of processes and threads, counted in the kernel.
+
+mod order;
+mod text;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use simple_markers_tracer::sys::signals;
+use simple_markers_tracer::sys::top::{Choice, Top as Counter};
+use simple_markers_tracer::top::table::Table;
+
+use self::order::Sort;
+use self::text::View;
+use crate::Console;
+use crate::count::seconds;
+use crate::watch::explained;
+
+/// Show the CPU time of each process and thread, exactly
+///
+/// The kernel counts at each switch of a CPU to another thread, so a process that lives for a few milliseconds is seen too. A table is
+/// printed for each interval. It has the processes that ran in the interval: their share of one CPU, their CPU time since they
+/// started, how often their threads left a CPU, and the longest time that one of them could run and waited for a CPU.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Top {
+    /// Show only this process, with its threads; may be given several times
+    #[arg(short, long, value_name = "PID")]
+    pid: Vec<u32>,
+    /// Show the threads of each process
+    #[arg(long)]
+    threads: bool,
+    /// What the rows are sorted by
+    #[arg(long, value_name = "COLUMN", default_value = "cpu")]
+    sort: Sort,
+    /// Show at most this many processes of each interval
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+    /// The length of an interval
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "1")]
+    every: Duration,
+    /// End after this many intervals
+    #[arg(long, visible_alias = "count", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Print a line of JSON for each interval
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  What runs now, every second:
+      smark top
+  The threads of a process, by how long they wait for a CPU:
+      smark top -p $(pidof server) --sort wait
+  The ten processes that use the CPUs most, in the next minute:
+      smark top --every 60 --limit 1 --top 10";
+
+/// How often the end is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Top {
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        signals::catch();
+        let choice = Choice { pids: self.pid.clone() };
+        let mut counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
+        let mut due = Instant::now();
+        let mut left = self.limit;
+        while left != Some(0) {
+            due += self.every;
+            let is_stopped = sleep_until(due);
+            let mut table = counter.read()?;
+            self.arrange(&mut table);
+            self.print(&table)?;
+            if table.uncounted > 0 {
+                console.note(&format!(
+                    "{} switches were not counted: there are more threads than the kernel's table has room for",
+                    table.uncounted
+                ));
+            }
+            if is_stopped {
+                break;
+            }
+            // After a pause of the whole machine, the intervals start again.
+            due = due.max(Instant::now().checked_sub(self.every).unwrap_or(due));
+            left = left.map(|left| left - 1);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Sorts the rows, and removes those that are not wanted.
+    fn arrange(&self, table: &mut Table) {
+        self.sort.sort(table);
+        if let Some(top) = self.top {
+            table.processes.truncate(top as usize);
+        }
+    }
+
+    fn print(&self, table: &Table) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        match self.json {
+            true => writeln!(out, "{}", table.json())?,
+            false => {
+                let view = View { threads: self.threads || !self.pid.is_empty() };
+                writeln!(out, "{}", text::text(table, view))?;
+            }
+        }
+        out.flush()
+    }
+}
+
+/// Sleeps, and returns whether the user wants to end.
+fn sleep_until(due: Instant) -> bool {
+    loop {
+        if signals::is_stopped() {
+            return true;
+        }
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+}

@@ -1,0 +1,43 @@
+//! The order of the rows of a table.
+
+use std::cmp::Reverse;
+
+use clap::ValueEnum;
+use simple_markers_tracer::top::table::{Table, Usage};
+
+/// What the rows are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    /// The CPU time in the interval
+    #[default]
+    Cpu,
+    /// The CPU time since the start of the process
+    Total,
+    /// How often it left a CPU
+    Switches,
+    /// The longest wait for a CPU
+    Wait,
+    /// The number
+    Pid,
+    /// The name
+    Name,
+}
+
+impl Sort {
+    /// Sorts the processes and their threads: numbers of what was used from the most to the least.
+    pub(crate) fn sort(self, table: &mut Table) {
+        let most = |usage: &Usage| match self {
+            Self::Cpu => usage.cpu,
+            Self::Total => usage.cpu_total,
+            Self::Switches => usage.switches,
+            Self::Wait => usage.longest_wait,
+            Self::Pid | Self::Name => 0,
+        };
+        let by_name = self == Self::Name;
+        let name = |name: &str| if by_name { name.to_owned() } else { String::new() };
+        table.processes.sort_by_cached_key(|it| (Reverse(most(&it.usage)), name(&it.name), it.pid));
+        for process in &mut table.processes {
+            process.threads.sort_by_cached_key(|it| (Reverse(most(&it.usage)), name(&it.name), it.tid));
+        }
+    }
+}
