@@ -4,6 +4,7 @@
 
 mod count;
 mod expressions;
+mod kernel_text;
 mod libraries;
 mod plan;
 mod rates;

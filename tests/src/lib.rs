@@ -16,6 +16,8 @@ pub mod gdb;
 pub mod generator;
 pub mod header;
 pub mod image;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod kernel_text;
 pub mod listing;
 pub mod matrix;
 pub mod oracle;

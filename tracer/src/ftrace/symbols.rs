@@ -26,6 +26,9 @@ struct Entry {
     module: (u32, u32),
 }
 
+/// A variable of every kernel.
+const DATA: &str = "init_task";
+
 impl Symbols {
     /// Reads the text. Without the right to see addresses they are all 0, and there are no symbols.
     #[must_use]
@@ -38,8 +41,8 @@ impl Symbols {
             let start = at;
             at += line.len();
             let Some(entry) = entry(&text, start, line) else { continue };
-            has_data |= matches!(line.as_bytes().get(17), Some(b'd' | b'D' | b'b' | b'B'));
             let name = slice(&text, entry.name);
+            has_data |= name == DATA;
             if let Some(which) = ["_stext", "_etext", "_sinittext", "_einittext"].iter().position(|of| *of == name) {
                 if let Some(bound) = bounds.get_mut(which) {
                     *bound = Some(entry.address);
@@ -171,8 +174,8 @@ ffffffffc0201080 t more\t[a_module]
         assert_eq!(of(5), None);
         assert_eq!(shown(&Symbols::parse("0000000000000000 T a\n".to_owned()), 0), None);
         // With data, all addresses have symbols.
-        let all = Symbols::parse(format!("{KALLSYMS}ffffffff81000180 d data\n"));
-        assert_eq!(shown(&all, 0xffff_ffff_8100_0181).as_deref(), Some("data+0x1/0x80"));
+        let all = Symbols::parse(format!("{KALLSYMS}ffffffff81000180 D init_task\n"));
+        assert_eq!(shown(&all, 0xffff_ffff_8100_0181).as_deref(), Some("init_task+0x1/0x80"));
     }
 
     #[test]

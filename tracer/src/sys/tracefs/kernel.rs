@@ -10,6 +10,7 @@ use super::super::error::{Error, Step};
 use super::files::Root;
 use crate::ftrace::format::Format;
 use crate::ftrace::names::{KernelNames, Source};
+use crate::ftrace::pages::PageFormat;
 use crate::ftrace::print::HZ;
 
 /// The events of the running kernel.
@@ -68,6 +69,15 @@ impl KernelEvents {
         let text = text.map_err(|why| Error::new(Step::Format, &why))?;
         let unknown = |_| Error::new(Step::Format, &io::Error::from_raw_os_error(libc::EPROTO));
         Format::of(group, &text).map_err(unknown)
+    }
+
+    /// The format of the pages of all buffers.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn page_format(&self) -> Result<PageFormat, Error> {
+        self.root.page_format()
     }
 
     /// The names that the texts of the events use. They are read when they are needed.
