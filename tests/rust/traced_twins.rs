@@ -19,16 +19,32 @@ use simple_markers_tracer::{Hit, Missing, Value};
 /// The argument of the programs: how often they do their work.
 const ROUNDS: &str = "5";
 
+/// What was compared.
 #[derive(Debug, Default)]
-struct Counts {
-    markers: usize,
-    right: usize,
-    wrong: usize,
-    missing: usize,
+pub(crate) struct Counts {
+    /// Markers whose sites are all watched.
+    pub(crate) markers: usize,
+    pub(crate) right: usize,
+    pub(crate) wrong: usize,
+    pub(crate) missing: usize,
+}
+
+/// Compares one value.
+pub(crate) fn count(counts: &mut Counts, hit: &Hit<'_>, value: &Result<Value<'_>, Missing>, truth: &Truth) {
+    match value.as_ref().map(|value| is_right(value, truth)) {
+        Ok(Some(true)) => counts.right += 1,
+        Ok(Some(false)) => {
+            println!("{} line {}: {value:?}, and the twin has {truth:?}", hit.marker.name, hit.marker.line);
+            counts.wrong += 1;
+        }
+        Ok(None) => {}
+        Err(Missing::Unreadable { .. }) => panic!("{}: {value:?}", hit.marker.name),
+        Err(Missing::Unread(_) | Missing::Doubtful) => counts.missing += 1,
+    }
 }
 
 /// The markers of a plan by name, file and line, if all of their sites are watched.
-fn watched(plan: &Plan) -> HashMap<Key, usize> {
+pub(crate) fn watched(plan: &Plan) -> HashMap<Key, usize> {
     let key = |number: usize| {
         let marker = &plan.markers[number];
         (marker.name.to_string(), marker.file.to_string(), marker.line)
@@ -48,8 +64,10 @@ fn is_right(value: &Value<'_>, truth: &Truth) -> Option<bool> {
             // A reference is shown as what it refers to, and a kept number may be widened.
             let theirs = truth.behind.as_ref().unwrap_or(&truth.bytes);
             let size = theirs.len().min(usize::from(*size));
-            let is_address = theirs.len() == 8 && (1 << 40..1 << 47).contains(bits);
-            (size > 0 && !is_address).then(|| bits.to_le_bytes()[..size] == theirs[..size])
+            let is_address = |bits: u64| theirs.len() == 8 && (1 << 40..1 << 47).contains(&bits);
+            let their_bits = <[u8; 8]>::try_from(&theirs[..]).map_or(0, u64::from_le_bytes);
+            (size > 0 && !is_address(*bits) && !is_address(their_bits))
+                .then(|| bits.to_le_bytes()[..size] == theirs[..size])
         }
         Value::Text { bytes, .. } => truth.behind.as_ref().map(|theirs| theirs.starts_with(bytes)),
         Value::Null => None,
@@ -104,13 +122,7 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
         let pass = hits.entry(hit.site.marker).or_default();
         if let Some(truth) = truth.get(&hit.site.marker).and_then(|passes| passes.get(*pass)) {
             for (value, truth) in hit.values().zip(truth) {
-                match value.as_ref().map(|value| is_right(value, truth)) {
-                    Ok(Some(true)) => counts.right += 1,
-                    Ok(Some(false)) => counts.wrong += 1,
-                    Ok(None) => {}
-                    Err(Missing::Unreadable { .. }) => panic!("{}: {value:?}", hit.marker.name),
-                    Err(Missing::Unread(_) | Missing::Doubtful) => counts.missing += 1,
-                }
+                count(&mut counts, hit, &value, truth);
             }
         }
         *pass += 1;

@@ -15,5 +15,6 @@ mod thread_locals;
 mod timeline;
 mod top;
 mod trace;
+mod traced_examples;
 mod traced_twins;
 mod tracefs;

@@ -24,6 +24,13 @@ fn recursive(depth: i32) -> i32 {
     local
 }
 
+/// The recursion becomes a loop in its caller.
+fn inlined(depth: u32, seen: &mut u64) -> u32 {
+    simple_mark!(stale:inlined, "%u", depth);
+    next(seen);
+    if depth == 0 { 0 } else { depth + inlined(depth - 1, seen) }
+}
+
 #[inline(never)]
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -37,5 +44,5 @@ fn main() {
         let (a, b, c) = (next(&mut state) as i32, next(&mut state) as u16, next(&mut state) as i64);
         result = result.wrapping_mul(31).wrapping_add(sunk(a, b, c));
     }
-    println!("{result} {}", recursive(4 + n));
+    println!("{result} {} {}", recursive(4 + n), inlined(4 + n as u32, &mut state));
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::EdgeKind;
 use super::cfg::Cfg;
-use super::instruction::Successors;
+use super::instruction::{InstructionKind, Successors};
 use crate::address::Vaddr;
 
 /// The instructions that run exactly when an address is passed.
@@ -52,6 +52,12 @@ impl Cfg {
     pub(crate) fn is_branch(&self, at: Vaddr) -> bool {
         let is_branch = |what| matches!(what, Successors::Conditional(_) | Successors::Jump(_) | Successors::Indirect);
         self.at(at.0).is_some_and(|it| is_branch(it.successors))
+    }
+
+    /// The next instruction from an address on that is no padding.
+    pub(crate) fn after_padding(&self, at: Vaddr) -> Vaddr {
+        let from = self.index(at.0).and_then(|index| self.instructions.get(index..)).unwrap_or_default();
+        from.iter().find(|it| it.kind != InstructionKind::Padding).map_or(at, |it| Vaddr(it.at))
     }
 
     /// Whether the code leads from an address back to it.

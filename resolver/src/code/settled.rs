@@ -8,7 +8,7 @@
 //! Each path is followed with its own values. A store that overwrites any byte of the place ends
 //! the path.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::cfg::Cfg;
@@ -87,9 +87,10 @@ const STEPS: usize = 20_000;
 const VISITS: u8 = 2;
 
 impl Values {
-    /// Who reads a place next after an address.
-    pub(crate) fn next_use(&self, cfg: &Cfg, pc: Vaddr, place: &MemoryPlace) -> NextUse {
-        let search = || {
+    /// Who reads a place next after an address. The calls at the addresses in `allocations` only look
+    /// at the memory that they allocate or free.
+    pub(crate) fn next_use(&self, cfg: &Cfg, pc: Vaddr, place: &MemoryPlace, allocations: &BTreeSet<Vaddr>) -> NextUse {
+        let next_use = || {
             let start = cfg.index(pc.0)?;
             let mut state = self.before(cfg, start)?;
             self.rename(&mut state);
@@ -99,9 +100,10 @@ impl Values {
                 address.offset.checked_add(place.object.start)?..address.offset.checked_add(place.object.end)?;
             let outlives = place.outlives && !address.symbol.is_stack(self.machine.stack_pointer);
             let target = Target { symbol: address.symbol, bytes: address.offset..end, object, outlives };
-            Some(Search { values: self, cfg, target, visits: HashMap::new(), left: STEPS }.run(start, state))
+            let mut search = Search { values: self, cfg, target, allocations, visits: HashMap::new(), left: STEPS };
+            Some(search.run(start, state))
         };
-        search().unwrap_or(NextUse::Unknown)
+        next_use().unwrap_or(NextUse::Unknown)
     }
 
     /// Whether the code shows that an object is at a place in the frame: it takes the object's
@@ -206,6 +208,7 @@ struct Search<'v> {
     values: &'v Values,
     cfg: &'v Cfg,
     target: Target,
+    allocations: &'v BTreeSet<Vaddr>,
     visits: HashMap<usize, u8>,
     left: usize,
 }
@@ -267,7 +270,8 @@ impl Search<'_> {
             Successors::Indirect => self.values.leaves(index),
             _ => false,
         };
-        if (it.successors == Successors::Call || is_tail_call) && self.is_passed(state) {
+        let is_call = it.successors == Successors::Call && !self.allocations.contains(&at);
+        if (is_call || is_tail_call) && self.is_passed(state) {
             return Event::Uses(NextUse::Passed(at));
         }
         if (flow.returns || is_tail_call) && self.target.outlives {

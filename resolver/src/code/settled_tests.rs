@@ -26,7 +26,7 @@ fn values(code: &[u8]) -> (Cfg, Values) {
 
 fn next_use(code: &[u8], pc: u64, place: &MemoryPlace) -> NextUse {
     let (cfg, values) = values(code);
-    values.next_use(&cfg, Vaddr(pc), place)
+    values.next_use(&cfg, Vaddr(pc), place, &BTreeSet::new())
 }
 
 #[test]
@@ -63,6 +63,20 @@ fn the_frame_pointer_and_the_stack_pointer_address_the_same_frame() {
 }
 
 #[test]
+fn a_call_that_frees_other_memory_reads_nothing() {
+    // 1000: call 1005; 1005: movl $1,(%rdi); 100b: ret. The register may only be left over.
+    let code = [0xe8, 0, 0, 0, 0, 0xc7, 0x07, 1, 0, 0, 0, 0xc3];
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 0, 4)), NextUse::Passed(Vaddr(0x1000)));
+    // 1000: push %rbx; 1001: mov %rdi,%rbx; 1004: call 1009; 1009: movl $1,(%rbx); 100f: pop %rbx;
+    // 1010: ret
+    let code = [0x53, 0x48, 0x89, 0xfb, 0xe8, 0, 0, 0, 0, 0xc7, 0x03, 1, 0, 0, 0, 0x5b, 0xc3];
+    let (cfg, values) = values(&code);
+    let after = |allocations| values.next_use(&cfg, Vaddr(0x1004), &place(RBX, 0, 4), &allocations);
+    assert_eq!(after(BTreeSet::new()), NextUse::Passed(Vaddr(0x1004)));
+    assert_eq!(after(BTreeSet::from([Vaddr(0x1004)])), NextUse::Overwritten(Vaddr(0x1009)));
+}
+
+#[test]
 fn copies_of_a_pointer_are_followed_through_registers_and_the_stack() {
     // 1000: push %rbx; 1001: mov %rdi,%rbx; 1004: call 1009; 1009: mov (%rbx),%eax; 100b: pop %rbx;
     // 100c: ret
@@ -93,9 +107,15 @@ fn a_pointer_that_a_loop_changes_is_another_pointer() {
     // 1000: mov %esi,(%rdi); 1002: mov 8(%rdi),%rdi; 1006: test %rdi,%rdi; 1009: jne 1000; 100b: ret
     let code = [0x89, 0x37, 0x48, 0x8b, 0x7f, 0x08, 0x48, 0x85, 0xff, 0x75, 0xf5, 0xc3];
     let (cfg, values) = values(&code);
-    assert_eq!(values.next_use(&cfg, Vaddr(0x1000), &place(RDI, 0, 4)), NextUse::Overwritten(Vaddr(0x1000)));
+    assert_eq!(
+        values.next_use(&cfg, Vaddr(0x1000), &place(RDI, 0, 4), &BTreeSet::new()),
+        NextUse::Overwritten(Vaddr(0x1000))
+    );
     // Behind the new pointer, the caller reads it.
-    assert_eq!(values.next_use(&cfg, Vaddr(0x1006), &place(RDI, 4, 4)), NextUse::Returned(Vaddr(0x100b)));
+    assert_eq!(
+        values.next_use(&cfg, Vaddr(0x1006), &place(RDI, 4, 4), &BTreeSet::new()),
+        NextUse::Returned(Vaddr(0x100b))
+    );
 }
 
 #[test]
@@ -127,7 +147,7 @@ fn what_is_not_understood_is_unknown() {
     assert!(Values::of(&function, &cfg).is_none());
     // An address that no path leads to.
     let (cfg, values) = values(&[0xc3, 0x89, 0x07, 0xc3]);
-    assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &place(RDI, 0, 4)), NextUse::Unknown);
+    assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &place(RDI, 0, 4), &BTreeSet::new()), NextUse::Unknown);
 }
 
 #[test]

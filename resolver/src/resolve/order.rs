@@ -100,14 +100,15 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
         let is_update = |at: Vaddr| self.side(at) == Side::After;
         let leaves =
             update.is_some_and(|(at, _)| is_update(at) && (later.is_none() || (is_tracked && self.line(at) == branch)));
+        // The loop of an inlined function may also be one of its caller.
+        let is_own = |at: Vaddr| is_update(at) && self.is_in_instance(at);
         if is_parameter
-            && self.stop.scope?.frames.len() == 1
-            && (leaves || before.is_some_and(|at| is_update(*at)))
+            && (leaves && update.is_some_and(|(at, _)| is_own(at)) || before.is_some_and(|at| is_own(*at)))
             && self.holds_from_loop(argument)
             && self.is_in_loop()
         {
             let made = self.instructions.made(self.function, self.pc, bit, (argument.size?, self.result))?;
-            if made.by.iter().any(|at| is_update(*at)) {
+            if made.by.iter().any(|at| is_own(*at)) {
                 return Some(Reason::ParameterInLoop);
             }
         }
@@ -160,12 +161,24 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
         self.instructions.is_in_loop(self.function, self.pc)
     }
 
+    /// Whether an instruction is a part of the marker's function, also where that is inlined.
+    fn is_in_instance(&self, at: Vaddr) -> bool {
+        let frames = self.stop.scope.map_or(&[][..], |scope| &scope.frames);
+        match frames {
+            [instance, _, ..] => {
+                let code = self.debug.code_of(instance.instance).unwrap_or_default();
+                code.iter().any(|range| range.contains(&at.0))
+            }
+            _ => true,
+        }
+    }
+
     /// Whether the location that holds at the site begins after the function's entry, or holds
     /// everywhere.
     fn holds_from_loop(&self, argument: &Argument) -> bool {
         let range = argument.ranges.iter().find(|range| range.contains(&self.pc.0));
         range.is_none_or(|range| {
-            range.start < self.pc.0 && self.instructions.is_in_loop(self.function, Vaddr(range.start))
+            range.start < self.pc.0 && self.instructions.begins_in_loop(self.function, Vaddr(range.start))
         })
     }
 

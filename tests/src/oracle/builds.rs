@@ -111,25 +111,31 @@ static RUST: LazyLock<RustCrates> = LazyLock::new(|| {
     RustCrates { toolchain, dependencies: folder.join("deps"), twin: folder.join("libsimple_markers_twin.rlib") }
 });
 
-/// Compiles a program with the real markers.
+/// Compiles a program with the real markers. The first source is the program. In C, the others are
+/// its other files; in Rust, they are crates that it uses.
 ///
 /// # Errors
 ///
 /// The compiler fails.
 pub fn program(sources: &[PathBuf], options: &Options, image: &Path) -> Result<(), String> {
-    let (source, dwarf) = (sources.first().ok_or("no source")?, options.dwarf);
+    let dwarf = options.dwarf;
     match options.with {
         With::Rustc => {
+            let (source, libraries) = sources.split_first().ok_or("no source")?;
             let build = RUST.toolchain.build(Markers::On);
             let level = format!("-Copt-level={}", options.level);
             let version = format!("-Cdwarf-version={dwarf}");
             let lto = format!("-Clto={}", options.lto);
-            let mut words = vec!["--crate-type=bin", "-Cdebuginfo=2", "--cap-lints=allow", &level, &version];
+            let mut words = vec!["-Cdebuginfo=2", "--cap-lints=allow", &level, &version];
+            for library in libraries {
+                run(build.compilation(library, &words).arg("--crate-type=rlib"))?;
+            }
             if options.lto != "none" {
                 words.push(&lto);
             }
             let mut command = build.compilation(source, &words);
-            run(command.arg("-o").arg(image))
+            command.args(libraries.iter().filter_map(|library| external(library)));
+            run(command.arg("--crate-type=bin").arg("-o").arg(image))
         }
         With::Gcc | With::Clang => {
             let mut command = c_compiler(options.with, sources, "markers/include");
@@ -147,7 +153,7 @@ pub fn program(sources: &[PathBuf], options: &Options, image: &Path) -> Result<(
     }
 }
 
-/// Compiles the twin of a program.
+/// Compiles the twin of a program, as [`program`] does.
 ///
 /// # Errors
 ///
@@ -155,11 +161,22 @@ pub fn program(sources: &[PathBuf], options: &Options, image: &Path) -> Result<(
 pub fn twin(sources: &[PathBuf], with: With, image: &Path) -> Result<(), String> {
     match with {
         With::Rustc => {
-            let mut command = matrix::rustc();
-            command.current_dir(fixture::workspace()).args(sources).args(["--edition=2024", "--crate-type=bin"]);
-            command.args(["--cap-lints=allow", "-Copt-level=0", "-Coverflow-checks=no", "-Cdebug-assertions=no"]);
-            command.arg(format!("--extern=simple_markers={}", RUST.twin.display()));
-            run(command.arg(format!("-Ldependency={}", RUST.dependencies.display())).arg("-o").arg(image))
+            let (source, libraries) = sources.split_first().ok_or("no source")?;
+            let folder = tempfile::tempdir().map_err(|why| why.to_string())?;
+            let compilation = |source: &Path, kind: &str| {
+                let mut command = matrix::rustc();
+                command.current_dir(fixture::workspace()).arg(source).args(["--edition=2024", "--crate-type", kind]);
+                command.args(["--cap-lints=allow", "-Copt-level=0", "-Coverflow-checks=no", "-Cdebug-assertions=no"]);
+                command.arg(format!("--extern=simple_markers={}", RUST.twin.display()));
+                command.arg(format!("-Ldependency={}", RUST.dependencies.display())).arg("-L").arg(folder.path());
+                command
+            };
+            for library in libraries {
+                run(compilation(library, "rlib").arg("--out-dir").arg(folder.path()))?;
+            }
+            let mut command = compilation(source, "bin");
+            command.args(libraries.iter().filter_map(|library| external(library)));
+            run(command.arg("-o").arg(image))
         }
         With::Gcc | With::Clang => {
             let mut command = c_compiler(with, sources, "tests/twin/c");
@@ -169,6 +186,11 @@ pub fn twin(sources: &[PathBuf], with: With, image: &Path) -> Result<(), String>
             run(&mut command)
         }
     }
+}
+
+/// The option that names a crate.
+fn external(library: &Path) -> Option<String> {
+    Some(format!("--extern={}", library.file_stem()?.to_str()?))
 }
 
 fn c_compiler(with: With, sources: &[PathBuf], include: &str) -> Command {

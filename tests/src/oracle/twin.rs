@@ -33,14 +33,36 @@ pub struct Passes {
 ///
 /// It cannot be run, or prints something else. It may fail like the program that it is a twin of.
 pub fn passes(image: &Path, arguments: &[String], stdin: Option<&Path>) -> Result<Passes, String> {
-    let output = tempfile::NamedTempFile::new().map_err(|why| why.to_string())?;
     let mut command = Command::new(image);
-    command.args(arguments).env("SIMPLE_MARKER_TWIN", output.path());
-    command.stdin(input(stdin)?).stderr(Stdio::null());
-    let stdout = command.output().map_err(|why| format!("{}: {why}", image.display()))?.stdout;
+    command.args(arguments).stdin(input(stdin)?);
+    let (passes, stdout) = run(command)?;
+    Ok(Passes { stdout, ..by_marker(passes) })
+}
+
+/// One pass of a marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// The marker.
+    pub marker: Key,
+    /// The number of the thread.
+    pub thread: u64,
+    /// The arguments.
+    pub values: Vec<Truth>,
+}
+
+/// Runs the command of a twin and returns the passes of all threads in their order, and the standard
+/// output.
+///
+/// # Errors
+///
+/// It cannot be run, or prints something else. It may fail like the program that it is a twin of.
+pub fn run(mut command: Command) -> Result<(Vec<Pass>, Vec<u8>), String> {
+    let output = tempfile::NamedTempFile::new().map_err(|why| why.to_string())?;
+    command.env("SIMPLE_MARKER_TWIN", output.path()).stderr(Stdio::null());
+    let stdout = command.output().map_err(|why| format!("{command:?}: {why}"))?.stdout;
     let text = std::fs::read_to_string(output.path()).map_err(|why| why.to_string())?;
-    let passes = parse(&text).ok_or_else(|| format!("{}: it does not print passes", image.display()))?;
-    Ok(Passes { stdout, ..passes })
+    let passes = parse(&text).ok_or_else(|| format!("{command:?}: it does not print passes"))?;
+    Ok((passes, stdout))
 }
 
 /// The standard input of both programs.
@@ -51,18 +73,40 @@ pub(super) fn input(path: Option<&Path>) -> Result<Stdio, String> {
     }
 }
 
-fn parse(text: &str) -> Option<Passes> {
+fn parse(text: &str) -> Option<Vec<Pass>> {
+    text.lines().map(pass).collect()
+}
+
+fn pass(line: &str) -> Option<Pass> {
+    let mut fields = line.split('\t');
+    let (name, file, line, thread) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let marker = (unescape(name), file.to_owned(), line.parse().ok()?);
+    Some(Pass { marker, thread: thread.parse().ok()?, values: fields.map(value).collect::<Option<_>>()? })
+}
+
+/// The text whose backslashes, tabs and newlines are written as `\\`, `\t` and `\n`.
+fn unescape(text: &str) -> String {
+    let mut characters = text.chars();
+    let next = || match characters.next()? {
+        '\\' => Some(match characters.next()? {
+            't' => '\t',
+            'n' => '\n',
+            other => other,
+        }),
+        other => Some(other),
+    };
+    std::iter::from_fn(next).collect()
+}
+
+fn by_marker(all: Vec<Pass>) -> Passes {
     let mut passes = Passes::default();
     let mut threads = std::collections::HashSet::new();
-    for line in text.lines() {
-        let mut fields = line.split('\t');
-        let (name, file, line, thread) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    for Pass { marker, thread, values } in all {
         threads.insert(thread);
-        let key = (name.to_owned(), file.to_owned(), line.parse().ok()?);
-        passes.of.entry(key).or_default().push(fields.map(value).collect::<Option<_>>()?);
+        passes.of.entry(marker).or_default().push(values);
     }
     passes.threads = threads.len();
-    Some(passes)
+    passes
 }
 
 fn value(text: &str) -> Option<Truth> {
@@ -84,7 +128,8 @@ mod tests {
 
     #[test]
     fn passes_are_read_as_they_are_printed() {
-        let passes = parse("a:b\tf.c\t7\t1\t0a00\t01*6869\na:b\tf.c\t7\t2\t0b00\t02*\n").expect("two passes");
+        let text = "a:b\tf.c\t7\t1\t0a00\t01*6869\na:b\tf.c\t7\t2\t0b00\t02*\n";
+        let passes = by_marker(parse(text).expect("two passes"));
         let value =
             |bytes: &[u8], behind: Option<&[u8]>| Truth { bytes: bytes.to_vec(), behind: behind.map(<[u8]>::to_vec) };
         let expected = [
@@ -94,5 +139,7 @@ mod tests {
         assert_eq!(passes.of[&("a:b".to_owned(), "f.c".to_owned(), 7)], expected);
         assert_eq!(passes.threads, 2);
         assert!(parse("a:b\tf.c\tx\t1\n").is_none());
+        let passes = parse("a\\t\\n\\\\n\tf.c\t7\t1\n").expect("a pass");
+        assert_eq!(passes[0].marker.0, "a\t\n\\n");
     }
 }

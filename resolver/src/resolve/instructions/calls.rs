@@ -9,6 +9,21 @@ use crate::code::Callee;
 use crate::demangle::demangle;
 use crate::dwarf::Die;
 
+/// Functions of C, C++ and Rust that allocate or free memory.
+const ALLOCATORS: [&str; 11] = [
+    "free",
+    "malloc",
+    "calloc",
+    "aligned_alloc",
+    "operator new",
+    "operator new[]",
+    "operator delete",
+    "operator delete[]",
+    "__rust_alloc",
+    "__rust_alloc_zeroed",
+    "__rust_dealloc",
+];
+
 impl Instructions<'_, '_, '_, '_> {
     /// The instruction of a function that holds the byte at an address: where it starts, and its
     /// text as objdump writes it. A call has the name of its callee. `None` if the function could
@@ -29,6 +44,15 @@ impl Instructions<'_, '_, '_, '_> {
             None => text.into(),
         };
         Some((at, text))
+    }
+
+    /// Whether a call allocates or frees memory. Compilers know that such a function reads no other
+    /// memory of the program.
+    pub(super) fn only_allocates(&self, call: Vaddr) -> bool {
+        let callee = || self.set.callee(call.0, self.code.from(call)?);
+        let name = callee().and_then(|callee| self.callee(callee)).unwrap_or_default();
+        let name = name.rsplit("::").next().unwrap_or_default();
+        ALLOCATORS.contains(&name.split('@').next().unwrap_or_default())
     }
 
     /// The name of a callee: a function of the image, or `NAME@plt` for an entry of the procedure

@@ -1,6 +1,7 @@
 //! The code of the function that holds a site: found from debug information or symbols, decoded
 //! once.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -110,8 +111,14 @@ impl<'c> Instructions<'c, '_, '_, '_> {
 
     /// Who reads a place in memory next after an address in a function.
     pub(in super::super) fn next_use(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> NextUse {
-        let next = self.ask(function, |decoded| Some(decoded.values()?.next_use(&decoded.cfg, pc, place)));
-        next.unwrap_or(NextUse::Unknown)
+        let mut allocations = BTreeSet::new();
+        let mut next_use = |decoded: &Decoded<'c>| loop {
+            match decoded.values()?.next_use(&decoded.cfg, pc, place, &allocations) {
+                NextUse::Passed(call) if self.only_allocates(call) && allocations.insert(call) => {}
+                next => return Some(next),
+            }
+        };
+        self.ask(function, &mut next_use).unwrap_or(NextUse::Unknown)
     }
 
     /// Whether two places have the same value at an address in a function, in the lower `size`
@@ -157,6 +164,12 @@ impl<'c> Instructions<'c, '_, '_, '_> {
     /// Whether a function leads from an address back to it.
     pub(in super::super) fn is_in_loop(&self, function: Die, pc: Vaddr) -> bool {
         self.ask(function, |decoded| Some(decoded.cfg.is_in_loop(pc))).unwrap_or(false)
+    }
+
+    /// Whether a function leads from an address, or from the end of the padding there, back to it.
+    pub(in super::super) fn begins_in_loop(&self, function: Die, at: Vaddr) -> bool {
+        let is_in_loop = |decoded: &Decoded<'c>| Some(decoded.cfg.is_in_loop(decoded.cfg.after_padding(at)));
+        self.ask(function, is_in_loop).unwrap_or(false)
     }
 
     /// The instructions that lead to an address in a function, without calls of the function;

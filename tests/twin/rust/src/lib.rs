@@ -8,9 +8,10 @@
 //! NAME TAB FILE TAB LINE TAB THREAD (TAB VALUE)*
 //! ```
 //!
-//! A `VALUE` is the bytes of the place in hexadecimal, in memory order. For a reference to a scalar
-//! or a text, `*` and the bytes behind the reference follow. The type of the place, which the debug
-//! information of the optimised program describes, says what the bytes mean.
+//! A backslash, a tab or a newline in the name is written as `\\`, `\t` or `\n`. A `VALUE` is the bytes
+//! of the place in hexadecimal, in memory order. For a reference to a scalar or a text, `*` and the
+//! bytes behind the reference follow. The type of the place, which the debug information of the
+//! optimised program describes, says what the bytes mean.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -45,6 +46,7 @@ pub fn pass(name: &str, file: &str, line: u32, values: &[String]) {
         Some(File::options().create(true).append(true).open(path).expect("the file of SIMPLE_MARKER_TWIN"))
     };
     let Some(mut output) = OUTPUT.get_or_init(open).as_ref() else { return };
+    let name = name.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n");
     let mut text = format!("{name}\t{file}\t{line}\t{}", number(std::thread::current().id()));
     for value in values {
         text.push('\t');
