@@ -28,8 +28,6 @@ pub enum Kind {
     Typedef = 8,
     /// A function.
     Function = 12,
-    /// A variable.
-    Variable = 14,
 }
 
 const MAGIC: u16 = 0xeb9f;

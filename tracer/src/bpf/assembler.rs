@@ -14,9 +14,6 @@ const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 /// The second operand is a register, not the immediate.
 const BY_REGISTER: u8 = 0x08;
-/// In the source register of a 64-bit immediate: it is the number of a variable of the kernel in its
-/// type information (RFC 9669, 5.4).
-const VARIABLE_BY_NUMBER: u8 = 3;
 /// In the source register of a 64-bit immediate: it is the file descriptor of a map (RFC 9669, 5.4).
 const MAP_BY_FD: u8 = 1;
 /// The same, and the immediate is the address of the first value of the map.
@@ -133,15 +130,6 @@ impl Assembler {
     /// `destination = address of the first value of map`. The map must be an array.
     pub fn set_map_value(&mut self, destination: Reg, map: Map) {
         self.set_from_map(destination, map, VALUE_BY_FD);
-    }
-
-    /// `destination = address of a variable of the kernel`, which is given by the number of its type
-    /// information.
-    pub fn set_variable(&mut self, destination: Reg, number: u32) {
-        let registers = destination as u8 | VARIABLE_BY_NUMBER << 4;
-        let instruction = Instruction { opcode: LOAD_IMMEDIATE, registers, offset: 0, immediate: number as i32 };
-        self.instructions.push(instruction);
-        self.push(0, Reg::R0, Reg::R0, 0, 0);
     }
 
     fn set_from_map(&mut self, destination: Reg, map: Map, source: u8) {

@@ -175,8 +175,7 @@ pub enum Helper {
     RingbufSubmit = 132,
     RingbufDiscard = 133,
     CopyFromUser = 148,
-    PerCpuPtr = 153,
-    ThisCpuPtr = 154,
+    GetCurrentTaskBtf = 158,
     GetAttachCookie = 174,
 }
 

@@ -44,22 +44,26 @@ pub struct TaskFields {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the kernel's")]
 pub struct RunQueue {
-    /// The number of the variable `runqueues` in the type information.
-    pub variable: u32,
+    /// `se.cfs_rq`, in `task_struct`.
+    pub cfs_rq: u32,
+    /// In `cfs_rq`.
+    pub rq: u32,
+    /// In `rq`.
     pub clock: u32,
+    /// In `rq`.
     pub clock_task: u32,
-    /// The CPU of a thread, in `task_struct`.
-    pub cpu: u32,
 }
 
 /// The size of the value of [`Map::Shared`].
-pub const SHARED_SIZE: u32 = 24;
+pub const SHARED_SIZE: u32 = 32;
 /// The number of the interval.
 pub const INTERVAL: u16 = 0;
 /// How many switches were not counted because [`Map::Threads`] was full.
 pub const UNCOUNTED: u16 = 8;
 /// What `CLOCK_MONOTONIC` is ahead of the kernel's clock of the CPUs; 0 if it is not known.
 pub const CLOCK_AHEAD: u16 = 16;
+/// The end of the interval in ns (`CLOCK_MONOTONIC`).
+pub const END: u16 = 24;
 
 /// What visits the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -345,6 +349,12 @@ impl<'f> Program<'f> {
         self.code.store(Size::Four, Reg::R7, FLAGS, Reg::R2);
     }
 
+    /// Leaves in `R1` the run queue of the CPU of a thread.
+    fn run_queue(&mut self, task: Reg, queue: RunQueue) {
+        self.read_at(Size::Eight, Reg::R1, task, queue.cfs_rq);
+        self.read_at(Size::Eight, Reg::R1, Reg::R1, queue.rq);
+    }
+
     /// Notes the clock of this CPU, which the reader has just made the kernel update.
     fn clock(&mut self) {
         let Some(queue) = self.fields.run_queue else { return };
@@ -354,16 +364,16 @@ impl<'f> Program<'f> {
         self.code.jump_if_immediate(Jump::NotEqual, Reg::R1, 0, is_known);
         self.code.call(Helper::KtimeGetNs);
         self.code.copy(Reg::R9, Reg::R0);
-        self.code.set_variable(Reg::R1, queue.variable);
-        self.code.call(Helper::ThisCpuPtr);
-        self.read_at(Size::Eight, Reg::R1, Reg::R0, queue.clock);
+        self.code.call(Helper::GetCurrentTaskBtf);
+        self.run_queue(Reg::R0, queue);
+        self.read_at(Size::Eight, Reg::R1, Reg::R1, queue.clock);
         self.code.alu(Alu::Sub, Reg::R9, Reg::R1);
         self.code.store(Size::Eight, Reg::R8, CLOCK_AHEAD as i16, Reg::R9);
         self.code.place(is_known);
     }
 
-    /// Notes the CPU time of a thread that may be on a CPU. The kernel adds it up at switches and
-    /// ticks: what it has not added yet is added here.
+    /// Notes the CPU time that a thread has at the end of the interval, if it is on a CPU. The kernel
+    /// adds it up at switches and ticks: what it has not added yet is added here.
     fn cpu_now(&mut self) {
         let fields = self.fields;
         let done = self.code.label();
@@ -374,27 +384,26 @@ impl<'f> Program<'f> {
             let off_cpu = code.label();
             self.read(Size::Four, Reg::R1, fields.on_cpu);
             self.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, off_cpu);
-            self.code.call(Helper::KtimeGetNs);
-            self.code.copy(Reg::R9, Reg::R0);
+            // The end of the interval on the clock of the CPUs.
             self.code.set_map_value(Reg::R1, Map::Shared);
+            self.code.load(Size::Eight, Reg::R9, Reg::R1, END as i16);
             self.code.load(Size::Eight, Reg::R1, Reg::R1, CLOCK_AHEAD as i16);
-            // The clock of all CPUs now.
             self.code.alu(Alu::Sub, Reg::R9, Reg::R1);
-            self.read(Size::Four, Reg::R2, queue.cpu);
-            self.code.set_variable(Reg::R1, queue.variable);
-            self.code.call(Helper::PerCpuPtr);
-            self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, off_cpu);
-            // Since the kernel last added time up: to its last look at the clock, and from there.
-            self.read_at(Size::Eight, Reg::R1, Reg::R0, queue.clock_task);
+            self.run_queue(Reg::R6, queue);
+            self.code.copy(Reg::R4, Reg::R1);
+            // From the kernel's last addition to its last look at the clock, and from there to the
+            // end of the interval, which may be before it.
+            self.read_at(Size::Eight, Reg::R3, Reg::R4, queue.clock);
+            self.code.jump_if_immediate(Jump::Equal, Reg::R3, 0, off_cpu);
+            self.read_at(Size::Eight, Reg::R1, Reg::R4, queue.clock_task);
             self.read(Size::Eight, Reg::R2, fields.exec_start);
-            self.read_at(Size::Eight, Reg::R3, Reg::R0, queue.clock);
-            for (from, to) in [(Reg::R2, Reg::R1), (Reg::R3, Reg::R9)] {
-                let is_past = self.code.label();
-                self.code.jump_if(Jump::SignedLessEqual, to, from, is_past);
-                self.code.alu(Alu::Add, Reg::R8, to);
-                self.code.alu(Alu::Sub, Reg::R8, from);
-                self.code.place(is_past);
-            }
+            let is_past = self.code.label();
+            self.code.jump_if(Jump::SignedLessEqual, Reg::R1, Reg::R2, is_past);
+            self.code.alu(Alu::Add, Reg::R8, Reg::R1);
+            self.code.alu(Alu::Sub, Reg::R8, Reg::R2);
+            self.code.place(is_past);
+            self.code.alu(Alu::Add, Reg::R8, Reg::R9);
+            self.code.alu(Alu::Sub, Reg::R8, Reg::R3);
             // Unless it was switched meanwhile, these numbers belong together.
             self.read(Size::Eight, Reg::R1, fields.sum_exec_runtime);
             self.code.load(Size::Eight, Reg::R2, Reg::Frame, CPU_NOW);
@@ -403,7 +412,7 @@ impl<'f> Program<'f> {
             self.code.place(off_cpu);
         }
         self.code.load(Size::Eight, Reg::R1, Reg::R7, SEEN_CPU);
-        self.code.jump_if(Jump::GreaterEqual, Reg::R1, Reg::R8, done);
+        self.code.jump_if(Jump::SignedGreaterEqual, Reg::R1, Reg::R8, done);
         self.code.store(Size::Eight, Reg::R7, SEEN_CPU, Reg::R8);
         self.code.place(done);
     }

@@ -420,8 +420,8 @@ pub(super) fn link_iterator(program: &OwnedFd) -> Result<OwnedFd, Error> {
     open(LINK_CREATE, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
 }
 
-/// Runs the program of a link for all objects. The program must write nothing.
-pub(super) fn run_iterator(link: &OwnedFd) -> Result<(), Error> {
+/// Runs the program of a link for all objects, after `before`. The program must write nothing.
+pub(super) fn run_iterator(link: &OwnedFd, before: impl FnOnce()) -> Result<(), Error> {
     #[repr(C)]
     struct Create {
         link: u32,
@@ -430,6 +430,7 @@ pub(super) fn run_iterator(link: &OwnedFd) -> Result<(), Error> {
     let failed = |why: io::Error| Error::new(Step::Attach, &why);
     let run = open(ITER_CREATE, &mut Create { link: link.as_raw_fd() as u32, flags: 0 }).map_err(failed)?;
     let mut run = std::fs::File::from(run);
+    before();
     // The kernel ends a read after a million objects, and goes on with the next.
     loop {
         match io::Read::read(&mut run, &mut [0; 64]) {

@@ -8,7 +8,9 @@ use super::bpf::{self, Kind, MapType};
 use super::clock::{boot_time, now, update_cpu_clock};
 use super::error::{Error, Step};
 use super::mapping::Mapping;
-use crate::bpf::top::{CLOCK_AHEAD, INTERVAL, RunQueue, SHARED_SIZE, TaskFields, UNCOUNTED, Visit, switched, visited};
+use crate::bpf::top::{
+    CLOCK_AHEAD, END, INTERVAL, RunQueue, SHARED_SIZE, TaskFields, UNCOUNTED, Visit, switched, visited,
+};
 use crate::bpf::{Code, Map, TooLong};
 use crate::btf::{self, Btf};
 use crate::top::accounts::Accounts;
@@ -55,10 +57,10 @@ impl Types {
         let task = |path: &[&str]| btf.offset("task_struct", path);
         let run_queue = || {
             Some(RunQueue {
-                variable: btf.number(btf::Kind::Variable, "runqueues")?,
+                cfs_rq: task(&["se", "cfs_rq"])?,
+                rq: btf.offset("cfs_rq", &["rq"])?,
                 clock: btf.offset("rq", &["clock"])?,
                 clock_task: btf.offset("rq", &["clock_task"])?,
-                cpu: task(&["thread_info", "cpu"]).or_else(|| task(&["cpu"]))?,
             })
         };
         let fields = TaskFields {
@@ -127,9 +129,9 @@ impl Top {
         };
         let (all, running) = (visit(Visit::All)?, visit(Visit::Running)?);
         let switch = loader.load(switched(&types.fields, None), Kind::TypedTracepoint { arguments: types.switch })?;
-        let (start, last) = (boot_time(), now());
         set(&words, INTERVAL, 1);
-        run(&words, &all)?;
+        let start = boot_time();
+        let last = run(&words, &all)?;
         let mut accounts = Accounts::new(start, &read(&threads)?);
         let switch = bpf::attach_typed_tracepoint(&switch)?;
         // Threads that ended before that will not be seen again. Others were created before that.
@@ -151,8 +153,7 @@ impl Top {
     /// The map cannot be read.
     pub fn read(&mut self) -> Result<Table, Error> {
         let number = get(&self.words, INTERVAL);
-        run(&self.words, &self.running)?;
-        let time = now();
+        let time = run(&self.words, &self.running)?;
         set(&self.words, INTERVAL, number.wrapping_add(1));
         let mut entries = read(&self.threads)?;
         for entry in entries.iter_mut().filter(|entry| entry.has_ended) {
@@ -194,11 +195,16 @@ impl Loader<'_> {
     }
 }
 
-/// Visits threads.
-fn run(words: &Mapping, visit: &OwnedFd) -> Result<(), Error> {
-    set(words, CLOCK_AHEAD, 0);
-    update_cpu_clock();
-    bpf::run_iterator(visit)
+/// Visits threads at the end of an interval, and returns the time of that.
+fn run(words: &Mapping, visit: &OwnedFd) -> Result<u64, Error> {
+    let mut time = 0;
+    bpf::run_iterator(visit, || {
+        time = now();
+        set(words, END, time);
+        set(words, CLOCK_AHEAD, 0);
+        update_cpu_clock();
+    })?;
+    Ok(time)
 }
 
 fn read(threads: &bpf::Map) -> Result<Vec<Entry>, Error> {
