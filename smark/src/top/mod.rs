@@ -1,6 +1,9 @@
 //! `smark top`: the CPU time of processes and threads, counted in the kernel.
 
+mod keys;
 mod order;
+mod screen;
+mod terminal;
 mod text;
 
 use std::io::{self, Write as _};
@@ -13,6 +16,8 @@ use simple_markers_tracer::sys::top::{Choice, Top as Counter};
 use simple_markers_tracer::top::table::Table;
 
 use self::order::Sort;
+use self::screen::{After, Screen};
+use self::terminal::Terminal;
 use self::text::View;
 use crate::Console;
 use crate::count::seconds;
@@ -58,6 +63,9 @@ EXAMPLES
   The ten processes that use the CPUs most, in the next minute:
       smark top --every 60 --limit 1 --top 10";
 
+/// The longest time until the first table on a terminal.
+const FIRST: Duration = Duration::from_millis(200);
+
 /// How often the end is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -66,19 +74,30 @@ impl Top {
         signals::catch();
         let choice = Choice { pids: self.pid.clone() };
         let mut counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
+        let terminal = if self.json { None } else { Terminal::open()? };
+        match terminal {
+            Some(terminal) => self.interact(console, &mut counter, terminal)?,
+            None => self.print_all(console, &mut counter)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn view(&self) -> View {
+        View { threads: self.threads || !self.pid.is_empty() }
+    }
+
+    /// Prints the tables one after the other.
+    fn print_all(&self, console: &Console, counter: &mut Counter) -> anyhow::Result<()> {
         let mut due = Instant::now();
         let mut left = self.limit;
         while left != Some(0) {
             due += self.every;
             let is_stopped = sleep_until(due);
             let mut table = counter.read()?;
-            self.arrange(&mut table);
+            self.arrange(&mut table, self.sort);
             self.print(&table)?;
             if table.uncounted > 0 {
-                console.note(&format!(
-                    "{} switches were not counted: there are more threads than the kernel's table has room for",
-                    table.uncounted
-                ));
+                console.note(&text::uncounted(&table));
             }
             if is_stopped {
                 break;
@@ -87,12 +106,52 @@ impl Top {
             due = due.max(Instant::now().checked_sub(self.every).unwrap_or(due));
             left = left.map(|left| left - 1);
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
+    }
+
+    /// Shows the tables one over the other, and follows the keys.
+    fn interact(&self, console: &Console, counter: &mut Counter, mut terminal: Terminal) -> anyhow::Result<()> {
+        let mut screen = Screen::new(self.view(), self.sort, self.every, console.colour);
+        let mut left = self.limit;
+        // The first table comes soon.
+        let mut due = Instant::now() + self.every.min(FIRST);
+        let mut size = Terminal::size();
+        let mut table = Table::default();
+        screen.show(&table, size)?;
+        while !signals::is_stopped() && left != Some(0) {
+            let time = due.saturating_duration_since(Instant::now()).min(LOOK);
+            let mut after = None;
+            for key in keys::keys(&terminal.read(time), screen.asks()) {
+                match screen.press(key) {
+                    After::Quit => return Ok(()),
+                    After::Suspend => {
+                        terminal.suspend()?;
+                        after = after.or(Some(After::Draw));
+                    }
+                    After::Draw => after = after.or(Some(After::Draw)),
+                    After::Read => after = Some(After::Read),
+                }
+            }
+            if Instant::now() >= due || after == Some(After::Read) {
+                table = counter.read()?;
+                due = Instant::now() + screen.every;
+                left = left.map(|left| left - 1);
+                after = Some(After::Draw);
+            }
+            let new = Terminal::size();
+            if after.is_some() || new != size {
+                size = new;
+                let mut shown = table.clone();
+                self.arrange(&mut shown, screen.sort);
+                screen.show(&shown, size)?;
+            }
+        }
+        Ok(())
     }
 
     /// Sorts the rows, and removes those that are not wanted.
-    fn arrange(&self, table: &mut Table) {
-        self.sort.sort(table);
+    fn arrange(&self, table: &mut Table, sort: Sort) {
+        sort.sort(table);
         if let Some(top) = self.top {
             table.processes.truncate(top as usize);
         }
@@ -102,10 +161,7 @@ impl Top {
         let mut out = io::stdout().lock();
         match self.json {
             true => writeln!(out, "{}", table.json())?,
-            false => {
-                let view = View { threads: self.threads || !self.pid.is_empty() };
-                writeln!(out, "{}", text::text(table, view))?;
-            }
+            false => writeln!(out, "{}", text::text(table, self.view()))?,
         }
         out.flush()
     }

@@ -23,7 +23,28 @@ pub(crate) enum Sort {
     Name,
 }
 
+/// The columns from left to right.
+const COLUMNS: [Sort; 6] = [Sort::Pid, Sort::Cpu, Sort::Total, Sort::Switches, Sort::Wait, Sort::Name];
+
 impl Sort {
+    /// The column so many columns to the right.
+    pub(super) fn beside(self, columns: isize) -> Self {
+        let at = COLUMNS.iter().position(|column| *column == self).and_then(|at| at.checked_add_signed(columns));
+        at.and_then(|at| COLUMNS.get(at)).copied().unwrap_or(self)
+    }
+
+    /// What it is, in words.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU time",
+            Self::Total => "CPU time since the start",
+            Self::Switches => "switches",
+            Self::Wait => "the longest wait",
+            Self::Pid => "number",
+            Self::Name => "name",
+        }
+    }
+
     /// Sorts the processes and their threads: numbers of what was used from the most to the least.
     pub(crate) fn sort(self, table: &mut Table) {
         let most = |usage: &Usage| match self {

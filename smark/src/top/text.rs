@@ -18,7 +18,6 @@ pub(super) struct Line {
     pub(super) text: String,
     /// Whether the process or thread has ended.
     pub(super) has_ended: bool,
-    pub(super) is_thread: bool,
 }
 
 /// The names of the columns.
@@ -48,7 +47,7 @@ pub(super) fn lines(table: &Table, view: View) -> Vec<Line> {
             duration(usage.longest_wait),
             shown(name),
         );
-        lines.push(Line { text, has_ended, is_thread });
+        lines.push(Line { text, has_ended });
     };
     for process in &table.processes {
         add(process.pid, &process.usage, process.hits, &process.name, process.has_ended, false);
@@ -64,6 +63,14 @@ pub(super) fn lines(table: &Table, view: View) -> Vec<Line> {
 /// The share of one CPU in per cent.
 pub(super) fn share(cpu: u64, interval: u64) -> f64 {
     if interval == 0 { 0.0 } else { cpu as f64 * 100.0 / interval as f64 }
+}
+
+/// What is missing in the table.
+pub(super) fn uncounted(table: &Table) -> String {
+    format!(
+        "{} switches were not counted: there are more threads than the kernel's table has room for",
+        table.uncounted
+    )
 }
 
 /// The whole table.

@@ -1,0 +1,214 @@
+//! `smark top` on a terminal: what is shown, and what the keys change.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use simple_markers_tracer::top::table::Table;
+
+use super::keys::{HELP, Key};
+use super::order::Sort;
+use super::text::{self, View};
+use crate::count::seconds;
+
+/// What is shown of the last table.
+#[derive(Debug)]
+pub(super) struct Screen {
+    pub(super) view: View,
+    pub(super) sort: Sort,
+    /// The length of an interval.
+    pub(super) every: Duration,
+    pub(super) colour: bool,
+    has_help: bool,
+    /// The first row that is shown.
+    first: usize,
+    /// How many rows there are, and how many fit.
+    rows: (usize, usize),
+    /// The length of an interval that is being typed.
+    answer: Option<String>,
+    /// What was wrong.
+    note: Option<String>,
+}
+
+/// What is to be done after a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Draw,
+    /// The interval ends.
+    Read,
+    Suspend,
+    Quit,
+}
+
+impl Screen {
+    pub(super) fn new(view: View, sort: Sort, every: Duration, colour: bool) -> Self {
+        Self { view, sort, every, colour, has_help: false, first: 0, rows: (0, 0), answer: None, note: None }
+    }
+
+    /// Whether a line is being typed.
+    pub(super) fn asks(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Does what a key asks for.
+    pub(super) fn press(&mut self, key: Key) -> After {
+        self.note = None;
+        if let Some(answer) = &mut self.answer {
+            match key {
+                Key::Text(character) => answer.push(character),
+                Key::Erase => drop(answer.pop()),
+                Key::Quit | Key::Escape => self.answer = None,
+                Key::Suspend => return After::Suspend,
+                Key::Enter => {
+                    let given = seconds(answer.trim());
+                    self.answer = None;
+                    match given {
+                        Ok(every) => {
+                            self.every = every;
+                            return After::Read;
+                        }
+                        Err(why) => self.note = Some(why),
+                    }
+                }
+                _ => {}
+            }
+            return After::Draw;
+        }
+        let page = i32::try_from(self.rows.1).unwrap_or(i32::MAX).max(1);
+        match key {
+            Key::Quit => return After::Quit,
+            Key::Suspend => return After::Suspend,
+            Key::Refresh => return After::Read,
+            Key::Help => self.has_help = !self.has_help,
+            Key::Escape => self.has_help = false,
+            Key::Threads => self.view.threads = !self.view.threads,
+            Key::Interval => self.answer = Some(String::new()),
+            Key::Sort(sort) => self.sort = sort,
+            Key::Left => self.sort = self.sort.beside(-1),
+            Key::Right => self.sort = self.sort.beside(1),
+            Key::Rows(rows) => self.scroll(rows),
+            Key::Pages(pages) => self.scroll(pages.saturating_mul(page)),
+            Key::First => self.first = 0,
+            Key::Last => self.scroll(i32::MAX),
+            Key::Text(_) | Key::Erase | Key::Enter => {}
+        }
+        After::Draw
+    }
+
+    fn scroll(&mut self, rows: i32) {
+        let most = self.rows.0.saturating_sub(self.rows.1.max(1));
+        let to = i64::try_from(self.first).unwrap_or(i64::MAX).saturating_add(rows.into()).max(0);
+        self.first = usize::try_from(to).unwrap_or(usize::MAX).min(most);
+    }
+
+    /// The text of the whole screen of this width and height.
+    pub(super) fn draw(&mut self, table: &Table, (width, height): (usize, usize)) -> String {
+        let lines = text::lines(table, self.view);
+        // The summary, a note, and the names of the columns.
+        let room = height.saturating_sub(3);
+        self.rows = (lines.len(), room);
+        self.scroll(0);
+        let cpu: u64 = table.processes.iter().map(|process| process.usage.cpu).sum();
+        let ended = table.processes.iter().filter(|process| process.has_ended).count();
+        let summary = format!(
+            "{:.1} % of a CPU in {:.2} s   {} processes, {ended} ended   sorted by {}   h: help",
+            text::share(cpu, table.interval),
+            table.interval as f64 / 1e9,
+            table.processes.len(),
+            self.sort.name(),
+        );
+        let note = match (&self.answer, &self.note) {
+            (Some(answer), _) => format!("Seconds of an interval (now {}): {answer}_", self.every.as_secs_f64()),
+            (None, Some(note)) => note.clone(),
+            (None, None) if table.uncounted > 0 => text::uncounted(table),
+            (None, None) if self.first > 0 => format!("from row {} of {}", self.first + 1, lines.len()),
+            (None, None) => String::new(),
+        };
+        let mut screen = String::from("\u{1b}[H");
+        let mut add = |text: &str, style: &str| {
+            let cut: String = text.chars().take(width).collect();
+            match style.is_empty() || !self.colour {
+                true => screen.push_str(&cut),
+                false => screen.push_str(&format!("{style}{cut:width$}\u{1b}[0m")),
+            }
+            screen.push_str("\u{1b}[K\r\n");
+        };
+        add(&summary, "");
+        add(&note, "");
+        add(&text::heading(table), REVERSE);
+        if self.has_help {
+            HELP.iter().take(room).for_each(|line| add(line, ""));
+        } else {
+            for line in lines.iter().skip(self.first).take(room) {
+                add(&line.text, if line.has_ended { DIM } else { "" });
+            }
+        }
+        // Without the end of the last line, which would scroll the screen.
+        screen.truncate(screen.len().saturating_sub(2));
+        screen.push_str("\u{1b}[J");
+        screen
+    }
+
+    /// Draws the screen.
+    pub(super) fn show(&mut self, table: &Table, size: (usize, usize)) -> io::Result<()> {
+        let text = self.draw(table, size);
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+}
+
+const REVERSE: &str = "\u{1b}[7m";
+const DIM: &str = "\u{1b}[2m";
+
+#[cfg(test)]
+mod tests {
+    use simple_markers_tracer::top::table::{Process, Usage};
+
+    use super::*;
+
+    fn table(processes: u32) -> Table {
+        let usage = Usage { cpu: 500_000_000, cpu_total: 61_000_000_000, switches: 7, ..Usage::default() };
+        let process = |pid| Process { pid, name: format!("p{pid}"), usage, ..Process::default() };
+        Table { interval: 1_000_000_000, processes: (1..=processes).map(process).collect(), ..Table::default() }
+    }
+
+    #[test]
+    fn rows_fit_the_screen() {
+        let mut screen = Screen::new(View::default(), Sort::Cpu, Duration::from_secs(1), true);
+        let drawn = screen.draw(&table(30), (43, 10));
+        assert_eq!(drawn.matches("\r\n").count(), 9);
+        assert!(drawn.contains("1500.0 % of a CPU in 1.00 s   30 processes,\u{1b}[K"), "{drawn}");
+        assert!(drawn.contains("       7  50.00    1:01.00         7      0\u{1b}"), "{drawn}");
+        assert!(!drawn.contains("       8  50.00"));
+        assert_eq!(screen.press(Key::Pages(1)), After::Draw);
+        assert!(screen.draw(&table(30), (50, 10)).contains("from row 8 of 30"));
+        screen.press(Key::Last);
+        assert!(screen.draw(&table(30), (50, 10)).contains("p30"));
+        // Fewer rows than before.
+        assert!(screen.draw(&table(2), (50, 10)).contains("p1\u{1b}[K"));
+        assert!(!screen.draw(&table(2), (5, 0)).contains("p1"));
+    }
+
+    #[test]
+    fn keys_change_what_is_shown() {
+        let mut screen = Screen::new(View::default(), Sort::Cpu, Duration::from_secs(1), false);
+        screen.press(Key::Left);
+        screen.press(Key::Threads);
+        assert_eq!((screen.sort, screen.view.threads), (Sort::Pid, true));
+        screen.press(Key::Right);
+        assert_eq!(screen.sort, Sort::Cpu);
+        screen.press(Key::Interval);
+        assert!(screen.asks());
+        for key in [Key::Text('0'), Key::Text('x'), Key::Erase, Key::Text('.'), Key::Text('5')] {
+            screen.press(key);
+        }
+        assert!(screen.draw(&table(1), (80, 10)).contains("(now 1): 0.5_"));
+        assert_eq!((screen.press(Key::Enter), screen.every), (After::Read, Duration::from_millis(500)));
+        screen.press(Key::Interval);
+        screen.press(Key::Enter);
+        assert!(screen.draw(&table(1), (80, 10)).contains("a number of seconds of at least 0.01 is expected"));
+        screen.press(Key::Help);
+        assert!(screen.draw(&table(1), (80, 20)).contains("show or hide threads"));
+        assert_eq!(screen.press(Key::Quit), After::Quit);
+    }
+}

@@ -1,0 +1,108 @@
+//! The terminal of `smark top`: its modes, and its keys. They are restored at every way out.
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+/// A terminal that is used as a screen. When it is dropped, also while a panic unwinds, it is as
+/// before.
+#[derive(Debug)]
+pub(super) struct Terminal {
+    /// The modes of standard input before; `None` if it is no terminal.
+    before: Option<Termios>,
+    /// Whether keys can still come.
+    has_keys: bool,
+}
+
+/// To another screen, without a cursor; and back.
+const ENTER: &str = "\u{1b}[?1049h\u{1b}[?25l";
+const LEAVE: &str = "\u{1b}[0m\u{1b}[?25h\u{1b}[?1049l";
+
+impl Terminal {
+    /// The terminal of standard output; `None` if it is none, or cannot move its cursor.
+    pub(super) fn open() -> io::Result<Option<Self>> {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        if !io::stdout().is_terminal() || is_dumb {
+            return Ok(None);
+        }
+        let before = if io::stdin().is_terminal() { tcgetattr(io::stdin()).ok() } else { None };
+        let terminal = Self { has_keys: before.is_some(), before };
+        terminal.enter()?;
+        Ok(Some(terminal))
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        if let Some(before) = &self.before {
+            let mut modes = before.clone();
+            // ^C still sends a signal, which ends the session as `kill` does.
+            modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+            for code in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
+                modes.special_codes[code] = 0;
+            }
+            modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+            modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+            tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
+        }
+        write(ENTER)
+    }
+
+    fn leave(&self) -> io::Result<()> {
+        if let Some(before) = &self.before {
+            tcsetattr(io::stdin(), OptionalActions::Now, before)?;
+        }
+        write(LEAVE)
+    }
+
+    /// Gives the terminal back until the shell continues this process.
+    pub(super) fn suspend(&self) -> io::Result<()> {
+        self.leave()?;
+        kill_process(getpid(), Signal::STOP)?;
+        self.enter()
+    }
+
+    /// The width and the height in characters.
+    pub(super) fn size() -> (usize, usize) {
+        let size = terminal_size::terminal_size_of(io::stdout());
+        size.map_or((80, 24), |(width, height)| (width.0.into(), height.0.into()))
+    }
+
+    /// The bytes that the terminal sends until the time is over; empty if there are none.
+    pub(super) fn read(&mut self, most: Duration) -> Vec<u8> {
+        if !self.has_keys {
+            std::thread::sleep(most);
+            return Vec::new();
+        }
+        let stdin = io::stdin();
+        let timeout = Timespec::try_from(most).ok();
+        let mut descriptors = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+        match poll(&mut descriptors, timeout.as_ref()) {
+            Ok(0) | Err(_) => return Vec::new(),
+            Ok(_) => {}
+        }
+        let mut bytes = [0; 256];
+        match stdin.lock().read(&mut bytes) {
+            Ok(count) if count > 0 => bytes.get(..count).unwrap_or_default().to_vec(),
+            // The terminal is gone.
+            _ => {
+                self.has_keys = false;
+                Vec::new()
+            }
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.leave();
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
