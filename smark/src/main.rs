@@ -9,6 +9,7 @@ mod count;
 mod debug_files;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
+mod events;
 mod explain;
 mod export;
 mod files;

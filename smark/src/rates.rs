@@ -69,8 +69,9 @@ impl Rates {
             }
             let rate = (hits as f64 / seconds).round() as u64;
             if self.json {
+                let kind = if marker.is_event { "event" } else { "marker" };
                 let line = json!({
-                    "time_ns": now, "marker": &*marker.marker, "module": &*marker.module, "hits": hits,
+                    "time_ns": now, kind: &*marker.marker, "module": &*marker.module, "hits": hits,
                     "interval_ns": now.saturating_sub(self.last), "per_second": rate,
                 });
                 writeln!(out, "{line}")?;

@@ -12,9 +12,11 @@ use clap::Args;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::writer::Packet;
 use simple_markers_tracer::ctf::{self, Description, Flight, Writer, metadata::metadata};
+use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::sys::{self, Session, signals};
 
 use crate::Console;
+use crate::events;
 use crate::watch::{Buffer, Watch};
 
 /// Write the hits of markers to a recording in the Common Trace Format
@@ -127,6 +129,7 @@ impl Record {
         let most = self.ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
         let recorder = RefCell::new(Recorder {
             writer: Writer::new(description, plan, usize::try_from(most).unwrap_or(usize::MAX)),
+            notes: Notes::new(events::names()),
             flight: self.ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX))),
             output: folder.create(self.max_size.unwrap_or(u64::MAX))?,
             is_described: false,
@@ -139,10 +142,7 @@ impl Record {
         let mut pause = |_: &_, session: &Session| recorder.borrow_mut().pause(session);
         let ran = watching.run(console, &mut each, &mut pause);
         let mut recorder = recorder.into_inner();
-        let lost = match watching.session() {
-            Some(session) => session.lost()?,
-            None => 0,
-        };
+        let lost = watching.lost()?;
         recorder.end(lost);
         let received = watching.session().map_or(0, Session::received);
         let exit = watching.exit();
@@ -156,6 +156,7 @@ impl Record {
 /// Writes hits to a recording.
 struct Recorder {
     writer: Writer,
+    notes: Notes,
     flight: Option<Flight>,
     output: Output,
     /// Whether the files have the description as it is.
@@ -171,6 +172,10 @@ impl Recorder {
     /// Adds a hit. Returns whether more are wanted.
     fn hit(&mut self, hit: &Hit<'_>) -> bool {
         if self.writer.add(hit.plan) {
+            self.is_described = false;
+        }
+        if let Some(known) = hit.event().and_then(|event| self.notes.add(&event)) {
+            self.writer.set_kernel(known);
             self.is_described = false;
         }
         if let Some(packet) = self.writer.write(hit) {

@@ -9,11 +9,13 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value as Json;
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::sys;
+use simple_markers_tracer::event::{EventParts, Texts};
+use simple_markers_tracer::ftrace::names::Names;
 use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
 
 use crate::Console;
+use crate::events;
 use crate::narrow;
 use crate::rates;
 use crate::stacks::Stacks;
@@ -78,7 +80,7 @@ impl Trace {
         let mut watching = self.watch.start(console, self.buffer.mode(self.stack))?;
         let mut stacks = self.stack.then(|| watching.stacks());
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut lines = Lines::new(watching.started, console);
+        let mut lines = Lines::new(watching.started, events::names(), console);
         let (mut count, mut result) = (0u64, Ok(()));
         let mut text = String::new();
         let printed = std::cell::RefCell::new(&mut out);
@@ -87,7 +89,7 @@ impl Trace {
                 count += 1;
                 text.clear();
                 match json {
-                    true => text.push_str(&with_stack(text::json(hit), hit, stacks.as_mut()).to_string()),
+                    true => text.push_str(&with_stack(lines.json(hit), hit, stacks.as_mut()).to_string()),
                     false => lines.write(hit, &mut text),
                 }
                 text.push('\n');
@@ -103,7 +105,7 @@ impl Trace {
         result?;
         ran?;
         if json && watching.is_active() {
-            let lost = watching.session().map_or(Ok(0), sys::Session::lost)?;
+            let lost = watching.lost()?;
             let mut out = printed.borrow_mut();
             if lost > 0 {
                 writeln!(out, "{}", serde_json::json!({ "lost": lost }))?;
@@ -136,18 +138,56 @@ pub(crate) struct Lines {
     start: u64,
     /// By the number of the marker.
     formats: HashMap<usize, Format>,
+    /// The texts of the kernel's events.
+    texts: Texts,
     colour: bool,
 }
 
 impl Lines {
-    /// `start` is the time that counts as 0.
-    pub(crate) fn new(start: u64, console: &Console) -> Self {
-        Self { start, formats: HashMap::new(), colour: console.colour }
+    /// `start` is the time that counts as 0, `names` are those that the texts of the kernel's events use.
+    pub(crate) fn new(start: u64, names: Box<dyn Names>, console: &Console) -> Self {
+        Self { start, formats: HashMap::new(), texts: Texts::new(names), colour: console.colour }
     }
 
     fn write(&mut self, hit: &Hit<'_>, out: &mut String) {
         let name = hit.thread_name();
+        if let Some(event) = hit.event() {
+            return self.write_event(&Heading::new(hit, &name), &event, hit.arguments(), out);
+        }
         self.write_values(&Heading::new(hit, &name), hit.site.marker, &hit.marker.format, hit.values(), out);
+    }
+
+    /// The object of a hit.
+    fn json(&mut self, hit: &Hit<'_>) -> Json {
+        let Some(event) = hit.event() else { return text::json(hit) };
+        self.json_event(&Heading::new(hit, &hit.thread_name()), &event, hit.arguments())
+    }
+
+    /// The object of an event of the kernel that is given in parts.
+    pub(crate) fn json_event<'a>(
+        &mut self,
+        heading: &Heading<'_>,
+        event: &EventParts<'a>,
+        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)> + Clone,
+    ) -> Json {
+        let mut text = String::new();
+        self.texts.write(event, fields.clone(), &mut text);
+        text::json_event(heading, fields, &text)
+    }
+
+    /// Appends the line of an event of the kernel that is given in parts.
+    pub(crate) fn write_event<'a>(
+        &mut self,
+        heading: &Heading<'_>,
+        event: &EventParts<'a>,
+        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
+        out: &mut String,
+    ) {
+        self.start(heading, out);
+        let from = out.len();
+        self.texts.write(event, fields, out);
+        let text = shown(&out[from..]).into_owned();
+        out.replace_range(from.., &text);
     }
 
     /// Appends the line of a hit that is given in parts.
@@ -159,9 +199,18 @@ impl Lines {
         values: impl Iterator<Item = Result<Value<'a>, Missing>>,
         out: &mut String,
     ) {
+        self.start(heading, out);
+        let format = self.formats.entry(marker).or_insert_with(|| Format::new(format));
+        let from = out.len();
+        format.write_values(values, out);
+        let text = shown(&out[from..]).into_owned();
+        out.replace_range(from.., &text);
+    }
+
+    /// Appends what is before the text of a hit.
+    fn start(&self, heading: &Heading<'_>, out: &mut String) {
         use std::fmt::Write as _;
         let Heading { cpu, process, thread, .. } = *heading;
-        let format = self.formats.entry(marker).or_insert_with(|| Format::new(format));
         let time = heading.time.saturating_sub(self.start);
         let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
         // Writing to a String cannot fail.
@@ -170,9 +219,5 @@ impl Lines {
         let _ = write!(out, "{numbers:<15} ");
         let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
         let _ = write!(out, "{bold}{}{plain}: ", shown(heading.marker));
-        let from = out.len();
-        format.write_values(values, out);
-        let text = shown(&out[from..]).into_owned();
-        out.replace_range(from.., &text);
     }
 }

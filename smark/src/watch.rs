@@ -26,7 +26,7 @@ use crate::files::{self, Input, Unreadable};
 use crate::inputs::{Filters, operands};
 use crate::planned::PlanFile;
 use crate::stacks::{Chains, Stacks};
-use crate::{Console, Status, left_out, libraries, narrow};
+use crate::{Console, Status, events, left_out, libraries, narrow};
 
 /// The options and operands that say what is watched.
 #[derive(Debug, Args)]
@@ -38,6 +38,10 @@ pub(crate) struct Watch {
     /// Watch this process, and the markers of every file that it has mapped or maps later; may be given several times
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
+    /// Watch the kernel's events whose GROUP:NAME this glob matches too, beside markers; may be given several times. With a
+    /// process, those that happen in it
+    #[arg(short, long, value_name = "GLOB")]
+    event: Vec<String>,
     /// Watch only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
     pub(crate) filter: Option<Filter>,
@@ -133,7 +137,7 @@ impl Watch {
                 None => bail!("process {pid}: there is no such process"),
             }
         }
-        if named.is_empty() {
+        if named.is_empty() && (self.event.is_empty() || !patterns.is_empty()) {
             bail!("nothing to watch: name a FILE, a process with -p PID, or a program with -- COMMAND");
         }
         let plan = self.plan.as_deref();
@@ -152,10 +156,15 @@ impl Watch {
             looked: Instant::now(),
             status: Status::Done,
             chains: Chains::default(),
+            lost: None,
             patterns,
             watch: self,
         };
-        watching.add(console, &named)?;
+        watching.status = events::add(console, &mut watching.plan, &watching.watch.event)?;
+        match named.is_empty() {
+            true => watching.narrow(console, 0)?,
+            false => watching.add(console, &named)?,
+        }
         if watching.plan.sites.is_empty() && watching.status == Status::NoMatch {
             return Ok(watching);
         }
@@ -240,6 +249,8 @@ pub(crate) struct Watching {
     looked: Instant,
     pub(crate) status: Status,
     chains: Chains,
+    /// How many hits were lost when no more were wanted; `None` until then.
+    lost: Option<u64>,
     patterns: Vec<String>,
     pub(crate) watch: Watch,
 }
@@ -260,7 +271,7 @@ impl Watching {
             true => self.add_planned(console, &new, is_first)?,
             false => self.add_resolved(console, &new, is_first)?,
         }
-        self.narrow(console, sites)?;
+        self.narrow(console, if is_first { 0 } else { sites })?;
         left_out::tell(console, &self.plan, left_out, &|marker| self.watch.question.asks_for(marker));
         Ok(())
     }
@@ -342,6 +353,7 @@ impl Watching {
             }
         }
         if let Some(session) = &mut self.session {
+            self.lost = if wants_more { None } else { Some(session.lost()?) };
             session.detach();
             session.read(&self.plan, true, &mut |hit| wants_more = wants_more && each(hit));
             pause(&self.plan, session)?;
@@ -372,13 +384,20 @@ impl Watching {
     /// Waits for the program, and returns the exit status of the command. `session` has what was
     /// lost.
     pub(crate) fn end(mut self, console: &Console) -> anyhow::Result<ExitCode> {
-        if let Some(session) = self.session.take() {
-            narrow::tell_unfiltered(console, narrow::unfiltered(&session)?);
-            let lost = session.lost()?;
-            if lost > 0 {
-                console.error(&format!("{lost} of {} hits were lost: the buffer was full", session.received() + lost));
+        if let Some(session) = &self.session {
+            narrow::tell_unfiltered(console, narrow::unfiltered(session)?);
+            let (lost, missed) = (self.lost()?, session.missed()?);
+            if lost > missed {
+                let (full, all) = (lost - missed, session.received() + lost);
+                console.error(&format!("{full} of {all} hits were lost: the buffer was full"));
+            }
+            if missed > 0 {
+                console.error(&format!(
+                    "{missed} events of the kernel were missed: it ran another BPF program on the same CPU"
+                ));
             }
         }
+        self.session = None;
         if self.child.is_none() {
             return Ok(self.status.into());
         }
@@ -393,6 +412,15 @@ impl Watching {
     /// Says what the frames of the hits' stacks are.
     pub(crate) fn stacks(&self) -> Stacks {
         Stacks::new(self.watch.filters.debug_folders(), self.chains.clone())
+    }
+
+    /// How many hits were lost until the end, or until no more were wanted.
+    pub(crate) fn lost(&self) -> Result<u64, sys::Error> {
+        match (self.lost, &self.session) {
+            (Some(lost), _) => Ok(lost),
+            (None, Some(session)) => session.lost(),
+            (None, None) => Ok(0),
+        }
     }
 
     /// The session; `None` if there is nothing to watch.

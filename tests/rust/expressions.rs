@@ -253,7 +253,7 @@ fn the_kernel_computes_what_we_compute() {
         thread_local_size: None,
     });
     let (name, file, format) = (Arc::from("registers:set"), Arc::from("registers.c"), Arc::from(""));
-    plan.markers.push(PlannedMarker { image: 0, name, file, line: 1, format, sites: 1 });
+    plan.markers.push(PlannedMarker { image: 0, name, file, line: 1, format, sites: 1, event: None });
     plan.sites = inputs
         .chunks(MAX_WORDS)
         .map(|inputs| PlannedSite {

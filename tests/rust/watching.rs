@@ -4,6 +4,7 @@
 
 mod count;
 mod expressions;
+mod kernel_events;
 mod kernel_text;
 mod libraries;
 mod plan;

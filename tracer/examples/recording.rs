@@ -110,6 +110,7 @@ fn plan() -> Plan {
             line: 1,
             format: "request %lu: %u sectors from %#lx, %d in flight".into(),
             sites: 1,
+            event: None,
         }],
         sites: vec![PlannedSite {
             image: 0,

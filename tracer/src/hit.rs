@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::event::EventParts;
 use crate::plan::{Plan, PlannedImage, PlannedMarker, PlannedSite};
 use crate::record::{Layout, Record, Stack};
 use crate::value::{Missing, Value};
@@ -43,9 +44,23 @@ impl<'a> Hit<'a> {
     }
 
     /// The value of each argument, or why it has none.
-    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing>> + use<'a> {
+    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing>> + Clone + use<'a> {
         let Self { record, site, layout, .. } = *self;
         site.arguments.iter().map(move |argument| argument.source.value(record, layout))
+    }
+
+    /// The name and the value of each argument.
+    pub fn arguments(&self) -> impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)> + Clone + use<'a> {
+        self.site.arguments.iter().map(|argument| &*argument.text).zip(self.values())
+    }
+
+    /// What the text of an event of the kernel needs; `None` for a marker.
+    #[must_use]
+    pub fn event(&self) -> Option<EventParts<'a>> {
+        let (record, size) = self.record.raw(self.layout)?;
+        let record = Some(record).filter(|record| record.len() as u64 == size);
+        let event = self.marker.event.as_deref()?;
+        Some(EventParts { marker: self.site.marker, event, thread: self.record.thread(), record })
     }
 
     /// The stack of the thread; `None` if stacks are not recorded.

@@ -12,6 +12,7 @@ pub mod bpf;
 pub mod btf;
 pub mod ctf;
 pub mod elf;
+pub mod event;
 pub mod filter;
 pub mod ftrace;
 pub mod histogram;

@@ -42,6 +42,11 @@ pub enum FieldKind {
     /// Bytes: their address in 8 bytes, how many there are in 8 bytes, and then at most so many of
     /// them.
     Bytes(u16),
+    /// So many bytes in the record of a kernel event.
+    Inline(u16),
+    /// The place and the length of bytes in the record of a kernel event (`__data_loc`). The place is
+    /// counted from so many bytes after the start of that record.
+    Located(u16),
 }
 
 impl FieldKind {
@@ -51,6 +56,8 @@ impl FieldKind {
         match self {
             Self::Number => 8,
             Self::Text(most) | Self::Bytes(most) => most.saturating_add(16).div_ceil(8).saturating_mul(8),
+            Self::Inline(size) => size,
+            Self::Located(_) => 4,
         }
     }
 }
@@ -64,8 +71,18 @@ pub const STACK_SIZE: u16 = 8 * (FRAMES + 1);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layout {
     fields: Vec<(u16, FieldKind)>,
-    has_stack: bool,
+    /// The offset of the stack.
+    stack: Option<u16>,
+    /// The offset of the size of a kernel event's own record.
+    raw: Option<u16>,
+    /// The least size of the record; 0 if it is that of [`FIELDS`].
+    size: u16,
 }
+
+/// The size of a stack with its size.
+const WHOLE_STACK: u16 = 8 + STACK_SIZE;
+/// A number is read with the 7 bytes behind it.
+const BEHIND: u16 = 8;
 
 impl Layout {
     /// The layout of a record with these fields.
@@ -77,13 +94,27 @@ impl Layout {
             next = next.saturating_add(kind.size());
             (offset, kind)
         };
-        Self { fields: kinds.into_iter().map(place).collect(), has_stack: false }
+        let fields = kinds.into_iter().map(place).collect();
+        Self { fields, stack: None, raw: None, size: next }
     }
 
     /// The same with a stack behind the fields.
     #[must_use]
     pub fn with_stack(self) -> Self {
-        Self { has_stack: true, ..self }
+        let end = self.size();
+        Self { stack: Some(end), size: end.saturating_add(WHOLE_STACK), ..self }
+    }
+
+    /// The layout of the record of a kernel event whose own record has `size` bytes or more. The
+    /// offsets of the fields count from its start.
+    #[must_use]
+    pub fn of_event(fields: impl IntoIterator<Item = (u16, FieldKind)>, size: u16, has_stack: bool) -> Self {
+        let stack = has_stack.then_some(FIELDS);
+        let raw = if has_stack { FIELDS.saturating_add(WHOLE_STACK) } else { FIELDS };
+        let start = raw.saturating_add(8);
+        let fields = fields.into_iter().map(|(offset, kind)| (start.saturating_add(offset), kind)).collect();
+        let size = size.div_ceil(8).saturating_mul(8);
+        Self { fields, stack, raw: Some(raw), size: start.saturating_add(size).saturating_add(BEHIND) }
     }
 
     /// The offset and the kind of each field.
@@ -92,21 +123,23 @@ impl Layout {
         &self.fields
     }
 
-    /// The offset after the fields.
-    fn end(&self) -> u16 {
-        self.fields.last().map_or(FIELDS, |(offset, kind)| offset.saturating_add(kind.size()))
-    }
-
     /// The offset of the stack; `None` if stacks are not recorded.
     #[must_use]
     pub fn stack(&self) -> Option<u16> {
-        self.has_stack.then(|| self.end())
+        self.stack
     }
 
-    /// The size of the record in bytes.
+    /// The offset of the size of a kernel event's own record, which follows it; `None` if the record
+    /// is of a marker.
+    #[must_use]
+    pub fn raw(&self) -> Option<u16> {
+        self.raw
+    }
+
+    /// The size of the record in bytes; of a kernel event the least size.
     #[must_use]
     pub fn size(&self) -> u16 {
-        self.stack().map_or_else(|| self.end(), |stack| stack.saturating_add(8 + STACK_SIZE))
+        self.size.max(FIELDS)
     }
 }
 
@@ -131,6 +164,13 @@ pub enum Field<'a> {
         /// Those that were read.
         bytes: &'a [u8],
         /// Whether more of them follow in the program.
+        is_cut: bool,
+    },
+    /// Bytes in the record of a kernel event.
+    Inline {
+        /// Those that were copied.
+        bytes: &'a [u8],
+        /// Whether more of them follow that were not copied.
         is_cut: bool,
     },
 }
@@ -212,7 +252,7 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn address(self, layout: &Layout, index: usize) -> Option<u64> {
         match layout.fields().get(index).copied()? {
-            (_, FieldKind::Number) => None,
+            (_, FieldKind::Number | FieldKind::Inline(_) | FieldKind::Located(_)) => None,
             (offset, FieldKind::Text(_) | FieldKind::Bytes(_)) => Some(self.word(offset)),
         }
     }
@@ -228,6 +268,27 @@ impl<'a> Record<'a> {
         Some(Stack { bytes: bytes.get(..most).unwrap_or(bytes), is_cut })
     }
 
+    /// A kernel event's own record, as much of it as was copied, and how many bytes it has. `None` if
+    /// the record is of a marker.
+    #[must_use]
+    pub fn raw(self, layout: &Layout) -> Option<(&'a [u8], u64)> {
+        let offset = layout.raw()?;
+        let size = self.word(offset);
+        let copied = self.0.get(usize::from(offset).saturating_add(8)..).unwrap_or_default();
+        let copied = copied.get(..copied.len().saturating_sub(BEHIND.into())).unwrap_or_default();
+        let most = usize::try_from(size).unwrap_or(usize::MAX).min(copied.len());
+        Some((copied.get(..most).unwrap_or_default(), size))
+    }
+
+    /// The bytes of a kernel event's own record at a place, as `__data_loc` gives it.
+    fn located(self, layout: &Layout, place: u32, base: u16) -> Field<'a> {
+        let Some((raw, _)) = self.raw(layout) else { return Field::Unread };
+        let from = usize::from(base).saturating_add((place & 0xffff) as usize);
+        let length = (place >> 16) as usize;
+        let rest = raw.get(from.min(raw.len())..).unwrap_or_default();
+        Field::Inline { bytes: rest.get(..length).unwrap_or(rest), is_cut: rest.len() < length }
+    }
+
     /// A field of a layout. [`Field::Unread`] also if there is no such field.
     #[must_use]
     pub fn field(self, layout: &Layout, index: usize) -> Field<'a> {
@@ -239,6 +300,12 @@ impl<'a> Record<'a> {
             FieldKind::Number => return Field::Number(self.word(offset)),
             FieldKind::Text(most) => (most, true),
             FieldKind::Bytes(most) => (most, false),
+            FieldKind::Inline(size) => {
+                let from = usize::from(offset);
+                let bytes = self.0.get(from..from.saturating_add(size.into())).unwrap_or_default();
+                return Field::Inline { bytes, is_cut: false };
+            }
+            FieldKind::Located(base) => return self.located(layout, self.half(offset), base),
         };
         let (address, length) = (self.word(offset), self.word(offset.saturating_add(8)));
         let from = usize::from(offset).saturating_add(16);

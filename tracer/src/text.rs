@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use simple_markers_record::ByteOrder;
 use simple_markers_record::printf::{Conversion, Piece, parse};
 use simple_markers_resolver::address::Vaddr;
@@ -100,6 +100,8 @@ fn converted(conversion: &Conversion, stars: &[i64], value: &Value<'_>, out: &mu
         }
         Value::Text { bytes, is_cut } => (text(bytes), *bytes, *is_cut),
         Value::Null => (text(b"(null)"), b"(null)".as_slice(), false),
+        // No marker has one.
+        Value::Array { .. } => return plain(value, out),
     };
     let limits = Limits { text: usize::MAX, memory: usize::MAX, ..Limits::default() };
     let (byte_order, memory) = (ByteOrder::Little, |_: u64, _: &mut [u8]| false);
@@ -130,6 +132,10 @@ fn plain(value: &Value<'_>, out: &mut String) {
         (Some(number), ..) => write!(out, "{number}"),
         (None, Some(number), _) => write!(out, "{number}"),
         (.., Value::Text { bytes, .. }) => write!(out, "{}", from_bytes(bytes)),
+        (.., Value::Array { .. }) => {
+            let numbers: Vec<String> = value.numbers().filter_map(|it| Some(it.integer()?.to_string())).collect();
+            write!(out, "{{{}}}", numbers.join(", "))
+        }
         _ => write!(out, "(null)"),
     };
 }
@@ -155,6 +161,7 @@ pub fn json_value(value: &Value<'_>) -> Json {
         (None, Some(number), _) if number.is_finite() => Json::from(number),
         (None, Some(number), _) => Json::from(number.to_string()),
         (.., Value::Text { bytes, .. }) => Json::from(from_bytes(bytes)),
+        (.., Value::Array { .. }) => value.numbers().map(|number| json_value(&number)).collect(),
         _ => Json::Null,
     }
 }
@@ -236,5 +243,27 @@ pub fn json_values<'a>(
         "module": heading.module,
         "site": heading.site.to_string(),
         "args": args,
+    })
+}
+
+/// An event of the kernel as a JSON object (`docs/live.md`), from its parts: the heading, the name and
+/// the value of each field, and the kernel's text.
+#[must_use]
+pub fn json_event<'a>(
+    heading: &Heading<'_>,
+    fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
+    text: &str,
+) -> Json {
+    let fields: Map<String, Json> =
+        fields.map(|(name, value)| (name.to_owned(), value.map_or(Json::Null, |value| json_value(&value)))).collect();
+    json!({
+        "time_ns": heading.time,
+        "cpu": heading.cpu,
+        "pid": heading.process,
+        "tid": heading.thread,
+        "comm": heading.name,
+        "event": heading.marker,
+        "fields": fields,
+        "text": text,
     })
 }

@@ -26,6 +26,17 @@ pub enum Value<'r> {
     },
     /// A null pointer in place of a text.
     Null,
+    /// Numbers of one type.
+    Array {
+        /// Their bytes, one number after the other.
+        bytes: &'r [u8],
+        /// The size of a number in bytes.
+        size: u8,
+        /// How its bits are read.
+        kind: NumberKind,
+        /// Whether more of them follow that were not read.
+        is_cut: bool,
+    },
 }
 
 /// Why an argument has no value.
@@ -54,7 +65,7 @@ impl Value<'_> {
             Self::Number { bits, kind: NumberKind::Unsigned | NumberKind::Pointer | NumberKind::Unicode, .. } => {
                 Some(i128::from(bits))
             }
-            Self::Number { kind: NumberKind::Float, .. } | Self::Text { .. } | Self::Null => None,
+            Self::Number { kind: NumberKind::Float, .. } | Self::Text { .. } | Self::Null | Self::Array { .. } => None,
         }
     }
 
@@ -66,6 +77,24 @@ impl Value<'_> {
             Self::Number { bits, size: 8, kind: NumberKind::Float } => Some(f64::from_bits(bits)),
             _ => None,
         }
+    }
+
+    /// Whether more of it follows that was not read.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        matches!(self, Self::Text { is_cut: true, .. } | Self::Array { is_cut: true, .. })
+    }
+
+    /// The numbers of an array; none of anything else.
+    pub fn numbers(&self) -> impl Iterator<Item = Self> {
+        let (bytes, size, kind) = match *self {
+            Self::Array { bytes, size, kind, .. } => (bytes, size, kind),
+            _ => (&[][..], 1, NumberKind::Unsigned),
+        };
+        bytes.chunks_exact(usize::from(size.clamp(1, 8))).map(move |number| {
+            let bits = number.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+            Self::Number { bits, size, kind }
+        })
     }
 }
 
@@ -97,11 +126,19 @@ impl Reading {
             Self::Constant { bits, size, kind } => Ok(Value::Number { bits: low(bits, size), size, kind }),
             Self::Number { field, size, kind } => match record.field(layout, field) {
                 Field::Number(bits) => Ok(Value::Number { bits: low(bits, size), size, kind }),
-                Field::Unread | Field::Bytes { .. } => Err(Missing::Unreadable { at: None }),
+                Field::Unread | Field::Bytes { .. } | Field::Inline { .. } => Err(Missing::Unreadable { at: None }),
+            },
+            Self::Array { field, size, kind, .. } => match record.field(layout, field) {
+                Field::Inline { bytes, is_cut } => Ok(Value::Array { bytes, size, kind, is_cut }),
+                _ => Err(Missing::Unreadable { at: None }),
             },
             Self::Text { field } => match record.field(layout, field) {
                 Field::Bytes { address: 0, length: 0, .. } => Ok(Value::Null),
                 Field::Bytes { bytes, is_cut, .. } => Ok(Value::Text { bytes, is_cut }),
+                Field::Inline { bytes, is_cut } => {
+                    let (text, is_cut) = until_nul(bytes, is_cut);
+                    Ok(Value::Text { bytes: text, is_cut })
+                }
                 Field::Unread => {
                     let at = record.address(layout, field).filter(|address| *address != 0);
                     Err(Missing::Unreadable { at })
@@ -109,5 +146,14 @@ impl Reading {
                 Field::Number(_) => Err(Missing::Unreadable { at: None }),
             },
         }
+    }
+}
+
+/// The bytes before the first NUL. `is_cut` says whether more bytes follow; if there is a NUL, the text
+/// ends all the same.
+pub(crate) fn until_nul(bytes: &[u8], is_cut: bool) -> (&[u8], bool) {
+    match bytes.iter().position(|byte| *byte == 0) {
+        Some(end) => (bytes.get(..end).unwrap_or_default(), false),
+        None => (bytes, is_cut),
     }
 }

@@ -23,8 +23,9 @@ impl Answer {
                 };
                 Json::from(buckets.iter().map(bucket).collect::<Vec<_>>())
             });
+            let kind = if row.is_event { "event" } else { "marker" };
             json!({
-                "marker": &*row.marker, "module": &*row.module, "hits": row.hits,
+                kind: &*row.marker, "module": &*row.module, "hits": row.hits,
                 "by": by, "other": other, "histogram": histogram, "time": null,
             })
         };

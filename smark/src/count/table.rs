@@ -19,11 +19,12 @@ impl Answer {
         };
         if self.counts.markers.iter().all(|row| row.values.is_none() && row.buckets.is_none()) {
             out.push_str("        HITS MARKER\n");
-            for row in &self.counts.markers {
+            // A glob matches many events of the kernel that do not happen.
+            for row in self.counts.markers.iter().filter(|row| row.hits > 0 || !row.is_event) {
                 out.push_str(&format!("{:>12} {}\n", row.hits, name(row)));
             }
         }
-        for row in &self.counts.markers {
+        for row in self.counts.markers.iter().filter(|row| row.hits > 0 || !row.is_event) {
             if let Some(values) = &row.values {
                 out.push_str(&format!("{}: {} hits by `{}`\n", name(row), row.hits, shown(self.argument())));
                 for (value, count) in self.shown(values) {

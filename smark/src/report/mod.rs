@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::{Chosen, Event};
+use simple_markers_tracer::event::EventParts;
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::text::{self, Heading};
 
@@ -124,7 +125,8 @@ impl Report {
     /// Prints the hits.
     fn print(&self, console: &Console, recording: &Recording, chosen: &Chosen) -> anyhow::Result<Read> {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut lines = Lines::new(recording.description.start, console);
+        let mut lines =
+            Lines::new(recording.description.start, Box::new(recording.description.kernel.clone()), console);
         let (mut hits, mut unfiltered) = (0u64, 0u64);
         let mut text = String::new();
         let read = recording.read(console, chosen, &mut |event, _, site| {
@@ -140,6 +142,17 @@ impl Report {
             let name = event.thread_name();
             let heading = heading(event, &name);
             let values = event.values.iter().cloned();
+            if let Some(kernel) = &event.marker.event {
+                let (marker, thread) = (event.site.marker, event.thread);
+                let kernel = EventParts { marker, event: kernel, thread, record: None };
+                let names = event.site.arguments.iter().map(|argument| &*argument.text);
+                match self.json {
+                    true => text.push_str(&lines.json_event(&heading, &kernel, names.zip(values)).to_string()),
+                    false => lines.write_event(&heading, &kernel, names.zip(values), &mut text),
+                }
+                text.push('\n');
+                return Ok(out.write_all(text.as_bytes())?);
+            }
             match self.json {
                 true => {
                     let arguments = event.site.arguments.iter().map(|argument| &*argument.text);

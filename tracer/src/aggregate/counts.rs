@@ -28,6 +28,8 @@ pub struct MarkerCounts {
     pub marker: Arc<str>,
     /// The name of the program or shared object.
     pub module: Arc<str>,
+    /// Whether it is an event of the kernel.
+    pub is_event: bool,
     /// The hits for which the filter holds.
     pub hits: u64,
     /// The values with how often each was seen, the most frequent first. `None` if values were not
@@ -82,6 +84,7 @@ impl Counts {
             markers.push(MarkerCounts {
                 marker: Arc::clone(&marker.name),
                 module: plan.images.get(marker.image).map_or_else(|| Arc::from(""), |image| Arc::clone(&image.module)),
+                is_event: marker.event.is_some(),
                 hits: tallies.get(Tally::Hits),
                 values: matches!(question, Question::Values(_)).then(|| {
                     let decoded = of_group().filter_map(|(key, count)| Some((first.aggregate.decode(key)?, *count)));

@@ -5,6 +5,7 @@ use super::expression::{Target, Uncompilable};
 use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
 use super::program::{Input, Program, ProgramError, Settings};
 use crate::aggregate::{Aggregate, CUT, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, Tally};
+use crate::event::KernelEvent;
 use crate::filter::{Condition, Number, Readable};
 use crate::histogram::NEGATIVE;
 
@@ -18,7 +19,8 @@ const EXISTS: i32 = -17;
 /// How often a maximum is tried to be set while others set it.
 const TRIES: usize = 8;
 
-/// The program that counts what `aggregate` says. `group` is the group of the marker.
+/// The program that counts what `aggregate` says. `group` is the group of the marker, `event` the event
+/// of the kernel that it is.
 ///
 /// # Errors
 ///
@@ -30,8 +32,9 @@ pub fn count(
     group: u32,
     target: &Target,
     settings: Settings,
+    event: Option<&KernelEvent>,
 ) -> Result<Code, ProgramError> {
-    let mut program = Program::new(target, settings);
+    let mut program = Program::new(target, settings, event.and_then(KernelEvent::other_thread));
     let compiled = program.count(inputs, filter, aggregate, group);
     compiled.map_err(|_| ProgramError::TooManyFields)?;
     Ok(program.finish()?)
@@ -199,9 +202,21 @@ impl Program<'_> {
                 code.place(whole);
                 code.store(Size::Eight, Reg::Frame, length, Reg::R0);
             }
+            Input::Field { offset, place } => {
+                self.text_of_event(*offset, *place, most as u16 + 2, text);
+                let code = &mut self.code;
+                let whole = code.label();
+                code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, unread);
+                code.alu_immediate(Alu::Sub, Reg::R0, 1);
+                code.jump_if_immediate(Jump::LessEqual, Reg::R0, most, whole);
+                code.set(Reg::R0, CUT);
+                code.store_immediate(Size::Eight, Reg::Frame, text + KEY_TEXT as i16, 0);
+                code.place(whole);
+                code.store(Size::Eight, Reg::Frame, length, Reg::R0);
+            }
             Input::Number(_) => {}
         }
-        code.place(done);
+        self.code.place(done);
     }
 
     /// `R1 = map`, `R2 = address of the key`.

@@ -165,8 +165,14 @@ impl Program<'_> {
                 code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, ways.unread);
                 code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
             }
+            Input::Field { offset, place } => {
+                self.text_of_event(*offset, *place, literal.len() as u16 + 2, buffer);
+                self.code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, ways.unread);
+                self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
+            }
             Input::Number(_) => {}
         }
+        let code = &mut self.code;
         let (mut rest, mut at) = (literal, buffer);
         for (bytes, size) in [(8, Size::Eight), (4, Size::Four), (2, Size::Two), (1, Size::One)] {
             while let Some((part, after)) = rest.split_at_checked(bytes) {

@@ -170,6 +170,7 @@ pub enum Helper {
     ProbeReadUser = 112,
     ProbeReadKernel = 113,
     ProbeReadUserStr = 114,
+    ProbeReadKernelStr = 115,
     GetCurrentAncestorCgroupId = 123,
     RingbufReserve = 131,
     RingbufSubmit = 132,

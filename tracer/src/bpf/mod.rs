@@ -2,6 +2,7 @@
 
 pub mod assembler;
 pub mod count;
+pub mod event;
 pub mod expression;
 mod filter;
 pub mod instruction;

@@ -10,6 +10,7 @@ use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, Stack, Target, Uncompilable};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
 use crate::aggregate::Tally;
+use crate::event::Place;
 use crate::filter;
 use crate::record::{self, FieldKind, Layout};
 
@@ -34,6 +35,13 @@ pub enum Input {
         /// The most bytes to read.
         most: u16,
     },
+    /// A field of the record of a kernel event, which is the context of the program.
+    Field {
+        /// The offset of the field in the record.
+        offset: u16,
+        /// Where its value is.
+        place: Place,
+    },
 }
 
 impl Input {
@@ -41,7 +49,7 @@ impl Input {
     #[must_use]
     pub fn words(&self) -> usize {
         match self {
-            Self::Number(_) | Self::Text { .. } => 1,
+            Self::Number(_) | Self::Text { .. } | Self::Field { .. } => 1,
             Self::Bytes { .. } => 2,
         }
     }
@@ -53,6 +61,7 @@ impl Input {
             Self::Number(_) => FieldKind::Number,
             Self::Text { most, .. } => FieldKind::Text(*most),
             Self::Bytes { most, .. } => FieldKind::Bytes(*most),
+            Self::Field { place, .. } => place.kind(),
         }
     }
 }
@@ -109,6 +118,7 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
         Input::Number(value) => compile(value),
         Input::Text { address, .. } => compile(address),
         Input::Bytes { address, length, .. } => compile(address).and_then(|()| compile(length)),
+        Input::Field { .. } => Ok(()),
     }
 }
 
@@ -143,7 +153,7 @@ pub fn trace(
     if settings.with_stack {
         layout = layout.with_stack();
     }
-    let mut program = Program::new(target, settings);
+    let mut program = Program::new(target, settings, None);
     program.start_inputs(inputs, filter.is_some());
     if let Some(filter) = filter {
         program.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
@@ -158,10 +168,7 @@ pub fn trace(
     if let Some(offset) = layout.stack() {
         program.stack_of_user(offset as i16);
     }
-    program.code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
-    program.code.copy(Reg::R1, Reg::R7);
-    program.code.set(Reg::R2, RING_NO_WAKEUP);
-    program.code.call(Helper::RingbufSubmit);
+    program.submit();
     Ok((program.finish()?, layout))
 }
 
@@ -195,16 +202,26 @@ pub(super) struct Program<'t> {
 
 impl<'t> Program<'t> {
     /// Ends at once in other processes, and leaves the number of the site in the word [`KEY`].
-    pub(super) fn new(target: &'t Target, settings: Settings) -> Self {
+    ///
+    /// `other_thread` is the offset in the context of the number of another thread that counts.
+    pub(super) fn new(target: &'t Target, settings: Settings, other_thread: Option<u16>) -> Self {
         let mut code = Assembler::default();
         let end = code.label();
         code.copy(Reg::R6, Reg::R1);
         if settings.of_processes {
+            let is_traced = code.label();
             code.call(Helper::GetCurrentPidTgid);
             code.alu_immediate(Alu::Rsh, Reg::R0, 32);
             process_byte(&mut code, Reg::R0);
             code.load(Size::One, Reg::R1, Reg::R1, 0);
+            if let Some(offset) = other_thread {
+                code.jump_if_immediate(Condition::NotEqual, Reg::R1, 0, is_traced);
+                code.load(Size::Four, Reg::R0, Reg::R6, offset as i16);
+                process_byte(&mut code, Reg::R0);
+                code.load(Size::One, Reg::R1, Reg::R1, 0);
+            }
             code.jump_if_immediate(Condition::Equal, Reg::R1, 0, end);
+            code.place(is_traced);
         }
         code.copy(Reg::R1, Reg::R6);
         code.call(Helper::GetAttachCookie);
@@ -286,7 +303,7 @@ impl<'t> Program<'t> {
         let (word, failed, done) = (self.stack.push()?, self.code.label(), self.code.label());
         let length = match input {
             Input::Bytes { .. } => Some(self.stack.push()?),
-            Input::Number(_) | Input::Text { .. } => None,
+            Input::Number(_) | Input::Text { .. } | Input::Field { .. } => None,
         };
         match input {
             Input::Number(value) => self.compute(value, word, failed)?,
@@ -301,6 +318,9 @@ impl<'t> Program<'t> {
                 self.touch(word, i32::from(*most) - 1)?;
                 self.compute(count, length.unwrap_or(word), failed)?;
             }
+            Input::Field { offset, place: Place::Number(size) } => self.number_of_event(*offset, *size, word),
+            // The program looks at it in its place.
+            Input::Field { .. } => self.code.store_immediate(Size::Eight, Reg::Frame, word, 0),
         }
         if self.code.is_used(failed) {
             self.code.jump(done);
@@ -346,7 +366,7 @@ impl<'t> Program<'t> {
     }
 
     /// Reserves a record and writes its header. `R7` has its address.
-    fn reserve(&mut self, size: u16) {
+    pub(super) fn reserve(&mut self, size: u16) {
         let (is_reserved, end) = (self.code.label(), self.end);
         let code = &mut self.code;
         code.set_map(Reg::R1, Map::Ring);
@@ -373,8 +393,17 @@ impl<'t> Program<'t> {
         code.call(Helper::GetCurrentComm);
     }
 
+    /// Hands the record on.
+    pub(super) fn submit(&mut self) {
+        let code = &mut self.code;
+        code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
+        code.copy(Reg::R1, Reg::R7);
+        code.set(Reg::R2, RING_NO_WAKEUP);
+        code.call(Helper::RingbufSubmit);
+    }
+
     /// Writes the stack, which the kernel follows by frame pointers.
-    fn stack_of_user(&mut self, offset: i16) {
+    pub(super) fn stack_of_user(&mut self, offset: i16) {
         let code = &mut self.code;
         let is_read = code.label();
         code.copy(Reg::R1, Reg::R6);
@@ -395,7 +424,7 @@ impl<'t> Program<'t> {
         code.load(Size::Eight, Reg::R3, Reg::Frame, word);
         code.store(Size::Eight, Reg::R7, offset, Reg::R3);
         let most = match input {
-            Input::Number(_) => return,
+            Input::Number(_) | Input::Field { .. } => return,
             Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
         };
         let is_read = code.label();

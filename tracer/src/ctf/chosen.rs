@@ -66,6 +66,9 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         match (field.map(|field| field.of), unread) {
             (Some(FieldType::Number { size, kind }), _) => Source::Read(Reading::Number { field: number, size, kind }),
             (Some(FieldType::Text), _) => Source::Read(Reading::Text { field: number }),
+            (Some(FieldType::Array { size, kind, count }), _) => {
+                Source::Read(Reading::Array { field: number, size, kind, count })
+            }
             (None, Some(placeholder)) => Source::Unread(Unread::Filed { placeholder, words: None }),
             // Without a class there are no events.
             (None, None) => Source::Unread(Unread::TooMany),

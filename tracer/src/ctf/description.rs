@@ -13,15 +13,21 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::identifier::identifier;
-use crate::json::{Error, Fault, Object};
+use crate::event::{KernelEvent, Known};
+use crate::ftrace::print::Choices;
+use crate::json::{Error, Fault, Object, hexadecimal};
 use crate::plan::{Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
 
 pub use crate::plan::FieldType;
 
-/// The version of the description. A reader refuses others.
-pub const VERSION: u64 = 1;
+/// The version of the description. A reader refuses later ones.
+pub const VERSION: u64 = 2;
+
+/// The version of a description without events of the kernel, which earlier readers know.
+const WITHOUT_EVENTS: u64 = 1;
 
 /// The most classes: the number of an event has 16 bits.
 pub const MAX_CLASSES: usize = 1 << 15;
@@ -47,6 +53,8 @@ pub struct Description {
     pub classes: Vec<Class>,
     /// The sites that were not watched.
     pub left_out: Vec<DescribedOmission>,
+    /// The names of the kernel that the texts of its events used.
+    pub kernel: Known,
 }
 
 /// A site.
@@ -114,6 +122,8 @@ pub struct ClassField {
     pub name: String,
     /// Its type.
     pub of: FieldType,
+    /// Values that have names, each once, with their bits; and the names, each once.
+    pub labels: Vec<(u64, Arc<str>)>,
 }
 
 impl Description {
@@ -144,7 +154,8 @@ impl Description {
 
     /// The class of a site. `first` is the first class that may get more sites.
     fn class(&mut self, first: usize, number: usize, planned: &PlannedSite) -> Option<usize> {
-        let fields = fields(planned);
+        let event = self.markers.get(planned.marker).and_then(|marker| marker.event.as_deref());
+        let fields = fields(planned, event);
         let has_it = |class: &Class| class.marker == planned.marker && class.fields == fields;
         // Its address says which of the sites of a class it is. Two sites can have the same address.
         let shares_address = |class: usize| {
@@ -179,14 +190,20 @@ impl Description {
                 json.insert("argument".to_owned(), field.argument.into());
                 json.insert("name".to_owned(), field.name.as_str().into());
                 field.of.write(&mut json);
+                if !field.labels.is_empty() {
+                    let pair = |(bits, name): &(u64, Arc<str>)| json!([format!("{bits:#x}"), &**name]);
+                    json.insert("labels".to_owned(), field.labels.iter().map(pair).collect());
+                }
                 Json::from(json)
             };
             let fields: Vec<Json> = class.fields.iter().map(field).collect();
             json!({ "marker": class.marker, "has_site": class.has_site, "fields": fields })
         };
+        let has_events = self.markers.iter().any(|marker| marker.event.is_some());
+        let version = if has_events { VERSION } else { WITHOUT_EVENTS };
         let left_out = |it: &DescribedOmission| json!({ "image": it.image, "marker": &*it.marker, "place": it.place, "why": it.why });
-        json!({
-            "version": VERSION,
+        let mut json = json!({
+            "version": version,
             "tool": self.tool,
             "uuid": self.uuid_text(),
             "clock_offset_ns": self.clock_offset,
@@ -196,7 +213,11 @@ impl Description {
             "sites": self.sites.iter().map(site_json).collect::<Vec<_>>(),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "left_out": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
-        })
+        });
+        if let (true, Some(object)) = (has_events, json.as_object_mut()) {
+            object.insert("kernel".to_owned(), self.kernel.to_json());
+        }
+        json
     }
 
     /// Reads a description.
@@ -209,7 +230,7 @@ impl Description {
         let json: Json = serde_json::from_slice(text).map_err(|error| DescriptionError::Json(error.to_string()))?;
         let json = Object::of(&json)?;
         match json.number("version")? {
-            VERSION => {}
+            WITHOUT_EVENTS..=VERSION => {}
             version => return Err(DescriptionError::Version(version)),
         }
         let images = json.all("images", PlannedImage::read)?;
@@ -225,6 +246,7 @@ impl Description {
             start: json.number("start_ns")?,
             sites: json.all("sites", |json| site(json, &images, &markers, &classes))?,
             left_out: json.all("left_out", left_out)?,
+            kernel: kernel(json)?,
             images,
             markers,
             classes,
@@ -245,6 +267,11 @@ pub enum DescriptionError {
     /// A member is missing, or its value cannot be.
     #[error(transparent)]
     Member(#[from] Error),
+}
+
+fn kernel(json: Object<'_>) -> Result<Known, Error> {
+    let Some(kernel) = json.some("kernel") else { return Ok(Known::default()) };
+    Object::of(kernel).and_then(Known::read).map_err(|error| error.at("kernel"))
 }
 
 fn described(planned: &PlannedSite) -> DescribedSite {
@@ -268,7 +295,7 @@ fn described(planned: &PlannedSite) -> DescribedSite {
 }
 
 /// The fields of the arguments that are read.
-fn fields(site: &PlannedSite) -> Vec<ClassField> {
+fn fields(site: &PlannedSite, event: Option<&KernelEvent>) -> Vec<ClassField> {
     // The field with the address of the site has this name.
     let mut names = vec!["site".to_owned()];
     let mut fields = Vec::new();
@@ -276,9 +303,32 @@ fn fields(site: &PlannedSite) -> Vec<ClassField> {
         let Some(of) = field_type(&argument.source) else { continue };
         let name = identifier(&argument.text, &names);
         names.push(name.clone());
-        fields.push(ClassField { argument: number, name, of });
+        let choices = event.and_then(|event| event.choices_of(&argument.text));
+        fields.push(ClassField { argument: number, name, of, labels: labels(choices, of) });
     }
     fields
+}
+
+/// The names of the values of a field of this type.
+fn labels(choices: Option<&Choices>, of: FieldType) -> Vec<(u64, Arc<str>)> {
+    let mut labels: Vec<(u64, Arc<str>)> = Vec::new();
+    let (Some(choices), FieldType::Number { size, kind: NumberKind::Signed | NumberKind::Unsigned }) = (choices, of)
+    else {
+        return labels;
+    };
+    let all = u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8).unwrap_or(0);
+    // A name of a part of the value says nothing about the whole.
+    if choices.delimiter.is_none() && choices.mask & all != all {
+        return labels;
+    }
+    for (bits, name) in &choices.pairs {
+        let bits = bits & all;
+        let is_new = labels.iter().all(|(known, of)| *known != bits && **of != **name);
+        if is_new && !name.is_empty() {
+            labels.push((bits, Arc::from(name.as_str())));
+        }
+    }
+    labels
 }
 
 /// The type of the field of an argument; `None` if it is not read.
@@ -345,7 +395,14 @@ fn site(
 fn class(json: Object<'_>, markers: usize) -> Result<Class, Error> {
     let field = |json: Object<'_>| {
         let (argument, name) = (json.number("argument")?, json.text("name")?.to_owned());
-        Ok(ClassField { argument, name, of: FieldType::read(json)? })
+        let label = |json: &Json| {
+            let pair = json.as_array().map_or(&[][..], Vec::as_slice);
+            let [bits, name] = pair else { return Err(Error::new(Fault::Malformed)) };
+            let label = hexadecimal(bits).zip(name.as_str().map(Arc::from));
+            label.ok_or(Error::new(Fault::Malformed))
+        };
+        let labels = if json.some("labels").is_some() { json.items("labels", label)? } else { Vec::new() };
+        Ok(ClassField { argument, name, of: FieldType::read(json)?, labels })
     };
     let fields = json.all("fields", field)?;
     if !fields.is_sorted_by(|one, next| one.argument < next.argument) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use simple_markers_resolver::export::fetch::NumberKind;
 
-use super::description::{Class, Description, FieldType};
+use super::description::{Class, ClassField, Description, FieldType};
 use super::packet::MAGIC;
 
 /// Types that all recordings have. Every field starts at a byte, so nothing is padded. A reader
@@ -122,15 +122,38 @@ fn event(description: &Description, class: &Class, number: usize, is_full: bool,
             let _ = writeln!(out, "\t\tstate_t _{name}__state;");
         }
         let _ = match field.of {
+            FieldType::Number { size, kind } if !field.labels.is_empty() => {
+                writeln!(out, "\t\tenum : {} {{ {} }} _{name};", number_type(size, kind), labels(field))
+            }
             FieldType::Number { size, kind } => writeln!(out, "\t\t{} _{name};", number_type(size, kind)),
             FieldType::Text if is_full => writeln!(
                 out,
                 "\t\thex64_t _{name}__address;\n\t\tuint32_t _{name}__length;\n\t\tchar8_t _{name}[_{name}__length];"
             ),
             FieldType::Text => writeln!(out, "\t\ttext_t _{name};"),
+            FieldType::Array { size, kind, count: Some(count) } => {
+                writeln!(out, "\t\t{} _{name}[{count}];", number_type(size, kind))
+            }
+            FieldType::Array { size, kind, count: None } => {
+                let of = number_type(size, kind);
+                writeln!(out, "\t\tuint32_t _{name}__length;\n\t\t{of} _{name}[_{name}__length];")
+            }
         };
     }
     out.push_str("\t};\n};\n");
+}
+
+/// The names of values, as an enumeration has them.
+fn labels(field: &ClassField) -> String {
+    let value = |bits: u64| match field.of {
+        FieldType::Number { size, kind: NumberKind::Signed } => {
+            let unused = 64 - u32::from(size.clamp(1, 8)) * 8;
+            ((bits << unused) as i64 >> unused).to_string()
+        }
+        _ => bits.to_string(),
+    };
+    let labels = field.labels.iter().map(|(bits, name)| format!("{} = {}", quoted(name), value(*bits)));
+    labels.collect::<Vec<_>>().join(", ")
 }
 
 fn number_type(size: u8, kind: NumberKind) -> String {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::text::from_bytes;
 
 use super::description::{Class, DescribedSite, Description, FieldType};
@@ -232,6 +233,7 @@ fn plain<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Value<'a>, ReadErro
     match of {
         FieldType::Number { size, kind } => Ok(Value::Number { bits: bytes.number(size)?, size, kind }),
         FieldType::Text => Ok(Value::Text { bytes: bytes.text()?, is_cut: false }),
+        FieldType::Array { size, kind, count } => array(size, kind, count, false, bytes),
     }
 }
 
@@ -260,7 +262,31 @@ fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Mi
                 State::Doubtful => Err(Missing::Doubtful),
             })
         }
+        FieldType::Array { size, kind, count } => {
+            let value = array(size, kind, count, state == State::Cut, bytes)?;
+            match state {
+                State::Value | State::Cut => Ok(Ok(value)),
+                State::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
+                State::Doubtful | State::Null | State::Empty => Err(ReadErrorKind::State(number)),
+            }
+        }
     }
+}
+
+/// Reads an array. Without `count` its length precedes it.
+fn array<'a>(
+    size: u8,
+    kind: NumberKind,
+    count: Option<u16>,
+    is_cut: bool,
+    bytes: &mut Bytes<'a>,
+) -> Result<Value<'a>, ReadErrorKind> {
+    let count = match count {
+        Some(count) => count.into(),
+        None => u32::from_le_bytes(bytes.chunk()?),
+    };
+    let length = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size.into());
+    Ok(Value::Array { bytes: bytes.take(length)?, size, kind, is_cut })
 }
 
 /// The bytes of a packet that are not read yet.

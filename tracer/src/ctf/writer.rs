@@ -3,6 +3,7 @@
 use super::description::{Description, FieldType, field_type};
 use super::packet::{HEADER, Header, State};
 use crate::Hit;
+use crate::event::Known;
 use crate::plan::{Plan, Reading, Source};
 use crate::value::{Missing, Value};
 
@@ -74,6 +75,11 @@ impl Writer {
     #[must_use]
     pub fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// Says which names of the kernel the texts of its events use. The description is another then.
+    pub fn set_kernel(&mut self, known: Known) {
+        self.description.kernel = known;
     }
 
     /// Adds the sites that were added to the plan. Returns whether there were any, and so whether
@@ -235,7 +241,7 @@ fn steps(hit: &Hit<'_>) -> Steps {
             let place = hit.layout().fields().get(*field);
             Some(place.map(|(from, _)| Step::Copy { from: *from, size: *size }))
         }
-        Source::Read(Reading::Text { .. }) | Source::Either(..) => Some(None),
+        Source::Read(Reading::Text { .. } | Reading::Array { .. }) | Source::Either(..) => Some(None),
     };
     hit.site.arguments.iter().filter_map(|argument| step(&argument.source)).collect()
 }
@@ -243,7 +249,7 @@ fn steps(hit: &Hit<'_>) -> Steps {
 /// Appends the plain form of an event. Returns `false` if there is something that it cannot say.
 fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
     start(hit, at.number, at.site, out);
-    for value in hit.values() {
+    for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
         match value {
             Ok(Value::Number { bits, size, .. }) => number(bits, size, out),
             // For a text of no bytes babeltrace2 2.0 shows one of an earlier event.
@@ -251,8 +257,13 @@ fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
                 out.extend_from_slice(bytes);
                 out.push(0);
             }
+            Ok(Value::Array { bytes, size, is_cut: false, .. }) => match field_type(&argument.source) {
+                Some(FieldType::Array { count, .. }) => array(bytes, size, count, out),
+                _ => return false,
+            },
             Err(Missing::Unread(_)) => {}
-            Ok(Value::Text { .. } | Value::Null) | Err(Missing::Doubtful | Missing::Unreadable { .. }) => return false,
+            Ok(Value::Text { .. } | Value::Null | Value::Array { .. })
+            | Err(Missing::Doubtful | Missing::Unreadable { .. }) => return false,
         }
     }
     true
@@ -263,6 +274,19 @@ fn number(bits: u64, size: u8, out: &mut Vec<u8>) {
     let end = out.len() + usize::from(size);
     out.extend_from_slice(&bits.to_le_bytes());
     out.truncate(end);
+}
+
+/// Appends an array of `count` numbers, or with its length if that differs from event to event.
+fn array(bytes: &[u8], size: u8, count: Option<u16>, out: &mut Vec<u8>) {
+    let size = usize::from(size.max(1));
+    let there = bytes.len() / size;
+    let wanted = count.map_or(there, usize::from);
+    if count.is_none() {
+        out.extend_from_slice(&u32::try_from(wanted).unwrap_or(u32::MAX).to_le_bytes());
+    }
+    let end = out.len() + wanted * size;
+    out.extend_from_slice(bytes.get(..there.min(wanted) * size).unwrap_or_default());
+    out.resize(end, 0);
 }
 
 /// Appends the full form of an event.
@@ -282,6 +306,12 @@ fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
                 };
             }
             Ok(Value::Null) => state = State::Null,
+            Ok(Value::Array { bytes, is_cut, .. }) => {
+                text = bytes;
+                if is_cut {
+                    state = State::Cut;
+                }
+            }
             Err(Missing::Doubtful) => state = State::Doubtful,
             Err(Missing::Unreadable { at }) => {
                 state = State::Unreadable;
@@ -292,6 +322,7 @@ fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
         out.push(state as u8);
         match of {
             FieldType::Number { size, .. } => number(bits, size, out),
+            FieldType::Array { size, count, .. } => array(text, size, count, out),
             FieldType::Text => {
                 out.extend_from_slice(&u64::to_le_bytes(address));
                 out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());

@@ -11,6 +11,7 @@ use super::error::{Mismatch, Unfit};
 use super::parse::{Comparison, Operand, Syntax, Term};
 use super::token::{Operator, normalized};
 use crate::bpf::program::Input;
+use crate::event;
 use crate::plan::{PlannedSite, Reading, Source};
 
 /// The most bytes of a text that a filter compares. With its NUL it takes 64 bytes of the stack.
@@ -223,6 +224,7 @@ pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatc
     match &argument.source {
         Source::Unread(why) => Err(Mismatch::Unread { name: Arc::clone(name), why: Box::new(why.clone()) }),
         Source::Read(Reading::Text { field }) => Ok(Readable::Text(*field)),
+        Source::Read(Reading::Array { .. }) => Err(Mismatch::Array),
         Source::Read(reading) => number(reading, None).ok_or_else(doubtful),
         Source::Either(here, before) => number(here, Some(before)).ok_or_else(doubtful),
     }
@@ -233,7 +235,7 @@ fn number(reading: &Reading, other: Option<&Reading>) -> Option<Readable> {
     let part = |reading: &Reading| match *reading {
         Reading::Constant { bits, size, kind } => Some((Place::Constant(low(bits, size)), size, kind)),
         Reading::Number { field, size, kind } => Some((Place::Input(field), size, kind)),
-        Reading::Text { .. } => None,
+        Reading::Text { .. } | Reading::Array { .. } => None,
     };
     let (at, size, kind) = part(reading)?;
     let other = match other {
@@ -351,14 +353,17 @@ fn text(
     if bytes.len() > LONGEST_TEXT {
         return unfit(Mismatch::LongerThan { most: LONGEST_TEXT, is_limit: true });
     }
-    if let Some(Input::Text { most, .. }) = site.inputs.get(field) {
-        if bytes.contains(&0) {
-            return unfit(Mismatch::Nul);
-        }
-        let most = usize::from(*most).saturating_sub(1);
-        if bytes.len() > most {
-            return unfit(Mismatch::LongerThan { most, is_limit: false });
-        }
+    let most = match site.inputs.get(field) {
+        Some(Input::Text { most, .. }) => usize::from(*most).saturating_sub(1),
+        Some(Input::Field { place: event::Place::Inline(size), .. }) => usize::from(*size),
+        Some(Input::Field { .. }) => LONGEST_TEXT,
+        _ => return Ok(Condition::Text { field, literal: bytes.to_vec(), is_equal }),
+    };
+    if bytes.contains(&0) {
+        return unfit(Mismatch::Nul);
+    }
+    if bytes.len() > most {
+        return unfit(Mismatch::LongerThan { most, is_limit: false });
     }
     Ok(Condition::Text { field, literal: bytes.to_vec(), is_equal })
 }

@@ -150,6 +150,8 @@ pub enum Mismatch {
     },
     /// A floating-point argument.
     Float,
+    /// An array.
+    Array,
     /// A text where only a number can be.
     Text,
     /// Texts compared with an operator other than `==` and `!=`.
@@ -194,6 +196,7 @@ impl Display for Mismatch {
             }
             Self::Doubtful { name } => write!(f, "`{name}`, which is doubtful there"),
             Self::Float => f.write_str("floating-point numbers cannot be compared: BPF programs do not have them"),
+            Self::Array => f.write_str("this is an array: only numbers and texts can be compared and counted"),
             Self::Text => f.write_str("a number is needed, and this is a text"),
             Self::TextOrder => f.write_str("texts can only be compared with == and !="),
             Self::TextWithNumber => f.write_str("this is a text: write a literal in `\"`"),

@@ -3,7 +3,7 @@
 
 use super::check::{Condition, Number, Place};
 use crate::record::{Field, FieldKind, Layout, Record};
-use crate::value::{Missing, Value};
+use crate::value::{Missing, Value, until_nul};
 
 /// The inputs of a site.
 pub trait Inputs {
@@ -41,7 +41,7 @@ impl Inputs for Fields<'_> {
     fn number(&self, field: usize) -> Option<u64> {
         match self.record.field(self.layout, field) {
             Field::Number(bits) => Some(bits),
-            Field::Unread | Field::Bytes { .. } => None,
+            Field::Unread | Field::Bytes { .. } | Field::Inline { .. } => None,
         }
     }
 
@@ -50,6 +50,10 @@ impl Inputs for Fields<'_> {
         match self.record.field(self.layout, field) {
             Field::Bytes { address: 0, .. } if ends_with_nul => Some(Text::Null),
             Field::Bytes { bytes, length, .. } => Some(Text::Bytes { bytes, length }),
+            Field::Inline { bytes, is_cut } => {
+                let (bytes, is_cut) = until_nul(bytes, is_cut);
+                Some(Text::Bytes { bytes, length: bytes.len() as u64 + u64::from(is_cut) })
+            }
             Field::Unread | Field::Number(_) => None,
         }
     }
@@ -60,7 +64,7 @@ impl Inputs for [Result<Value<'_>, Missing>] {
     fn number(&self, field: usize) -> Option<u64> {
         match self.get(field)?.as_ref().ok()? {
             Value::Number { bits, .. } => Some(*bits),
-            Value::Text { .. } | Value::Null => None,
+            Value::Text { .. } | Value::Null | Value::Array { .. } => None,
         }
     }
 
@@ -68,7 +72,7 @@ impl Inputs for [Result<Value<'_>, Missing>] {
         match self.get(field)?.as_ref().ok()? {
             Value::Text { bytes, .. } => Some(Text::Bytes { bytes, length: bytes.len() as u64 }),
             Value::Null => Some(Text::Null),
-            Value::Number { .. } => None,
+            Value::Number { .. } | Value::Array { .. } => None,
         }
     }
 }

@@ -184,6 +184,8 @@ fn field(input: &Input, copied: &Copied<'_>, bytes: &mut Vec<u8>) -> Option<()> 
             }
             bytes.extend(text);
         }
+        // It is in the record of a kernel event, which is no copy of a program.
+        Input::Field { .. } => return None,
     }
     Some(())
 }

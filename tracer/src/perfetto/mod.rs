@@ -21,7 +21,7 @@ use self::message::{
 use self::pairs::{Begin, Role};
 use self::tracks::{Span, Tracks};
 use crate::ctf::{Description, Event};
-use crate::text::json_why;
+use crate::text::{json_value, json_why};
 use crate::value::{Missing, Value};
 
 pub use self::pairs::{Pair, PairTally};
@@ -217,6 +217,7 @@ impl<'d> Timeline<'d> {
             (Value::Number { bits, .. }, ..) => integer(annotation::UINT_VALUE, *bits, out),
             (Value::Text { bytes, .. }, ..) => text(annotation::STRING_VALUE, &from_bytes(bytes), out),
             (Value::Null, ..) => integer(annotation::POINTER_VALUE, 0, out),
+            (Value::Array { .. }, ..) => text(annotation::STRING_VALUE, &json_value(value).to_string(), out),
         }
     }
 }

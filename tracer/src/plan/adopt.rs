@@ -94,7 +94,7 @@ impl Reading {
     fn renumber(&mut self, fields: &[Result<usize, Uncompilable>]) -> Result<(), Uncompilable> {
         match self {
             Self::Constant { .. } => {}
-            Self::Number { field, .. } | Self::Text { field } => {
+            Self::Number { field, .. } | Self::Text { field } | Self::Array { field, .. } => {
                 *field = fields.get(*field).copied().unwrap_or(Err(Uncompilable::TooLarge))?;
             }
         }

@@ -70,7 +70,10 @@ impl Plan {
         if let Some(index) = images.iter().position(|image| !known.insert(&image.build_id)) {
             return Err(Error::new(Fault::Twice).at("build_id").item(index).at("images").into());
         }
-        let markers = json.all("markers", |json| PlannedMarker::read(json, images.len()))?;
+        let markers = json.all("markers", |json| match PlannedMarker::read(json, images.len())? {
+            PlannedMarker { event: Some(_), .. } => Err(Error::new(Fault::Malformed).at("event")),
+            marker => Ok(marker),
+        })?;
         let sites = json.all("sites", |json| site(json, &markers))?;
         let left_out = json.all("left_out", |json| left_out(json, images.len()))?;
         Ok(Self { images, markers, sites, left_out })
@@ -134,6 +137,8 @@ fn input_json(input: &Input) -> Json {
         Input::Bytes { address, length, most } => {
             json!(["bytes", expression::to_json(address), expression::to_json(length), most])
         }
+        // A plan file has no events of the kernel.
+        Input::Field { .. } => Json::Null,
     }
 }
 
@@ -185,7 +190,9 @@ fn write(reading: &Reading, json: &mut Map<String, Json>) {
     FieldType::of(reading).write(json);
     let (name, value) = match reading {
         Reading::Constant { bits, .. } => ("constant", format!("{bits:#x}").into()),
-        Reading::Number { field, .. } | Reading::Text { field } => ("input", Json::from(*field)),
+        Reading::Number { field, .. } | Reading::Text { field } | Reading::Array { field, .. } => {
+            ("input", Json::from(*field))
+        }
     };
     json.insert(name.to_owned(), value);
 }

@@ -79,6 +79,7 @@ impl Plan {
             line: marker.line,
             format: Arc::clone(&marker.format),
             sites: marker.sites.len(),
+            event: None,
         };
         // The points come in the order of the markers.
         if self.markers.last() != Some(&planned) {
@@ -222,6 +223,7 @@ fn located(input: Input, by: &ThreadLocals) -> Option<Input> {
         Input::Bytes { address, length, most } => {
             Input::Bytes { address: by.located(&address)?, length: by.located(&length)?, most }
         }
+        field @ Input::Field { .. } => field,
     })
 }
 

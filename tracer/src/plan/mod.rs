@@ -20,6 +20,7 @@ use simple_markers_resolver::resolve::{Exactness, Verdict};
 use crate::aggregate::Aggregate;
 use crate::bpf::Uncompilable;
 use crate::bpf::program::Input;
+use crate::event::KernelEvent;
 use crate::filter::Condition;
 
 pub use file::{FileError, VERSION};
@@ -57,7 +58,7 @@ pub struct PlannedImage {
     pub thread_local_size: Option<u64>,
 }
 
-/// A marker that is watched.
+/// A marker that is watched, or an event of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedMarker {
     /// The image that has it.
@@ -72,6 +73,8 @@ pub struct PlannedMarker {
     pub format: Arc<str>,
     /// How many sites it has in the image, with those that are not watched.
     pub sites: usize,
+    /// What it is if it is no marker of a program.
+    pub event: Option<Arc<KernelEvent>>,
 }
 
 /// A site that is watched.
@@ -145,6 +148,17 @@ pub enum Reading {
     Text {
         /// The field.
         field: usize,
+    },
+    /// Numbers of one type in a field of the record.
+    Array {
+        /// The field.
+        field: usize,
+        /// The size of a number in bytes.
+        size: u8,
+        /// How its bits are read.
+        kind: NumberKind,
+        /// How many there are; `None` if each record says it.
+        count: Option<u16>,
     },
 }
 
@@ -277,6 +291,12 @@ impl Display for Unwatched {
 }
 
 impl Plan {
+    /// The kernel event of a site; `None` if the site is one of a program.
+    #[must_use]
+    pub fn event_of(&self, site: &PlannedSite) -> Option<&Arc<KernelEvent>> {
+        self.markers.get(site.marker)?.event.as_ref()
+    }
+
     /// The marker of a site; `None` if there is no such site.
     #[must_use]
     pub fn marker_of(&self, site: usize) -> Option<&PlannedMarker> {

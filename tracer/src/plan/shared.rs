@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::{Placeholder, PlannedImage, PlannedMarker, Reading};
+use crate::event::KernelEvent;
 use crate::json::{Error, Fault, Object};
 
 /// The type of a value.
@@ -18,6 +19,15 @@ pub enum FieldType {
     },
     /// A text.
     Text,
+    /// Numbers.
+    Array {
+        /// The size of a number in bytes: 1, 2, 4 or 8.
+        size: u8,
+        /// How its bits are read.
+        kind: NumberKind,
+        /// How many there are; `None` if each value says it.
+        count: Option<u16>,
+    },
 }
 
 /// Each kind of number and its word.
@@ -32,6 +42,9 @@ const KINDS: [(NumberKind, &str); 5] = [
 /// In place of the kind of a number.
 const TEXT: &str = "text";
 
+/// In place of the length of an array if each value has its own.
+const DYNAMIC: &str = "dynamic";
+
 impl FieldType {
     /// The type of what is read.
     #[must_use]
@@ -39,17 +52,20 @@ impl FieldType {
         match *reading {
             Reading::Constant { size, kind, .. } | Reading::Number { size, kind, .. } => Self::Number { size, kind },
             Reading::Text { .. } => Self::Text,
+            Reading::Array { size, kind, count, .. } => Self::Array { size, kind, count },
         }
     }
 
-    /// Adds the members `kind` and `size` to an object.
+    /// Adds the members `kind` and `size` to an object, and `array` if it is one.
     pub(crate) fn write(self, object: &mut Map<String, Json>) {
+        let word = |kind| KINDS.iter().find(|(it, _)| *it == kind).map_or("", |(_, word)| *word);
         let (word, size) = match self {
-            Self::Number { size, kind } => {
-                (KINDS.iter().find(|(it, _)| *it == kind).map_or("", |(_, word)| word), Json::from(size))
-            }
+            Self::Number { size, kind } | Self::Array { size, kind, .. } => (word(kind), Json::from(size)),
             Self::Text => (TEXT, Json::Null),
         };
+        if let Self::Array { count, .. } = self {
+            object.insert("array".to_owned(), count.map_or(DYNAMIC.into(), Json::from));
+        }
         object.insert("kind".to_owned(), word.into());
         object.insert("size".to_owned(), size);
     }
@@ -61,9 +77,14 @@ impl FieldType {
         }
         let kind = KINDS.iter().find(|(_, it)| *it == word).map(|(kind, _)| *kind);
         let kind = kind.ok_or_else(|| Error::new(Fault::Malformed).at("kind"))?;
-        match json.number("size")? {
-            size @ (1u8 | 2 | 4 | 8) => Ok(Self::Number { size, kind }),
-            _ => Err(Error::new(Fault::Range).at("size")),
+        let size = match json.number("size")? {
+            size @ (1u8 | 2 | 4 | 8) => size,
+            _ => return Err(Error::new(Fault::Range).at("size")),
+        };
+        match json.some("array") {
+            None => Ok(Self::Number { size, kind }),
+            Some(array) if array == DYNAMIC => Ok(Self::Array { size, kind, count: None }),
+            Some(_) => Ok(Self::Array { size, kind, count: Some(json.number("array")?) }),
         }
     }
 }
@@ -94,10 +115,14 @@ impl PlannedImage {
 
 impl PlannedMarker {
     pub(crate) fn to_json(&self) -> Json {
-        json!({
+        let mut json = json!({
             "image": self.image, "name": &*self.name, "file": &*self.file, "line": self.line, "format": &*self.format,
             "sites": self.sites,
-        })
+        });
+        if let (Some(event), Some(object)) = (&self.event, json.as_object_mut()) {
+            object.insert("event".to_owned(), event.to_json());
+        }
+        json
     }
 
     pub(crate) fn read(json: Object<'_>, images: usize) -> Result<Self, Error> {
@@ -108,6 +133,7 @@ impl PlannedMarker {
             line: json.number("line")?,
             format: json.name("format")?,
             sites: json.number("sites")?,
+            event: KernelEvent::read(json)?,
         })
     }
 }

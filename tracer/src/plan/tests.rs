@@ -90,6 +90,7 @@ fn plan() -> Plan {
         line: u32::MAX,
         format: "%d \n %s".into(),
         sites: 3,
+        event: None,
     };
     let number = |field, size, kind| Source::Read(Reading::Number { field, size, kind });
     let constant = Source::Read(Reading::Constant { bits: u64::MAX, size: 8, kind: Unicode });

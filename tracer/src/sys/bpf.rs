@@ -13,10 +13,11 @@ const PROG_LOAD: libc::c_int = 5;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
 const MAP_LOOKUP_AND_DELETE_ELEM: libc::c_int = 21;
 const MAP_LOOKUP_BATCH: libc::c_int = 24;
-const LINK_CREATE: libc::c_int = 28;
+pub(super) const LINK_CREATE: libc::c_int = 28;
 const ITER_CREATE: libc::c_int = 33;
 
 const PROG_TYPE_KPROBE: u32 = 2;
+const PROG_TYPE_TRACEPOINT: u32 = 5;
 const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 const PROG_TYPE_TRACING: u32 = 26;
 const TRACE_RAW_TP: u32 = 23;
@@ -38,7 +39,7 @@ pub(super) enum MapType {
 }
 
 /// Calls the kernel with the attributes of a command.
-fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Result<libc::c_int> {
+pub(super) fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Result<libc::c_int> {
     // SAFETY: the attributes are a C structure without padding, of the size that is given. Their
     // pointers are valid until the call returns.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes as *mut A, size_of::<A>()) };
@@ -49,7 +50,7 @@ fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Result<libc::c_int> {
 }
 
 /// Calls the kernel with a command that returns a file descriptor.
-fn open<A>(command: libc::c_int, attributes: &mut A) -> io::Result<OwnedFd> {
+pub(super) fn open<A>(command: libc::c_int, attributes: &mut A) -> io::Result<OwnedFd> {
     let descriptor = bpf(command, attributes)?;
     // SAFETY: the kernel has just opened it, and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
@@ -264,6 +265,8 @@ pub(super) enum Kind {
     },
     /// It runs at a tracepoint of the kernel.
     Tracepoint,
+    /// It runs at an event of the kernel, and gets its record.
+    Event,
     /// The same, and the verifier knows the types of the arguments.
     TypedTracepoint {
         /// The number of the `typedef` that describes the arguments.
@@ -286,6 +289,7 @@ pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
     let (prog_type, expected_attach_type, attach_btf_id) = match kind {
         Kind::Uprobe { .. } => (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0),
         Kind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0, 0),
+        Kind::Event => (PROG_TYPE_TRACEPOINT, 0, 0),
         Kind::TypedTracepoint { arguments } => (PROG_TYPE_TRACING, TRACE_RAW_TP, arguments),
         Kind::Iterator { arguments } => (PROG_TYPE_TRACING, TRACE_ITER, arguments),
     };

@@ -61,6 +61,17 @@ pub enum SessionError {
     /// The engine without BPF records no stacks.
     #[error("stacks are recorded with BPF only")]
     NeedsBpf,
+    /// The engine without BPF watches no events of the kernel.
+    #[error("events of the kernel are watched with BPF only")]
+    EventsNeedBpf,
+    /// A program cannot be attached to an event of the kernel.
+    #[error("{event}: {why}")]
+    Event {
+        /// The name of the event.
+        event: String,
+        /// Why.
+        why: Error,
+    },
 }
 
 /// What sets the probes and hands on the hits.
@@ -176,7 +187,21 @@ impl Session {
         }
     }
 
-    /// How many hits had no space in the ring buffer.
+    /// How many events of the kernel had no record because the kernel ran another BPF program on the same
+    /// CPU, and so not the one of the event. If a filter or processes choose among events, it is not
+    /// known whether they were wanted.
+    ///
+    /// # Errors
+    ///
+    /// The programs cannot be asked.
+    pub fn missed(&self) -> Result<u64, Error> {
+        match &self.running {
+            Running::Bpf(programs) => programs.missed(),
+            Running::Tracefs(_) => Ok(0),
+        }
+    }
+
+    /// How many hits had no space in the ring buffer, or were [missed](Self::missed).
     ///
     /// # Errors
     ///

@@ -5,6 +5,7 @@ mod bpf;
 mod clock;
 mod engine;
 mod error;
+mod events;
 pub mod mapped;
 mod mapping;
 mod process;

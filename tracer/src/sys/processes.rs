@@ -6,6 +6,7 @@ use super::bpf::{self, Kind};
 use super::engine::Scope;
 use super::error::{Error, Step};
 use super::mapping::Mapping;
+use super::process::numbers;
 use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
 use crate::bpf::instruction::{Alu, Condition, Helper, Reg, Size};
@@ -45,18 +46,26 @@ fn end(mut code: Assembler) -> Result<Code, TooLong> {
     code.finish()
 }
 
-/// At `sched_process_fork(parent, child)`: the child of a traced process is traced.
-fn forked(offsets: TaskOffsets) -> Result<Code, TooLong> {
+/// At `sched_process_fork(parent, child)`: the child of a traced process is traced, be it a process or a
+/// thread. No thread has the number of another one's process. If it does not `follow`, only threads are.
+fn forked(offsets: TaskOffsets, follow: bool) -> Result<Code, TooLong> {
     let mut code = Assembler::default();
     let done = code.label();
     code.load(Size::Eight, Reg::R7, Reg::R1, 8);
     code.call(Helper::GetCurrentPidTgid);
     code.alu_immediate(Alu::Rsh, Reg::R0, 32);
+    code.copy(Reg::R8, Reg::R0);
     process_byte(&mut code, Reg::R0);
     code.load(Size::One, Reg::R1, Reg::R1, 0);
     code.jump_if_immediate(Condition::Equal, Reg::R1, 0, done);
     read(&mut code, offsets.tgid, PROCESS);
+    if !follow {
+        code.load(Size::Four, Reg::R1, Reg::Frame, PROCESS);
+        code.jump_if(Condition::NotEqual, Reg::R1, Reg::R8, done);
+    }
     set(&mut code, PROCESS, true);
+    read(&mut code, offsets.pid, THREAD);
+    set(&mut code, THREAD, true);
     code.place(done);
     end(code)
 }
@@ -64,16 +73,10 @@ fn forked(offsets: TaskOffsets) -> Result<Code, TooLong> {
 /// At `sched_process_free(task)`, when nothing has the number of a process any more.
 fn freed(offsets: TaskOffsets) -> Result<Code, TooLong> {
     let mut code = Assembler::default();
-    let done = code.label();
     code.load(Size::Eight, Reg::R7, Reg::R1, 0);
+    // The first thread, which has the number of the process, is freed last.
     read(&mut code, offsets.pid, THREAD);
-    read(&mut code, offsets.tgid, PROCESS);
-    code.load(Size::Four, Reg::R1, Reg::Frame, PROCESS);
-    code.load(Size::Four, Reg::R2, Reg::Frame, THREAD);
-    // The first thread is freed last.
-    code.jump_if(Condition::NotEqual, Reg::R1, Reg::R2, done);
-    set(&mut code, PROCESS, false);
-    code.place(done);
+    set(&mut code, THREAD, false);
     end(code)
 }
 
@@ -88,15 +91,16 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// An empty set. `follow` says that the children of its processes are added.
+    /// An empty set. `follow` says that the children of its processes are added. Their threads always
+    /// are.
     fn new(offsets: TaskOffsets, follow: bool) -> Result<Self, Error> {
         let map = bpf::Map::mappable(MAX_PROCESSES)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let bytes = Mapping::new(map.descriptor(), access, MAX_PROCESSES as usize, 0);
         let bytes = bytes.map_err(|why| Error::new(Step::Map, &why))?;
         let mut links = Vec::new();
-        let fork = follow.then(|| (forked(offsets), c"sched_process_fork"));
-        for (code, tracepoint) in fork.into_iter().chain([(freed(offsets), c"sched_process_free")]) {
+        let fork = (forked(offsets, follow), c"sched_process_fork");
+        for (code, tracepoint) in [fork, (freed(offsets), c"sched_process_free")] {
             // The jumps are a few instructions long.
             let Ok(code) = code else { continue };
             let program = bpf::load(&code.link(&|_| map.descriptor()), Kind::Tracepoint)?;
@@ -109,8 +113,10 @@ impl Processes {
         self.map.descriptor()
     }
 
+    /// Adds a process with the threads that it has.
     fn add(&self, process: u32) {
-        self.bytes.set(process as usize, 1);
+        let threads = numbers(&format!("/proc/{process}/task"));
+        threads.chain([process]).for_each(|number| self.bytes.set(number as usize, 1));
     }
 }
 
@@ -126,9 +132,10 @@ pub(super) enum Among {
 }
 
 impl Among {
-    pub(super) fn new(scope: &Scope, tasks: Option<TaskOffsets>) -> Result<Self, Error> {
+    /// `has_events` says that events of the kernel are watched, whose programs need the set.
+    pub(super) fn new(scope: &Scope, tasks: Option<TaskOffsets>, has_events: bool) -> Result<Self, Error> {
         let Scope::Processes { pids, with_children } = scope else { return Ok(Self::All) };
-        if let (false, Ok(code)) = (*with_children, program::nothing()) {
+        if let (false, Ok(code)) = (*with_children || has_events, program::nothing()) {
             let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: false })?;
             if bpf::filters_processes(&program) {
                 return Ok(Self::Links(pids.clone()));

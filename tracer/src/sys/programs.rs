@@ -7,13 +7,15 @@ use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
+use super::events::Attached;
 use super::processes::{Among, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::count::count;
 use crate::bpf::program;
-use crate::bpf::{Code, Map, Target};
+use crate::bpf::{Code, Map, Target, event};
 use crate::btf::Btf;
+use crate::event::KernelEvent;
 use crate::filter::Condition;
 use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
@@ -47,7 +49,7 @@ impl Kernel {
         let code = program::nothing().map_err(|_| Error::new(Step::Program, &std::io::Error::from_raw_os_error(0)))?;
         let program = bpf::load(&code.link(&|_| -1), Kind::Uprobe { is_sleepable: true })?;
         bpf::check_attach(&program)?;
-        Among::new(scope, self.tasks).map(drop)
+        Among::new(scope, self.tasks, false).map(drop)
     }
 }
 
@@ -70,6 +72,8 @@ pub(super) struct Programs {
     kernel: Kernel,
     /// The programs and links, which go when they are closed.
     open: Vec<OwnedFd>,
+    /// The programs at events of the kernel.
+    events: Attached,
 }
 
 impl Programs {
@@ -83,29 +87,42 @@ impl Programs {
             }
             Mode::Count { .. } | Mode::Nothing => None,
         };
-        let among = Among::new(scope, kernel.tasks)?;
+        let has_events = plan.sites.iter().any(|site| plan.event_of(site).is_some());
+        let among = Among::new(scope, kernel.tasks, has_events)?;
         let (layouts, order, maps, open) = (Vec::new(), Order::default(), HashMap::new(), Vec::new());
-        let mut session = Self { layouts, ring, order, received: 0, maps, mode, among, kernel, open };
+        let events = Attached::default();
+        let mut session = Self { layouts, ring, order, received: 0, maps, mode, among, kernel, open, events };
         session.attach(plan)?;
         Ok(session)
     }
 
     /// Attaches the programs of the sites that were added to the plan since the last call.
     pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
-        for ((code, is_sleepable), images) in self.programs(plan)? {
-            for map in code.maps() {
-                self.create(map, plan)?;
-            }
-            let descriptor = |map| match map {
-                Map::Ring => self.ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
-                Map::Processes => self.among.descriptor(),
-                map => self.maps.get(&map).map_or(-1, bpf::Map::descriptor),
+        let (groups, events) = self.programs(plan)?;
+        let codes = groups.keys().map(|(code, _)| code).chain(events.iter().map(|(code, ..)| code));
+        for map in codes.flat_map(Code::maps).collect::<Vec<_>>() {
+            self.create(map, plan)?;
+        }
+        let Self { ring, among, maps, open, events: attached, .. } = self;
+        let descriptor = |map| match map {
+            Map::Ring => ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
+            Map::Processes => among.descriptor(),
+            map => maps.get(&map).map_or(-1, bpf::Map::descriptor),
+        };
+        for (code, event, site) in events {
+            let link = attached.add(&code, &descriptor, event.id(), site);
+            let failed = |why: Error| match why.is_permission() {
+                true => SessionError::Kernel(why),
+                false => SessionError::Event { event: event.name(), why },
             };
+            open.push(link.map_err(failed)?);
+        }
+        for ((code, is_sleepable), images) in groups {
             let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
             for (path, sites) in images {
                 let (offsets, cookies): (Vec<u64>, Vec<u64>) = sites.into_iter().unzip();
-                for process in self.among.links() {
-                    self.open.push(bpf::attach(&program, path, &offsets, &cookies, process)?);
+                for process in among.links() {
+                    open.push(bpf::attach(&program, path, &offsets, &cookies, process)?);
                 }
             }
         }
@@ -132,44 +149,53 @@ impl Programs {
         Ok(())
     }
 
-    /// The programs of the sites that have none yet, each with its sites. Sites with the same
-    /// program share it.
-    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<Groups<'p>, SessionError> {
-        let mut programs: Groups<'p> = HashMap::new();
+    /// The programs of the sites that have none yet, each with its sites, and those of events of the
+    /// kernel. Sites with the same program share it.
+    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<(Groups<'p>, Vec<AtEvent<'p>>), SessionError> {
+        let (mut programs, mut events): (Groups<'p>, _) = (HashMap::new(), Vec::new());
         let settings = program::Settings {
             of_processes: self.among.is_set(),
             with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
         };
         for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
             let Some(image) = plan.images.get(site.image) else { continue };
+            let event = plan.event_of(site);
             let is_count = matches!(self.mode, Mode::Count { .. });
             let reads = site.filter.is_some() || !site.aggregate.inputs().is_empty();
             let target = Target {
                 probe: site.probe,
                 thread_local_size: image.thread_local_size,
                 thread_pointer: self.kernel.thread_pointer,
-                is_sleepable: !is_count || reads,
+                is_sleepable: (!is_count || reads) && event.is_none(),
             };
             let filter = site.filter.as_ref();
             let program = match self.mode {
                 Mode::Nothing => program::nothing().map(|code| (code, Layout::default())),
                 Mode::Count { .. } => {
                     let group = u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX);
-                    let code = count(&site.inputs, filter, &site.aggregate, group, &target, settings);
+                    let code =
+                        count(&site.inputs, filter, &site.aggregate, group, &target, settings, event.map(|it| &**it));
                     code.map(|code| (code, Layout::default()))
                 }
-                Mode::Trace { .. } => program::trace(&site.inputs, filter, &target, settings),
+                Mode::Trace { .. } => match event {
+                    Some(event) => event::trace(event, &site.inputs, filter, &target, settings),
+                    None => program::trace(&site.inputs, filter, &target, settings),
+                },
             };
             let (code, layout) = program.map_err(|why| SessionError::Program { site: number, why })?;
             self.layouts.push(layout);
             if filter == Some(&Condition::Known(false)) {
                 continue;
             }
+            if let Some(event) = event {
+                events.push((code, &**event, number as u64));
+                continue;
+            }
             let program = (code, target.is_sleepable);
             let sites = programs.entry(program).or_default().entry(image.path.as_str()).or_default();
             sites.push((site.offset.0, number as u64));
         }
-        Ok(programs)
+        Ok((programs, events))
     }
 
     /// Hands on the hits that are complete, in the order of their times. Returns how many there
@@ -199,6 +225,7 @@ impl Programs {
     /// So all links are closed at the same time.
     pub(super) fn detach(&mut self) {
         let mut open = std::mem::take(&mut self.open);
+        open.extend(self.events.take_events());
         let share = open.len().div_ceil(CLOSERS).max(1);
         std::thread::scope(|scope| {
             while !open.is_empty() {
@@ -214,10 +241,17 @@ impl Programs {
         self.received
     }
 
-    /// How many hits had no space in the ring buffer.
+    /// How often the kernel did not run a program at one of its events.
+    pub(super) fn missed(&self) -> Result<u64, Error> {
+        self.events.misses()
+    }
+
+    /// How many hits had no space in the ring buffer, and how often the kernel did not run a program at
+    /// one of its events.
     pub(super) fn lost(&self) -> Result<u64, Error> {
-        let Some(map) = self.maps.get(&Map::Lost) else { return Ok(0) };
-        (0..self.site_count()).try_fold(0, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
+        let missed = self.missed()?;
+        let Some(map) = self.maps.get(&Map::Lost) else { return Ok(missed) };
+        (0..self.site_count()).try_fold(missed, |sum: u64, site| Ok(sum.wrapping_add(map.sum(site)?)))
     }
 
     fn site_count(&self) -> u32 {
@@ -272,3 +306,6 @@ type Groups<'p> = HashMap<(Code, bool), Sites<'p>>;
 
 /// The offsets and numbers of the sites of each file.
 type Sites<'p> = HashMap<&'p str, Vec<(u64, u64)>>;
+
+/// The program at an event of the kernel, the event, and the number of the site.
+type AtEvent<'p> = (Code, &'p KernelEvent, u64);

@@ -9,11 +9,10 @@ mod kernel;
 mod leftovers;
 mod memory;
 
-use std::fs;
-
 use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
+use super::process::numbers;
 use crate::aggregate::{Aggregate, Counted, Passage, Replay, Tallies};
 use crate::filter::{Condition, Fields};
 use crate::ftrace::fetch::Fetches;
@@ -94,6 +93,9 @@ impl Newtask {
 impl Tracefs {
     /// Creates the instances, and sets the probes of a plan.
     pub(super) fn start(plan: &Plan, scope: &Scope, mode: Mode) -> Result<Self, SessionError> {
+        if plan.sites.iter().any(|site| plan.event_of(site).is_some()) {
+            return Err(SessionError::EventsNeedBpf);
+        }
         let failed = |why: &std::io::Error| Error::new(Step::Tracefs, why);
         let root = Root::find()?;
         let page = root.page_format()?;
@@ -298,12 +300,6 @@ impl Drop for Tracefs {
             let _ = self.root.change_probes(&removal(&self.owner.group(), &event));
         }
     }
-}
-
-/// The numbers in the names of a folder's files.
-fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 fn processes() -> impl Iterator<Item = u32> {

@@ -1,0 +1,75 @@
+//! `-e GLOB`: the events of the kernel that are watched beside markers.
+
+use simple_markers_resolver::select::{Field, Selection};
+use simple_markers_tracer::Plan;
+use simple_markers_tracer::event::KernelEvent;
+use simple_markers_tracer::ftrace::names::{Names, NoNames};
+use simple_markers_tracer::sys::{self, KernelEvents};
+
+use crate::{Console, Status};
+
+/// The kernel needs about two seconds to let go of so many events.
+const MANY: usize = 50;
+
+/// Adds the events that globs match to a plan. Says which globs match nothing.
+pub(crate) fn add(console: &Console, plan: &mut Plan, globs: &[String]) -> anyhow::Result<Status> {
+    if globs.is_empty() {
+        return Ok(Status::Done);
+    }
+    let mut selection = Selection::default();
+    for glob in globs {
+        selection.add(Field::Name, glob)?;
+    }
+    let kernel = KernelEvents::open().map_err(explained)?;
+    let known = kernel.names().map_err(explained)?;
+    let names: Vec<String> = known.iter().map(|(group, name)| format!("{group}:{name}")).collect();
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut status = Status::Done;
+    for unmatched in selection.unmatched_names(&all) {
+        let closest = match unmatched.closest.as_slice() {
+            [] => String::new(),
+            names => format!("; closest: {}", names.join(", ")),
+        };
+        console.error(&format!("no event of the kernel matches `{}`{closest}", unmatched.pattern));
+        status = Status::NoMatch;
+    }
+    let (mut count, kernel_names) = (0, kernel.kernel_names());
+    for ((group, event), name) in known.iter().zip(&names).filter(|(_, name)| selection.matches_name(name)) {
+        count += 1;
+        match kernel.format(group, event) {
+            Ok(format) => {
+                if !plan.add_event(KernelEvent::new(format, &kernel_names)) {
+                    console.error(&format!("{name}: its records are too large to be watched"));
+                    status = status.max(Status::Unreadable);
+                }
+            }
+            Err(why) => {
+                console.error(&format!("{name}: {why}"));
+                status = status.max(Status::Unreadable);
+            }
+        }
+    }
+    if count > MANY {
+        console
+            .note(&format!("{count} events of the kernel: it takes the kernel a while to let go of them at the end"));
+    }
+    Ok(status)
+}
+
+/// The names of the running kernel that the texts of its events use.
+pub(crate) fn names() -> Box<dyn Names> {
+    match KernelEvents::open() {
+        Ok(kernel) => Box::new(kernel.kernel_names()),
+        Err(_) => Box::new(NoNames),
+    }
+}
+
+/// An error of tracefs, with what to do about it.
+fn explained(why: sys::Error) -> anyhow::Error {
+    match why.is_permission() {
+        true => anyhow::anyhow!(
+            "the kernel's events cannot be read: {why}; this needs root, or the option gid= at the mount of tracefs"
+        ),
+        false => why.into(),
+    }
+}

@@ -1,0 +1,168 @@
+//! The programs at events of the kernel. Their context is the record of the event, but for its first 8
+//! bytes.
+
+use super::assembler::Code;
+use super::expression::Target;
+use super::instruction::{Alu, Condition, Helper, Reg, Size};
+use super::program::{Input, Program, ProgramError, Settings};
+use crate::event::{KernelEvent, Place};
+use crate::filter;
+use crate::record::{self, Layout};
+
+/// How many bytes of the dynamic part of a record are copied at most. A record takes the first space
+/// that suffices; what exceeds the last one is cut.
+const SPACES: [u16; 3] = [64, 256, 1024];
+
+/// The program that writes a record for each event for which a filter holds.
+///
+/// # Errors
+///
+/// Why there is none.
+pub fn trace(
+    event: &KernelEvent,
+    inputs: &[Input],
+    filter: Option<&filter::Condition>,
+    target: &Target,
+    settings: Settings,
+) -> Result<(Code, Layout), ProgramError> {
+    let layout = event.layout(inputs, settings.with_stack);
+    let mut program = Program::new(target, settings, event.other_thread());
+    program.start_inputs(inputs, filter.is_some());
+    if let Some(filter) = filter {
+        program.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
+    }
+    let located: Vec<(u16, u16)> = inputs.iter().filter_map(located).collect();
+    let fixed = event.fixed_size();
+    program.code.set(Reg::R8, fixed.into());
+    if located.is_empty() {
+        program.write_event(event.id(), &layout, 0, fixed);
+        return Ok((program.finish()?, layout));
+    }
+    for (offset, base) in located {
+        program.reach(offset, base);
+    }
+    let (mut spaces, end) = (SPACES.iter().peekable(), program.end);
+    while let Some(space) = spaces.next() {
+        let next = program.code.label();
+        if spaces.peek().is_some() {
+            let most = i32::from(fixed) + i32::from(*space);
+            program.code.jump_if_immediate(Condition::Greater, Reg::R8, most, next);
+        }
+        program.write_event(event.id(), &layout, *space, fixed);
+        if spaces.peek().is_some() {
+            program.code.jump(end);
+            program.code.place(next);
+        }
+    }
+    Ok((program.finish()?, layout))
+}
+
+/// The offset of a field that says where its value is, and what its place is counted from.
+fn located(input: &Input) -> Option<(u16, u16)> {
+    match input {
+        Input::Field { offset, place: Place::Located(base) } => Some((*offset, *base)),
+        _ => None,
+    }
+}
+
+impl Program<'_> {
+    /// Raises `R8` to the end of the value of a field.
+    fn reach(&mut self, offset: u16, base: u16) {
+        let code = &mut self.code;
+        let is_within = code.label();
+        code.load(Size::Four, Reg::R1, Reg::R6, offset as i16);
+        code.copy(Reg::R2, Reg::R1);
+        code.alu_immediate(Alu::And, Reg::R1, 0xffff);
+        code.alu_immediate(Alu::Rsh, Reg::R2, 16);
+        code.alu(Alu::Add, Reg::R1, Reg::R2);
+        code.alu_immediate(Alu::Add, Reg::R1, base.into());
+        code.jump_if(Condition::LessEqual, Reg::R1, Reg::R8, is_within);
+        code.copy(Reg::R8, Reg::R1);
+        code.place(is_within);
+    }
+
+    /// Writes a record with room for `space` bytes behind the `fixed` ones. `R8` has the size of the
+    /// kernel's record.
+    fn write_event(&mut self, id: u16, layout: &Layout, space: u16, fixed: u16) {
+        self.reserve(layout.size().saturating_add(space));
+        if let Some(offset) = layout.stack() {
+            self.stack_of_user(offset as i16);
+        }
+        let raw = layout.raw().unwrap_or(record::FIELDS) as i16;
+        let code = &mut self.code;
+        code.store(Size::Eight, Reg::R7, raw, Reg::R8);
+        let start = raw + 8;
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, start.into());
+        code.set(Reg::R2, u64::from(fixed) + u64::from(space));
+        code.copy(Reg::R3, Reg::R6);
+        code.call(Helper::ProbeReadKernel);
+        // The kernel has a pointer there.
+        code.store_immediate(Size::Four, Reg::R7, start, id.into());
+        code.load(Size::Four, Reg::R1, Reg::R7, record::THREAD as i16);
+        code.store(Size::Four, Reg::R7, start + 4, Reg::R1);
+        self.submit();
+    }
+
+    /// Stores a number of the record in a word of the stack.
+    pub(super) fn number_of_event(&mut self, offset: u16, size: u8, word: i16) {
+        let code = &mut self.code;
+        let load = match size {
+            1 => Some(Size::One),
+            2 => Some(Size::Two),
+            4 => Some(Size::Four),
+            8 => Some(Size::Eight),
+            _ => None,
+        };
+        match load.filter(|_| offset % u16::from(size) == 0) {
+            Some(load) => {
+                code.load(load, Reg::R0, Reg::R6, offset as i16);
+                code.store(Size::Eight, Reg::Frame, word, Reg::R0);
+            }
+            None => {
+                code.store_immediate(Size::Eight, Reg::Frame, word, 0);
+                code.copy(Reg::R1, Reg::Frame);
+                code.alu_immediate(Alu::Add, Reg::R1, word.into());
+                code.set(Reg::R2, size.into());
+                code.copy(Reg::R3, Reg::R6);
+                code.alu_immediate(Alu::Add, Reg::R3, offset.into());
+                code.call(Helper::ProbeReadKernel);
+            }
+        }
+    }
+
+    /// Copies a text of the record to the stack: at most `most` bytes with a NUL. `R0` has their number
+    /// with the NUL, or an error.
+    pub(super) fn text_of_event(&mut self, offset: u16, place: Place, most: u16, to: i16) {
+        let code = &mut self.code;
+        match place {
+            Place::Located(base) => {
+                code.load(Size::Four, Reg::R1, Reg::R6, offset as i16);
+                code.copy(Reg::R2, Reg::R1);
+                code.alu_immediate(Alu::Rsh, Reg::R2, 16);
+                // The text may have no NUL. The kernel counts one that it adds.
+                code.alu_immediate(Alu::Add, Reg::R2, 1);
+                let is_less = code.label();
+                code.jump_if_immediate(Condition::LessEqual, Reg::R2, most.into(), is_less);
+                code.set(Reg::R2, most.into());
+                code.place(is_less);
+                code.alu_immediate(Alu::And, Reg::R1, 0xffff);
+                code.copy(Reg::R3, Reg::R6);
+                code.alu(Alu::Add, Reg::R3, Reg::R1);
+                code.alu_immediate(Alu::Add, Reg::R3, base.into());
+            }
+            Place::Inline(size) => {
+                code.set(Reg::R2, most.min(size.saturating_add(1)).into());
+                code.copy(Reg::R3, Reg::R6);
+                code.alu_immediate(Alu::Add, Reg::R3, offset.into());
+            }
+            Place::Number(_) => {
+                code.set(Reg::R2, 0);
+                code.copy(Reg::R3, Reg::R6);
+            }
+        }
+        code.copy(Reg::R1, Reg::Frame);
+        code.alu_immediate(Alu::Add, Reg::R1, to.into());
+        code.call(Helper::ProbeReadKernelStr);
+    }
+}

@@ -1,0 +1,127 @@
+//! The texts of events.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use simple_markers_resolver::text::from_bytes;
+
+use super::{KernelEvent, Known, Noting};
+use crate::ftrace::names::Names;
+use crate::ftrace::print::Printer;
+use crate::text::{json_value, word};
+use crate::value::{Missing, Value};
+
+/// Writes events as the kernel does.
+pub struct Texts {
+    names: Box<dyn Names>,
+    /// By the number of the event among the markers of its plan. `None` if its `print fmt` cannot be
+    /// interpreted.
+    printers: HashMap<usize, Option<Printer>>,
+}
+
+/// What the text of an event needs besides its fields.
+#[derive(Clone, Copy, Debug)]
+pub struct EventParts<'a> {
+    /// The number of the event among the markers of its plan.
+    pub marker: usize,
+    /// The event.
+    pub event: &'a KernelEvent,
+    /// The number of the thread.
+    pub thread: u32,
+    /// The whole record of the kernel; `None` if it is made of the fields.
+    pub record: Option<&'a [u8]>,
+}
+
+impl Texts {
+    /// Texts with the names of a kernel.
+    #[must_use]
+    pub fn new(names: Box<dyn Names>) -> Self {
+        Self { names, printers: HashMap::new() }
+    }
+
+    /// Appends the text of an event: that of the kernel, or the fields if it is not known how the kernel
+    /// prints it. Two dots follow if the record is cut.
+    pub fn write<'a>(
+        &mut self,
+        of: &EventParts<'a>,
+        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
+        out: &mut String,
+    ) {
+        let names = &*self.names;
+        let printer = self.printers.entry(of.marker).or_insert_with(|| Printer::new(&of.event.format, names).ok());
+        if let (Some(printer), Some(record)) = (&printer, of.record) {
+            return printer.write(record, names, out);
+        }
+        let fields: Vec<(&str, Result<Value<'_>, Missing>)> = fields.collect();
+        match printer {
+            Some(printer) => {
+                let record = of.event.record(of.thread, fields.iter().map(|(_, value)| value));
+                printer.write(&record, names, out);
+            }
+            None => plain(&fields, out),
+        }
+        if fields.iter().any(|(_, value)| value.as_ref().is_ok_and(Value::is_cut)) {
+            out.push_str("..");
+        }
+    }
+}
+
+impl std::fmt::Debug for Texts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Texts").finish_non_exhaustive()
+    }
+}
+
+/// Appends the names and values of fields.
+fn plain(fields: &[(&str, Result<Value<'_>, Missing>)], out: &mut String) {
+    for (number, (name, value)) in fields.iter().enumerate() {
+        let _ = write!(out, "{}{name}=", if number > 0 { " " } else { "" });
+        let _ = match value {
+            Ok(Value::Text { bytes, .. }) => write!(out, "{}", from_bytes(bytes)),
+            Ok(value) => write!(out, "{}", json_value(value)),
+            Err(missing) => write!(out, "<{}>", word(missing)),
+        };
+    }
+}
+
+/// Notes which names of the kernel the texts of events use.
+pub struct Notes {
+    names: Box<dyn Names>,
+    known: RefCell<Known>,
+    /// By the number of the event among the markers of its plan: its printer, if each record may use
+    /// other names. `None` if they are all noted.
+    printers: HashMap<usize, Option<Printer>>,
+    text: String,
+}
+
+impl Notes {
+    /// Nothing is noted of these names.
+    #[must_use]
+    pub fn new(names: Box<dyn Names>) -> Self {
+        Self { names, known: RefCell::default(), printers: HashMap::new(), text: String::new() }
+    }
+
+    /// Notes the names for the text of an event. Returns those known so far if there are new ones.
+    pub fn add(&mut self, of: &EventParts<'_>) -> Option<Known> {
+        let before = self.known.borrow().len();
+        let names = Noting::new(&*self.names, &self.known);
+        let printer = self.printers.entry(of.marker).or_insert_with(|| {
+            let printer = Printer::new(&of.event.format, &names).ok()?;
+            let needs = printer.needs();
+            (needs.symbols || needs.texts || !needs.variables.is_empty()).then_some(printer)
+        });
+        if let (Some(printer), Some(record)) = (printer, of.record) {
+            self.text.clear();
+            printer.write(record, &names, &mut self.text);
+        }
+        let known = self.known.borrow();
+        (known.len() > before).then(|| known.clone())
+    }
+}
+
+impl std::fmt::Debug for Notes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Notes").finish_non_exhaustive()
+    }
+}

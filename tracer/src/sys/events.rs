@@ -1,0 +1,127 @@
+//! Events of the kernel that BPF programs are attached to.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+use super::bpf::{self, Kind};
+use super::error::{Error, Step};
+use crate::bpf::Code;
+use crate::bpf::Map;
+
+const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
+/// The type of links to events (`BPF_PERF_EVENT`).
+const PERF_EVENT: u32 = 41;
+const TYPE_TRACEPOINT: u32 = 2;
+const FLAG_FD_CLOEXEC: libc::c_ulong = 8;
+/// The event is not counted. The programs run all the same.
+const DISABLED: u64 = 1;
+
+/// `struct perf_event_attr`, as long as it is in all kernels.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    of: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    address: u64,
+}
+
+#[repr(C)]
+struct Link {
+    prog_fd: u32,
+    target_fd: u32,
+    attach_type: u32,
+    flags: u32,
+    cookie: u64,
+}
+
+/// Attaches a program to an event. `cookie` is what the program gets from `bpf_get_attach_cookie`.
+fn attach(program: &OwnedFd, event: &OwnedFd, cookie: u64) -> Result<OwnedFd, Error> {
+    let (prog_fd, target_fd) = (program.as_raw_fd() as u32, event.as_raw_fd() as u32);
+    let mut attributes = Link { prog_fd, target_fd, attach_type: PERF_EVENT, flags: 0, cookie };
+    bpf::open(bpf::LINK_CREATE, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
+}
+
+/// The start of `struct bpf_prog_info`, in words of 8 bytes.
+const PROG_INFO_WORDS: usize = 27;
+/// The word with `recursion_misses`.
+const RECURSION_MISSES: usize = 26;
+
+#[repr(C)]
+struct ObjectInfo {
+    fd: u32,
+    size: u32,
+    info: u64,
+}
+
+/// How often the kernel did not run a program because another one ran on the same CPU.
+fn misses(program: &OwnedFd) -> Result<u64, Error> {
+    let mut info = [0u64; PROG_INFO_WORDS];
+    let size = (PROG_INFO_WORDS * 8) as u32;
+    let mut attributes = ObjectInfo { fd: program.as_raw_fd() as u32, size, info: info.as_mut_ptr() as u64 };
+    bpf::bpf(OBJ_GET_INFO_BY_FD, &mut attributes).map_err(|why| Error::new(Step::Program, &why))?;
+    Ok(info.get(RECURSION_MISSES).copied().unwrap_or(0))
+}
+
+/// Opens an event by its number. Programs that are attached to it run on all CPUs.
+fn open(id: u16) -> Result<OwnedFd, Error> {
+    let attributes = Attributes {
+        of: TYPE_TRACEPOINT,
+        size: size_of::<Attributes>() as u32,
+        config: id.into(),
+        flags: DISABLED,
+        ..Attributes::default()
+    };
+    let (all, cpu, group): (libc::pid_t, libc::c_int, libc::c_int) = (-1, 0, -1);
+    // SAFETY: the attributes are valid until the call returns, and have the size that they say.
+    let result =
+        unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, all, cpu, group, FLAG_FD_CLOEXEC) };
+    match libc::c_int::try_from(result) {
+        // SAFETY: the kernel has just opened it, and nobody else knows it.
+        Ok(descriptor @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
+        _ => Err(Error::new(Step::Attach, &io::Error::last_os_error())),
+    }
+}
+
+/// Programs that are attached to events.
+#[derive(Debug, Default)]
+pub(super) struct Attached {
+    /// They are kept to be asked how often they did not run.
+    programs: Vec<OwnedFd>,
+    events: Vec<OwnedFd>,
+}
+
+impl Attached {
+    /// Attaches a program to the event with the number `id`. Returns the link, which detaches it when it
+    /// is closed. `site` is what the program gets from `bpf_get_attach_cookie`.
+    pub(super) fn add(
+        &mut self,
+        code: &Code,
+        descriptor: &dyn Fn(Map) -> i32,
+        id: u16,
+        site: u64,
+    ) -> Result<OwnedFd, Error> {
+        let program = bpf::load(&code.link(descriptor), Kind::Event)?;
+        let event = open(id)?;
+        let link = attach(&program, &event, site)?;
+        self.programs.push(program);
+        self.events.push(event);
+        Ok(link)
+    }
+
+    /// The opened events, to be closed when no program is to run any more.
+    pub(super) fn take_events(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// How often a program did not run because another one ran on the same CPU.
+    pub(super) fn misses(&self) -> Result<u64, Error> {
+        self.programs.iter().try_fold(0, |sum: u64, program| Ok(sum.saturating_add(misses(program)?)))
+    }
+}
