@@ -274,7 +274,14 @@ fn recordings_have_the_fields_of_events() {
     let program = program(folder.path());
     let recording = folder.path().join("recording");
     let mut smark = Command::new(fixture::smark());
-    smark.arg("record").arg("-o").arg(&recording).args(["-e", "syscalls:sys_enter_write", "-e", "sched:sched_*"]);
+    smark.arg("record").arg("-o").arg(&recording).args([
+        "-e",
+        "syscalls:sys_enter_write",
+        "-e",
+        "sched:sched_switch",
+        "-e",
+        "sched:*_exit",
+    ]);
     let status = smark.arg("--").arg(&program).stderr(Stdio::null()).status().expect("smark runs");
     assert!(status.success());
     let report = |options: &[&str]| {

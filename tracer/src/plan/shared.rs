@@ -77,9 +77,8 @@ impl FieldType {
         }
         let kind = KINDS.iter().find(|(_, it)| *it == word).map(|(kind, _)| *kind);
         let kind = kind.ok_or_else(|| Error::new(Fault::Malformed).at("kind"))?;
-        let size = match json.number("size")? {
-            size @ (1u8 | 2 | 4 | 8) => size,
-            _ => return Err(Error::new(Fault::Range).at("size")),
+        let size @ (1u8 | 2 | 4 | 8) = json.number("size")? else {
+            return Err(Error::new(Fault::Range).at("size"));
         };
         match json.some("array") {
             None => Ok(Self::Number { size, kind }),
