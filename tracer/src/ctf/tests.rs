@@ -323,7 +323,7 @@ fn descriptions_that_contradict_themselves_are_refused() {
         assert!(json.contains(from), "{from}");
         Description::from_json(json.replacen(from, to, 1).as_bytes()).expect_err(to)
     };
-    assert_eq!(refused("\"version\":1", "\"version\":2"), DescriptionError::Version(2));
+    assert_eq!(refused("\"version\":1", "\"version\":3"), DescriptionError::Version(3));
     let member = |from, to, expected: &str| assert_eq!(refused(from, to).to_string(), expected);
     member("\"marker\":0", "\"marker\":9", "`classes[0].marker` refers to something that is not there");
     member("\"size\":1}", "\"size\":3}", "`classes[0].fields[0].size` is out of range");
