@@ -15,6 +15,7 @@ mod stacks;
 mod thread_locals;
 mod timeline;
 mod top;
+mod top_remote;
 mod trace;
 mod traced_examples;
 mod traced_twins;

@@ -1,10 +1,18 @@
 //! `smark top`: the CPU time of processes and threads, counted in the kernel.
 
+mod address;
+mod http;
 mod keys;
+mod listen;
+mod metrics;
 mod order;
+mod receive;
+mod remote;
 mod screen;
+mod send;
 mod terminal;
 mod text;
+mod together;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -15,7 +23,10 @@ use simple_markers_tracer::sys::signals;
 use simple_markers_tracer::sys::top::{Choice, Top as Counter};
 use simple_markers_tracer::top::table::Table;
 
+use self::address::Address;
+use self::listen::Listener;
 use self::order::Sort;
+use self::remote::{Outlets, Remote};
 use self::screen::{After, Screen};
 use self::terminal::Terminal;
 use self::text::View;
@@ -52,6 +63,8 @@ pub(crate) struct Top {
     /// Print a line of JSON for each interval
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    remote: Remote,
 }
 
 const EXAMPLES: &str = "\
@@ -61,7 +74,12 @@ EXAMPLES
   The threads of a process, by how long they wait for a CPU:
       smark top -p $(pidof server) --sort wait
   The ten processes that use the CPUs most, in the next minute:
-      smark top --every 60 --limit 1 --top 10";
+      smark top --every 60 --limit 1 --top 10
+  What runs on several machines, in one table on the machine box:
+      smark top --receive 0.0.0.0:7007
+      smark top --send udp://box:7007
+  For Prometheus on this machine:
+      smark top --metrics :9111 --top 100";
 
 /// The longest time until the first table on a terminal.
 const FIRST: Duration = Duration::from_millis(200);
@@ -72,30 +90,53 @@ const LOOK: Duration = Duration::from_millis(50);
 impl Top {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
         signals::catch();
+        if let Some(address) = &self.remote.receive {
+            return self.receive(address, console);
+        }
+        let mut outlets = self.remote.open(self.top, self.view().threads, console)?;
         let choice = Choice { pids: self.pid.clone() };
         let mut counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
-        let terminal = if self.json { None } else { Terminal::open()? };
+        let terminal = if self.json || outlets.are_open() { None } else { Terminal::open()? };
         match terminal {
             Some(terminal) => self.interact(console, &mut counter, terminal)?,
-            None => self.print_all(console, &mut counter)?,
+            None => self.print_all(console, &mut counter, &mut outlets)?,
         }
+        outlets.end(console);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Shows what other machines send.
+    fn receive(&self, address: &Address, console: &Console) -> anyhow::Result<ExitCode> {
+        let server = self.remote.serve(self.top, console)?;
+        let options = receive::Options {
+            sort: self.sort,
+            most: self.top.map(|top| top as usize),
+            view: self.view(),
+            every: self.every,
+            limit: self.limit,
+            json: self.json,
+            silent: server.is_some(),
+        };
+        receive::run(Listener::new(address)?, server, options, console)
     }
 
     fn view(&self) -> View {
         View { threads: self.threads || !self.pid.is_empty() }
     }
 
-    /// Prints the tables one after the other.
-    fn print_all(&self, console: &Console, counter: &mut Counter) -> anyhow::Result<()> {
+    /// Gives the tables away or prints them, one after the other.
+    fn print_all(&self, console: &Console, counter: &mut Counter, outlets: &mut Outlets) -> anyhow::Result<()> {
         let mut due = Instant::now();
         let mut left = self.limit;
         while left != Some(0) {
             due += self.every;
             let is_stopped = sleep_until(due);
             let mut table = counter.read()?;
-            self.arrange(&mut table, self.sort);
-            self.print(&table)?;
+            outlets.give(&table, console);
+            if self.json || !outlets.are_open() {
+                self.arrange(&mut table, self.sort);
+                self.print(&table)?;
+            }
             if table.uncounted > 0 {
                 console.note(&text::uncounted(&table));
             }

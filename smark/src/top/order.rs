@@ -47,18 +47,21 @@ impl Sort {
 
     /// Sorts the processes and their threads: numbers of what was used from the most to the least.
     pub(crate) fn sort(self, table: &mut Table) {
-        let most = |usage: &Usage| match self {
+        table.processes.sort_by_cached_key(|it| self.key(&it.usage, &it.name, it.pid));
+        for process in &mut table.processes {
+            process.threads.sort_by_cached_key(|it| self.key(&it.usage, &it.name, it.tid));
+        }
+    }
+
+    /// What a process or thread is sorted by.
+    pub(crate) fn key(self, usage: &Usage, name: &str, number: u32) -> (Reverse<u64>, String, u32) {
+        let most = match self {
             Self::Cpu => usage.cpu,
             Self::Total => usage.cpu_total,
             Self::Switches => usage.switches,
             Self::Wait => usage.longest_wait,
             Self::Pid | Self::Name => 0,
         };
-        let by_name = self == Self::Name;
-        let name = |name: &str| if by_name { name.to_owned() } else { String::new() };
-        table.processes.sort_by_cached_key(|it| (Reverse(most(&it.usage)), name(&it.name), it.pid));
-        for process in &mut table.processes {
-            process.threads.sort_by_cached_key(|it| (Reverse(most(&it.usage)), name(&it.name), it.tid));
-        }
+        (Reverse(most), if self == Self::Name { name.to_owned() } else { String::new() }, number)
     }
 }

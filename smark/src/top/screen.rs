@@ -102,7 +102,7 @@ impl Screen {
 
     /// The text of the whole screen of this width and height.
     pub(super) fn draw(&mut self, table: &Table, (width, height): (usize, usize)) -> String {
-        let lines = text::lines(table, self.view);
+        let lines = text::lines(table, self.view, text::has_hits(table));
         // The summary, a note, and the names of the columns.
         let room = height.saturating_sub(3);
         self.rows = (lines.len(), room);
@@ -134,7 +134,7 @@ impl Screen {
         };
         add(&summary, "");
         add(&note, "");
-        add(&text::heading(table), REVERSE);
+        add(&text::heading(text::has_hits(table)), REVERSE);
         if self.has_help {
             HELP.iter().take(room).for_each(|line| add(line, ""));
         } else {

@@ -21,19 +21,19 @@ pub(super) struct Line {
 }
 
 /// The names of the columns.
-pub(super) fn heading(table: &Table) -> String {
-    let hits = if has_hits(table) { format!(" {:>10}", "HITS") } else { String::new() };
+pub(super) fn heading(has_hits: bool) -> String {
+    let hits = if has_hits { format!(" {:>10}", "HITS") } else { String::new() };
     format!("{:>8} {:>6} {:>10} {:>9} {:>9}{hits} NAME", "PID", "%CPU", "TIME", "SWITCHES", "WAIT")
 }
 
-fn has_hits(table: &Table) -> bool {
+/// Whether markers are watched.
+pub(super) fn has_hits(table: &Table) -> bool {
     table.processes.iter().any(|process| process.hits.is_some())
 }
 
 /// A line for each process, and for each thread if they are shown.
-pub(super) fn lines(table: &Table, view: View) -> Vec<Line> {
+pub(super) fn lines(table: &Table, view: View, has_hits: bool) -> Vec<Line> {
     let mut lines = Vec::new();
-    let has_hits = has_hits(table);
     let mut add = |number: u32, usage: &Usage, hits: Option<u64>, name: &str, has_ended: bool, is_thread: bool| {
         let hits =
             if has_hits { format!(" {:>10}", hits.map_or(String::new(), |it| it.to_string())) } else { String::new() };
@@ -75,9 +75,10 @@ pub(super) fn uncounted(table: &Table) -> String {
 
 /// The whole table.
 pub(super) fn text(table: &Table, view: View) -> String {
-    let mut text = heading(table);
+    let has_hits = has_hits(table);
+    let mut text = heading(has_hits);
     text.push('\n');
-    for line in lines(table, view) {
+    for line in lines(table, view, has_hits) {
         text.push_str(&line.text);
         text.push('\n');
     }

@@ -7,6 +7,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::table::{Process, Table};
 
@@ -29,10 +30,21 @@ const SPAN: u64 = 10_000_000_000;
 pub struct Metrics {
     /// How many names have counters of their own.
     most: usize,
-    names: HashMap<String, Name>,
+    names: HashMap<Name, Entry>,
     others: Totals,
     /// The sum of all intervals, in ns.
     measured: u64,
+    /// The time that passed, in ns. With several machines it is less than what was measured.
+    passed: u64,
+}
+
+/// The name of processes on a machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    /// The name of the machine; `None` for this one.
+    pub host: Option<Arc<str>>,
+    /// The name of the processes.
+    pub comm: String,
 }
 
 /// What was used since the start.
@@ -49,7 +61,7 @@ pub struct Totals {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Name {
+struct Entry {
     totals: Totals,
     /// Its recent CPU time, in ns.
     recent: f64,
@@ -61,64 +73,68 @@ impl Metrics {
     /// No counts yet, with counters for `most` names.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most, names: HashMap::new(), others: Totals::default(), measured: 0 }
+        Self { most, names: HashMap::new(), others: Totals::default(), measured: 0, passed: 0 }
     }
 
-    /// Adds an interval.
-    pub fn add(&mut self, table: &Table) {
-        let before = self.measured;
+    /// Adds an interval of a machine. `passed` is the time since the last interval of any machine
+    /// was added, in ns.
+    pub fn add(&mut self, host: Option<&str>, table: &Table, passed: u64) {
         self.measured = self.measured.saturating_add(table.interval);
-        let spans = (self.measured / SPAN - before / SPAN).min(SPANS as u64);
-        let decay = (-(table.interval as f64) / RECENT).exp();
-        for name in self.names.values_mut() {
-            name.totals.pass(spans);
-            name.recent *= decay;
-        }
-        self.others.pass(spans);
+        self.pass(passed);
+        let host: Option<Arc<str>> = host.map(Arc::from);
+        let name = |process: &Process| Name { host: host.clone(), comm: process.name.clone() };
         for process in &table.processes {
-            let name = match self.names.get_mut(&process.name) {
-                Some(name) => name,
-                None => self.names.entry(process.name.clone()).or_default(),
-            };
-            name.recent += process.usage.cpu as f64;
+            self.names.entry(name(process)).or_default().recent += process.usage.cpu as f64;
         }
         self.choose();
         for process in &table.processes {
-            match self.names.get_mut(&process.name).filter(|name| name.is_busy) {
-                Some(name) => name.totals.add(process),
+            match self.names.get_mut(&name(process)).filter(|entry| entry.is_busy) {
+                Some(entry) => entry.totals.add(process),
                 None => self.others.add(process),
             }
         }
     }
 
+    fn pass(&mut self, passed: u64) {
+        let before = self.passed;
+        self.passed = before.saturating_add(passed);
+        let spans = (self.passed / SPAN - before / SPAN).min(SPANS as u64);
+        let decay = (-(passed as f64) / RECENT).exp();
+        for entry in self.names.values_mut() {
+            entry.totals.pass(spans);
+            entry.recent *= decay;
+        }
+        self.others.pass(spans);
+    }
+
     /// Chooses the busiest names, and forgets some of the others if there are too many.
     fn choose(&mut self) {
         if self.names.len() <= self.most {
-            self.names.values_mut().for_each(|name| name.is_busy = true);
+            self.names.values_mut().for_each(|entry| entry.is_busy = true);
             return;
         }
-        let weight = |name: &Name| if name.is_busy { name.recent * LEAD } else { name.recent };
-        let mut order: Vec<(f64, bool, String)> =
-            self.names.iter().map(|(text, name)| (weight(name), name.is_busy, text.clone())).collect();
+        let weight = |entry: &Entry| if entry.is_busy { entry.recent * LEAD } else { entry.recent };
+        let mut order: Vec<(f64, bool, Name)> =
+            self.names.iter().map(|(name, entry)| (weight(entry), entry.is_busy, name.clone())).collect();
         order.sort_unstable_by(|a, b| {
             let by_weight = b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal);
             by_weight.then_with(|| (Reverse(a.1), &a.2).cmp(&(Reverse(b.1), &b.2)))
         });
-        for (rank, (.., text)) in order.iter().enumerate() {
+        for (rank, (.., name)) in order.iter().enumerate() {
             if rank >= self.most.saturating_add(REMEMBERED) {
-                self.names.remove(text);
-            } else if let Some(name) = self.names.get_mut(text) {
-                name.is_busy = rank < self.most;
+                self.names.remove(name);
+            } else if let Some(entry) = self.names.get_mut(name) {
+                entry.is_busy = rank < self.most;
             }
         }
     }
 
     /// The busiest names in alphabetical order, and what they used.
     #[must_use]
-    pub fn busiest(&self) -> Vec<(&str, &Totals)> {
-        let busy = self.names.iter().filter(|(_, name)| name.is_busy);
-        let mut busy: Vec<(&str, &Totals)> = busy.map(|(text, name)| (text.as_str(), &name.totals)).collect();
-        busy.sort_unstable_by_key(|(text, _)| *text);
+    pub fn busiest(&self) -> Vec<(&Name, &Totals)> {
+        let busy = self.names.iter().filter(|(_, entry)| entry.is_busy);
+        let mut busy: Vec<(&Name, &Totals)> = busy.map(|(name, entry)| (name, &entry.totals)).collect();
+        busy.sort_unstable_by_key(|(name, _)| *name);
         busy
     }
 
@@ -180,18 +196,18 @@ mod tests {
     }
 
     fn names(metrics: &Metrics) -> Vec<&str> {
-        metrics.busiest().into_iter().map(|(name, _)| name).collect()
+        metrics.busiest().into_iter().map(|(name, _)| &*name.comm).collect()
     }
 
     #[test]
     fn processes_of_a_name_are_added_up() {
         let mut metrics = Metrics::new(2);
-        metrics.add(&table(1, vec![process("b", 6, 1), process("a", 30, 9), process("b", 60, 5)]));
-        metrics.add(&table(1, vec![process("b", 600, 2)]));
+        metrics.add(None, &table(1, vec![process("b", 6, 1), process("a", 30, 9), process("b", 60, 5)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("b", 600, 2)]), 1 * SECOND);
         let all: Vec<(&str, u64, u64, Option<u64>, u64)> = metrics
             .busiest()
             .into_iter()
-            .map(|(name, totals)| (name, totals.cpu, totals.switches, totals.hits, totals.longest_wait()))
+            .map(|(name, totals)| (&*name.comm, totals.cpu, totals.switches, totals.hits, totals.longest_wait()))
             .collect();
         assert_eq!(all, [("a", 30, 15, Some(10), 9), ("b", 666, 333, Some(222), 5)]);
         assert_eq!((metrics.others(), metrics.measured()), (&Totals::default(), 2 * SECOND));
@@ -200,33 +216,37 @@ mod tests {
     #[test]
     fn the_busiest_names_have_counters_of_their_own() {
         let mut metrics = Metrics::new(2);
-        metrics.add(&table(1, vec![process("a", 300, 0), process("b", 200, 0), process("c", 100, 7)]));
+        metrics.add(
+            None,
+            &table(1, vec![process("a", 300, 0), process("b", 200, 0), process("c", 100, 7)]),
+            1 * SECOND,
+        );
         assert_eq!((names(&metrics), metrics.others().cpu), (vec!["a", "b"], 100));
         assert_eq!(metrics.others().longest_wait(), 7);
         // A little more is not enough to take a place.
-        metrics.add(&table(1, vec![process("c", 150, 0)]));
+        metrics.add(None, &table(1, vec![process("c", 150, 0)]), 1 * SECOND);
         assert_eq!((names(&metrics), metrics.others().cpu), (vec!["a", "b"], 250));
-        metrics.add(&table(1, vec![process("c", 500, 0), process("b", 40, 0)]));
+        metrics.add(None, &table(1, vec![process("c", 500, 0), process("b", 40, 0)]), 1 * SECOND);
         assert_eq!((names(&metrics), metrics.others().cpu), (vec!["a", "c"], 290));
         // What `c` used before stays with the others, and it goes on from what it had.
         assert_eq!(metrics.busiest().last().map(|(_, totals)| totals.cpu), Some(500));
-        metrics.add(&table(1, vec![process("b", 90_000, 0)]));
-        assert_eq!(metrics.busiest().first().map(|(name, totals)| (*name, totals.cpu)), Some(("b", 90_200)));
+        metrics.add(None, &table(1, vec![process("b", 90_000, 0)]), 1 * SECOND);
+        assert_eq!(metrics.busiest().first().map(|(name, totals)| (&*name.comm, totals.cpu)), Some(("b", 90_200)));
     }
 
     #[test]
     fn the_longest_wait_is_that_of_the_last_minute() {
         let mut metrics = Metrics::new(1);
-        metrics.add(&table(1, vec![process("a", 1, 500)]));
-        metrics.add(&table(1, vec![process("a", 1, 20)]));
+        metrics.add(None, &table(1, vec![process("a", 1, 500)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("a", 1, 20)]), 1 * SECOND);
         let longest = |metrics: &Metrics| metrics.busiest().first().map(|(_, totals)| totals.longest_wait());
         for _ in 0..57 {
-            metrics.add(&table(1, Vec::new()));
+            metrics.add(None, &table(1, Vec::new()), 1 * SECOND);
         }
         assert_eq!(longest(&metrics), Some(500));
-        metrics.add(&table(1, vec![process("a", 1, 30)]));
+        metrics.add(None, &table(1, vec![process("a", 1, 30)]), 1 * SECOND);
         assert_eq!(longest(&metrics), Some(30));
-        metrics.add(&table(3600, Vec::new()));
+        metrics.add(None, &table(3600, Vec::new()), 3600 * SECOND);
         assert_eq!(longest(&metrics), Some(0));
     }
 
@@ -249,11 +269,11 @@ mod tests {
                 .collect();
             fed += all.iter().map(|process| process.usage.cpu).sum::<u64>();
             let before: Vec<String> = names(&metrics).into_iter().map(str::to_owned).collect();
-            metrics.add(&table(1, all));
+            metrics.add(None, &table(1, all), 1 * SECOND);
             changes += usize::from(before != names(&metrics));
             assert!(names(&metrics).len() <= 5);
             for (name, totals) in metrics.busiest() {
-                if let Some(before) = known.insert(name.to_owned(), totals.clone()) {
+                if let Some(before) = known.insert(name.comm.clone(), totals.clone()) {
                     assert!(
                         before.cpu <= totals.cpu && before.switches <= totals.switches && before.hits <= totals.hits
                     );
@@ -267,11 +287,25 @@ mod tests {
     }
 
     #[test]
+    fn machines_have_their_own_names() {
+        let mut metrics = Metrics::new(2);
+        metrics.add(Some("x"), &table(10, vec![process("a", 6, 1)]), 0);
+        metrics.add(Some("y"), &table(10, vec![process("a", 30, 9)]), SECOND);
+        let all: Vec<(Option<&str>, &str, u64)> = metrics
+            .busiest()
+            .into_iter()
+            .map(|(name, totals)| (name.host.as_deref(), &*name.comm, totals.cpu))
+            .collect();
+        assert_eq!(all, [(Some("x"), "a", 6), (Some("y"), "a", 30)]);
+        assert_eq!((metrics.measured(), metrics.passed), (20 * SECOND, SECOND));
+    }
+
+    #[test]
     fn only_so_many_names_are_kept() {
         let mut metrics = Metrics::new(3);
         for round in 0..10u64 {
             let all = (0..1000).map(|name| process(&format!("{round} {name}"), name + 1, 0)).collect();
-            metrics.add(&table(1, all));
+            metrics.add(None, &table(1, all), 1 * SECOND);
             assert!(metrics.names.len() <= 3 + REMEMBERED);
         }
         assert_eq!(metrics.busiest().len(), 3);

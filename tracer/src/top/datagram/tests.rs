@@ -85,6 +85,8 @@ fn what_has_no_lines_is_added_up() {
     assert_eq!(*others, Others { processes: left, threads: 0, usage, hits: Some(5 * left) });
     let read = lines(&Writer::new(0, "").with_most(2).table(&table((1..=4).map(|pid| process(pid, 1, 1)).collect())));
     assert_eq!(read.len(), 2 + 2 + 1);
+    let read = lines(&Writer::new(0, "").without_threads().table(&table(vec![process(1, 1, 5)])));
+    assert!(matches!(&read[..], [Line::Process(_)]), "{read:?}");
     // A number that two processes had has one line.
     let read = lines(&Writer::new(0, "").table(&table(vec![process(7, 5, 0), process(7, 6, 0)])));
     assert!(matches!(&read[..], [Line::Process(_), Line::Others(others)] if others.usage.cpu == 5), "{read:?}");

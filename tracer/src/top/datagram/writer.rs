@@ -17,19 +17,27 @@ pub struct Writer {
     number: u64,
     /// How many processes of an interval get lines of their own.
     most: usize,
+    /// Whether threads do.
+    threads: bool,
 }
 
 impl Writer {
     /// The writer of a run with the random number `sender` on the machine `host`.
     #[must_use]
     pub fn new(sender: u64, host: &str) -> Self {
-        Self { sender, host: cut(host).to_owned(), sequence: 0, number: 0, most: LINES }
+        Self { sender, host: cut(host).to_owned(), sequence: 0, number: 0, most: LINES, threads: true }
     }
 
     /// The writer that gives lines of their own to at most `most` processes of an interval.
     #[must_use]
     pub fn with_most(self, most: usize) -> Self {
         Self { most, ..self }
+    }
+
+    /// The writer that gives no lines to threads.
+    #[must_use]
+    pub fn without_threads(self) -> Self {
+        Self { threads: false, ..self }
     }
 
     /// How many datagrams were made.
@@ -41,7 +49,7 @@ impl Writer {
     /// The datagrams of an interval: at least one, and [`LINES`] lines at most. The processes with
     /// the most CPU time come first, then their threads. The others are added up in one more line.
     pub fn table(&mut self, table: &Table) -> Vec<String> {
-        let (processes, threads, others) = share(table, self.most.min(LINES - 1));
+        let (processes, threads, others) = share(table, self.most.min(LINES - 1), self.threads);
         let length = table.interval.clamp(1, INTERVAL);
         let mut lines: Vec<Json> = processes.iter().map(|process| process_line(process, length)).collect();
         lines.extend(threads.iter().map(|(pid, thread)| thread_line(*pid, thread, length)));
@@ -102,7 +110,7 @@ impl Writer {
 }
 
 /// The processes that get lines of their own, at most `most` of them, their threads, and the others.
-fn share(table: &Table, most: usize) -> (Vec<&Process>, Vec<(u32, &Thread)>, Others) {
+fn share(table: &Table, most: usize, has_threads: bool) -> (Vec<&Process>, Vec<(u32, &Thread)>, Others) {
     let mut order: Vec<&Process> = table.processes.iter().collect();
     order.sort_by_key(|process| (Reverse(process.usage.cpu), process.pid));
     let (mut processes, mut others, mut pids) = (Vec::new(), Others::default(), HashSet::new());
@@ -115,7 +123,7 @@ fn share(table: &Table, most: usize) -> (Vec<&Process>, Vec<(u32, &Thread)>, Oth
         }
     }
     let mut threads: Vec<(u32, &Thread)> = Vec::new();
-    for process in &processes {
+    for process in processes.iter().filter(|_| has_threads) {
         threads.extend(process.threads.iter().map(|thread| (process.pid, thread)));
     }
     threads.sort_by_key(|(pid, thread)| (Reverse(thread.usage.cpu), *pid, thread.tid));

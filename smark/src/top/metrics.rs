@@ -1,0 +1,195 @@
+//! `--metrics`: what the processes used, for Prometheus.
+
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+use simple_markers_resolver::text::shown;
+use simple_markers_tracer::top::metrics::{Metrics, Name, Totals};
+use simple_markers_tracer::top::table::Table;
+
+use super::address::Address;
+use super::http::{self, Page};
+
+/// The label of what has no series of its own, which has no label `host`. No process of this machine
+/// has such a name: it is longer than the 15 bytes of a name in the kernel.
+const OTHERS: &str = "all other processes";
+
+/// The page that Prometheus reads.
+const PAGE: Page =
+    Page { path: "/metrics", content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8" };
+
+/// A server of metrics.
+#[derive(Debug)]
+pub(crate) struct Server {
+    metrics: Arc<Mutex<Metrics>>,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// Listens, and answers with the metrics of the `most` busiest names.
+    pub(crate) fn start(address: &Address, most: usize) -> anyhow::Result<Self> {
+        let failed = || format!("cannot listen on {address}");
+        let addresses = address.resolve().with_context(failed)?;
+        let listener = TcpListener::bind(&*addresses).with_context(failed)?;
+        let address = listener.local_addr().with_context(failed)?;
+        let metrics = Arc::new(Mutex::new(Metrics::new(most)));
+        let shared = Arc::clone(&metrics);
+        let text = move || {
+            // The lock is held for the copy only, so that measuring goes on.
+            let snapshot = Snapshot::of(&shared.lock().unwrap_or_else(PoisonError::into_inner));
+            snapshot.text()
+        };
+        http::serve(listener, PAGE, text).with_context(failed)?;
+        Ok(Self { metrics, address })
+    }
+
+    /// Adds an interval of a machine; `None` is this one. `passed` is the time since the last one.
+    pub(crate) fn add(&self, host: Option<&str>, table: &Table, passed: u64) {
+        self.metrics.lock().unwrap_or_else(PoisonError::into_inner).add(host, table, passed);
+    }
+}
+
+/// The labels `comm`, and `host` for other machines.
+type Labels = Vec<(&'static str, String)>;
+
+/// The metrics of a moment.
+#[derive(Debug)]
+struct Snapshot {
+    /// The labels, and what was used.
+    series: Vec<(Labels, Totals)>,
+    measured: u64,
+}
+
+impl Snapshot {
+    fn of(metrics: &Metrics) -> Self {
+        let labels = |name: &Name| {
+            let host = name.host.as_deref().map(|host| ("host", shown(host).into_owned()));
+            host.into_iter().chain([("comm", shown(&name.comm).into_owned())]).collect()
+        };
+        let busiest = metrics.busiest().into_iter().map(|(name, totals)| (labels(name), totals.clone()));
+        let others = (vec![("comm", OTHERS.to_owned())], metrics.others().clone());
+        Self { series: busiest.chain([others]).collect(), measured: metrics.measured() }
+    }
+
+    fn text(self) -> String {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(self));
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = text::encode(&mut text, &registry);
+        text
+    }
+
+    /// A counter for each name; one that has no value is left out.
+    fn counter<T: EncodeCounterValue>(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        (name, help): (&str, &str),
+        unit: Option<&Unit>,
+        value: impl Fn(&Totals) -> Option<T>,
+    ) -> fmt::Result {
+        let series = self.series.iter().filter_map(|(labels, totals)| Some((labels, value(totals)?)));
+        let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
+        for (labels, value) in series {
+            family.encode_family(labels)?.encode_counter::<NoLabelSet, T, u64>(&value, None)?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Snapshot {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let (encoder, seconds) = (&mut encoder, Some(&Unit::Seconds));
+        let measured = ("smark_measured", "How long the CPU time was measured.");
+        let mut family = encoder.encode_descriptor(measured.0, measured.1, seconds, MetricType::Counter)?;
+        family.encode_counter::<NoLabelSet, f64, u64>(&in_seconds(self.measured), None)?;
+        let cpu = ("smark_cpu", "CPU time of the processes with this name.");
+        self.counter(encoder, cpu, seconds, |totals| Some(in_seconds(totals.cpu)))?;
+        let switches = ("smark_switches", "How often their threads left a CPU.");
+        self.counter(encoder, switches, None, |totals| Some(totals.switches))?;
+        if self.series.iter().any(|(_, totals)| totals.hits.is_some()) {
+            let hits = ("smark_marker_hits", "How often they passed the chosen markers.");
+            self.counter(encoder, hits, None, |totals| totals.hits)?;
+        }
+        let wait =
+            ("smark_longest_wait", "The longest time in the last minute that one of their threads waited for a CPU.");
+        let mut family = encoder.encode_descriptor(wait.0, wait.1, seconds, MetricType::Gauge)?;
+        for (labels, totals) in &self.series {
+            family.encode_family(labels)?.encode_gauge(&in_seconds(totals.longest_wait()))?;
+        }
+        Ok(())
+    }
+}
+
+fn in_seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use simple_markers_tracer::top::table::{Process, Usage};
+
+    use super::*;
+
+    fn process(name: &str, cpu: u64, hits: Option<u64>) -> Process {
+        let usage = Usage { cpu, cpu_total: cpu, switches: 7, preempted: 1, longest_wait: cpu / 4 };
+        Process { name: name.to_owned(), usage, hits, ..Process::default() }
+    }
+
+    fn text(processes: Vec<Process>) -> String {
+        let mut metrics = Metrics::new(2);
+        metrics.add(None, &Table { interval: 1_500_000_000, processes, ..Table::default() }, 0);
+        Snapshot::of(&metrics).text()
+    }
+
+    #[test]
+    fn the_page() {
+        let hostile = "a\"b\\c\n\u{1b}[2J";
+        let page = text(vec![
+            process("server", 2_000_000_000, Some(3)),
+            process(hostile, 1_000_000_000, None),
+            process("idle", 500, None),
+            process("other", 1000, Some(4)),
+        ]);
+        let expected = r#"# HELP smark_measured_seconds How long the CPU time was measured.
+# TYPE smark_measured_seconds counter
+# UNIT smark_measured_seconds seconds
+smark_measured_seconds_total 1.5
+# HELP smark_cpu_seconds CPU time of the processes with this name.
+# TYPE smark_cpu_seconds counter
+# UNIT smark_cpu_seconds seconds
+smark_cpu_seconds_total{comm="a\"b\\c\\n\\x1b[2J"} 1.0
+smark_cpu_seconds_total{comm="server"} 2.0
+smark_cpu_seconds_total{comm="all other processes"} 0.0000015
+# HELP smark_switches How often their threads left a CPU.
+# TYPE smark_switches counter
+smark_switches_total{comm="a\"b\\c\\n\\x1b[2J"} 7
+smark_switches_total{comm="server"} 7
+smark_switches_total{comm="all other processes"} 14
+# HELP smark_marker_hits How often they passed the chosen markers.
+# TYPE smark_marker_hits counter
+smark_marker_hits_total{comm="server"} 3
+smark_marker_hits_total{comm="all other processes"} 4
+# HELP smark_longest_wait_seconds The longest time in the last minute that one of their threads waited for a CPU.
+# TYPE smark_longest_wait_seconds gauge
+# UNIT smark_longest_wait_seconds seconds
+smark_longest_wait_seconds{comm="a\"b\\c\\n\\x1b[2J"} 0.25
+smark_longest_wait_seconds{comm="server"} 0.5
+smark_longest_wait_seconds{comm="all other processes"} 2.5e-7
+# EOF
+"#;
+        assert_eq!(page, expected);
+        assert!(!text(vec![process("server", 1, None)]).contains("hits"));
+        let mut metrics = Metrics::new(2);
+        metrics.add(Some("b\"x"), &Table { processes: vec![process("server", 0, None)], ..Table::default() }, 0);
+        let page = Snapshot::of(&metrics).text();
+        assert!(page.contains("smark_switches_total{host=\"b\\\"x\",comm=\"server\"} 7\n"), "{page}");
+    }
+}
