@@ -68,6 +68,13 @@ enum Outcome {
 }
 
 impl Inputs {
+    /// The selection by the options and all operands, where no operand is a file.
+    pub(crate) fn selection(&self) -> anyhow::Result<Selection> {
+        let patterns: Vec<String> =
+            self.operands.iter().map(|pattern| pattern.to_string_lossy().into_owned()).collect();
+        self.filters.selection(&patterns)
+    }
+
     /// Whether only files were given, without any pattern.
     pub(crate) fn is_without_patterns(&self) -> bool {
         let Filters { module, function, name, .. } = &self.filters;
@@ -125,7 +132,7 @@ impl Filters {
         }
     }
 
-    /// The selection of markers by these options and some patterns for names.
+    /// The selection by these options and some patterns for names.
     pub(crate) fn selection(&self, patterns: &[String]) -> anyhow::Result<Selection> {
         let mut selection = Selection::default();
         let names = self.name.iter().chain(patterns);

@@ -1,4 +1,4 @@
-//! `smark list`: the markers of programs, a line for each.
+//! `smark list`: the markers of programs, or the events of the kernel, a line for each.
 
 use std::io::{self, BufWriter, Write as _};
 
@@ -6,7 +6,8 @@ use clap::{ArgAction, Args};
 use simple_markers_resolver::report::{self, Layout, Verbosity};
 use simple_markers_resolver::resolve::Detail;
 
-use crate::inputs::{Inputs, STATUS};
+use crate::inputs::Inputs;
+use crate::kernel_events;
 use crate::{Console, Status};
 
 /// List the markers in programs, a line for each marker and function
@@ -17,8 +18,11 @@ use crate::{Console, Status};
 ///
 /// A glob matches the whole field: `*` matches any characters, `?` one character, `[a-z]` one of a set. A marker is listed if it matches
 /// one pattern of each kind that is given.
+///
+/// With --kernel it lists the events of the running kernel instead: those that the kernel offers to its tracing tools.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{STATUS}"))]
+#[command(mut_arg("operands", |operands| operands.required(false).required_unless_present("kernel")))]
 pub(crate) struct List {
     #[command(flatten)]
     inputs: Inputs,
@@ -29,6 +33,10 @@ pub(crate) struct List {
     /// Print the whole resolution as JSON (-v changes nothing)
     #[arg(long)]
     json: bool,
+    /// List the events of the kernel; PATTERN and -n match `SUBSYSTEM:NAME` or NAME, -m selects
+    /// subsystems, -v shows the fields
+    #[arg(long, conflicts_with_all = ["recursive", "function", "debug_dir"])]
+    kernel: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -40,7 +48,16 @@ EXAMPLES
   What the compiler removed, in everything that was built:
       smark list -r -f '<eliminated>' target/release
   For a program to read:
-      smark list --json ./server | jq '.images[].markers[].name'";
+      smark list --json ./server | jq '.images[].markers[].name'
+  The events of the kernel's scheduler:
+      smark list --kernel 'sched:*'";
+
+/// The last section of the help.
+const STATUS: &str = "\
+EXIT STATUS
+  0  done; a file without markers is not an error
+  1  a pattern matches nothing
+  2  a file could not be read, is not ELF, or has malformed records; the rest is still shown. With --kernel: tracefs cannot be read";
 
 impl List {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
@@ -50,6 +67,11 @@ impl List {
             1 => Verbosity::Sites,
             _ => Verbosity::Full,
         };
+        if self.kernel {
+            let selection = self.inputs.selection()?;
+            let layout = (!self.json).then_some(Layout { colour: console.colour, width: console.width, verbosity });
+            return kernel_events::list(console, &selection, layout);
+        }
         let detail = if verbosity > Verbosity::Rows || self.json { Detail::Places } else { Detail::Names };
         let selected = self.inputs.select(console, detail)?;
         let rows = selected.rows();

@@ -15,6 +15,7 @@ mod export;
 mod files;
 mod fix;
 mod inputs;
+mod kernel_events;
 mod left_out;
 mod libraries;
 mod list;

@@ -459,11 +459,19 @@ pub(crate) fn add(
     plan.add(image, &image.path, &thread_locals, keep, settings)
 }
 
+/// An error of tracefs, with what to do about it.
+pub(crate) fn without_tracefs(why: &sys::Error) -> anyhow::Error {
+    match why.is_permission() {
+        true => anyhow::anyhow!("{why}; tracefs needs root"),
+        false => why.clone().into(),
+    }
+}
+
 /// An error of a session, with what to do about it.
 pub(crate) fn explained(error: SessionError) -> anyhow::Error {
     let SessionError::Kernel(why) = &error else { return error.into() };
     if why.is_permission() && matches!(why.step, Step::Tracefs | Step::Instance | Step::Probe | Step::Pages) {
-        return anyhow::anyhow!("{why}; tracefs needs root");
+        return without_tracefs(why);
     }
     if why.is_permission() {
         let program = std::env::current_exe().map_or_else(|_| "smark".to_owned(), |path| path.display().to_string());

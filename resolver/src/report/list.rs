@@ -32,15 +32,69 @@ pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: Layout) -> io::Resul
             *column = (*column).max(style::width(&cell).min(WIDEST));
         }
     }
-    let head = ["MODULE", "FUNCTION", "NAME"].map(Cow::Borrowed);
     let table = Table { widths, layout };
-    table.row(out, "ID", &head, [style::HEAD; 3], style::HEAD, "DESCRIPTION")?;
+    table.head(out)?;
     for row in rows {
         let description = shown(&row.marker.description);
         let styles = [style::PLAIN, function_style(row), style::NAME];
         table.row(out, &row.id.to_string(), &cells(row), styles, style::PLAIN, &description)?;
         if layout.verbosity > Verbosity::Rows {
             verbose::write(out, row, layout)?;
+        }
+    }
+    Ok(())
+}
+
+/// A row of the table that is not a marker: an event of the kernel. It is in no function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its number.
+    pub id: u64,
+    /// What it belongs to.
+    pub module: String,
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub description: String,
+    /// Lines below the row: the type of each field, and its name.
+    pub fields: Vec<(String, String)>,
+}
+
+/// What stands in the column FUNCTION for an event.
+pub const NO_FUNCTION: &str = "-";
+
+/// Writes events as a table with a head, with the fields below each if more than rows are wanted. Writes
+/// nothing if there is no event.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io::Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let cells =
+        |event: &'_ Event| [shown(&event.module).into_owned(), NO_FUNCTION.to_owned(), shown(&event.name).into_owned()];
+    let mut widths = [6, 8, 4];
+    for event in events {
+        for (column, cell) in widths.iter_mut().zip(cells(event)) {
+            *column = (*column).max(style::width(&cell).min(WIDEST));
+        }
+    }
+    let table = Table { widths, layout };
+    table.head(out)?;
+    for event in events {
+        let cells = cells(event).map(Cow::Owned);
+        let styles = [style::PLAIN, style::QUIET, style::NAME];
+        table.row(out, &event.id.to_string(), &cells, styles, style::PLAIN, &shown(&event.description))?;
+        if layout.verbosity > Verbosity::Rows {
+            for (of, name) in &event.fields {
+                write!(out, "      ")?;
+                style::cell(out, layout.colour, style::QUIET, &shown(of), 0)?;
+                write!(out, " ")?;
+                style::cell(out, layout.colour, style::ARGUMENT, &shown(name), 0)?;
+                writeln!(out)?;
+            }
         }
     }
     Ok(())
@@ -70,6 +124,11 @@ struct Table {
 }
 
 impl Table {
+    fn head(&self, out: &mut dyn Write) -> io::Result<()> {
+        let head = ["MODULE", "FUNCTION", "NAME"].map(Cow::Borrowed);
+        self.row(out, "ID", &head, [style::HEAD; 3], style::HEAD, "DESCRIPTION")
+    }
+
     fn row(
         &self,
         out: &mut dyn Write,

@@ -2,6 +2,7 @@
 //! the same records.
 
 mod instance;
+mod trace_cmd;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -9,11 +10,12 @@ use std::process::Command;
 
 use simple_markers_tracer::ftrace::format::Format;
 use simple_markers_tracer::ftrace::names::KernelNames;
-use simple_markers_tracer::ftrace::pages::Page;
+use simple_markers_tracer::ftrace::pages::{Page, PageFormat};
 use simple_markers_tracer::ftrace::print::Printer;
 use simple_markers_tracer::sys::KernelEvents;
 
 pub use instance::Instance;
+pub use trace_cmd::{TraceCmd, trace_cmd};
 
 use crate::{fixture, tools};
 
@@ -29,6 +31,37 @@ pub struct Printers {
 struct Known {
     format: Format,
     printer: Printer,
+}
+
+/// What was recorded on each CPU.
+pub struct Recording {
+    cpus: Vec<Cpu>,
+    format: PageFormat,
+}
+
+struct Cpu {
+    number: u32,
+    /// The kernel's text.
+    text: String,
+    pages: Vec<Vec<u8>>,
+}
+
+impl Recording {
+    /// Hands on the time and the record of each event of a CPU.
+    fn each(&self, cpu: &Cpu, each: &mut dyn FnMut(u64, &[u8])) {
+        for page in &cpu.pages {
+            let page = Page::new(page, &self.format).expect("a page");
+            for event in page.events() {
+                let event = event.expect("an event");
+                each(event.time, event.record);
+            }
+        }
+    }
+
+    /// Hands on the record of each event.
+    pub fn each_record(&self, each: &mut dyn FnMut(&[u8])) {
+        self.cpus.iter().for_each(|cpu| self.each(cpu, &mut |_, record| each(record)));
+    }
 }
 
 /// What was compared.
@@ -100,6 +133,15 @@ impl Printers {
         made.as_ref()
     }
 
+    /// Appends the text of a record.
+    pub fn write(&mut self, record: &[u8], out: &mut String) {
+        let id = record.first_chunk().map_or(0, |id| u16::from_ne_bytes(*id));
+        self.get(id);
+        if let Some(Some(known)) = self.made.get(&id) {
+            known.printer.write(record, &self.names, out);
+        }
+    }
+
     /// The kind of a record, and its text as the kernel's trace has it: the name is before the text of
     /// all events but those of system calls.
     pub fn print(&mut self, record: &[u8]) -> (String, String) {
@@ -114,37 +156,39 @@ impl Printers {
         (format!("{group}:{name}"), text)
     }
 
-    /// Compares the events of an instance that does not record any more. Its pages are consumed.
+    /// What an instance recorded that does not record any more. Its pages are consumed.
     ///
     /// # Panics
     ///
     /// The instance cannot be read.
-    pub fn compare(&mut self, instance: &Instance) -> Comparison {
-        let mut comparison = Comparison::default();
+    #[must_use]
+    pub fn read(&self, instance: &Instance) -> Recording {
         let format = self.events.page_format().expect("the page's format");
-        for cpu in instance.cpus() {
-            let text = instance.text(cpu);
-            let entries = entries(&text);
+        let of = |cpu| Cpu { number: cpu, text: instance.text(cpu), pages: instance.pages(cpu, format.size()) };
+        Recording { cpus: instance.cpus().into_iter().map(of).collect(), format }
+    }
+
+    /// Compares the kernel's text of each event with ours.
+    pub fn compare(&mut self, recording: &Recording) -> Comparison {
+        let mut comparison = Comparison::default();
+        for cpu in &recording.cpus {
+            let entries = entries(&cpu.text);
             let mut entries = entries.iter();
-            for page in instance.pages(cpu, format.size()) {
-                let page = Page::new(&page, &format).expect("a page");
-                for event in page.events() {
-                    let event = event.expect("an event");
-                    let (kind, ours) = self.print(event.record);
-                    let Some((microseconds, kernels)) = entries.next() else {
-                        comparison.misplaced += 1;
-                        continue;
-                    };
-                    comparison.misplaced += u64::from(*microseconds != (event.time + 500) / 1000);
-                    let count = comparison.kinds.entry(kind.clone()).or_default();
-                    count.0 += 1;
-                    if kernels.strip_suffix('\n') == Some(ours.as_str()) {
-                        count.1 += 1;
-                    } else if count.0 - count.1 <= 3 {
-                        comparison.differences.push((kind, (*kernels).to_owned(), ours));
-                    }
+            recording.each(cpu, &mut |time, record| {
+                let (kind, ours) = self.print(record);
+                let Some((microseconds, kernels)) = entries.next() else {
+                    comparison.misplaced += 1;
+                    return;
+                };
+                comparison.misplaced += u64::from(*microseconds != (time + 500) / 1000);
+                let count = comparison.kinds.entry(kind.clone()).or_default();
+                count.0 += 1;
+                if kernels.strip_suffix('\n') == Some(ours.as_str()) {
+                    count.1 += 1;
+                } else if count.0 - count.1 <= 3 {
+                    comparison.differences.push((kind, (*kernels).to_owned(), ours));
                 }
-            }
+            });
             comparison.misplaced += entries.count() as u64;
         }
         let of_the_moment = |known: &Known| known.printer.needs().variables.iter().any(|name| name == "jiffies");
