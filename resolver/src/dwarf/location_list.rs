@@ -432,4 +432,29 @@ mod tests {
             assert_eq!(ranges, [(0x1000, 0x1020), (0x1080, 0x1088)]);
         }
     }
+
+    #[test]
+    fn two_zeros_at_the_start_are_an_empty_range_if_the_bytes_up_to_the_next_list_show_it() {
+        let entry = |begin: u64, end: u64, literal: u8| {
+            let mut bytes = [begin.to_le_bytes(), end.to_le_bytes()].concat();
+            bytes.extend([2, 0, 0x30 + literal, 0x9f]);
+            bytes
+        };
+        let list = [entry(0, 0, 1), entry(0x10, 0x20, 2), vec![0; 16]].concat();
+        for is_followed in [true, false] {
+            let mut build = DwarfBuilder::with_encoding(4, 8, ByteOrder::Little);
+            let function = build.function(&[0x56]);
+            let offset = build.append(".debug_loc", &list);
+            let next = build.append(".debug_loc", &[entry(0, 8, 3), vec![0; 16]].concat());
+            let variable = build.listed(function, offset);
+            if is_followed {
+                build.listed(function, next);
+            }
+            with(build, |info, die| {
+                let ranges = info.variable_ranges(die(variable)).unwrap_or_default();
+                let expected = [Vaddr(FUNCTION + 0x10)..Vaddr(FUNCTION + 0x20)];
+                assert_eq!(ranges, if is_followed { &expected[..] } else { &[] });
+            });
+        }
+    }
 }

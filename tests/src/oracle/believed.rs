@@ -76,6 +76,40 @@ fn build(row: &Row) -> String {
     format!("{} `-O{}`{lto}", row.build.compiler, row.build.level)
 }
 
+/// A table of the compilers and of the markers with and without an anchor.
+fn by_compiler(rows: &[Row]) -> String {
+    let mut of: BTreeMap<(&str, bool), Class> = BTreeMap::new();
+    for row in rows {
+        of.entry((&row.build.compiler, row.is_anchored)).or_default().add(row);
+    }
+    let mut table =
+        "| compiler | anchored | values described | wrong, % | values called live or constant | wrong, % | \
+                     of the described values, % | arguments described, % | arguments called live or constant, % |\n\
+                     | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+            .to_owned();
+    for ((compiler, is_anchored), class) in &of {
+        let Class { described, claimed, arguments, is_described, is_claimed } = class;
+        let share = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+        let _ = writeln!(
+            table,
+            "| {compiler} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {:.1} |",
+            anchored(*is_anchored),
+            described.values,
+            rate(described),
+            claimed.values,
+            rate(claimed),
+            share(claimed.values, described.values),
+            share(*is_described, *arguments),
+            share(*is_claimed, *arguments)
+        );
+    }
+    table
+}
+
+fn anchored(is_anchored: bool) -> &'static str {
+    if is_anchored { "yes" } else { "" }
+}
+
 fn table<K: Ord>(rows: &[Row], heads: &str, key: impl Fn(&Row) -> Option<K>, text: impl Fn(&K) -> String) -> String {
     let mut of: BTreeMap<K, Class> = BTreeMap::new();
     for row in rows {
@@ -94,8 +128,8 @@ fn table<K: Ord>(rows: &[Row], heads: &str, key: impl Fn(&Row) -> Option<K>, tex
 /// The tables of the page, each with the name in its comment.
 #[must_use]
 pub fn tables(rows: &[Row]) -> Vec<(&'static str, String)> {
-    let anchored = |is_anchored: bool| if is_anchored { "yes" } else { "" };
     vec![
+        ("compilers", by_compiler(rows)),
         (
             "builds",
             table(

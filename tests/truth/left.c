@@ -1,0 +1,80 @@
+/* What no rule finds: the compiler drops or forgets an assignment, and the code has no trace of it. */
+#include <simple_marker.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define NOINLINE __attribute__((noinline))
+
+/* The assignment is merged with the next use. The first value stays described. */
+static NOINLINE uint64_t merged(uint64_t used, uint64_t c)
+{
+    uint64_t d = 37;
+    used = used * 31 + d;
+    d -= c;
+    simple_mark(left:merged, "%lu", d); //~ d: clang
+    return used * 31 + d;
+}
+
+/* Only the lower byte of h is used, which is that of y. */
+static NOINLINE unsigned shifted(uint32_t x, uint32_t y)
+{
+    uint32_t h = (x << 8) + y;
+    simple_mark(left:shifted, "%u", h); //~ h: clang
+    return (uint8_t)h + y * 3;
+}
+
+/* Only the lower half of v is used, which is 0. */
+static NOINLINE unsigned high(uint32_t b, unsigned n)
+{
+    uint64_t v = (uint64_t)b << 32;
+    simple_mark(left:high, "%lu", v); //~ v: clang
+    return (uint32_t)v + n;
+}
+
+/* The assignment in the branch is dropped, because a is not used again. */
+static NOINLINE int joined(int a, int b)
+{
+    int used = b * 31 + a;
+    if (b & 1) {
+        used = used * 31 + a;
+        a ^= a;
+    }
+    simple_mark(left:joined, "%d", a); //~ a: clang
+    return used;
+}
+
+/* The register counts from n to 1, and is described as i, which counts from n - 1 to 0. */
+static NOINLINE uint64_t countdown(uint64_t used, uint32_t n)
+{
+    for (uint64_t i = n & 15; i-- > 0;) {
+        used = used * 31 + n;
+        simple_mark(left:countdown, "%lu", i); //~ i: clang
+        used ^= used >> 7;
+    }
+    return used;
+}
+
+/* The recursion becomes a loop. The last parameter has no register in it. */
+static NOINLINE int64_t reached(uint32_t n, uint32_t a, int64_t b)
+{
+    uint64_t used = 0;
+    simple_mark(left:reached, "%u %ld %u", n, b, a); //~ b: gcc
+    if (n == 0)
+        return (int)(b + used);
+    used = used * 31 + a;
+    a = a - a * n;
+    return reached(n - 1, a, (int64_t)used);
+}
+
+int main(int count, char **words)
+{
+    uint64_t result = 0;
+    (void)words;
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t n = i + count;
+        result = result * 31 + merged(result, n) + shifted(n, n + 1) + high(n, i);
+        result = result * 31 + joined(n, i) + countdown(result, n) + reached(n, n + 3, n * 5);
+    }
+    printf("%lu\n", (unsigned long)result);
+    return 0;
+}

@@ -1,0 +1,61 @@
+//! What no rule finds: the compiler drops or forgets an assignment, and the code has no trace of it.
+//! `left.c` says how.
+use simple_markers::simple_mark;
+
+#[inline(never)]
+fn merged(mut used: u64, c: u64) -> u64 {
+    let mut d = 37_u64;
+    used = used.wrapping_mul(31).wrapping_add(d);
+    d = d.wrapping_sub(c);
+    simple_mark!(left:merged, "%lu", d); //~ d: rustc
+    used.wrapping_mul(31).wrapping_add(d)
+}
+
+#[inline(never)]
+fn shifted(x: u32, y: u32) -> u32 {
+    let h = (x << 8).wrapping_add(y);
+    simple_mark!(left:shifted, "%u", h); //~ h: rustc
+    u32::from(h as u8).wrapping_add(y.wrapping_mul(3))
+}
+
+#[inline(never)]
+fn high(b: u32, n: u32) -> u32 {
+    let v = u64::from(b) << 32;
+    simple_mark!(left:high, "%lu", v); //~ v: rustc
+    (v as u32).wrapping_add(n)
+}
+
+#[inline(never)]
+fn joined(mut a: i32, b: i32) -> i32 {
+    let mut used = b.wrapping_mul(31).wrapping_add(a);
+    if b & 1 != 0 {
+        used = used.wrapping_mul(31).wrapping_add(a);
+        a ^= a;
+    }
+    simple_mark!(left:joined, "%d", a); //~ a: rustc
+    used
+}
+
+#[inline(never)]
+fn countdown(mut used: u64, n: u32) -> u64 {
+    let mut i = u64::from(n & 15);
+    while i > 0 {
+        i -= 1;
+        used = used.wrapping_mul(31).wrapping_add(u64::from(n));
+        simple_mark!(left:countdown, "%lu", i);
+        used ^= used >> 7;
+    }
+    used
+}
+
+fn main() {
+    let count = std::env::args().count() as u32;
+    let mut result = 0_u64;
+    for i in 0..6 {
+        let n = i + count;
+        let sum = u64::from(shifted(n, n + 1) + high(n, i)) + joined(n as i32, i as i32) as u64;
+        result = result.wrapping_mul(31).wrapping_add(merged(result, n.into())).wrapping_add(sum);
+        result = countdown(result, n);
+    }
+    println!("{result}");
+}
