@@ -35,7 +35,7 @@ fuzz_target!(|input: &[u8]| {
                 assert!(layout.size() < 1 << 15);
                 assert_eq!(layout.fields().len(), site.inputs.len());
             }
-            let _ = count(&site.inputs, None, &site.aggregate, 0, &target, settings);
+            let _ = count(&site.inputs, None, &site.aggregate, 0, &target, settings, None);
         }
     }
 });

@@ -174,8 +174,7 @@ impl Recorder {
         if self.writer.add(hit.plan) {
             self.is_described = false;
         }
-        if let Some(known) = hit.event().and_then(|event| self.notes.add(&event)) {
-            self.writer.set_kernel(known);
+        if hit.event().is_some_and(|event| self.notes.add(&event)) {
             self.is_described = false;
         }
         if let Some(packet) = self.writer.write(hit) {
@@ -247,6 +246,7 @@ impl Recorder {
     /// Writes what the events mean, if the files do not say it yet.
     fn describe(&mut self) {
         if !self.is_described {
+            self.writer.set_kernel(self.notes.known());
             let description = self.writer.description();
             self.output.describe(&metadata(description), &description.to_json().to_string());
             self.is_described = true;

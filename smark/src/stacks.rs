@@ -91,6 +91,11 @@ impl Stacks {
         let Some(stack) = hit.stack() else { return (Vec::new(), false) };
         self.cut += u64::from(stack.is_cut);
         let mut addresses = stack.addresses();
+        if hit.marker.event.is_some() {
+            // The program stands where the kernel returns to.
+            let frames = addresses.filter(|address| *address > 0);
+            return (frames.map(|address| self.call(hit, 0, address, address)).collect(), stack.is_cut);
+        }
         let Some(first) = addresses.next() else { return (Vec::new(), stack.is_cut) };
         let mut frames = vec![self.site(hit, first)];
         let load_bias = first.wrapping_sub(hit.site.probe.0);
@@ -136,8 +141,9 @@ impl Stacks {
         // After `execve` the process has other files: then the probe's address is in none of them,
         // or in another one.
         let knows = |regions: &[Region]| {
-            let probe = find(regions, first).is_some_and(|region| region.name == Path::new(&hit.image.path));
-            find(regions, address).filter(|_| probe)
+            let is_its = |region: Region| region.name == Path::new(&hit.image.path);
+            let is_known = hit.marker.event.is_some() || find(regions, first).is_some_and(is_its);
+            find(regions, address).filter(|_| is_known)
         };
         let known = self.processes.get(&process);
         let region = match known.and_then(|(_, regions)| knows(regions)) {

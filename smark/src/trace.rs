@@ -31,7 +31,7 @@ use crate::watch::{Buffer, STATUS, Watch};
 /// its text. An argument that cannot be read is shown as `<lost>`, `<doubtful>` or `<unreadable>`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
+    override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...\n       smark trace [OPTIONS] -e <GLOB>",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
 )]
@@ -68,6 +68,10 @@ EXAMPLES
       smark trace --stack queue:failed -- ./server
   How often the markers are passed, ten times in a second:
       smark trace --every-ms 100 -p $(pidof server)
+  What the kernel did in the meantime, in the same order:
+      smark trace -e sched:sched_switch -e 'syscalls:sys_*_read' -- ./server
+  An event of the kernel on the whole machine:
+      smark trace -e sched:sched_process_exec
   For a program to read:
       smark trace --json -- ./server | jq .args";
 

@@ -60,6 +60,9 @@ EXAMPLES
       smark count --by status queue:complete -p $(pidof server)
   The distribution of an argument, for some hits:
       smark count --hist size --where 'status == 0' queue:complete target/release/server
+  How long a system call takes, and which sizes are asked for:
+      smark count -e 'syscalls:sys_*_read' --time syscalls:sys_enter_read..syscalls:sys_exit_read -p $(pidof server)
+      smark count -e syscalls:sys_enter_read --hist count -p $(pidof server)
   How long requests take, told apart by their tags:
       smark count --time queue:submit..queue:complete --key tag -- ./server";
 

@@ -102,8 +102,14 @@ impl Notes {
         Self { names, known: RefCell::default(), printers: HashMap::new(), text: String::new() }
     }
 
-    /// Notes the names for the text of an event. Returns those known so far if there are new ones.
-    pub fn add(&mut self, of: &EventParts<'_>) -> Option<Known> {
+    /// The names that were noted.
+    #[must_use]
+    pub fn known(&self) -> Known {
+        self.known.borrow().clone()
+    }
+
+    /// Notes the names for the text of an event. Returns whether there are new ones.
+    pub fn add(&mut self, of: &EventParts<'_>) -> bool {
         let before = self.known.borrow().len();
         let names = Noting::new(&*self.names, &self.known);
         let printer = self.printers.entry(of.marker).or_insert_with(|| {
@@ -115,8 +121,7 @@ impl Notes {
             self.text.clear();
             printer.write(record, &names, &mut self.text);
         }
-        let known = self.known.borrow();
-        (known.len() > before).then(|| known.clone())
+        self.known.borrow().len() > before
     }
 }
 
