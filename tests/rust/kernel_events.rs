@@ -366,3 +366,46 @@ fn what_cannot_be_watched_is_said() {
         }
     }
 }
+
+#[test]
+fn nothing_is_left_after_a_kill() {
+    if !can_watch_events() {
+        return;
+    }
+    let name = "sched:sched_process_exec";
+    let mut smark = Command::new(fixture::smark());
+    let mut smark = smark.args(["trace", "--json", "-e", name]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let smark = smark.as_mut().expect("smark runs");
+    let pid = smark.id();
+    let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    // Until one is seen, the program may not be attached yet.
+    let ends = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = Command::new("true").status();
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        });
+        let seen = lines.next();
+        ends.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(seen.expect("a line").contains(name));
+    });
+    let links = || {
+        let folder = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        folder
+            .filter_map(|entry| fs::read_link(entry.path()).ok())
+            .filter(|it| it.to_string_lossy().contains("bpf"))
+            .count()
+    };
+    assert!(links() > 0);
+    smark.kill().expect("smark is killed");
+    smark.wait().expect("smark ends");
+    // All that it had were file descriptors; it has no instance and no probe of tracefs.
+    let left = |file: &str| fs::read_to_string(Path::new(TRACEFS).join(file)).unwrap_or_default();
+    assert!(!left("uprobe_events").contains(&format!("smark-{pid}-")));
+    let instances = fs::read_dir(Path::new(TRACEFS).join("instances")).into_iter().flatten().flatten();
+    let names: Vec<String> = instances.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(!names.iter().any(|it| it.contains(&format!("-{pid}-"))), "{names:?}");
+    assert_eq!(links(), 0);
+}

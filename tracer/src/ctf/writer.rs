@@ -77,7 +77,7 @@ impl Writer {
         &self.description
     }
 
-    /// Says which names of the kernel the texts of its events use. 
+    /// Says which names of the kernel the texts of its events use.
     pub fn set_kernel(&mut self, known: Known) {
         self.description.kernel = known;
     }

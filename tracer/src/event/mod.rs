@@ -6,6 +6,8 @@
 mod fields;
 mod file;
 mod names;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::sync::Arc;
