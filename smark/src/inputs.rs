@@ -100,6 +100,11 @@ pub(crate) fn operands(operands: &[PathBuf]) -> (Vec<String>, Vec<PathBuf>) {
 }
 
 impl Filters {
+    /// Also selects markers with these names.
+    pub(crate) fn add_names(&mut self, names: &[String]) {
+        self.name.extend_from_slice(names);
+    }
+
     /// Resolves files in as much detail as the report needs.
     pub(crate) fn select(
         &self,

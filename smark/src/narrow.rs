@@ -157,7 +157,7 @@ impl Asked<'_> {
 /// The option that a question comes from.
 fn option(question: &Question) -> &'static str {
     match question {
-        Question::Hits => "--where",
+        Question::Hits | Question::Processes => "--where",
         Question::Values(_) => "--by",
         Question::Histogram(_) => "--hist",
         Question::Time { .. } => "--key",

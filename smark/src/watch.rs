@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, ImageKind, Marker, ResolvedImage};
 use simple_markers_tracer::aggregate::Question;
@@ -105,7 +105,25 @@ const INTERVAL: Duration = Duration::from_millis(5);
 /// How often new files and the end of processes are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The options and operands alone.
+#[derive(Debug, Parser)]
+struct Alone {
+    #[command(flatten)]
+    watch: Watch,
+}
+
 impl Watch {
+    /// What counts the hits of markers by process, with the defaults of all options.
+    pub(crate) fn of_processes(patterns: &[String], files: &[PathBuf], pids: &[u32]) -> anyhow::Result<Self> {
+        let Alone { mut watch } = Alone::try_parse_from(["smark"])?;
+        watch.question = Question::Processes;
+        watch.filters.add_names(patterns);
+        watch.operands = files.to_vec();
+        watch.pid = pids.to_vec();
+        watch.no_children = true;
+        Ok(watch)
+    }
+
     /// Resolves the files, sets the probes, and lets the program run.
     pub(crate) fn start(self, console: &Console, mode: Mode) -> anyhow::Result<Watching> {
         let (patterns, mut named) = operands(&self.operands);
@@ -359,6 +377,14 @@ impl Watching {
             pause(&self.plan, session)?;
         }
         Ok(())
+    }
+
+    /// Watches the files that the processes have mapped since the last call.
+    pub(crate) fn look(&mut self, console: &Console) -> anyhow::Result<()> {
+        if !self.pids.iter().any(|pid| mapped::exists(*pid)) {
+            return Ok(());
+        }
+        self.follow(console)
     }
 
     /// Watches the files that the processes have mapped since the last look.

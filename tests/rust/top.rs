@@ -112,3 +112,123 @@ fn cpu_time_is_that_of_the_kernel() {
         assert_eq!(sum.name, "work");
     }
 }
+
+#[test]
+fn no_process_is_missed() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "work", WORK, &[]);
+    let running = Running::start(&["--every", "0.1"]);
+    let expected = work(&program, &["2000", "exit", "20"]);
+    let sums = sums(&running.end());
+    let mut ends: HashMap<u64, u64> = HashMap::new();
+    expected.iter().for_each(|(pid, ..)| *ends.entry(*pid).or_default() += 1);
+    assert_eq!(expected.len(), 2000);
+    let missed: Vec<_> = ends.iter().filter(|(pid, ends)| sums.get(pid).is_none_or(|sum| sum.ended < **ends)).collect();
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// A process that runs until it is dropped.
+struct Busy(Child);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_busy_process_is_in_each_interval() {
+    if !can_watch() {
+        return;
+    }
+    let program = fixture::smark();
+    let busy = Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh runs"));
+    let pid = busy.0.id().to_string();
+    let smark = |options: &[&str]| {
+        let output = Command::new(&program).args(["top", "-p", &pid]).args(options).output().expect("smark runs");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let json = smark(&["--json", "--every", "0.05", "--limit", "6"]);
+    let text = smark(&["--every", "0.05", "--limit", "2"]);
+    drop(busy);
+    let intervals: Vec<Json> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(intervals.len(), 6);
+    let (mut last, mut used, mut time) = (0, 0, 0);
+    for interval in &intervals {
+        let [process] = &interval["processes"].as_array().expect("processes")[..] else { panic!("{interval}") };
+        let (cpu, total) = (number(process, "cpu_ns"), number(process, "cpu_total_ns"));
+        assert!(cpu > 0 && total >= last + cpu, "{interval} after {last}");
+        last = total;
+        used += cpu;
+        time += number(interval, "interval_ns");
+        // No more than the time there was, but for what the end of an interval is off.
+        assert!(cpu <= number(interval, "interval_ns") + 2 * TICK, "{interval}");
+    }
+    assert!(used > 0 && used <= time + 2 * TICK);
+    let tables: Vec<&str> = text.split("\n\n").filter(|table| !table.is_empty()).collect();
+    assert_eq!(tables.len(), 2, "{text}");
+    for table in tables {
+        let lines: Vec<&str> = table.lines().collect();
+        let [heading, row] = lines[..] else { panic!("{table}") };
+        assert_eq!(heading, "     PID   %CPU       TIME  SWITCHES      WAIT NAME");
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!((words[0], words.last()), (&*pid, Some(&"sh")), "{row}");
+    }
+    assert!(!text.contains('\u{1b}'));
+}
+
+/// Passes a marker 3,000 times.
+const MARKED: &str = r#"
+#include <time.h>
+#include "simple_marker.h"
+int main(void) {
+    for (int i = 0; i < 3000; i++) {
+        simple_mark_keep_anchor(loop:pass, "%d", i);
+        if (i % 100 == 0)
+            nanosleep(&(struct timespec) { 0, 5000000 }, 0);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn hits_are_counted_by_process() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "marked", MARKED, &[]);
+    let file = program.to_str().expect("UTF-8");
+    let running = Running::start(&["--every", "0.1", "--marker", "loop:*", file]);
+    let mut processes = [0; 3].map(|_| Command::new(&program).spawn().expect("it runs"));
+    let pids = processes.each_mut().map(|process| {
+        assert!(process.wait().expect("it ends").success());
+        u64::from(process.id())
+    });
+    let intervals = running.end();
+    let rows = || intervals.iter().flat_map(|it| it["processes"].as_array().expect("processes"));
+    for pid in pids {
+        let hits: u64 = rows().filter(|row| number(row, "pid") == pid).map(|row| number(row, "hits")).sum();
+        assert_eq!(hits, 3000, "{pid}");
+    }
+    let others: u64 = rows().filter(|row| !pids.contains(&number(row, "pid"))).map(|row| number(row, "hits")).sum();
+    assert_eq!(others, 0);
+    // What is wrong is said.
+    let smark = |options: &[&str]| {
+        let output = Command::new(fixture::smark()).arg("top").args(options).output().expect("smark runs");
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    let (status, said) = smark(&["--marker", "nothing:*", file]);
+    assert_eq!((status, &*said), (Some(1), "smark: no marker matches `nothing:*`; closest: loop:pass\n"));
+    let (status, said) = smark(&["--marker", "loop:*"]);
+    let needed = "smark: --marker needs a FILE with markers, or a process with -p PID\n";
+    assert_eq!((status, &*said), (Some(2), needed));
+    let (status, said) = smark(&["--cgroup", "/there/is/no/such/group"]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("/there/is/no/such/group: No such file") || said.contains("is not mounted"), "{said}");
+}

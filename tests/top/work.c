@@ -9,6 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Starts processes of known work. For each it prints the number, the kind, the CPU time in us and
+   how often it left a CPU. */
+
 static long now_us(clockid_t clock) {
     struct timespec time;
     clock_gettime(clock, &time);
@@ -39,7 +42,7 @@ static void *thread(void *us) {
     return 0;
 }
 
-static const char *const kinds[] = {"pinned", "migrating", "short", "sleeping", "threads"};
+static const char *const kinds[] = {"pinned", "migrating", "short", "sleeping", "threads", "exit"};
 #define KINDS ((int)(sizeof kinds / sizeof *kinds))
 
 static void work(int kind, int seed) {
@@ -71,29 +74,41 @@ static void work(int kind, int seed) {
         for (int i = 0; i < 3; i++)
             pthread_join(threads[i], 0);
         break;
+    case 5:
+        break;
     }
 }
 
+/* Waits for a process, and prints what it used. */
+static void end(pid_t pid, int kind) {
+    struct rusage usage;
+    wait4(pid, 0, 0, &usage);
+    long us = usage.ru_utime.tv_sec * 1000000 + usage.ru_utime.tv_usec;
+    us += usage.ru_stime.tv_sec * 1000000 + usage.ru_stime.tv_usec;
+    printf("%d %s %ld %ld\n", pid, kinds[kind], us, usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
+/* work PROCESSES [KIND [AT_ONCE]] */
 int main(int count, char **arguments) {
     int processes = count > 1 ? atoi(arguments[1]) : 1;
-    const char *only = count > 2 ? arguments[2] : 0;
+    const char *only = count > 2 ? arguments[2] : "all";
+    int at_once = count > 3 ? atoi(arguments[3]) : processes;
     pid_t *pids = calloc(processes, sizeof *pids);
     int *of = calloc(processes, sizeof *of);
     for (int i = 0; i < processes; i++) {
-        of[i] = i % KINDS;
-        for (int kind = 0; only && kind < KINDS; kind++)
+        of[i] = i % (KINDS - 1);
+        for (int kind = 0; kind < KINDS; kind++)
             of[i] = strcmp(only, kinds[kind]) == 0 ? kind : of[i];
+        if (i >= at_once)
+            end(pids[i - at_once], of[i - at_once]);
+        fflush(stdout);
         pids[i] = fork();
         if (pids[i] == 0) {
             work(of[i], i);
             _exit(0);
         }
     }
-    for (int i = 0; i < processes; i++) {
-        struct rusage usage;
-        wait4(pids[i], 0, 0, &usage);
-        long us = usage.ru_utime.tv_sec * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_sec * 1000000 + usage.ru_stime.tv_usec;
-        printf("%d %s %ld %ld\n", pids[i], kinds[of[i]], us, usage.ru_nvcsw + usage.ru_nivcsw);
-    }
+    for (int i = processes > at_once ? processes - at_once : 0; i < processes; i++)
+        end(pids[i], of[i]);
     return 0;
 }

@@ -29,7 +29,7 @@ impl Answer {
         match &self.question {
             Question::Values(name) | Question::Histogram(name) => name,
             Question::Time { key, .. } => key.as_deref().unwrap_or_default(),
-            Question::Hits => "",
+            Question::Hits | Question::Processes => "",
         }
     }
 

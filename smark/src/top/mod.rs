@@ -1,6 +1,7 @@
 //! `smark top`: the CPU time of processes and threads, counted in the kernel.
 
 mod address;
+mod hits;
 mod http;
 mod keys;
 mod listen;
@@ -15,24 +16,27 @@ mod text;
 mod together;
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use simple_markers_tracer::sys::groups::Group;
 use simple_markers_tracer::sys::signals;
 use simple_markers_tracer::sys::top::{Choice, Top as Counter};
 use simple_markers_tracer::top::table::Table;
 
 use self::address::Address;
+use self::hits::Hits;
 use self::listen::Listener;
 use self::order::Sort;
 use self::remote::{Outlets, Remote};
 use self::screen::{After, Screen};
 use self::terminal::Terminal;
 use self::text::View;
-use crate::Console;
 use crate::count::seconds;
 use crate::watch::explained;
+use crate::{Console, Status};
 
 /// Show the CPU time of each process and thread, exactly
 ///
@@ -45,6 +49,15 @@ pub(crate) struct Top {
     /// Show only this process, with its threads; may be given several times
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
+    /// Show only what runs in this control group (version 2) and those below it: a path, such as /system.slice
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<PathBuf>,
+    /// Count the hits of markers with this name beside each process; may be given several times
+    #[arg(long, value_name = "PATTERN", conflicts_with = "receive")]
+    marker: Vec<String>,
+    /// The files with the markers; they are not needed with -p
+    #[arg(value_name = "FILE", requires = "marker")]
+    files: Vec<PathBuf>,
     /// Show the threads of each process
     #[arg(long)]
     threads: bool,
@@ -78,6 +91,8 @@ EXAMPLES
   What runs on several machines, in one table on the machine box:
       smark top --receive 0.0.0.0:7007
       smark top --send udp://box:7007
+  How often requests are passed on, beside what they cost:
+      smark top --marker queue:submit target/release/server
   For Prometheus on this machine:
       smark top --metrics :9111 --top 100";
 
@@ -94,12 +109,21 @@ impl Top {
             return self.receive(address, console);
         }
         let mut outlets = self.remote.open(self.top, self.view().threads, console)?;
-        let choice = Choice { pids: self.pid.clone() };
-        let mut counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
+        let hits = match self.marker.is_empty() {
+            true => None,
+            false => Some(Hits::start(console, &self.marker, &self.files, &self.pid)?),
+        };
+        if hits.as_ref().is_some_and(|hits| !hits.is_active()) {
+            return Ok(Status::NoMatch.into());
+        }
+        let group = self.cgroup.as_deref().map(Group::find).transpose()?;
+        let choice = Choice { pids: self.pid.clone(), group };
+        let counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
+        let mut source = Source { counter, hits };
         let terminal = if self.json || outlets.are_open() { None } else { Terminal::open()? };
         match terminal {
-            Some(terminal) => self.interact(console, &mut counter, terminal)?,
-            None => self.print_all(console, &mut counter, &mut outlets)?,
+            Some(terminal) => self.interact(console, &mut source, terminal)?,
+            None => self.print_all(console, &mut source, &mut outlets)?,
         }
         outlets.end(console);
         Ok(ExitCode::SUCCESS)
@@ -125,13 +149,13 @@ impl Top {
     }
 
     /// Gives the tables away or prints them, one after the other.
-    fn print_all(&self, console: &Console, counter: &mut Counter, outlets: &mut Outlets) -> anyhow::Result<()> {
+    fn print_all(&self, console: &Console, source: &mut Source, outlets: &mut Outlets) -> anyhow::Result<()> {
         let mut due = Instant::now();
         let mut left = self.limit;
         while left != Some(0) {
             due += self.every;
             let is_stopped = sleep_until(due);
-            let mut table = counter.read()?;
+            let mut table = source.read(console)?;
             outlets.give(&table, console);
             if self.json || !outlets.are_open() {
                 self.arrange(&mut table, self.sort);
@@ -151,7 +175,7 @@ impl Top {
     }
 
     /// Shows the tables one over the other, and follows the keys.
-    fn interact(&self, console: &Console, counter: &mut Counter, mut terminal: Terminal) -> anyhow::Result<()> {
+    fn interact(&self, console: &Console, source: &mut Source, mut terminal: Terminal) -> anyhow::Result<()> {
         let mut screen = Screen::new(self.view(), self.sort, self.every, console.colour);
         let mut left = self.limit;
         // The first table comes soon.
@@ -174,7 +198,7 @@ impl Top {
                 }
             }
             if Instant::now() >= due || after == Some(After::Read) {
-                table = counter.read()?;
+                table = source.read(console)?;
                 due = Instant::now() + screen.every;
                 left = left.map(|left| left - 1);
                 after = Some(After::Draw);
@@ -205,6 +229,22 @@ impl Top {
             false => writeln!(out, "{}", text::text(table, self.view()))?,
         }
         out.flush()
+    }
+}
+
+/// Where the tables come from.
+struct Source {
+    counter: Counter,
+    hits: Option<Hits>,
+}
+
+impl Source {
+    fn read(&mut self, console: &Console) -> anyhow::Result<Table> {
+        let mut table = self.counter.read()?;
+        if let Some(hits) = &mut self.hits {
+            hits.add_to(console, &mut table)?;
+        }
+        Ok(table)
     }
 }
 

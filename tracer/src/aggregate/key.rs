@@ -17,9 +17,9 @@ pub const SHORTEST: u32 = FINE + 1;
 ///
 /// | offset | size | what |
 /// | ---: | ---: | --- |
-/// | 0 | 8 | the group of the marker, or the process of an interval |
+/// | 0 | 8 | the group of the marker, or the process of an interval; 0 for the hits of a process |
 /// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
-/// | 16 | 40 | a number of 8 bytes, or at most [`KEY_TEXT`] bytes of a text; then zeros |
+/// | 16 | 40 | a number of 8 bytes, the process whose hits are counted, or at most [`KEY_TEXT`] bytes of a text; then zeros |
 pub const KEY_SIZE: u32 = 56;
 /// The most bytes of a text that are a key.
 pub const KEY_TEXT: usize = 32;
@@ -70,6 +70,20 @@ pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &Readable, inputs: &I) 
         },
     }
     Some(key)
+}
+
+/// The key of the hits of a process.
+#[must_use]
+pub(super) fn process_key(process: u32) -> Key {
+    let mut key = [0; KEY_SIZE as usize];
+    key.iter_mut().skip(16).zip(u64::from(process).to_ne_bytes()).for_each(|(to, from)| *to = from);
+    key
+}
+
+/// The process of a key; `None` if it is not the key of a process.
+#[must_use]
+pub fn process_of(key: &[u8]) -> Option<u32> {
+    u32::try_from(u64::from_ne_bytes(*key.get(16..)?.first_chunk()?)).ok()
 }
 
 /// What an end has in common with the start that it belongs to.

@@ -18,7 +18,7 @@ use crate::plan::{Plan, PlannedSite};
 pub use counts::{Counted, Counts, MarkerCounts, Unmatched};
 pub use key::{
     BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, TIMES, bucket_of,
-    group_of,
+    group_of, process_of,
 };
 pub use replay::{Passage, Replay};
 
@@ -34,6 +34,8 @@ pub enum Aggregate {
     Histogram(Number),
     /// Intervals of a thread, or of the value of an argument, start here.
     Start(Option<Readable>),
+    /// The hits of each process.
+    Processes,
     /// Intervals of a thread, or of the value of an argument, end here.
     End(Option<Readable>),
 }
@@ -44,6 +46,8 @@ pub enum Question {
     /// How many hits there are.
     #[default]
     Hits,
+    /// How many hits each process has, of all markers together.
+    Processes,
     /// Which values an argument has.
     Values(Arc<str>),
     /// How the values of an argument are distributed.
@@ -64,7 +68,7 @@ impl Question {
     #[must_use]
     pub fn asks_for(&self, marker: &str) -> bool {
         match self {
-            Self::Hits | Self::Values(_) | Self::Histogram(_) => true,
+            Self::Hits | Self::Processes | Self::Values(_) | Self::Histogram(_) => true,
             Self::Time { from, to, .. } => from == marker || to == marker,
         }
     }
@@ -195,6 +199,7 @@ fn aggregate(question: &Question, marker: &str, site: &PlannedSite) -> Result<Op
     let key = |key: &Option<Arc<str>>| key.as_deref().map(read).transpose();
     match question {
         Question::Hits => Ok(Some(Aggregate::Hits)),
+        Question::Processes => Ok(Some(Aggregate::Processes)),
         Question::Values(name) => Ok(Some(Aggregate::Values(read(name)?))),
         Question::Histogram(name) => match read(name)? {
             Readable::Number { kind: NumberKind::Float, .. } => Err(Mismatch::Float),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-use super::key::{IntervalKey, Key, key_of};
+use super::key::{IntervalKey, Key, key_of, process_key};
 use super::{Aggregate, Counted, Tallies, Tally};
 use crate::filter::{Inputs, Readable};
 use crate::histogram::{Durations, FINE, coarse, fine};
@@ -75,6 +75,7 @@ impl Replay {
         let interval = |of: &Option<Readable>| IntervalKey::new(of.as_ref(), hit.process, hit.thread, hit.inputs);
         let problem = match aggregate {
             Aggregate::Hits => None,
+            Aggregate::Processes => increment(&mut self.values, process_key(hit.process), self.most),
             Aggregate::Values(of) => match key_of(group.into(), of, hit.inputs) {
                 Some(key) => increment(&mut self.values, key, self.most),
                 None => Some(Tally::Unread),

@@ -45,7 +45,7 @@ impl Aggregate {
     #[must_use]
     pub fn inputs(&self) -> Vec<usize> {
         match self {
-            Self::Hits | Self::Start(None) | Self::End(None) => Vec::new(),
+            Self::Hits | Self::Processes | Self::Start(None) | Self::End(None) => Vec::new(),
             Self::Histogram(number) => number.inputs().collect(),
             Self::Values(readable) | Self::Start(Some(readable)) | Self::End(Some(readable)) => match readable {
                 Readable::Number { number, .. } => number.inputs().collect(),
@@ -84,6 +84,13 @@ impl Program<'_> {
         let unread = self.code.label();
         match aggregate {
             Aggregate::Hits => {}
+            Aggregate::Processes => {
+                self.code.call(Helper::GetCurrentPidTgid);
+                self.code.alu_immediate(Alu::Rsh, Reg::R0, 32);
+                self.zero(key, 7);
+                self.code.store(Size::Eight, Reg::Frame, key + 16, Reg::R0);
+                self.add_to_values(key)?;
+            }
             Aggregate::Values(of) => {
                 self.code.store_immediate(Size::Eight, Reg::Frame, key, group as i32);
                 self.key(inputs, of, key, unread);

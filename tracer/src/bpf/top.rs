@@ -7,7 +7,7 @@
 use super::assembler::{Assembler, Code, Label, TooLong};
 use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
 use crate::top::entry::{
-    CPU, ENDED_BEFORE, FLAGS, GROUP, HAS_ENDED, INVOLUNTARY, IS_SEEDED, KEY_SIZE, NAME, NAME_SIZE, PROCESS,
+    CPU, ENDED_BEFORE, FLAGS, GROUP, HAS_ENDED, INVOLUNTARY, IS_SEEDED, KEY_SIZE, NAME, NAME_SIZE, NO_GROUP, PROCESS,
     PROCESS_HAS_ENDED, PROCESS_NAME, PROCESS_START, SEEN_CPU, SEEN_WAIT, SEEN_WAITED, THREAD, VALUE_SIZE, VISITED,
     VOLUNTARY, WAITED, WAITS,
 };
@@ -106,6 +106,10 @@ pub fn switched(fields: &TaskFields, group_level: Option<u32>) -> Result<Code, T
     if let Some(level) = group_level {
         program.code.set(Reg::R1, level.into());
         program.code.call(Helper::GetCurrentAncestorCgroupId);
+        let is_there = program.code.label();
+        program.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, is_there);
+        program.code.set(Reg::R0, NO_GROUP);
+        program.code.place(is_there);
         program.code.store(Size::Eight, Reg::R7, GROUP, Reg::R0);
     }
     program.end_of_thread();

@@ -6,6 +6,7 @@ mod clock;
 mod engine;
 mod error;
 mod events;
+pub mod groups;
 pub mod mapped;
 mod mapping;
 mod process;

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::bpf::{self, Kind, MapType};
 use super::clock::{boot_time, now, update_cpu_clock};
 use super::error::{Error, Step};
+use super::groups::Group;
 use super::mapping::Mapping;
 use crate::bpf::top::{
     CLOCK_AHEAD, END, INTERVAL, RunQueue, SHARED_SIZE, TaskFields, UNCOUNTED, Visit, switched, visited,
@@ -22,6 +23,8 @@ use crate::top::table::Table;
 pub struct Choice {
     /// Those of these processes; of all if it is empty.
     pub pids: Vec<u32>,
+    /// Those in this control group.
+    pub group: Option<Group>,
 }
 
 /// How many threads a map has room for, besides those that are there at the start.
@@ -128,7 +131,10 @@ impl Top {
             load(&types.fields).or_else(|_| load(&without)).and_then(|program| bpf::link_iterator(&program))
         };
         let (all, running) = (visit(Visit::All)?, visit(Visit::Running)?);
-        let switch = loader.load(switched(&types.fields, None), Kind::TypedTracepoint { arguments: types.switch })?;
+        let switch = loader.load(
+            switched(&types.fields, choice.group.as_ref().map(|group| group.level)),
+            Kind::TypedTracepoint { arguments: types.switch },
+        )?;
         set(&words, INTERVAL, 1);
         let start = boot_time();
         let last = run(&words, &all)?;
@@ -163,8 +169,15 @@ impl Top {
                 *entry = complete;
             }
         }
-        let pids = &self.choice.pids;
-        let mut keeps = |entry: &Entry| pids.is_empty() || pids.contains(&entry.pid);
+        let Choice { pids, group } = &self.choice;
+        let is_in = |entry: &Entry, group: &Group| match entry.group {
+            // It has not left a CPU yet.
+            0 => group.has(entry.tid),
+            id => id == group.id,
+        };
+        let mut keeps = |entry: &Entry| {
+            (pids.is_empty() || pids.contains(&entry.pid)) && group.as_ref().is_none_or(|group| is_in(entry, group))
+        };
         let interval = self.accounts.interval(number, &entries, &mut keeps);
         for (task, start) in interval.renamed {
             self.threads.remove(&Entry { task, start, ..Entry::default() }.key())?;

@@ -51,6 +51,9 @@ pub(crate) const HAS_ENDED: u32 = 2;
 /// All threads of its process have ended.
 pub(crate) const PROCESS_HAS_ENDED: u32 = 4;
 
+/// In place of a control group: there is none at the level that is noted.
+pub const NO_GROUP: u64 = u64::MAX;
+
 /// A thread, as the programs know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -78,7 +81,7 @@ pub struct Entry {
     pub waits: [(u64, u64); 3],
     /// The CPU time of the threads of its process that had ended when this one was first seen.
     pub ended_before: u64,
-    /// The control group, or the group above it that the programs ask for; 0 if it is not known.
+    /// The control group at the level that is noted, or [`NO_GROUP`]; 0 if it is not known.
     pub group: u64,
     /// The last interval in which all threads were visited, and this one was there.
     pub visited: u64,
