@@ -18,7 +18,7 @@ pub(crate) struct Remote {
     #[arg(long, value_name = "ADDRESS")]
     send: Option<Address>,
     /// Receive what other machines send at HOST:PORT, and show it with the machine in front; :PORT receives from this machine only,
-    /// 0.0.0.0:PORT or [::]:PORT from all
+    /// 0.0.0.0:PORT from all
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["pid", "send"])]
     pub(crate) receive: Option<Address>,
     /// Instead of printing, answer Prometheus at http://HOST:PORT/metrics with what the processes of each name used since the start;
