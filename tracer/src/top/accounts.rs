@@ -114,12 +114,12 @@ impl Accounts {
         let mut renamed = None;
         let mut known = self.threads.get(&key).copied();
         if known.is_none() {
-            // After `execve` in a thread that is not the first, it has the start of the process. At
-            // the address of a thread that ended unseen there is another process.
-            let before = self.tasks.get(&entry.task).copied().filter(|before| *before != key);
-            renamed = before;
-            let of_before = before.and_then(|before| self.remove(before));
-            known = of_before.filter(|it| it.process == process);
+            // After `execve` in a thread that is not the first, it has the number and the start of the
+            // process. Any other thread at an address that is known came after one that has ended,
+            // and whose end is read the next time: the entries are not read at one moment.
+            let is_same = |it: &ThreadKey| self.threads.get(it).is_some_and(|it| it.process == process);
+            renamed = self.tasks.get(&entry.task).copied().filter(|it| entry.tid == entry.pid && is_same(it));
+            known = renamed.and_then(|before| self.remove(before));
             let total = self.processes.entry(process).or_insert(Total { cpu: entry.ended_before, ..Total::default() });
             total.live += 1;
             self.tasks.insert(entry.task, key);
@@ -243,10 +243,20 @@ mod tests {
 
     #[test]
     fn an_address_may_belong_to_another_thread() {
-        let mut accounts = Accounts::new(START, &[entry(1, 500, 7, 7, 100)]);
+        let first = entry(1, 500, 7, 7, 100);
+        let mut accounts = Accounts::new(START, std::slice::from_ref(&first));
+        // It was read before it ended, and the other one after that.
         let other = Entry { process_start: 2_000, ..entry(1, 2_000, 8, 8, 3) };
-        let interval = all(&mut accounts, &[entry(1, 500, 7, 7, 100), other]);
-        assert_eq!((times(&interval), &interval.renamed[..]), (vec![(8, 3, 3)], &[(1, 500)][..]));
+        let interval = all(&mut accounts, &[first.clone(), other.clone()]);
+        assert_eq!((times(&interval), interval.renamed.len()), (vec![(8, 3, 3)], 0));
+        let ended = Entry { cpu: 105, has_ended: true, process_has_ended: true, ..first };
+        let interval = all(&mut accounts, &[other.clone(), ended]);
+        assert_eq!((times(&interval), interval.table.processes[0].has_ended), (vec![(7, 5, 105)], true));
+        let interval = all(&mut accounts, &[Entry { cpu: 4, ..other }]);
+        assert_eq!(times(&interval), [(8, 1, 4)]);
+        // A thread in place of another one of the same process.
+        let interval = all(&mut accounts, &[Entry { process_start: 2_000, ..entry(1, 2_500, 8, 9, 6) }]);
+        assert_eq!((times(&interval), interval.renamed.len()), (vec![(8, 6, 10)], 0));
     }
 
     #[test]
