@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
@@ -209,6 +210,17 @@ fn texts_of_kernel(instance: &Instance, thread: u64) -> Vec<(String, String)> {
     parts.collect()
 }
 
+/// How many programs a process has attached to events of the kernel, and to markers.
+fn links(process: u32) -> (usize, usize) {
+    let files = fs::read_dir(format!("/proc/{process}/fdinfo")).into_iter().flatten().flatten();
+    let texts: Vec<String> = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
+    let count = |kind: &str| {
+        let is_one = |text: &&String| text.lines().any(|line| line.split_whitespace().eq(["link_type:", kind]));
+        texts.iter().filter(is_one).count()
+    };
+    (count("perf"), count("uprobe_multi"))
+}
+
 #[test]
 fn texts_are_those_of_the_kernel() {
     if !can_watch_events() {
@@ -236,8 +248,12 @@ fn texts_are_those_of_the_kernel() {
     }
     let mut smark = smark.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("smark runs");
     let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
-    // The first switch of another thread shows that smark watches: the program waits for a byte.
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    // The program waits for a byte until smark watches.
+    let since = Instant::now();
+    while links(smark.id()) < (events.len(), 1) {
+        assert!(since.elapsed() < Duration::from_secs(30), "{:?}", links(smark.id()));
+        std::thread::sleep(Duration::from_millis(10));
+    }
     for event in events {
         instance.set(&format!("events/{}/enable", event.replace(':', "/")), "1");
     }
@@ -384,7 +400,7 @@ fn nothing_is_left_after_a_kill() {
         scope.spawn(|| {
             while !ends.load(std::sync::atomic::Ordering::Relaxed) {
                 let _ = Command::new("true").status();
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                std::thread::sleep(Duration::from_millis(20));
             }
         });
         let seen = lines.next();
