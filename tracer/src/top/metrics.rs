@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn processes_of_a_name_are_added_up() {
         let mut metrics = Metrics::new(2);
-        metrics.add(None, &table(1, vec![process("b", 6, 1), process("a", 30, 9), process("b", 60, 5)]), 1 * SECOND);
-        metrics.add(None, &table(1, vec![process("b", 600, 2)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("b", 6, 1), process("a", 30, 9), process("b", 60, 5)]), SECOND);
+        metrics.add(None, &table(1, vec![process("b", 600, 2)]), SECOND);
         let all: Vec<(&str, u64, u64, Option<u64>, u64)> = metrics
             .busiest()
             .into_iter()
@@ -216,35 +216,31 @@ mod tests {
     #[test]
     fn the_busiest_names_have_counters_of_their_own() {
         let mut metrics = Metrics::new(2);
-        metrics.add(
-            None,
-            &table(1, vec![process("a", 300, 0), process("b", 200, 0), process("c", 100, 7)]),
-            1 * SECOND,
-        );
+        metrics.add(None, &table(1, vec![process("a", 300, 0), process("b", 200, 0), process("c", 100, 7)]), SECOND);
         assert_eq!((names(&metrics), metrics.others().cpu), (vec!["a", "b"], 100));
         assert_eq!(metrics.others().longest_wait(), 7);
         // A little more is not enough to take a place.
-        metrics.add(None, &table(1, vec![process("c", 150, 0)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("c", 150, 0)]), SECOND);
         assert_eq!((names(&metrics), metrics.others().cpu), (vec!["a", "b"], 250));
-        metrics.add(None, &table(1, vec![process("c", 500, 0), process("b", 40, 0)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("c", 500, 0), process("b", 40, 0)]), SECOND);
         assert_eq!((names(&metrics), metrics.others().cpu), (vec!["a", "c"], 290));
         // What `c` used before stays with the others, and it goes on from what it had.
         assert_eq!(metrics.busiest().last().map(|(_, totals)| totals.cpu), Some(500));
-        metrics.add(None, &table(1, vec![process("b", 90_000, 0)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("b", 90_000, 0)]), SECOND);
         assert_eq!(metrics.busiest().first().map(|(name, totals)| (&*name.comm, totals.cpu)), Some(("b", 90_200)));
     }
 
     #[test]
     fn the_longest_wait_is_that_of_the_last_minute() {
         let mut metrics = Metrics::new(1);
-        metrics.add(None, &table(1, vec![process("a", 1, 500)]), 1 * SECOND);
-        metrics.add(None, &table(1, vec![process("a", 1, 20)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("a", 1, 500)]), SECOND);
+        metrics.add(None, &table(1, vec![process("a", 1, 20)]), SECOND);
         let longest = |metrics: &Metrics| metrics.busiest().first().map(|(_, totals)| totals.longest_wait());
         for _ in 0..57 {
-            metrics.add(None, &table(1, Vec::new()), 1 * SECOND);
+            metrics.add(None, &table(1, Vec::new()), SECOND);
         }
         assert_eq!(longest(&metrics), Some(500));
-        metrics.add(None, &table(1, vec![process("a", 1, 30)]), 1 * SECOND);
+        metrics.add(None, &table(1, vec![process("a", 1, 30)]), SECOND);
         assert_eq!(longest(&metrics), Some(30));
         metrics.add(None, &table(3600, Vec::new()), 3600 * SECOND);
         assert_eq!(longest(&metrics), Some(0));
@@ -269,7 +265,7 @@ mod tests {
                 .collect();
             fed += all.iter().map(|process| process.usage.cpu).sum::<u64>();
             let before: Vec<String> = names(&metrics).into_iter().map(str::to_owned).collect();
-            metrics.add(None, &table(1, all), 1 * SECOND);
+            metrics.add(None, &table(1, all), SECOND);
             changes += usize::from(before != names(&metrics));
             assert!(names(&metrics).len() <= 5);
             for (name, totals) in metrics.busiest() {
@@ -305,7 +301,7 @@ mod tests {
         let mut metrics = Metrics::new(3);
         for round in 0..10u64 {
             let all = (0..1000).map(|name| process(&format!("{round} {name}"), name + 1, 0)).collect();
-            metrics.add(None, &table(1, all), 1 * SECOND);
+            metrics.add(None, &table(1, all), SECOND);
             assert!(metrics.names.len() <= 3 + REMEMBERED);
         }
         assert_eq!(metrics.busiest().len(), 3);
