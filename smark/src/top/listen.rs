@@ -21,6 +21,9 @@ const BUFFER: usize = 8 << 20;
 /// How long to wait for a datagram until signals and overdue intervals are looked at.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How long datagrams that have arrived are taken at the end, in ns: more may come all the time.
+const LAST: u64 = 500_000_000;
+
 /// A socket that receives.
 #[derive(Debug)]
 pub(crate) struct Listener {
@@ -56,7 +59,28 @@ impl Listener {
     /// complete or given up, and ends when it returns false.
     pub(crate) fn until(
         &mut self,
+        deadline: u64,
+        console: &Console,
+        take: &mut impl FnMut(&Receiver, Received) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        self.receive(deadline, false, console, take)
+    }
+
+    /// Receives what has arrived already, as `until` does.
+    pub(crate) fn rest(
+        &mut self,
+        console: &Console,
+        take: &mut impl FnMut(&Receiver, Received) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        self.socket.set_nonblocking(true)?;
+        self.receive(now().saturating_add(LAST), true, console, take)
+    }
+
+    /// Receives until this time. `is_rest` says to end when nothing has arrived, and not at a signal.
+    fn receive(
+        &mut self,
         mut deadline: u64,
+        is_rest: bool,
         console: &Console,
         take: &mut impl FnMut(&Receiver, Received) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
@@ -74,13 +98,17 @@ impl Listener {
                         Err(refusal) => self.say(&refusal, from, console),
                     }
                 }
-                Err(error) if is_no_datagram(&error) => {}
+                Err(error) if is_no_datagram(&error) => {
+                    if is_rest {
+                        deadline = time;
+                    }
+                }
                 Err(error) => return Err(error).context("cannot receive"),
             }
             if time.saturating_sub(self.looked) >= PAUSE.as_nanos() as u64 {
                 self.looked = time;
                 intervals.extend(self.receiver.overdue(time));
-                if signals::is_stopped() {
+                if signals::is_stopped() && !is_rest {
                     deadline = time;
                 }
             }

@@ -52,6 +52,9 @@ pub(crate) fn run(
         // After a pause of the whole machine, the intervals start again.
         due = due.max(now().saturating_sub(every)).saturating_add(every);
     }
+    if shown.left != Some(0) {
+        listener.rest(console, &mut |receiver, received| shown.take(receiver, received))?;
+    }
     for received in listener.receiver.rest() {
         shown.take(&listener.receiver, received)?;
     }

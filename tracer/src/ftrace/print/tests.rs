@@ -293,7 +293,7 @@ fn broken_formats_do_no_harm() {
         (state % below as u64) as usize
     };
     let mut written = 0;
-    for _ in 0..10_000 {
+    for _ in 0..2_000 {
         let mut text = good.print.clone().into_bytes();
         for _ in 0..=random(3) {
             let (from, to) = (random(text.len()), random(text.len()));
@@ -311,5 +311,5 @@ fn broken_formats_do_no_harm() {
         assert!(out.len() < MOST * 2, "{}", out.len());
         written += 1;
     }
-    assert!(written > 500, "{written}");
+    assert!(written > 100, "{written}");
 }
