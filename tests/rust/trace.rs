@@ -172,7 +172,7 @@ fn lost_hits_are_counted() {
 }
 
 /// Checks that some of `all` hits were lost and counted, and that the others are in order. The first
-/// argument counts the passes of a thread, of which there are two.
+/// argument counts the passes of a thread. All hits of a thread may be lost.
 pub(super) fn check_lost((hits, end): &(Vec<Json>, Json), all: u64) {
     let (received, lost) = (hits.len() as u64, end["lost"].as_u64().expect("a number"));
     assert_eq!((received + lost, &end["hits"]), (all, &all.into()));
@@ -184,7 +184,7 @@ pub(super) fn check_lost((hits, end): &(Vec<Json>, Json), all: u64) {
         let (thread, i) = (hit["tid"].as_u64().expect("a number"), hit["args"][0]["value"].as_i64().expect("a number"));
         assert!(last.insert(thread, i).is_none_or(|last| last < i), "{hit}");
     }
-    assert_eq!(last.len(), 2);
+    assert!(!last.is_empty(), "everything was lost");
 }
 
 /// The numbers that the hits of a marker have as their first argument.
