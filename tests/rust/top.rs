@@ -105,10 +105,13 @@ fn cpu_time_is_that_of_the_kernel() {
         // Both numbers of `wait4` are cut to microseconds. Of a thread that was not the first it has
         // what was added up at the last tick, and not its last switch.
         let threads = if kind == "threads" { 3 } else { 0 };
+        // A process that is preempted on its last steps has been waited for before it leaves the CPU.
+        let late = sum.switches.saturating_sub(switches + threads);
         let least = us * 1_000 - us / 10;
-        let most = us * 1_000 + us / 10 + 2_000 + threads * TICK;
+        let most = us * 1_000 + us / 10 + 2_000 + (threads + late) * TICK;
         assert!((least..=most).contains(&sum.cpu), "{what}");
-        assert_eq!((sum.total, sum.switches, sum.ended), (sum.cpu, switches + threads, 1), "{what}");
+        assert!(sum.switches >= switches + threads && late <= 2, "{what}");
+        assert_eq!((sum.total, sum.ended), (sum.cpu, 1), "{what}");
         assert_eq!(sum.name, "work");
     }
 }
