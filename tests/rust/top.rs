@@ -102,8 +102,8 @@ fn cpu_time_is_that_of_the_kernel() {
     for (pid, kind, us, switches) in expected {
         let sum = sums.get(&pid).unwrap_or_else(|| panic!("{kind} {pid} was not seen"));
         let what = format!("{kind} {pid}: {us} us, {switches} switches, {sum:?}");
-        // Both numbers of `wait4` are cut to microseconds. Of a thread that was not the first it has
-        // what was added up at the last tick, and not its last switch.
+        // Both numbers of `wait4` are cut to microseconds. Of a thread that was not the first it does
+        // not have the last steps, after the thread was removed from its process, and the last switch.
         let threads = if kind == "threads" { 3 } else { 0 };
         // A process that is preempted on its last steps has been waited for before it leaves the CPU.
         let late = sum.switches.saturating_sub(switches + threads);
