@@ -1,0 +1,242 @@
+//! What the commands that watch running programs share: their options, and the start.
+
+mod add;
+mod errors;
+mod watching;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::bail;
+use clap::{Args, Parser, ValueEnum};
+use simple_markers_tracer::Plan;
+use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::filter::Filter;
+use simple_markers_tracer::sys::{self, Child, Engine, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
+
+use crate::choice::Choice;
+use crate::inputs::{Filters, operands};
+use crate::planned::PlanFile;
+use crate::stacks::Chains;
+use crate::{Console, Status, events, libraries, narrow};
+
+pub(crate) use self::add::add;
+pub(crate) use self::errors::{explained, without_tracefs};
+pub(crate) use self::watching::Watching;
+
+/// The options and operands that say what is watched.
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    filters: Filters,
+    #[command(flatten)]
+    choice: Choice,
+    /// Watch this process, and the markers of every file that it has mapped or maps later; may be given several times
+    #[arg(short, long, value_name = "PID")]
+    pid: Vec<u32>,
+    /// Watch the kernel's events whose GROUP:NAME this glob matches too, beside markers; may be given several times. With a
+    /// process, those that happen in it
+    #[arg(short, long, value_name = "GLOB")]
+    event: Vec<String>,
+    /// Watch only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
+    #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
+    pub(crate) filter: Option<Filter>,
+    /// Take this plan file, which `smark plan` wrote, in place of debug information; it knows a program by its build id
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["include", "all", "at", "debug_dir"])]
+    plan: Option<PathBuf>,
+    /// What is counted.
+    #[arg(skip)]
+    pub(crate) question: Question,
+    /// What sets the probes [default: BPF; tracefs, as root, if the kernel does not offer BPF]
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<EngineName>,
+    /// Do not watch the processes that a watched process creates
+    #[arg(long)]
+    no_children: bool,
+    /// Globs for marker names, and files
+    #[arg(value_name = "PATTERN|FILE")]
+    operands: Vec<PathBuf>,
+    /// Start this program, watch it and end with it
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The names of the engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EngineName {
+    /// BPF programs
+    Bpf,
+    /// Probes in tracefs: slower, needs root
+    Tracefs,
+}
+
+/// The option of the commands that get records from the kernel.
+#[derive(Debug, Args)]
+pub(crate) struct Buffer {
+    /// The size of the buffer between the kernel and smark in KiB; it is rounded up to a power of two
+    #[arg(long, value_name = "KIB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
+    buffer: u32,
+}
+
+impl Buffer {
+    pub(crate) fn mode(&self, with_stack: bool) -> Mode {
+        Mode::Trace { ring: self.buffer.saturating_mul(1024).next_power_of_two(), with_stack }
+    }
+}
+
+/// The section of the help about the exit status.
+pub(crate) const STATUS: &str = "\
+EXIT STATUS
+  0  done
+  1  a pattern matches nothing
+  2  the probes could not be set, or a file could not be read
+  With a COMMAND, its own exit status, or 128 and the number of the signal that killed it.";
+
+/// The most bytes of a text that are read.
+pub(crate) const TEXT: u16 = 256;
+
+/// The options and operands alone.
+#[derive(Debug, Parser)]
+struct Alone {
+    #[command(flatten)]
+    watch: Watch,
+}
+
+impl Watch {
+    /// What counts the hits of markers by process, with the defaults of all options.
+    pub(crate) fn of_processes(patterns: &[String], files: &[PathBuf], pids: &[u32]) -> anyhow::Result<Self> {
+        let Alone { mut watch } = Alone::try_parse_from(["smark"])?;
+        watch.question = Question::Processes;
+        watch.filters.add_names(patterns);
+        watch.operands = files.to_vec();
+        watch.pid = pids.to_vec();
+        watch.no_children = true;
+        Ok(watch)
+    }
+
+    /// Resolves the files, sets the probes, and lets the program run.
+    pub(crate) fn start(self, console: &Console, mode: Mode) -> anyhow::Result<Watching> {
+        let (patterns, mut named) = operands(&self.operands);
+        let named_by_user = named.iter().filter_map(|file| fs::canonicalize(file).ok()).collect();
+        if !self.command.is_empty() && !self.pid.is_empty() {
+            bail!("-p PID and -- COMMAND cannot be given together");
+        }
+        let program = match self.command.first() {
+            Some(program) => match Child::find(program) {
+                Some(program) => Some(program),
+                None => bail!("{}: there is no such program in PATH", program.to_string_lossy()),
+            },
+            None => None,
+        };
+        if let Some(program) = &program {
+            named.push(program.clone());
+            match libraries::of(program) {
+                Ok(libraries) => named.extend(libraries),
+                Err(why) => {
+                    console
+                        .note(&format!("{}: its libraries are looked for while it runs: {why:#}", program.display()));
+                }
+            }
+        }
+        for pid in &self.pid {
+            match mapped::files(*pid) {
+                Some(files) => named.extend(files),
+                None if mapped::exists(*pid) => bail!("process {pid}: its files must not be read (root may)"),
+                None => bail!("process {pid}: there is no such process"),
+            }
+        }
+        if named.is_empty() && (self.event.is_empty() || !patterns.is_empty()) {
+            bail!("nothing to watch: name a FILE, a process with -p PID, or a program with -- COMMAND");
+        }
+        let plan = self.plan.as_deref();
+        let file = plan.map(|path| PlanFile::read(path, &self.filters, patterns.clone())).transpose()?;
+        let kernel = Kernel::new();
+        let mut watching = Watching {
+            named: named_by_user,
+            plan: Plan::default(),
+            file,
+            session: None,
+            kernel,
+            known: HashSet::new(),
+            pids: self.pid.clone(),
+            child: None,
+            started: 0,
+            looked: Instant::now(),
+            status: Status::Done,
+            chains: Chains::default(),
+            lost: None,
+            patterns,
+            watch: self,
+        };
+        watching.status = events::add(console, &mut watching.plan, &watching.watch.event)?;
+        match named.is_empty() {
+            true => watching.narrow(console, 0)?,
+            false => watching.add(console, &named)?,
+        }
+        if watching.plan.sites.is_empty() && watching.status == Status::NoMatch {
+            return Ok(watching);
+        }
+        let is_refused = watching.file.is_some() && watching.status == Status::Unreadable;
+        if watching.plan.sites.is_empty() && (is_refused || watching.pids.is_empty() && program.is_none()) {
+            bail!("there is no site to watch");
+        }
+        if let Some(program) = program {
+            let child = Child::start(&program, &watching.watch.command)?;
+            watching.pids.push(child.pid());
+            watching.child = Some(child);
+        }
+        let scope = match watching.pids.is_empty() {
+            true => Scope::All,
+            false => Scope::Processes { pids: watching.pids.clone(), with_children: !watching.watch.no_children },
+        };
+        // Before the probes are set: they must not be left behind.
+        signals::catch();
+        let session = watching.watch.session(console, &watching.plan, &scope, mode, kernel);
+        watching.session = Some(session.map_err(explained)?);
+        if watching.plan.sites.is_empty() {
+            let what = watching.file.as_ref().map(|file| format!(" ({})", file.programs())).unwrap_or_default();
+            console.note(&format!("no marker is watched yet{what}; files that are mapped later are looked at"));
+        }
+        watching.started = sys::now();
+        if let Some(child) = &mut watching.child {
+            child.release()?;
+        }
+        Ok(watching)
+    }
+
+    /// Sets the probes with the engine that the user wants, or that the kernel offers.
+    fn session(
+        &self,
+        console: &Console,
+        plan: &Plan,
+        scope: &Scope,
+        mode: Mode,
+        kernel: Kernel,
+    ) -> Result<Session, SessionError> {
+        let start = |engine| Session::start_with(engine, plan, scope, mode, kernel);
+        match self.engine {
+            Some(EngineName::Bpf) => return start(Engine::Bpf),
+            Some(EngineName::Tracefs) => return start(Engine::Tracefs),
+            None => {}
+        }
+        // To ask what the kernel offers takes a while. A session without a site does not tell.
+        let tried = (!plan.sites.is_empty()).then(|| start(Engine::Bpf));
+        if let Some(Ok(session)) = tried {
+            return Ok(session);
+        }
+        let (engine, why) = Engine::choose(scope, &kernel);
+        if let Some(why) = why {
+            console.note(&format!(
+                "BPF cannot be used here: {why}; watching with tracefs, which is slower and reads no thread-local variables \
+                 and no memory at computed addresses"
+            ));
+        }
+        match tried {
+            Some(failed) if engine == Engine::Bpf => failed,
+            _ => start(engine),
+        }
+    }
+}
