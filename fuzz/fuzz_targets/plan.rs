@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::bpf::program::{self, Settings};
+use simple_markers_tracer::bpf::{program::Settings, trace};
 use simple_markers_tracer::bpf::{Target, count::count};
 
 fuzz_target!(|input: &[u8]| {
@@ -31,7 +31,7 @@ fuzz_target!(|input: &[u8]| {
                 is_sleepable: true,
             };
             // The programs can only be too long.
-            if let Ok((_, layout)) = program::trace(&site.inputs, None, &target, settings) {
+            if let Ok((_, layout)) = trace::trace(&site.inputs, None, &target, settings) {
                 assert!(layout.size() < 1 << 15);
                 assert_eq!(layout.fields().len(), site.inputs.len());
             }

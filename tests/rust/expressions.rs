@@ -12,7 +12,7 @@ use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Aggregate;
 use simple_markers_tracer::bpf::Target;
-use simple_markers_tracer::bpf::program::{self, Input, MAX_WORDS};
+use simple_markers_tracer::bpf::input::{self, Input, MAX_WORDS};
 use simple_markers_tracer::plan::{PlannedImage, PlannedMarker, PlannedSite};
 use simple_markers_tracer::record::{Field, Layout};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
@@ -241,7 +241,7 @@ fn the_kernel_computes_what_we_compute() {
         let depth = maker.random.below(6) as u32;
         let input = Input::Number(maker.expr(of, depth));
         // A computation that is too deep for the stack of BPF is refused before it is loaded.
-        if program::check(&input, &target).is_ok() {
+        if input::check(&input, &target).is_ok() {
             inputs.push(input);
         }
     }

@@ -2,8 +2,9 @@
 
 use super::assembler::{Code, Label};
 use super::expression::{Target, Uncompilable};
+use super::input::Input;
 use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
-use super::program::{Input, Program, ProgramError, Settings};
+use super::program::{Program, ProgramError, Settings};
 use crate::aggregate::{Aggregate, CUT, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, Tally};
 use crate::event::KernelEvent;
 use crate::filter::{Condition, Number, Readable};

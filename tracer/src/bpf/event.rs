@@ -3,8 +3,9 @@
 
 use super::assembler::Code;
 use super::expression::Target;
+use super::input::Input;
 use super::instruction::{Alu, Condition, Helper, Reg, Size};
-use super::program::{Input, Program, ProgramError, Settings};
+use super::program::{Program, ProgramError, Settings};
 use crate::event::{KernelEvent, Place};
 use crate::filter;
 use crate::record::{self, Layout};

@@ -2,8 +2,9 @@
 
 use super::assembler::Label;
 use super::expression::Uncompilable;
+use super::input::Input;
 use super::instruction::{Alu, Condition as Jump, Helper, Reg, Size};
-use super::program::{Input, Program};
+use super::program::Program;
 use crate::aggregate::Tally;
 use crate::filter::{Condition, Number, Operator, Place};
 

@@ -5,10 +5,12 @@ pub mod count;
 pub mod event;
 pub mod expression;
 mod filter;
+pub mod input;
 pub mod instruction;
 pub mod program;
 mod registers;
 pub mod top;
+pub mod trace;
 
 pub use assembler::{Assembler, Code, TooLong};
 pub use expression::{Target, Uncompilable};

@@ -1,70 +1,14 @@
-//! The BPF programs that run at sites.
-//!
-//! A record is reserved in the ring buffer only after everything that may sleep. Otherwise a
-//! program that waits for a page would hold up the records of all others. The time is taken after
-//! the reservation, which makes the order of times provable (`crate::order`).
+//! A BPF program that is being written: what the programs that write records and those that count
+//! share.
 
 use simple_markers_resolver::location::Expr;
 
 use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, Stack, Target, Uncompilable};
+use super::input::{Input, MAX_WORDS};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
 use crate::aggregate::Tally;
 use crate::event::Place;
-use crate::filter;
-use crate::record::{self, FieldKind, Layout};
-
-/// What to read for a field of the record.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input {
-    /// The value of a computation.
-    Number(Expr),
-    /// A text at an address that ends with a NUL.
-    Text {
-        /// The address.
-        address: Expr,
-        /// The most bytes to read, with the NUL.
-        most: u16,
-    },
-    /// Bytes at an address.
-    Bytes {
-        /// The address.
-        address: Expr,
-        /// How many there are.
-        length: Expr,
-        /// The most bytes to read.
-        most: u16,
-    },
-    /// A field of the record of a kernel event, which is the context of the program.
-    Field {
-        /// The offset of the field in the record.
-        offset: u16,
-        /// Where its value is.
-        place: Place,
-    },
-}
-
-impl Input {
-    /// How many words of the stack it takes.
-    #[must_use]
-    pub fn words(&self) -> usize {
-        match self {
-            Self::Number(_) | Self::Text { .. } | Self::Field { .. } => 1,
-            Self::Bytes { .. } => 2,
-        }
-    }
-
-    /// The kind of its field.
-    #[must_use]
-    pub fn kind(&self) -> FieldKind {
-        match self {
-            Self::Number(_) => FieldKind::Number,
-            Self::Text { most, .. } => FieldKind::Text(*most),
-            Self::Bytes { most, .. } => FieldKind::Bytes(*most),
-            Self::Field { place, .. } => place.kind(),
-        }
-    }
-}
 
 /// Why there is no program for a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +27,9 @@ impl From<TooLong> for ProgramError {
 }
 
 /// The word of the stack with the number of the site, or of the process.
-const KEY: i16 = -8;
+pub(super) const KEY: i16 = -8;
 /// The first word of the stack after it.
-const FIRST: i16 = 16;
-
-/// The most words that the inputs of a program take. The rest of the stack is for computations.
-pub const MAX_WORDS: usize = 24;
+pub(super) const FIRST: i16 = 16;
 
 /// The process numbers are less (`PID_MAX_LIMIT` of the kernel, a power of two).
 pub(crate) const MAX_PROCESSES: u32 = 1 << 22;
@@ -102,26 +43,6 @@ pub struct Settings {
     pub with_stack: bool,
 }
 
-/// Whether an input can be read.
-///
-/// # Errors
-///
-/// Why it cannot.
-pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
-    let mut code = Assembler::default();
-    let failed = code.label();
-    let mut compile = |of: &Expr| {
-        let stack = &mut Stack::new(FIRST + 8 * MAX_WORDS as i16);
-        Compiler { code: &mut code, target, stack, failed }.value(of)
-    };
-    match input {
-        Input::Number(value) => compile(value),
-        Input::Text { address, .. } => compile(address),
-        Input::Bytes { address, length, .. } => compile(address).and_then(|()| compile(length)),
-        Input::Field { .. } => Ok(()),
-    }
-}
-
 /// The program that does nothing.
 ///
 /// # Errors
@@ -133,47 +54,6 @@ pub fn nothing() -> Result<Code, ProgramError> {
     code.exit();
     Ok(code.finish()?)
 }
-
-/// The program that writes a record for each hit for which a filter holds. Every input must have
-/// passed [`check`].
-///
-/// # Errors
-///
-/// Why there is none.
-pub fn trace(
-    inputs: &[Input],
-    filter: Option<&filter::Condition>,
-    target: &Target,
-    settings: Settings,
-) -> Result<(Code, Layout), ProgramError> {
-    if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
-        return Err(ProgramError::TooManyFields);
-    }
-    let mut layout = Layout::new(inputs.iter().map(Input::kind));
-    if settings.with_stack {
-        layout = layout.with_stack();
-    }
-    let mut program = Program::new(target, settings, None);
-    program.start_inputs(inputs, filter.is_some());
-    if let Some(filter) = filter {
-        program.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
-    }
-    let all: Vec<usize> = (0..inputs.len()).collect();
-    program.prepare_all(inputs, &all).map_err(|_| ProgramError::TooManyFields)?;
-    program.reserve(layout.size());
-    for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
-        let Some(words) = program.words.get(index).copied().flatten() else { continue };
-        program.write(input, *offset as i16, words, index);
-    }
-    if let Some(offset) = layout.stack() {
-        program.stack_of_user(offset as i16);
-    }
-    program.submit();
-    Ok((program.finish()?, layout))
-}
-
-/// The reader looks at the ring buffer at regular times (`BPF_RB_NO_WAKEUP`).
-const RING_NO_WAKEUP: u64 = 1;
 
 /// The stack words of an input: its value or address, and its length.
 pub(super) type Words = (i16, Option<i16>);
@@ -284,7 +164,7 @@ impl<'t> Program<'t> {
     }
 
     /// Adds 1 to the value of a map at the number of the site.
-    fn add_one(&mut self, map: Map) {
+    pub(super) fn add_one(&mut self, map: Map) {
         self.add_one_at(map, 0);
     }
 
@@ -360,107 +240,11 @@ impl<'t> Program<'t> {
     }
 
     /// Marks a field as unread.
-    fn unread(&mut self, index: usize) {
+    pub(super) fn unread(&mut self, index: usize) {
         self.uncertain |= 1 << index.min(MAX_WORDS);
         self.code.alu_immediate(Alu::Or, Reg::R9, 1 << index.min(MAX_WORDS));
     }
-
-    /// Reserves a record and writes its header. `R7` has its address.
-    pub(super) fn reserve(&mut self, size: u16) {
-        let (is_reserved, end) = (self.code.label(), self.end);
-        let code = &mut self.code;
-        code.set_map(Reg::R1, Map::Ring);
-        code.set(Reg::R2, size.into());
-        code.set(Reg::R3, 0);
-        code.call(Helper::RingbufReserve);
-        code.jump_if_immediate(Condition::NotEqual, Reg::R0, 0, is_reserved);
-        self.add_one(Map::Lost);
-        let code = &mut self.code;
-        code.jump(end);
-        code.place(is_reserved);
-        code.copy(Reg::R7, Reg::R0);
-        code.call(Helper::KtimeGetNs);
-        code.store(Size::Eight, Reg::R7, record::TIME as i16, Reg::R0);
-        code.call(Helper::GetCurrentPidTgid);
-        code.store(Size::Eight, Reg::R7, record::THREAD as i16, Reg::R0);
-        code.load(Size::Four, Reg::R0, Reg::Frame, KEY);
-        code.store(Size::Four, Reg::R7, record::SITE as i16, Reg::R0);
-        code.call(Helper::GetSmpProcessorId);
-        code.store(Size::Four, Reg::R7, record::CPU as i16, Reg::R0);
-        code.copy(Reg::R1, Reg::R7);
-        code.alu_immediate(Alu::Add, Reg::R1, record::NAME.into());
-        code.set(Reg::R2, record::NAME_SIZE.into());
-        code.call(Helper::GetCurrentComm);
-    }
-
-    /// Hands the record on.
-    pub(super) fn submit(&mut self) {
-        let code = &mut self.code;
-        code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
-        code.copy(Reg::R1, Reg::R7);
-        code.set(Reg::R2, RING_NO_WAKEUP);
-        code.call(Helper::RingbufSubmit);
-    }
-
-    /// Writes the stack, which the kernel follows by frame pointers.
-    pub(super) fn stack_of_user(&mut self, offset: i16) {
-        let code = &mut self.code;
-        let is_read = code.label();
-        code.copy(Reg::R1, Reg::R6);
-        code.copy(Reg::R2, Reg::R7);
-        code.alu_immediate(Alu::Add, Reg::R2, i32::from(offset) + 8);
-        code.set(Reg::R3, record::STACK_SIZE.into());
-        code.set(Reg::R4, USER_STACK);
-        code.call(Helper::GetStack);
-        code.jump_if_immediate(Condition::SignedGreaterEqual, Reg::R0, 0, is_read);
-        code.set(Reg::R0, 0);
-        code.place(is_read);
-        code.store(Size::Eight, Reg::R7, offset, Reg::R0);
-    }
-
-    /// Writes a field of the record.
-    fn write(&mut self, input: &Input, offset: i16, (word, length): Words, index: usize) {
-        let code = &mut self.code;
-        code.load(Size::Eight, Reg::R3, Reg::Frame, word);
-        code.store(Size::Eight, Reg::R7, offset, Reg::R3);
-        let most = match input {
-            Input::Number(_) | Input::Field { .. } => return,
-            Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
-        };
-        let is_read = code.label();
-        if let Some(length) = length {
-            let within = code.label();
-            code.load(Size::Eight, Reg::R2, Reg::Frame, length);
-            code.store(Size::Eight, Reg::R7, offset + 8, Reg::R2);
-            code.jump_if_immediate(Condition::LessEqual, Reg::R2, most, within);
-            code.set(Reg::R2, most as u64);
-            code.place(within);
-        } else {
-            code.store_immediate(Size::Eight, Reg::R7, offset + 8, 0);
-            // A null pointer has no text.
-            code.jump_if_immediate(Condition::Equal, Reg::R3, 0, is_read);
-            code.set(Reg::R2, most as u64);
-        }
-        code.copy(Reg::R1, Reg::R7);
-        code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
-        let failed = code.label();
-        if length.is_some() {
-            code.call(Helper::ProbeReadUser);
-            code.jump_if_immediate(Condition::Equal, Reg::R0, 0, is_read);
-        } else {
-            code.call(Helper::ProbeReadUserStr);
-            code.jump_if_immediate(Condition::SignedLess, Reg::R0, 0, failed);
-            code.store(Size::Eight, Reg::R7, offset + 8, Reg::R0);
-            code.jump(is_read);
-            code.place(failed);
-        }
-        self.unread(index);
-        self.code.place(is_read);
-    }
 }
-
-/// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
-const USER_STACK: u64 = 1 << 8;
 
 /// `R2 = address of the word KEY`.
 fn key(code: &mut Assembler) {

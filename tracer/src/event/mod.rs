@@ -15,7 +15,7 @@ use std::sync::Arc;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 
 use crate::aggregate::Aggregate;
-use crate::bpf::program::Input;
+use crate::bpf::input::Input;
 use crate::ftrace::format::Format;
 use crate::ftrace::names::Names;
 use crate::ftrace::print::{Choices, Printer};

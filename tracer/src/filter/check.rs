@@ -10,7 +10,7 @@ use super::Filter;
 use super::error::{Mismatch, Unfit};
 use super::parse::{Comparison, Operand, Syntax, Term};
 use super::token::{Operator, normalized};
-use crate::bpf::program::Input;
+use crate::bpf::input::Input;
 use crate::event;
 use crate::plan::{PlannedSite, Reading, Source};
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::aggregate::Aggregate;
-use crate::bpf::program::Input;
+use crate::bpf::input::Input;
 use crate::plan::{PlannedArgument, PlannedSite, Reading, Source, Unread};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;

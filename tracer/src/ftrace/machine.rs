@@ -5,7 +5,7 @@ use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
 use simple_markers_resolver::location::{Expr, Machine, Register};
 
 use super::fetch::Fetches;
-use crate::bpf::program::Input;
+use crate::bpf::input::Input;
 use crate::record::{self, Layout};
 
 /// The size of a page of memory in bytes.

@@ -1,7 +1,7 @@
 //! Takes images of a plan file into a plan, as the machine at hand can watch them.
 
 use super::{LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
-use crate::bpf::program::{self, Input};
+use crate::bpf::input::{self, Input};
 use crate::bpf::{Target, Uncompilable};
 
 impl Plan {
@@ -50,7 +50,7 @@ impl Plan {
 impl PlannedSite {
     /// Leaves out the inputs that no program can read.
     fn settle(&mut self, target: &Target) {
-        let checked = self.inputs.iter().map(|input| program::check(input, target));
+        let checked = self.inputs.iter().map(|input| input::check(input, target));
         let mut next = 0;
         let fields: Vec<Result<usize, Uncompilable>> = checked
             .map(|checked| {

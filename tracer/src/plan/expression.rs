@@ -64,7 +64,7 @@ fn find<T: Copy>(table: &[(T, &str)], word: &str) -> Option<T> {
     table.iter().find(|(_, it)| *it == word).map(|(of, _)| *of)
 }
 
-/// A computation as JSON. It must have passed `program::check`.
+/// A computation as JSON. It must have passed `input::check`.
 pub(super) fn to_json(of: &Expr) -> Json {
     let (mut array, of): (Vec<Json>, ValueType) = match of.node() {
         Node::Constant(Value { of, bits }) => (vec!["constant".into(), format!("{bits:#x}").into()], *of),

@@ -14,7 +14,7 @@ use super::{
     Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
 };
 use crate::aggregate::Aggregate;
-use crate::bpf::program::{Input, MAX_WORDS};
+use crate::bpf::input::{Input, MAX_WORDS};
 use crate::json::{Error, Fault, Object, hexadecimal};
 
 /// The version of plan files. A reader refuses others.

@@ -13,7 +13,7 @@ use super::{
     Unwatched,
 };
 use crate::aggregate::Aggregate;
-use crate::bpf::program::{self, Input, MAX_WORDS};
+use crate::bpf::input::{self, Input, MAX_WORDS};
 use crate::bpf::{Target, Uncompilable};
 use crate::thread_local::ThreadLocals;
 
@@ -202,7 +202,7 @@ impl Reader<'_> {
     /// Adds an input, and returns the field of the record that has its value.
     fn input(&mut self, input: Input) -> Result<usize, Unread> {
         let input = located(input, self.thread_locals).ok_or(Unread::Uncompilable(Uncompilable::ThreadLocal))?;
-        program::check(&input, self.target).map_err(Unread::Uncompilable)?;
+        input::check(&input, self.target).map_err(Unread::Uncompilable)?;
         if let Some(field) = self.inputs.iter().position(|known| *known == input) {
             return Ok(field);
         }

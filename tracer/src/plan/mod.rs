@@ -19,7 +19,7 @@ use simple_markers_resolver::resolve::{Exactness, Verdict};
 
 use crate::aggregate::Aggregate;
 use crate::bpf::Uncompilable;
-use crate::bpf::program::Input;
+use crate::bpf::input::Input;
 use crate::event::KernelEvent;
 use crate::filter::Condition;
 

@@ -9,7 +9,7 @@ use simple_markers_resolver::resolve::Exactness;
 
 use super::*;
 use crate::bpf::expression::{MAX_DEPTH, MAX_NODES};
-use crate::bpf::program::MAX_WORDS;
+use crate::bpf::input::MAX_WORDS;
 use crate::json::{Error, Fault};
 
 fn expr(node: Node) -> Expr {

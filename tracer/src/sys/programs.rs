@@ -12,8 +12,8 @@ use super::processes::{Among, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::count::count;
-use crate::bpf::program;
 use crate::bpf::{Code, Map, Target, event};
+use crate::bpf::{program, trace};
 use crate::btf::Btf;
 use crate::event::KernelEvent;
 use crate::filter::Condition;
@@ -179,7 +179,7 @@ impl Programs {
                 }
                 Mode::Trace { .. } => match event {
                     Some(event) => event::trace(event, &site.inputs, filter, &target, settings),
-                    None => program::trace(&site.inputs, filter, &target, settings),
+                    None => trace::trace(&site.inputs, filter, &target, settings),
                 },
             };
             let (code, layout) = program.map_err(|why| SessionError::Program { site: number, why })?;

@@ -171,7 +171,7 @@ impl Tracefs {
         let first = self.layouts.len();
         let mut wanted = Vec::new();
         for (number, site) in plan.sites.iter().enumerate().skip(first) {
-            self.layouts.push(Layout::new(site.inputs.iter().map(crate::bpf::program::Input::kind)));
+            self.layouts.push(Layout::new(site.inputs.iter().map(crate::bpf::input::Input::kind)));
             // Hits are counted without the arguments.
             let is_read = match self.mode {
                 Mode::Trace { .. } => true,

@@ -1,0 +1,152 @@
+//! The programs that write a record for each hit.
+//!
+//! A record is reserved in the ring buffer only after everything that may sleep. Otherwise a
+//! program that waits for a page would hold up the records of all others. The time is taken after
+//! the reservation, which makes the order of times provable (`crate::order`).
+
+use super::assembler::Code;
+use super::expression::Target;
+use super::input::{Input, MAX_WORDS};
+use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
+use super::program::{KEY, Program, ProgramError, Settings, Words};
+use crate::filter;
+use crate::record::{self, Layout};
+
+/// The reader looks at the ring buffer at regular times (`BPF_RB_NO_WAKEUP`).
+const RING_NO_WAKEUP: u64 = 1;
+
+/// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
+const USER_STACK: u64 = 1 << 8;
+
+/// The program that writes a record for each hit for which a filter holds. Every input must have
+/// passed [`check`](super::input::check).
+///
+/// # Errors
+///
+/// Why there is none.
+pub fn trace(
+    inputs: &[Input],
+    filter: Option<&filter::Condition>,
+    target: &Target,
+    settings: Settings,
+) -> Result<(Code, Layout), ProgramError> {
+    if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
+        return Err(ProgramError::TooManyFields);
+    }
+    let mut layout = Layout::new(inputs.iter().map(Input::kind));
+    if settings.with_stack {
+        layout = layout.with_stack();
+    }
+    let mut program = Program::new(target, settings, None);
+    program.start_inputs(inputs, filter.is_some());
+    if let Some(filter) = filter {
+        program.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
+    }
+    let all: Vec<usize> = (0..inputs.len()).collect();
+    program.prepare_all(inputs, &all).map_err(|_| ProgramError::TooManyFields)?;
+    program.reserve(layout.size());
+    for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
+        let Some(words) = program.words.get(index).copied().flatten() else { continue };
+        program.write(input, *offset as i16, words, index);
+    }
+    if let Some(offset) = layout.stack() {
+        program.stack_of_user(offset as i16);
+    }
+    program.submit();
+    Ok((program.finish()?, layout))
+}
+
+impl Program<'_> {
+    /// Reserves a record and writes its header. `R7` has its address.
+    pub(super) fn reserve(&mut self, size: u16) {
+        let (is_reserved, end) = (self.code.label(), self.end);
+        let code = &mut self.code;
+        code.set_map(Reg::R1, Map::Ring);
+        code.set(Reg::R2, size.into());
+        code.set(Reg::R3, 0);
+        code.call(Helper::RingbufReserve);
+        code.jump_if_immediate(Condition::NotEqual, Reg::R0, 0, is_reserved);
+        self.add_one(Map::Lost);
+        let code = &mut self.code;
+        code.jump(end);
+        code.place(is_reserved);
+        code.copy(Reg::R7, Reg::R0);
+        code.call(Helper::KtimeGetNs);
+        code.store(Size::Eight, Reg::R7, record::TIME as i16, Reg::R0);
+        code.call(Helper::GetCurrentPidTgid);
+        code.store(Size::Eight, Reg::R7, record::THREAD as i16, Reg::R0);
+        code.load(Size::Four, Reg::R0, Reg::Frame, KEY);
+        code.store(Size::Four, Reg::R7, record::SITE as i16, Reg::R0);
+        code.call(Helper::GetSmpProcessorId);
+        code.store(Size::Four, Reg::R7, record::CPU as i16, Reg::R0);
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, record::NAME.into());
+        code.set(Reg::R2, record::NAME_SIZE.into());
+        code.call(Helper::GetCurrentComm);
+    }
+
+    /// Hands the record on.
+    pub(super) fn submit(&mut self) {
+        let code = &mut self.code;
+        code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
+        code.copy(Reg::R1, Reg::R7);
+        code.set(Reg::R2, RING_NO_WAKEUP);
+        code.call(Helper::RingbufSubmit);
+    }
+
+    /// Writes the stack, which the kernel follows by frame pointers.
+    pub(super) fn stack_of_user(&mut self, offset: i16) {
+        let code = &mut self.code;
+        let is_read = code.label();
+        code.copy(Reg::R1, Reg::R6);
+        code.copy(Reg::R2, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R2, i32::from(offset) + 8);
+        code.set(Reg::R3, record::STACK_SIZE.into());
+        code.set(Reg::R4, USER_STACK);
+        code.call(Helper::GetStack);
+        code.jump_if_immediate(Condition::SignedGreaterEqual, Reg::R0, 0, is_read);
+        code.set(Reg::R0, 0);
+        code.place(is_read);
+        code.store(Size::Eight, Reg::R7, offset, Reg::R0);
+    }
+
+    /// Writes a field of the record.
+    fn write(&mut self, input: &Input, offset: i16, (word, length): Words, index: usize) {
+        let code = &mut self.code;
+        code.load(Size::Eight, Reg::R3, Reg::Frame, word);
+        code.store(Size::Eight, Reg::R7, offset, Reg::R3);
+        let most = match input {
+            Input::Number(_) | Input::Field { .. } => return,
+            Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
+        };
+        let is_read = code.label();
+        if let Some(length) = length {
+            let within = code.label();
+            code.load(Size::Eight, Reg::R2, Reg::Frame, length);
+            code.store(Size::Eight, Reg::R7, offset + 8, Reg::R2);
+            code.jump_if_immediate(Condition::LessEqual, Reg::R2, most, within);
+            code.set(Reg::R2, most as u64);
+            code.place(within);
+        } else {
+            code.store_immediate(Size::Eight, Reg::R7, offset + 8, 0);
+            // A null pointer has no text.
+            code.jump_if_immediate(Condition::Equal, Reg::R3, 0, is_read);
+            code.set(Reg::R2, most as u64);
+        }
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
+        let failed = code.label();
+        if length.is_some() {
+            code.call(Helper::ProbeReadUser);
+            code.jump_if_immediate(Condition::Equal, Reg::R0, 0, is_read);
+        } else {
+            code.call(Helper::ProbeReadUserStr);
+            code.jump_if_immediate(Condition::SignedLess, Reg::R0, 0, failed);
+            code.store(Size::Eight, Reg::R7, offset + 8, Reg::R0);
+            code.jump(is_read);
+            code.place(failed);
+        }
+        self.unread(index);
+        self.code.place(is_read);
+    }
+}
