@@ -2,7 +2,8 @@
 //!
 //! The string has one entry for each argument, separated by one space. An entry is `-` if the
 //! argument is not kept, else an operand in the syntax of SystemTap's SDT, `[-]SIZE[f]@OPERAND`:
-//! the size in bytes, `-` for signed, `f` for floating point, and an assembler operand.
+//! the size in bytes, `-` for signed, `f` for floating point, and an assembler operand. The text of
+//! a probe is two of them, joined by `+`: where it starts, and its length in bytes.
 
 /// One entry of an operands string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +12,13 @@ pub enum Operand<'a> {
     None,
     /// The argument is at `place`.
     Kept(Kept<'a>),
+    /// The argument is text in memory.
+    Text {
+        /// The address of its first byte.
+        pointer: Kept<'a>,
+        /// Its length in bytes; all ones if it ends at the first NUL.
+        length: Kept<'a>,
+    },
 }
 
 /// The location and type of a kept argument.
@@ -36,6 +44,15 @@ fn parse_entry(entry: &[u8]) -> Option<Operand<'_>> {
     if entry == b"-" {
         return Some(Operand::None);
     }
+    // An operand can have a `+` itself (`4@table+8(%rip)`), but no size follows it.
+    let plus = entry.windows(3).position(|window| matches!(window, [b'+', b'4' | b'8', b'@']));
+    match plus.and_then(|at| Some((entry.get(..at)?, entry.get(at + 1..)?))) {
+        Some((pointer, length)) => Some(Operand::Text { pointer: kept(pointer)?, length: kept(length)? }),
+        None => kept(entry).map(Operand::Kept),
+    }
+}
+
+fn kept(entry: &[u8]) -> Option<Kept<'_>> {
     let (signed, rest) = match entry.strip_prefix(b"-") {
         Some(rest) => (true, rest),
         None => (false, entry),
@@ -50,13 +67,28 @@ fn parse_entry(entry: &[u8]) -> Option<Operand<'_>> {
         None => (false, rest),
     };
     let place = rest.strip_prefix(b"@").filter(|place| !place.is_empty())?;
-    Some(Operand::Kept(Kept { size, signed, float, place }))
+    Some(Kept { size, signed, float, place })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc::{vec, vec::Vec};
+
+    #[test]
+    fn text_has_an_address_and_a_length() {
+        let kept = |place| Kept { size: 8, signed: false, float: false, place };
+        assert_eq!(
+            parse(b"8@rax+8@rdx 4@table+8(%rip)").collect::<Vec<_>>(),
+            vec![
+                Ok(Operand::Text { pointer: kept(b"rax"), length: kept(b"rdx") }),
+                Ok(Operand::Kept(Kept { size: 4, ..kept(b"table+8(%rip)") })),
+            ]
+        );
+        for bad in ["8@+8@rdx", "8@rax+8@", "+8@rax"] {
+            assert_eq!(parse(bad.as_bytes()).collect::<Vec<_>>(), vec![Err(bad.as_bytes())], "{bad}");
+        }
+    }
 
     #[test]
     fn operands_are_read_as_sdt_has_them() {

@@ -9,6 +9,7 @@
 //! | line | 4 |
 //! | column | 4 |
 //! | name, file, format, args, operands: offsets in the string table | 5 x 4 |
+//! | of a probe: address of its switch | 4 or 8 |
 
 use alloc::vec::Vec;
 
@@ -19,6 +20,9 @@ pub const ANCHORED: u8 = 1 << 0;
 
 /// Flag of a site with an operands string, which says where kept arguments are.
 pub const HAS_OPERANDS: u8 = 1 << 1;
+
+/// Flag of a site of a probe: the address of its switch follows the strings.
+pub const PROBE: u8 = 1 << 2;
 
 /// Bytes of a record before `pc`, including its length field.
 const HEADER: usize = 4;
@@ -33,12 +37,18 @@ pub const fn record_length(address_size: u8) -> u16 {
     (HEADER - 2 + AFTER_PC) as u16 + address_size as u16
 }
 
+/// The length field of a probe's record: that of a marker, and the address of the switch.
+#[must_use]
+pub const fn probe_record_length(address_size: u8) -> u16 {
+    record_length(address_size) + address_size as u16
+}
+
 /// One record of `.debug.simple_marker.2`. Strings are offsets in `.debug.simple_marker.str`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     /// Offset of the record in its section, in bytes.
     pub offset: usize,
-    /// [`ANCHORED`], [`HAS_OPERANDS`]; other bits are ignored.
+    /// [`ANCHORED`], [`HAS_OPERANDS`], [`PROBE`]; other bits are ignored.
     pub flags: u8,
     /// Size of `pc` in bytes: 4 or 8.
     pub address_size: u8,
@@ -58,6 +68,8 @@ pub struct Site {
     pub args: u32,
     /// Where kept arguments are, see [`crate::operand`].
     pub operands: u32,
+    /// Link-time address of the probe's switch; `None` if the record has no [`PROBE`].
+    pub switch: Option<u64>,
 }
 
 impl Site {
@@ -66,6 +78,14 @@ impl Site {
     #[must_use]
     pub fn pc_offset(&self) -> usize {
         self.offset.saturating_add(HEADER)
+    }
+
+    /// Offset of the `switch` field in the section, in bytes; `None` if the record is not of a
+    /// probe. In a relocatable object its relocation is there.
+    #[must_use]
+    pub fn switch_offset(&self) -> Option<usize> {
+        self.switch?;
+        Some(self.pc_offset().saturating_add(usize::from(self.address_size)).saturating_add(AFTER_PC))
     }
 
     /// Whether the marker has an instruction of its own at `pc`.
@@ -88,19 +108,27 @@ impl Site {
         self.pc == 0 || self.pc == all_ones || self.pc == all_ones - 1
     }
 
-    /// Appends the record to `section`. `pc` is cut to the address size.
+    /// Appends the record to `section`. Addresses are cut to the address size. The flag [`PROBE`]
+    /// follows `switch`.
     pub fn write(&self, section: &mut Vec<u8>, order: ByteOrder) {
         let mut integer = |value: u64, size: usize| match order {
             ByteOrder::Little => section.extend_from_slice(value.to_le_bytes().get(..size).unwrap_or_default()),
             ByteOrder::Big => section.extend_from_slice(value.to_be_bytes().get(8 - size..).unwrap_or_default()),
         };
         let address_size = if self.address_size == 4 { 4 } else { 8 };
-        integer(record_length(address_size).into(), 2);
-        integer(self.flags.into(), 1);
+        let (length, flags) = match self.switch {
+            Some(_) => (probe_record_length(address_size), self.flags | PROBE),
+            None => (record_length(address_size), self.flags & !PROBE),
+        };
+        integer(length.into(), 2);
+        integer(flags.into(), 1);
         integer(address_size.into(), 1);
         integer(self.pc, address_size.into());
         for field in [self.line, self.column, self.name, self.file, self.format, self.args, self.operands] {
             integer(field.into(), 4);
+        }
+        if let Some(switch) = self.switch {
+            integer(switch, address_size.into());
         }
     }
 }
@@ -154,7 +182,7 @@ impl<'a> Sites<'a> {
         }
         let pc = fields.integer(address_size.into()).ok_or(too_short)?;
         let mut word = || fields.integer(4).map(|value| value as u32).ok_or(too_short);
-        Ok(Site {
+        let mut site = Site {
             offset: start,
             flags,
             address_size,
@@ -166,7 +194,12 @@ impl<'a> Sites<'a> {
             format: word()?,
             args: word()?,
             operands: word()?,
-        })
+            switch: None,
+        };
+        if flags & PROBE != 0 {
+            site.switch = Some(fields.integer(address_size.into()).ok_or(too_short)?);
+        }
+        Ok(site)
     }
 }
 
@@ -214,6 +247,7 @@ mod tests {
         format: 3,
         args: 4,
         operands: 5,
+        switch: None,
     };
 
     #[test]
@@ -227,6 +261,27 @@ mod tests {
             assert_eq!(section.len(), 76);
             assert_eq!(Sites::new(&section, order).collect::<Vec<_>>(), vec![Ok(SITE), Ok(second)]);
         }
+    }
+
+    #[test]
+    fn the_switch_of_a_probe_follows_the_strings() {
+        let probe = Site { flags: SITE.flags | PROBE, switch: Some(0x1020), ..SITE };
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let mut section = Vec::new();
+            probe.write(&mut section, order);
+            assert_eq!(section.len(), 48);
+            let short = Site { offset: 48, address_size: 4, pc: 0x5566_7788, ..probe };
+            short.write(&mut section, order);
+            assert_eq!(section.len(), 48 + 40);
+            let field = probe.switch_offset().unwrap();
+            assert!(section[field..field + 8].iter().any(|&byte| byte == 0x20));
+            assert_eq!(Sites::new(&section, order).collect::<Vec<_>>(), vec![Ok(probe), Ok(short)]);
+        }
+        let mut section = Vec::new();
+        SITE.write(&mut section, ByteOrder::Little);
+        section[2] |= PROBE;
+        let error = Error::new(SITES, 0, ErrorKind::SiteTooShort { length: 38 });
+        assert_eq!(Sites::new(&section, ByteOrder::Little).collect::<Vec<_>>(), vec![Err(error)]);
     }
 
     #[test]

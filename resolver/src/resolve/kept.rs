@@ -23,7 +23,7 @@ pub(super) fn arguments(
                 bad(entry);
                 unresolved
             }
-            Some(Ok(Operand::None)) | None => unresolved,
+            Some(Ok(Operand::None | Operand::Text { .. })) | None => unresolved,
         }
     };
     declared.iter().map(argument).collect()

@@ -53,7 +53,20 @@ impl Strings {
     pub fn site(&mut self, pc: u64, line: u32, texts: [&str; 5]) -> Site {
         let [name, file, format, args, operands] = texts.map(|text| self.add(text));
         let flags = if texts[4].is_empty() { 0 } else { site::HAS_OPERANDS };
-        Site { offset: 0, flags, address_size: 8, pc, line, column: 5, name, file, format, args, operands }
+        Site {
+            offset: 0,
+            flags,
+            address_size: 8,
+            pc,
+            line,
+            column: 5,
+            name,
+            file,
+            format,
+            args,
+            operands,
+            switch: None,
+        }
     }
 }
 

@@ -101,6 +101,7 @@ fn sections(functions: &[u64], count: usize) -> Sections {
             format,
             args,
             operands: 0,
+            switch: None,
         };
         site.write(&mut sites, ByteOrder::Little);
     }
