@@ -93,6 +93,7 @@ fn said(program: &Path, addresses: &[u64]) -> HashMap<u64, Said> {
             format: string("%d"),
             args: string("value"),
             operands: 0,
+            switch: None,
         };
         site.write(&mut sites, ByteOrder::Little);
     }
