@@ -56,11 +56,12 @@ pub(crate) fn add(console: &Console, plan: &mut Plan, globs: &[String]) -> anyho
     Ok(status)
 }
 
-/// The names of the running kernel that the texts of its events use.
-pub(crate) fn names() -> Box<dyn Names> {
-    match KernelEvents::open() {
-        Ok(kernel) => Box::new(kernel.kernel_names()),
-        Err(_) => Box::new(NoNames),
+/// The names of the running kernel that the texts of the events of a plan use.
+pub(crate) fn names(plan: &Plan) -> Box<dyn Names> {
+    let has_events = plan.markers.iter().any(|marker| marker.event.is_some());
+    match has_events.then(KernelEvents::open) {
+        Some(Ok(kernel)) => Box::new(kernel.kernel_names()),
+        Some(Err(_)) | None => Box::new(NoNames),
     }
 }
 

@@ -129,7 +129,7 @@ impl Record {
         let most = self.ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
         let recorder = RefCell::new(Recorder {
             writer: Writer::new(description, plan, usize::try_from(most).unwrap_or(usize::MAX)),
-            notes: Notes::new(events::names()),
+            notes: Notes::new(events::names(plan)),
             flight: self.ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX))),
             output: folder.create(self.max_size.unwrap_or(u64::MAX))?,
             is_described: false,

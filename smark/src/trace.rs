@@ -84,7 +84,7 @@ impl Trace {
         let mut watching = self.watch.start(console, self.buffer.mode(self.stack))?;
         let mut stacks = self.stack.then(|| watching.stacks());
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut lines = Lines::new(watching.started, events::names(), console);
+        let mut lines = Lines::new(watching.started, events::names(&watching.plan), console);
         let (mut count, mut result) = (0u64, Ok(()));
         let mut text = String::new();
         let printed = std::cell::RefCell::new(&mut out);

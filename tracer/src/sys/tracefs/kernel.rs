@@ -13,6 +13,9 @@ use crate::ftrace::names::{KernelNames, Source};
 use crate::ftrace::pages::PageFormat;
 use crate::ftrace::print::HZ;
 
+/// The file with the names of the events.
+const AVAILABLE: &str = "available_events";
+
 /// The events of the running kernel.
 #[derive(Clone, Debug)]
 pub struct KernelEvents {
@@ -29,9 +32,9 @@ impl KernelEvents {
     ///
     /// It is not mounted, or the right to read it is missing.
     pub fn open() -> Result<Self, Error> {
-        let events = Self { root: Root::find()? };
-        events.root.read("available_events").map_err(|why| Error::new(Step::Tracefs, &why))?;
-        Ok(events)
+        let root = Root::find()?;
+        File::open(root.path(AVAILABLE)).map_err(|why| Error::new(Step::Tracefs, &why))?;
+        Ok(Self { root })
     }
 
     /// The names of all events that can be watched, sorted.
@@ -40,7 +43,7 @@ impl KernelEvents {
     ///
     /// The right to read tracefs is missing.
     pub fn names(&self) -> Result<BTreeSet<EventName>, Error> {
-        let text = self.root.read("available_events").map_err(|why| Error::new(Step::Tracefs, &why))?;
+        let text = self.root.read(AVAILABLE).map_err(|why| Error::new(Step::Tracefs, &why))?;
         let names = text.lines().filter_map(|line| line.split_once(':'));
         Ok(names.map(|(group, name)| (group.to_owned(), name.to_owned())).collect())
     }
