@@ -186,8 +186,8 @@ impl Program<'_> {
                 code.call(Helper::ProbeReadUser);
                 code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unread);
             }
-            Input::Text { .. } => {
-                let (is_text, whole) = (code.label(), code.label());
+            Input::Text { most: of_input, .. } => {
+                let is_text = code.label();
                 code.jump_if_immediate(Jump::NotEqual, Reg::R3, 0, is_text);
                 code.set(Reg::R1, NULL);
                 code.store(Size::Eight, Reg::Frame, length, Reg::R1);
@@ -196,35 +196,31 @@ impl Program<'_> {
                 code.copy(Reg::R1, Reg::Frame);
                 code.alu_immediate(Alu::Add, Reg::R1, text.into());
                 // With the NUL, and a byte more to see that the text goes on.
-                let size = match input {
-                    Input::Text { most: of_input, .. } => i32::from(*of_input).min(most + 2),
-                    _ => most + 2,
-                };
-                code.set(Reg::R2, size as u64);
+                code.set(Reg::R2, u64::from(*of_input).min(KEY_TEXT as u64 + 2));
                 code.call(Helper::ProbeReadUserStr);
-                code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, unread);
-                code.alu_immediate(Alu::Sub, Reg::R0, 1);
-                code.jump_if_immediate(Jump::LessEqual, Reg::R0, most, whole);
-                code.set(Reg::R0, CUT);
-                code.store_immediate(Size::Eight, Reg::Frame, text + KEY_TEXT as i16, 0);
-                code.place(whole);
-                code.store(Size::Eight, Reg::Frame, length, Reg::R0);
+                self.text_length(key, unread);
             }
             Input::Field { offset, place } => {
                 self.text_of_event(*offset, *place, most as u16 + 2, text);
-                let code = &mut self.code;
-                let whole = code.label();
-                code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, unread);
-                code.alu_immediate(Alu::Sub, Reg::R0, 1);
-                code.jump_if_immediate(Jump::LessEqual, Reg::R0, most, whole);
-                code.set(Reg::R0, CUT);
-                code.store_immediate(Size::Eight, Reg::Frame, text + KEY_TEXT as i16, 0);
-                code.place(whole);
-                code.store(Size::Eight, Reg::Frame, length, Reg::R0);
+                self.text_length(key, unread);
             }
             Input::Number(_) => {}
         }
         self.code.place(done);
+    }
+
+    /// Stores the length of a text that a helper copied into a key. `R0` has what the helper returned.
+    fn text_length(&mut self, key: i16, unread: Label) {
+        let code = &mut self.code;
+        let whole = code.label();
+        code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, unread);
+        // Without the NUL.
+        code.alu_immediate(Alu::Sub, Reg::R0, 1);
+        code.jump_if_immediate(Jump::LessEqual, Reg::R0, KEY_TEXT as i32, whole);
+        code.set(Reg::R0, CUT);
+        code.store_immediate(Size::Eight, Reg::Frame, key + 16 + KEY_TEXT as i16, 0);
+        code.place(whole);
+        code.store(Size::Eight, Reg::Frame, key + 8, Reg::R0);
     }
 
     /// `R1 = map`, `R2 = address of the key`.

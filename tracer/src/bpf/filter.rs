@@ -163,13 +163,11 @@ impl Program<'_> {
                 // With the NUL, and a byte more to see that the text goes on.
                 code.set(Reg::R2, (length as u64 + 2).min(u64::from(*most)));
                 code.call(Helper::ProbeReadUserStr);
-                code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, ways.unread);
-                code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
+                self.text_length_equals(length, ways);
             }
             Input::Field { offset, place } => {
                 self.text_of_event(*offset, *place, literal.len() as u16 + 2, buffer);
-                self.code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, ways.unread);
-                self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
+                self.text_length_equals(length, ways);
             }
             Input::Number(_) => {}
         }
@@ -190,5 +188,12 @@ impl Program<'_> {
             self.stack.pop();
         }
         Ok(())
+    }
+
+    /// Compares the length of a text that a helper copied. `R0` has what the helper returned.
+    fn text_length_equals(&mut self, length: i32, ways: Ways) {
+        self.code.jump_if_immediate(Jump::SignedLess, Reg::R0, 0, ways.unread);
+        // With the NUL.
+        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
     }
 }
