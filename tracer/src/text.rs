@@ -233,17 +233,8 @@ pub fn json_values<'a>(
             Err(missing) => json!({ "text": text, "value": null, "why": json_why(&missing) }),
         })
         .collect();
-    json!({
-        "time_ns": heading.time,
-        "cpu": heading.cpu,
-        "pid": heading.process,
-        "tid": heading.thread,
-        "comm": heading.name,
-        "marker": heading.marker,
-        "module": heading.module,
-        "site": heading.site.to_string(),
-        "args": args,
-    })
+    let own = [("module", heading.module.into()), ("site", heading.site.to_string().into()), ("args", args.into())];
+    object(heading, "marker", own)
 }
 
 /// An event of the kernel as a JSON object (`docs/live.md`), from its parts: the heading, the name and
@@ -256,14 +247,18 @@ pub fn json_event<'a>(
 ) -> Json {
     let fields: Map<String, Json> =
         fields.map(|(name, value)| (name.to_owned(), value.map_or(Json::Null, |value| json_value(&value)))).collect();
-    json!({
-        "time_ns": heading.time,
-        "cpu": heading.cpu,
-        "pid": heading.process,
-        "tid": heading.thread,
-        "comm": heading.name,
-        "event": heading.marker,
-        "fields": fields,
-        "text": text,
-    })
+    object(heading, "event", [("fields", fields.into()), ("text", text.into())])
+}
+
+/// The object of a hit: what every hit has, its name under `what`, and then what is its own.
+fn object<const N: usize>(heading: &Heading<'_>, what: &str, own: [(&str, Json); N]) -> Json {
+    let common = [
+        ("time_ns", heading.time.into()),
+        ("cpu", heading.cpu.into()),
+        ("pid", heading.process.into()),
+        ("tid", heading.thread.into()),
+        ("comm", heading.name.into()),
+        (what, heading.marker.into()),
+    ];
+    common.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
 }
