@@ -25,17 +25,30 @@ pub enum BtfError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A `typedef`. The arguments of a tracepoint are described by one.
-    Typedef = 8,
+    Typedef = TYPEDEF as isize,
     /// A function.
-    Function = 12,
+    Function = FUNCTION as isize,
 }
 
 const MAGIC: u16 = 0xeb9f;
 const INTEGER: u32 = 1;
+const POINTER: u32 = 2;
+const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUMERATION: u32 = 6;
+const FORWARD: u32 = 7;
 const TYPEDEF: u32 = 8;
+const VOLATILE: u32 = 9;
+const CONST: u32 = 10;
+const RESTRICT: u32 = 11;
+const FUNCTION: u32 = 12;
+const PROTOTYPE: u32 = 13;
+const VARIABLE: u32 = 14;
+const SECTION: u32 = 15;
+const FLOAT: u32 = 16;
+const DECLARATION_TAG: u32 = 17;
+const TYPE_TAG: u32 = 18;
 const LONG_ENUMERATION: u32 = 19;
 /// How deep unnamed members and qualifiers are followed.
 const NESTING: u32 = 16;
@@ -62,11 +75,11 @@ impl<'a> Btf<'a> {
             let info = word(types, at.saturating_add(4)).ok_or(malformed)?;
             let count = (info & 0xffff) as usize;
             let more = match info >> 24 & 0x1f {
-                1 | 14 | 17 => 4,
-                3 => 12,
-                STRUCT | UNION | 15 | 19 => count.saturating_mul(12),
-                6 | 13 => count.saturating_mul(8),
-                2 | 7..=12 | 16 | 18 => 0,
+                INTEGER | VARIABLE | DECLARATION_TAG => 4,
+                ARRAY => 12,
+                STRUCT | UNION | SECTION | LONG_ENUMERATION => count.saturating_mul(12),
+                ENUMERATION | PROTOTYPE => count.saturating_mul(8),
+                POINTER | FORWARD | TYPEDEF | VOLATILE | CONST | RESTRICT | FUNCTION | FLOAT | TYPE_TAG => 0,
                 _ => return Err(malformed),
             };
             offsets.push(at);
@@ -137,7 +150,7 @@ impl<'a> Btf<'a> {
         let info = word(self.types, at.checked_add(4)?)?;
         Some(match info >> 24 & 0x1f {
             INTEGER => (size, Some(word(self.types, at.checked_add(12)?)? >> 24 & 1 == 1)),
-            2 => (8, Some(false)),
+            POINTER => (8, Some(false)),
             STRUCT | UNION => (size, None),
             ENUMERATION | LONG_ENUMERATION => (size, Some(info >> 31 == 1)),
             _ => return None,
@@ -166,7 +179,7 @@ impl<'a> Btf<'a> {
         for _ in 0..NESTING {
             let at = *self.offsets.get(number as usize).filter(|_| number != 0)?;
             match self.kind(at)? {
-                8..=11 | 18 => number = word(self.types, at.checked_add(8)?)?,
+                TYPEDEF | VOLATILE | CONST | RESTRICT | TYPE_TAG => number = word(self.types, at.checked_add(8)?)?,
                 _ => return Some(at),
             }
         }

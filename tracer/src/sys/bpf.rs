@@ -1,6 +1,6 @@
 //! The system call `bpf(2)`: maps, programs and links.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
@@ -23,11 +23,11 @@ const PROG_TYPE_TRACING: u32 = 26;
 const TRACE_RAW_TP: u32 = 23;
 const TRACE_ITER: u32 = 28;
 const TRACE_UPROBE_MULTI: u32 = 48;
-const F_MMAPABLE: u32 = 1 << 10;
 const F_SLEEPABLE: u32 = 1 << 4;
+const F_MMAPABLE: u32 = 1 << 10;
 
 /// The functions that the programs call are for programs with such a licence.
-const LICENCE: &std::ffi::CStr = c"Dual MIT/GPL";
+const LICENCE: &CStr = c"Dual MIT/GPL";
 
 /// The type of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,12 +120,9 @@ impl Map {
     /// The numbers of 8 bytes at a key, for each CPU; empty if the key is not there.
     pub(super) fn values(&self, key: u32) -> Result<Vec<Vec<u64>>, Error> {
         let mut value = vec![0u8; self.value_size];
-        let (key, to) = (&raw const key as u64, value.as_mut_ptr() as u64);
-        let mut attributes = Element { map: self.descriptor() as u32, unused: 0, key, value: to, flags: 0 };
-        match bpf(MAP_LOOKUP_ELEM, &mut attributes) {
-            Ok(_) => {}
-            Err(why) if why.raw_os_error() == Some(libc::ENOENT) => return Ok(Vec::new()),
-            Err(why) => return Err(Error::new(Step::Map, &why)),
+        let to = value.as_mut_ptr() as u64;
+        if !self.element(MAP_LOOKUP_ELEM, &key.to_ne_bytes(), to)? {
+            return Ok(Vec::new());
         }
         let one = value.len() / self.copies.max(1);
         Ok(value.chunks_exact(one.max(1)).map(|value| words(value).collect()).collect())
@@ -143,7 +140,7 @@ impl Map {
         self.element(MAP_DELETE_ELEM, key, 0).map(drop)
     }
 
-    /// Whether a key of a hash map is there, after a command. `value` is where the value goes.
+    /// Whether a key is there, after a command. `value` is where the value goes.
     fn element(&self, command: libc::c_int, key: &[u8], value: u64) -> Result<bool, Error> {
         if key.len() != self.key_size {
             return Ok(false);
@@ -387,15 +384,10 @@ struct RawTracepoint {
     unused: u32,
 }
 
-/// Attaches a program to a tracepoint of the kernel.
-pub(super) fn attach_tracepoint(program: &OwnedFd, name: &std::ffi::CStr) -> Result<OwnedFd, Error> {
-    let mut attributes = RawTracepoint { name: name.as_ptr() as u64, prog_fd: program.as_raw_fd() as u32, unused: 0 };
-    open(RAW_TRACEPOINT_OPEN, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
-}
-
-/// Attaches a program of [`Kind::TypedTracepoint`] to its tracepoint.
-pub(super) fn attach_typed_tracepoint(program: &OwnedFd) -> Result<OwnedFd, Error> {
-    let mut attributes = RawTracepoint { name: 0, prog_fd: program.as_raw_fd() as u32, unused: 0 };
+/// Attaches a program to a tracepoint of the kernel. A program of [`Kind::TypedTracepoint`] needs no name.
+pub(super) fn attach_tracepoint(program: &OwnedFd, name: Option<&CStr>) -> Result<OwnedFd, Error> {
+    let name = name.map_or(0, |name| name.as_ptr() as u64);
+    let mut attributes = RawTracepoint { name, prog_fd: program.as_raw_fd() as u32, unused: 0 };
     open(RAW_TRACEPOINT_OPEN, &mut attributes).map_err(|why| Error::new(Step::Attach, &why))
 }
 

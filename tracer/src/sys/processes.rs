@@ -104,7 +104,7 @@ impl Processes {
             // The jumps are a few instructions long.
             let Ok(code) = code else { continue };
             let program = bpf::load(&code.link(&|_| map.descriptor()), Kind::Tracepoint)?;
-            links.push(bpf::attach_tracepoint(&program, tracepoint)?);
+            links.push(bpf::attach_tracepoint(&program, Some(tracepoint))?);
         }
         Ok(Self { map, bytes, _links: links })
     }

@@ -139,7 +139,7 @@ impl Top {
         let start = boot_time();
         let last = run(&words, &all)?;
         let mut accounts = Accounts::new(start, &read(&threads)?);
-        let switch = bpf::attach_typed_tracepoint(&switch)?;
+        let switch = bpf::attach_tracepoint(&switch, None)?;
         // Threads that ended before that will not be seen again. Others were created before that.
         set(&words, INTERVAL, 2);
         run(&words, &all)?;
