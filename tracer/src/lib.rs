@@ -10,6 +10,7 @@
 pub mod aggregate;
 pub mod bpf;
 pub mod btf;
+mod bytes;
 pub mod ctf;
 pub mod elf;
 pub mod event;

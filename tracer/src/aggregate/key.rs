@@ -3,6 +3,7 @@
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::Aggregate;
+use crate::bytes::put;
 use crate::filter::{Inputs, Readable, Text};
 use crate::histogram::FINE;
 
@@ -54,18 +55,15 @@ pub(super) type Key = [u8; KEY_SIZE as usize];
 /// The key of a value. `first` is its first word. `None` if the value could not be read.
 pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &Readable, inputs: &I) -> Option<Key> {
     let mut key = [0; KEY_SIZE as usize];
-    let mut put = |at: usize, bytes: &[u8]| {
-        key.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
-    };
-    put(0, &first.to_ne_bytes());
+    put(&mut key, 0, &first.to_ne_bytes());
     match of {
-        Readable::Number { number, .. } => put(16, &number.bits(inputs)?.to_ne_bytes()),
+        Readable::Number { number, .. } => put(&mut key, 16, &number.bits(inputs)?.to_ne_bytes()),
         Readable::Text(field) => match inputs.text(*field)? {
-            Text::Null => put(8, &NULL.to_ne_bytes()),
+            Text::Null => put(&mut key, 8, &NULL.to_ne_bytes()),
             Text::Bytes { bytes, .. } => {
                 let length = if bytes.len() > KEY_TEXT { CUT } else { bytes.len() as u64 };
-                put(8, &length.to_ne_bytes());
-                put(16, bytes.get(..KEY_TEXT).unwrap_or(bytes));
+                put(&mut key, 8, &length.to_ne_bytes());
+                put(&mut key, 16, bytes.get(..KEY_TEXT).unwrap_or(bytes));
             }
         },
     }
@@ -76,7 +74,7 @@ pub(super) fn key_of<I: Inputs + ?Sized>(first: u64, of: &Readable, inputs: &I) 
 #[must_use]
 pub(super) fn process_key(process: u32) -> Key {
     let mut key = [0; KEY_SIZE as usize];
-    key.iter_mut().skip(16).zip(u64::from(process).to_ne_bytes()).for_each(|(to, from)| *to = from);
+    put(&mut key, 16, &u64::from(process).to_ne_bytes());
     key
 }
 
@@ -98,7 +96,7 @@ impl IntervalKey {
         let Some(of) = of else {
             let mut key = [0; KEY_SIZE as usize];
             let both = u64::from(process) << 32 | u64::from(thread);
-            key.iter_mut().skip(16).zip(both.to_ne_bytes()).for_each(|(to, from)| *to = from);
+            put(&mut key, 16, &both.to_ne_bytes());
             return Some(Self(key));
         };
         key_of(process.into(), of, inputs).map(Self)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use simple_markers_resolver::export::fetch::NumberKind;
 
 use super::KernelEvent;
+use crate::bytes::put;
 use crate::ftrace::format::{Field, Format};
 use crate::ftrace::print::Integer;
 use crate::plan::Reading;
@@ -151,8 +152,4 @@ impl KernelEvent {
         }
         record
     }
-}
-
-fn put(record: &mut [u8], at: usize, bytes: &[u8]) {
-    record.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
 }

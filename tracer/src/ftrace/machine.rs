@@ -6,6 +6,7 @@ use simple_markers_resolver::location::{Expr, Machine, Register};
 
 use super::fetch::Fetches;
 use crate::bpf::input::Input;
+use crate::bytes::put;
 use crate::record::{self, Layout};
 
 /// The size of a page of memory in bytes.
@@ -137,22 +138,22 @@ pub struct Header<'a> {
 pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Copied<'_>, record: &mut Vec<u8>) {
     record.clear();
     record.resize(layout.size().into(), 0);
-    put(record, record::TIME, &header.time.to_ne_bytes());
-    put(record, record::THREAD, &header.thread.to_ne_bytes());
-    put(record, record::THREAD + 4, &header.process.to_ne_bytes());
-    put(record, record::SITE, &header.site.to_ne_bytes());
-    put(record, record::CPU, &header.cpu.to_ne_bytes());
+    put(record, record::TIME.into(), &header.time.to_ne_bytes());
+    put(record, record::THREAD.into(), &header.thread.to_ne_bytes());
+    put(record, usize::from(record::THREAD) + 4, &header.process.to_ne_bytes());
+    put(record, record::SITE.into(), &header.site.to_ne_bytes());
+    put(record, record::CPU.into(), &header.cpu.to_ne_bytes());
     let longest = usize::from(record::NAME_SIZE) - 1;
-    put(record, record::NAME, header.name.get(..longest).unwrap_or(header.name));
+    put(record, record::NAME.into(), header.name.get(..longest).unwrap_or(header.name));
     let (mut unread, mut bytes) = (0u64, Vec::new());
     for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
         bytes.clear();
         if field(input, copied, &mut bytes).is_none() {
             unread |= 1u64.checked_shl(u32::try_from(index).unwrap_or(u32::MAX)).unwrap_or(0);
         }
-        put(record, *offset, &bytes);
+        put(record, (*offset).into(), &bytes);
     }
-    put(record, record::UNREAD, &unread.to_ne_bytes());
+    put(record, record::UNREAD.into(), &unread.to_ne_bytes());
 }
 
 /// Appends the bytes of a field. `None` if its value is not known.
@@ -188,11 +189,6 @@ fn field(input: &Input, copied: &Copied<'_>, bytes: &mut Vec<u8>) -> Option<()> 
         Input::Field { .. } => return None,
     }
     Some(())
-}
-
-fn put(record: &mut [u8], offset: u16, bytes: &[u8]) {
-    let place = record.get_mut(usize::from(offset)..).unwrap_or_default();
-    place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
 }
 
 #[cfg(test)]
