@@ -270,9 +270,14 @@ pub(crate) fn no_match(unmatched: &Unmatched, operands: &[String]) -> String {
     if *field == Field::Name && operands.contains(pattern) {
         message.push_str(" (and there is no file of that name)");
     }
-    match closest.as_slice() {
-        [] => {}
-        names => message.push_str(&format!("; closest: {}", names.join(", "))),
-    }
+    message.push_str(&suggested(closest));
     message
+}
+
+/// The end of a message about a name that matches nothing: the closest names, if there are any.
+pub(crate) fn suggested(closest: &[String]) -> String {
+    match closest {
+        [] => String::new(),
+        names => format!("; closest: {}", names.join(", ")),
+    }
 }

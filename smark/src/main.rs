@@ -9,13 +9,11 @@ mod count;
 mod debug_files;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
-mod events;
 mod explain;
 mod export;
 mod files;
 mod fix;
 mod inputs;
-mod kernel_events;
 mod left_out;
 mod libraries;
 mod list;

@@ -16,8 +16,7 @@ use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::sys::{self, Session, signals};
 
 use crate::Console;
-use crate::events;
-use crate::watch::{Buffer, Watch};
+use crate::watch::{Buffer, Watch, events};
 
 /// Write the hits of markers to a recording in the Common Trace Format
 ///

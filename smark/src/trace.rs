@@ -15,11 +15,10 @@ use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
 
 use crate::Console;
-use crate::events;
 use crate::narrow;
 use crate::rates;
 use crate::stacks::Stacks;
-use crate::watch::{Buffer, STATUS, Watch};
+use crate::watch::{Buffer, STATUS, Watch, events};
 
 /// Print the hits of markers as they happen, each as its format says
 ///

@@ -4,10 +4,21 @@ use simple_markers_tracer::sys::{self, SessionError, Step};
 
 /// An error of tracefs, with what to do about it.
 pub(crate) fn without_tracefs(why: &sys::Error) -> anyhow::Error {
-    match why.is_permission() {
-        true => anyhow::anyhow!("{why}; tracefs needs root"),
-        false => why.clone().into(),
-    }
+    advised(why, || format!("{why}; tracefs needs root"))
+}
+
+/// The same if the events of the kernel are needed.
+pub(super) fn without_events(why: &sys::Error) -> anyhow::Error {
+    advised(why, || {
+        format!(
+            "the kernel's events cannot be read: {why}; this needs root, or the option gid= at the mount of tracefs"
+        )
+    })
+}
+
+/// An error, or a text with advice if a right is missing.
+fn advised(why: &sys::Error, text: impl FnOnce() -> String) -> anyhow::Error {
+    if why.is_permission() { anyhow::Error::msg(text()) } else { why.clone().into() }
 }
 
 /// An error of a session, with what to do about it.

@@ -2,6 +2,7 @@
 
 mod add;
 mod errors;
+pub(crate) mod events;
 mod watching;
 
 use std::collections::HashSet;
@@ -21,7 +22,7 @@ use crate::choice::Choice;
 use crate::inputs::{Filters, operands};
 use crate::planned::PlanFile;
 use crate::stacks::Chains;
-use crate::{Console, Status, events, libraries, narrow};
+use crate::{Console, Status, libraries, narrow};
 
 pub(crate) use self::add::add;
 pub(crate) use self::errors::{explained, without_tracefs};

@@ -10,6 +10,7 @@ use simple_markers_tracer::ftrace::format::{Field, Format};
 use simple_markers_tracer::ftrace::print::{PrintError, Printer};
 use simple_markers_tracer::sys::{EventName, KernelEvents};
 
+use crate::inputs::suggested;
 use crate::watch::without_tracefs;
 use crate::{Console, Status};
 
@@ -18,11 +19,7 @@ const SCHEMA: u32 = 1;
 
 /// The events of the kernel that are selected, and whether each pattern matches one. A pattern for names
 /// matches `SUBSYSTEM:NAME` or the name alone.
-pub(crate) fn select(
-    console: &Console,
-    events: &KernelEvents,
-    selection: &Selection,
-) -> anyhow::Result<(Vec<EventName>, Status)> {
+fn select(console: &Console, events: &KernelEvents, selection: &Selection) -> anyhow::Result<(Vec<EventName>, Status)> {
     let names = events.names().map_err(|why| without_tracefs(&why))?;
     let forms: Vec<[String; 2]> = names.iter().map(|(group, name)| [format!("{group}:{name}"), name.clone()]).collect();
     let (mut chosen, mut all) = (Vec::new(), Vec::new());
@@ -35,8 +32,7 @@ pub(crate) fn select(
     let unmatched = selection.unmatched_fields(&all);
     for Unmatched { field, pattern, closest } in &unmatched {
         let what = if *field == Name::Name { "event" } else { "subsystem" };
-        let closest = if closest.is_empty() { String::new() } else { format!("; closest: {}", closest.join(", ")) };
-        console.error(&format!("no {what} matches `{pattern}`{closest}"));
+        console.error(&format!("no {what} matches `{pattern}`{}", suggested(closest)));
     }
     let is_empty = chosen.is_empty() && !selection.is_empty();
     if unmatched.is_empty() && is_empty {
@@ -51,7 +47,7 @@ fn fields<'a>((group, _): &'a EventName, name: &'a str) -> Fields<'a> {
 }
 
 /// Prints the selected events: as a table, or as JSON if there is no layout.
-pub(crate) fn list(console: &Console, selection: &Selection, layout: Option<Layout>) -> anyhow::Result<Status> {
+pub(super) fn list(console: &Console, selection: &Selection, layout: Option<Layout>) -> anyhow::Result<Status> {
     let events = KernelEvents::open().map_err(|why| without_tracefs(&why))?;
     let (chosen, status) = select(console, &events, selection)?;
     let names = events.kernel_names();

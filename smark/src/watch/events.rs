@@ -1,18 +1,20 @@
 //! `-e GLOB`: the events of the kernel that are watched beside markers.
 
-use simple_markers_resolver::select::{Field, Selection};
+use simple_markers_resolver::select::{Field, Selection, Unmatched};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::event::KernelEvent;
 use simple_markers_tracer::ftrace::names::{Names, NoNames};
-use simple_markers_tracer::sys::{self, KernelEvents};
+use simple_markers_tracer::sys::KernelEvents;
 
+use super::errors::without_events;
+use crate::inputs::suggested;
 use crate::{Console, Status};
 
 /// The kernel needs about two seconds to let go of so many events.
 const MANY: usize = 50;
 
 /// Adds the events that globs match to a plan. Says which globs match nothing.
-pub(crate) fn add(console: &Console, plan: &mut Plan, globs: &[String]) -> anyhow::Result<Status> {
+pub(super) fn add(console: &Console, plan: &mut Plan, globs: &[String]) -> anyhow::Result<Status> {
     if globs.is_empty() {
         return Ok(Status::Done);
     }
@@ -20,17 +22,14 @@ pub(crate) fn add(console: &Console, plan: &mut Plan, globs: &[String]) -> anyho
     for glob in globs {
         selection.add(Field::Name, glob)?;
     }
-    let kernel = KernelEvents::open().map_err(explained)?;
-    let known = kernel.names().map_err(explained)?;
+    let kernel = KernelEvents::open().map_err(|why| without_events(&why))?;
+    let known = kernel.names().map_err(|why| without_events(&why))?;
     let names: Vec<String> = known.iter().map(|(group, name)| format!("{group}:{name}")).collect();
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut status = Status::Done;
     for unmatched in selection.unmatched_names(&all) {
-        let closest = match unmatched.closest.as_slice() {
-            [] => String::new(),
-            names => format!("; closest: {}", names.join(", ")),
-        };
-        console.error(&format!("no event of the kernel matches `{}`{closest}", unmatched.pattern));
+        let Unmatched { pattern, closest, .. } = unmatched;
+        console.error(&format!("no event of the kernel matches `{pattern}`{}", suggested(&closest)));
         status = Status::NoMatch;
     }
     let (mut count, kernel_names) = (0, kernel.kernel_names());
@@ -62,15 +61,5 @@ pub(crate) fn names(plan: &Plan) -> Box<dyn Names> {
     match has_events.then(KernelEvents::open) {
         Some(Ok(kernel)) => Box::new(kernel.kernel_names()),
         Some(Err(_)) | None => Box::new(NoNames),
-    }
-}
-
-/// An error of tracefs, with what to do about it.
-fn explained(why: sys::Error) -> anyhow::Error {
-    match why.is_permission() {
-        true => anyhow::anyhow!(
-            "the kernel's events cannot be read: {why}; this needs root, or the option gid= at the mount of tracefs"
-        ),
-        false => why.into(),
     }
 }

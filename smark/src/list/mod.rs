@@ -1,5 +1,7 @@
 //! `smark list`: the markers of programs, or the events of the kernel, a line for each.
 
+mod kernel;
+
 use std::io::{self, BufWriter, Write as _};
 
 use clap::{ArgAction, Args};
@@ -7,7 +9,6 @@ use simple_markers_resolver::report::{self, Layout, Verbosity};
 use simple_markers_resolver::resolve::Detail;
 
 use crate::inputs::Inputs;
-use crate::kernel_events;
 use crate::{Console, Status};
 
 /// List the markers in programs, a line for each marker and function
@@ -70,7 +71,7 @@ impl List {
         if self.kernel {
             let selection = self.inputs.selection()?;
             let layout = (!self.json).then_some(Layout { colour: console.colour, width: console.width, verbosity });
-            return kernel_events::list(console, &selection, layout);
+            return kernel::list(console, &selection, layout);
         }
         let detail = if verbosity > Verbosity::Rows || self.json { Detail::Places } else { Detail::Names };
         let selected = self.inputs.select(console, detail)?;
