@@ -1,5 +1,6 @@
 //! `smark trace`: prints the hits of markers as they happen.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write as _};
 use std::process::ExitCode;
@@ -189,8 +190,7 @@ impl Lines {
         self.start(heading, out);
         let from = out.len();
         self.texts.write(event, fields, out);
-        let text = shown(&out[from..]).into_owned();
-        out.replace_range(from.., &text);
+        escape(out, from);
     }
 
     /// Appends the line of a hit that is given in parts.
@@ -206,8 +206,7 @@ impl Lines {
         let format = self.formats.entry(marker).or_insert_with(|| Format::new(format));
         let from = out.len();
         format.write_values(values, out);
-        let text = shown(&out[from..]).into_owned();
-        out.replace_range(from.., &text);
+        escape(out, from);
     }
 
     /// Appends what is before the text of a hit.
@@ -223,4 +222,10 @@ impl Lines {
         let (bold, plain) = if self.colour { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
         let _ = write!(out, "{bold}{}{plain}: ", shown(heading.marker));
     }
+}
+
+/// Escapes what was appended to a text from a place on.
+fn escape(text: &mut String, from: usize) {
+    let Some(Cow::Owned(escaped)) = text.get(from..).map(shown) else { return };
+    text.replace_range(from.., &escaped);
 }
