@@ -1,0 +1,159 @@
+//! `smark record`: writes the hits of markers to a recording.
+
+mod files;
+mod recorder;
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use clap::Args;
+use simple_markers_tracer::Hit;
+use simple_markers_tracer::ctf::{Description, Flight, Writer};
+use simple_markers_tracer::event::Notes;
+use simple_markers_tracer::sys::{Session, signals};
+
+use self::files::Folder;
+use self::recorder::Recorder;
+use crate::Console;
+use crate::watch::{Buffer, Watch, events};
+
+/// Write the hits of markers to a recording in the Common Trace Format
+///
+/// The markers are chosen as in `smark trace`. The recording is a folder that `smark report`, babeltrace2 and Trace Compass read. What
+/// is complete there can be read at any time, also if smark is killed or the disk is full.
+///
+/// With --ring only the newest hits are kept, in memory. They are written at the end, when the marker of --until is passed, and when
+/// smark gets the signal USR1.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "smark record [OPTIONS] -o <DIR> [PATTERN]... <FILE>...\n       smark record [OPTIONS] -o <DIR> [PATTERN]... -p <PID>\n       smark record [OPTIONS] -o <DIR> [PATTERN]... [FILE]... -- <COMMAND>...",
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+)]
+pub(crate) struct Record {
+    #[command(flatten)]
+    watch: Watch,
+    /// The folder of the recording, which must not exist
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Replace a recording that is in the folder
+    #[arg(long)]
+    force: bool,
+    /// End before the recording has more bytes; K, M and G mean 2^10, 2^20 and 2^30 bytes
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<u64>,
+    /// Keep the newest hits in memory, in so many bytes
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    ring: Option<u64>,
+    /// End when this marker is passed
+    #[arg(long, value_name = "NAME")]
+    until: Option<String>,
+    #[command(flatten)]
+    buffer: Buffer,
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  All that a program does:
+      smark record -o trace -- target/release/server --port 8080
+      smark report trace
+  Read it with another tool:
+      babeltrace2 trace
+  The last 64 MiB before an error:
+      smark record -o trace --ring 64M --until queue:failed -p $(pidof server)";
+
+/// The section of the help about the exit status.
+const STATUS: &str = "\
+EXIT STATUS
+  0  done, also if --max-size ended it
+  1  a pattern matches nothing
+  2  the probes could not be set, a file could not be read, or the recording could not be written
+  With a COMMAND, its own exit status, or 128 and the number of the signal that killed it, unless the recording could not be written.";
+
+/// The size of a packet.
+const PACKET: u64 = 256 << 10;
+/// The fewest packets of a flight recorder.
+const PACKETS: u64 = 16;
+/// The least size of a packet, and of a flight recorder.
+const LEAST: u64 = 4 << 10;
+
+/// Parses a size such as `64M`.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size is a number, or a number and K, M or G".to_owned())?;
+    match number.checked_mul(1 << shift) {
+        Some(size) if size >= LEAST => Ok(size),
+        _ => Err(format!("at least {LEAST} bytes, and less than 2^64")),
+    }
+}
+
+impl Record {
+    pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        let folder = Folder::prepare(self.output, self.force)?;
+        if self.ring.is_some() {
+            signals::catch_dump();
+        }
+        let mut watching = match self.watch.start(console, self.buffer.mode(false)) {
+            Ok(watching) if watching.is_active() => watching,
+            Ok(watching) => {
+                folder.abandon();
+                return watching.end(console);
+            }
+            Err(error) => {
+                folder.abandon();
+                return Err(error);
+            }
+        };
+        let plan = &watching.plan;
+        if let Some(until) = self.until.as_deref().filter(|name| !plan.markers.iter().any(|it| &*it.name == *name)) {
+            console.error(&format!("--until {until}: no marker that is watched has this name"));
+        }
+        let start = watching.started;
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let description = Description {
+            uuid: random()?,
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            clock_offset: u64::try_from(epoch.as_nanos()).unwrap_or(u64::MAX).saturating_sub(start),
+            start,
+            ..Description::default()
+        };
+        let most = self.ring.map_or(PACKET, |ring| (ring / PACKETS).clamp(LEAST, PACKET));
+        let writer = Writer::new(description, plan, usize::try_from(most).unwrap_or(usize::MAX));
+        let flight = self.ring.map(|ring| Flight::new(usize::try_from(ring).unwrap_or(usize::MAX)));
+        let output = folder.create(self.max_size.unwrap_or(u64::MAX))?;
+        let notes = Notes::new(events::names(plan));
+        let recorder = RefCell::new(Recorder::new(writer, notes, flight, output, self.until));
+        recorder.borrow_mut().describe();
+        let mut each = |hit: &Hit<'_>| recorder.borrow_mut().hit(hit);
+        let mut pause = |_: &_, session: &Session| recorder.borrow_mut().pause(session);
+        let ran = watching.run(console, &mut each, &mut pause);
+        let mut recorder = recorder.into_inner();
+        let lost = watching.lost()?;
+        recorder.end(lost);
+        let received = watching.session().map_or(0, Session::received);
+        let exit = watching.exit();
+        let result = recorder.finish(console, received, lost, exit);
+        ran?;
+        let status = watching.end(console)?;
+        result.map(|()| status)
+    }
+}
+
+/// The identity of a trace: a random UUID (RFC 9562, 5.4).
+fn random() -> anyhow::Result<[u8; 16]> {
+    let mut uuid = [0; 16];
+    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut uuid)).context("/dev/urandom")?;
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    Ok(uuid)
+}

@@ -1,0 +1,156 @@
+//! Writes hits to the files of a recording.
+
+use simple_markers_tracer::Hit;
+use simple_markers_tracer::ctf::writer::Packet;
+use simple_markers_tracer::ctf::{Flight, Writer, metadata::metadata};
+use simple_markers_tracer::event::Notes;
+use simple_markers_tracer::sys::{self, Session, signals};
+
+use super::files::{Output, Stopped};
+use crate::Console;
+
+/// A packet is written at the latest so many ns after its first event.
+const LATEST: u64 = 1_000_000_000;
+/// Writes hits to a recording.
+pub(super) struct Recorder {
+    writer: Writer,
+    notes: Notes,
+    flight: Option<Flight>,
+    output: Output,
+    /// Whether the files have the description as it is.
+    is_described: bool,
+    until: Option<String>,
+    /// Whether the marker was passed at which the recording ends.
+    is_over: bool,
+    /// How many hits were written.
+    recorded: u64,
+}
+
+impl Recorder {
+    /// With a flight recorder, hits are kept there until they are asked for. `until` is the name of the
+    /// marker at which the recording ends.
+    pub(super) fn new(
+        writer: Writer,
+        notes: Notes,
+        flight: Option<Flight>,
+        output: Output,
+        until: Option<String>,
+    ) -> Self {
+        Self { writer, notes, flight, output, is_described: false, until, is_over: false, recorded: 0 }
+    }
+
+    /// Adds a hit. Returns whether more are wanted.
+    pub(super) fn hit(&mut self, hit: &Hit<'_>) -> bool {
+        if self.writer.add(hit.plan) {
+            self.is_described = false;
+        }
+        if hit.event().is_some_and(|event| self.notes.add(&event)) {
+            self.is_described = false;
+        }
+        if let Some(packet) = self.writer.write(hit) {
+            self.keep(packet);
+        }
+        self.is_over = self.until.as_deref() == Some(&*hit.marker.name);
+        !self.is_over && self.output.stopped.is_none()
+    }
+
+    /// Writes what has waited for long, or what a signal asks for.
+    pub(super) fn pause(&mut self, session: &Session) -> anyhow::Result<bool> {
+        let is_asked = self.flight.is_some() && signals::take_dump();
+        let is_old = self.writer.begin().is_some_and(|begin| sys::now().saturating_sub(begin) >= LATEST);
+        if is_asked || is_old {
+            self.writer.set_lost(session.lost()?);
+            if let Some(packet) = self.writer.finish() {
+                self.keep(packet);
+            }
+        }
+        if is_asked {
+            self.dump();
+        }
+        Ok(!self.is_over && self.output.stopped.is_none())
+    }
+
+    /// Writes all that is left.
+    pub(super) fn end(&mut self, lost: u64) {
+        self.writer.set_lost(lost);
+        if let Some(packet) = self.writer.finish() {
+            self.keep(packet);
+        }
+        self.dump();
+    }
+
+    fn keep(&mut self, packet: Packet) {
+        match &mut self.flight {
+            Some(flight) => flight.add(packet),
+            None => {
+                self.write(&packet);
+                self.writer.reuse(packet);
+            }
+        }
+    }
+
+    /// Writes the packets of the flight recorder. If not all of them may be written, the newest
+    /// ones are.
+    fn dump(&mut self) {
+        let Some(flight) = &mut self.flight else { return };
+        let mut packets = flight.take();
+        self.describe();
+        let mut size: u64 = packets.iter().map(|packet| packet.bytes.len() as u64).sum();
+        while size > self.output.left() {
+            let Some(oldest) = packets.pop_front() else { break };
+            size -= oldest.bytes.len() as u64;
+        }
+        for packet in packets {
+            self.write(&packet);
+        }
+    }
+
+    /// Writes a packet, and before it what its events mean.
+    fn write(&mut self, packet: &Packet) {
+        self.describe();
+        if self.output.write(&packet.bytes) {
+            self.recorded += packet.events;
+        }
+    }
+
+    /// Writes what the events mean, if the files do not say it yet.
+    pub(super) fn describe(&mut self) {
+        if !self.is_described {
+            self.writer.set_kernel(self.notes.known());
+            let description = self.writer.description();
+            self.output.describe(&metadata(description), &description.to_json().to_string());
+            self.is_described = true;
+        }
+    }
+
+    /// Says what was recorded.
+    pub(super) fn finish(self, console: &Console, received: u64, lost: u64, exit: Option<i32>) -> anyhow::Result<()> {
+        let Self { recorded, writer, flight, mut output, .. } = self;
+        let end = serde_json::json!({
+            "hits": received + lost, "lost": lost, "recorded": recorded, "exit": exit,
+            "stopped": output.stopped.as_ref().map(Stopped::word),
+        });
+        let folder = output.folder.display().to_string();
+        if let Some(flight) = flight.as_ref().filter(|flight| flight.dropped() > 0) {
+            console.note(&format!("{} older hits were dropped", flight.dropped()));
+        }
+        if writer.unrecorded() > 0 {
+            console
+                .error(&format!("{} hits were not recorded: there are too many kinds of events", writer.unrecorded()));
+        }
+        console.note(&format!("{recorded} hits in {folder} ({} bytes)", output.size()));
+        // It is the last file: without it the recording was cut off.
+        output.end(&end.to_string());
+        match output.stopped {
+            None => Ok(()),
+            Some(Stopped::Full(most)) => {
+                console.note(&format!("{folder}: the recording ended early: it may have {most} bytes (--max-size)"));
+                Ok(())
+            }
+            Some(Stopped::Failed(error)) => {
+                let kept = format!("{folder}: the recording ended early; the {recorded} hits before can be read");
+                Err(anyhow::Error::new(error).context(kept))
+            }
+        }
+    }
+}
