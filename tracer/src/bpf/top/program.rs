@@ -1,78 +1,12 @@
-//! The programs of `smark top`, which keep [`Map::Threads`] (`crate::top::entry`).
-//!
-//! All numbers of a thread are absolute: the programs copy what the kernel counts since the thread was
-//! created, and the reader takes differences. So nothing is lost if the reader is slow, and removing
-//! a thread that has ended loses nothing.
+//! What the programs of `smark top` have in common.
 
-use super::assembler::{Assembler, Code, Label, TooLong};
-use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
+use super::{CLOCK_AHEAD, END, INTERVAL, RunQueue, TaskFields, UNCOUNTED};
+use crate::bpf::assembler::{Assembler, Code, Label, TooLong};
+use crate::bpf::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
 use crate::top::entry::{
-    CPU, ENDED_BEFORE, FLAGS, GROUP, HAS_ENDED, INVOLUNTARY, IS_SEEDED, KEY_SIZE, NAME, NAME_SIZE, NO_GROUP, PROCESS,
-    PROCESS_HAS_ENDED, PROCESS_NAME, PROCESS_START, SEEN_CPU, SEEN_WAIT, SEEN_WAITED, THREAD, VALUE_SIZE, VISITED,
-    VOLUNTARY, WAITED, WAITS,
+    CPU, ENDED_BEFORE, FLAGS, HAS_ENDED, INVOLUNTARY, IS_SEEDED, KEY_SIZE, NAME, NAME_SIZE, PROCESS, PROCESS_HAS_ENDED,
+    PROCESS_NAME, PROCESS_START, SEEN_CPU, SEEN_WAIT, SEEN_WAITED, THREAD, VALUE_SIZE, VOLUNTARY, WAITED, WAITS,
 };
-
-/// Offsets in the kernel's `task_struct`, and in what it points at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are the kernel's")]
-pub struct TaskFields {
-    pub pid: u32,
-    pub tgid: u32,
-    /// `start_boottime`.
-    pub start: u32,
-    pub comm: u32,
-    pub group_leader: u32,
-    pub exit_state: u32,
-    pub on_cpu: u32,
-    /// `__state`.
-    pub state: u32,
-    pub sum_exec_runtime: u32,
-    pub exec_start: u32,
-    pub nvcsw: u32,
-    pub nivcsw: u32,
-    /// `sched_info.run_delay`; `None` if the kernel does not account waits.
-    pub run_delay: Option<u32>,
-    pub signal: u32,
-    /// In `signal_struct`.
-    pub live: u32,
-    /// In `signal_struct`.
-    pub sum_sched_runtime: u32,
-    pub run_queue: Option<RunQueue>,
-}
-
-/// Where the kernel's clocks of a CPU are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are the kernel's")]
-pub struct RunQueue {
-    /// `se.cfs_rq`, in `task_struct`.
-    pub cfs_rq: u32,
-    /// In `cfs_rq`.
-    pub rq: u32,
-    /// In `rq`.
-    pub clock: u32,
-    /// In `rq`.
-    pub clock_task: u32,
-}
-
-/// The size of the value of [`Map::Shared`].
-pub const SHARED_SIZE: u32 = 32;
-/// The number of the interval.
-pub const INTERVAL: u16 = 0;
-/// How many switches were not counted because [`Map::Threads`] was full.
-pub const UNCOUNTED: u16 = 8;
-/// What `CLOCK_MONOTONIC` is ahead of the kernel's clock of the CPUs; 0 if it is not known.
-pub const CLOCK_AHEAD: u16 = 16;
-/// The end of the interval in ns (`CLOCK_MONOTONIC`).
-pub const END: u16 = 24;
-
-/// What visits the threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visit {
-    /// To note all threads that are there.
-    All,
-    /// To note the CPU time of the threads that are on a CPU.
-    Running,
-}
 
 /// `TASK_DEAD` of the kernel: the thread leaves its CPU for the last time.
 const DEAD: i32 = 0x80;
@@ -84,88 +18,21 @@ const KEY: i16 = -(KEY_SIZE as i16);
 const VALUE: i16 = KEY - VALUE_SIZE as i16;
 const CPU_NOW: i16 = VALUE - 8;
 
-/// The program at `sched_switch`: it notes the thread that leaves the CPU. `group_level` is the level of
-/// the control group that is noted; `None` for no group.
-///
-/// # Errors
-///
-/// Never in practice: the jumps are short.
-pub fn switched(fields: &TaskFields, group_level: Option<u32>) -> Result<Code, TooLong> {
-    let mut program = Program::new(fields);
-    program.code.load(Size::Eight, Reg::R6, Reg::R1, 8);
-    // The thread of an idle CPU has the number 0.
-    program.read(Size::Four, Reg::R1, fields.pid);
-    program.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, program.end);
-    let known = program.lookup();
-    program.zero();
-    program.insert();
-    program.code.place(known);
-    program.counts();
-    program.wait_until_switch();
-    program.names();
-    if let Some(level) = group_level {
-        program.code.set(Reg::R1, level.into());
-        program.code.call(Helper::GetCurrentAncestorCgroupId);
-        let is_there = program.code.label();
-        program.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, is_there);
-        program.code.set(Reg::R0, NO_GROUP);
-        program.code.place(is_there);
-        program.code.store(Size::Eight, Reg::R7, GROUP, Reg::R0);
-    }
-    program.end_of_thread();
-    program.finish()
-}
-
-/// The program that visits threads.
-///
-/// # Errors
-///
-/// Never in practice: the jumps are short.
-pub fn visited(fields: &TaskFields, visit: Visit) -> Result<Code, TooLong> {
-    let mut program = Program::new(fields);
-    program.code.load(Size::Eight, Reg::R6, Reg::R1, 8);
-    // After the last thread there is none.
-    program.code.jump_if_immediate(Jump::Equal, Reg::R6, 0, program.end);
-    program.clock();
-    // The last switch of a thread that exits notes it.
-    program.read(Size::Four, Reg::R1, fields.exit_state);
-    program.code.jump_if_immediate(Jump::NotEqual, Reg::R1, 0, program.end);
-    if visit == Visit::Running {
-        program.read(Size::Four, Reg::R1, fields.on_cpu);
-        program.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, program.end);
-    }
-    let known = program.lookup();
-    program.zero();
-    if visit == Visit::All {
-        program.seed();
-    }
-    program.insert();
-    program.names();
-    program.code.place(known);
-    program.cpu_now();
-    program.wait_until_now();
-    if visit == Visit::All {
-        program.load_interval(Reg::R1);
-        program.code.store(Size::Eight, Reg::R7, VISITED, Reg::R1);
-    }
-    program.finish()
-}
-
 /// A program that is being written. `R6` has the address of the thread, `R7` that of its value.
-struct Program<'f> {
-    code: Assembler,
+pub(super) struct Program<'f> {
+    pub(super) code: Assembler,
     fields: &'f TaskFields,
-    end: Label,
+    pub(super) end: Label,
 }
 
 impl<'f> Program<'f> {
-    fn new(fields: &'f TaskFields) -> Self {
+    pub(super) fn new(fields: &'f TaskFields) -> Self {
         let mut code = Assembler::default();
         let end = code.label();
         Self { code, fields, end }
     }
 
-    fn finish(mut self) -> Result<Code, TooLong> {
+    pub(super) fn finish(mut self) -> Result<Code, TooLong> {
         self.code.place(self.end);
         self.code.set(Reg::R0, 0);
         self.code.exit();
@@ -173,7 +40,7 @@ impl<'f> Program<'f> {
     }
 
     /// Reads a field of the thread. The verifier knows the type of `R6`.
-    fn read(&mut self, size: Size, to: Reg, offset: u32) {
+    pub(super) fn read(&mut self, size: Size, to: Reg, offset: u32) {
         self.read_at(size, to, Reg::R6, offset);
     }
 
@@ -188,13 +55,13 @@ impl<'f> Program<'f> {
         self.code.store(Size::Eight, Reg::R7, to, Reg::R1);
     }
 
-    fn load_interval(&mut self, to: Reg) {
+    pub(super) fn load_interval(&mut self, to: Reg) {
         self.code.set_map_value(to, Map::Shared);
         self.code.load(Size::Eight, to, to, INTERVAL as i16);
     }
 
     /// Looks the thread up. If it is there, `R7` has its value, and the program jumps.
-    fn lookup(&mut self) -> Label {
+    pub(super) fn lookup(&mut self) -> Label {
         self.code.store(Size::Eight, Reg::Frame, KEY, Reg::R6);
         self.read(Size::Eight, Reg::R1, self.fields.start);
         self.code.store(Size::Eight, Reg::Frame, KEY + 8, Reg::R1);
@@ -213,7 +80,7 @@ impl<'f> Program<'f> {
     }
 
     /// Makes a value of zeros on the stack.
-    fn zero(&mut self) {
+    pub(super) fn zero(&mut self) {
         for word in 0..VALUE_SIZE as i16 / 8 {
             self.code.store_immediate(Size::Eight, Reg::Frame, VALUE + word * 8, 0);
         }
@@ -224,7 +91,7 @@ impl<'f> Program<'f> {
     }
 
     /// Notes in the value on the stack what the thread and its process did before.
-    fn seed(&mut self) {
+    pub(super) fn seed(&mut self) {
         let fields = self.fields;
         let counts = [(CPU, fields.sum_exec_runtime), (VOLUNTARY, fields.nvcsw), (INVOLUNTARY, fields.nivcsw)];
         let waited = fields.run_delay.map(|offset| (WAITED, offset));
@@ -240,7 +107,7 @@ impl<'f> Program<'f> {
 
     /// Adds the value on the stack, and leaves its address in `R7`. If there is no space, it is
     /// counted and the program ends.
-    fn insert(&mut self) {
+    pub(super) fn insert(&mut self) {
         let added = self.code.label();
         self.code.set_map(Reg::R1, Map::Threads);
         self.code.copy(Reg::R2, Reg::Frame);
@@ -261,7 +128,7 @@ impl<'f> Program<'f> {
     }
 
     /// Copies what the kernel counts at a switch.
-    fn counts(&mut self) {
+    pub(super) fn counts(&mut self) {
         self.copy(CPU, self.fields.sum_exec_runtime);
         self.copy(VOLUNTARY, self.fields.nvcsw);
         self.copy(INVOLUNTARY, self.fields.nivcsw);
@@ -284,7 +151,7 @@ impl<'f> Program<'f> {
     }
 
     /// Notes the wait before the time on the CPU that ends now.
-    fn wait_until_switch(&mut self) {
+    pub(super) fn wait_until_switch(&mut self) {
         let Some(offset) = self.fields.run_delay else { return };
         let (none, is_first, done) = (self.code.label(), self.code.label(), self.code.label());
         self.waits(offset, none);
@@ -310,7 +177,7 @@ impl<'f> Program<'f> {
 
     /// Notes the last wait of a thread that is on a CPU. The program at the switch does not count it
     /// again.
-    fn wait_until_now(&mut self) {
+    pub(super) fn wait_until_now(&mut self) {
         let Some(offset) = self.fields.run_delay else { return };
         let none = self.code.label();
         self.waits(offset, none);
@@ -323,7 +190,7 @@ impl<'f> Program<'f> {
     }
 
     /// Notes the names and the process, which `execve` changes.
-    fn names(&mut self) {
+    pub(super) fn names(&mut self) {
         let fields = self.fields;
         let words = (0..NAME_SIZE as i16 / 8).map(|word| word * 8);
         for word in words.clone() {
@@ -339,7 +206,7 @@ impl<'f> Program<'f> {
     }
 
     /// Notes that the thread leaves its CPU for the last time. It is the last thing that is written.
-    fn end_of_thread(&mut self) {
+    pub(super) fn end_of_thread(&mut self) {
         let is_last = self.code.label();
         self.read(Size::Four, Reg::R1, self.fields.state);
         self.code.jump_if_immediate(Jump::NotEqual, Reg::R1, DEAD, self.end);
@@ -360,7 +227,7 @@ impl<'f> Program<'f> {
     }
 
     /// Notes the clock of this CPU, which the reader has just made the kernel update.
-    fn clock(&mut self) {
+    pub(super) fn clock(&mut self) {
         let Some(queue) = self.fields.run_queue else { return };
         let is_known = self.code.label();
         self.code.set_map_value(Reg::R8, Map::Shared);
@@ -378,7 +245,7 @@ impl<'f> Program<'f> {
 
     /// Notes the CPU time that a thread has at the end of the interval, if it is on a CPU. The kernel
     /// adds it up at switches and ticks: what it has not added yet is added here.
-    fn cpu_now(&mut self) {
+    pub(super) fn cpu_now(&mut self) {
         let fields = self.fields;
         let done = self.code.label();
         self.read(Size::Eight, Reg::R8, fields.sum_exec_runtime);
