@@ -12,7 +12,7 @@
 //!
 //! [`printf`] parses the format of a marker, and [`conversion`] is the table of types that each
 //! conversion accepts. [`operand`] reads the locations of kept arguments, and [`args`] the argument
-//! list.
+//! list. [`buffer`] is what a program writes while its probes are on.
 //!
 //! The macro writes the sections and the resolver reads them. Both use this crate for the formats,
 //! so they cannot disagree. Nothing here panics on any input.
@@ -23,6 +23,7 @@ extern crate alloc;
 
 pub mod args;
 pub mod assembler;
+pub mod buffer;
 pub mod conversion;
 pub mod declaration;
 mod error;

@@ -1,0 +1,40 @@
+//! What the recorder of a program writes while probes are on, and where a tool tells it to.
+//!
+//! Everything is in the byte order of the processor, which is little-endian on the processors that
+//! have a recorder. Offsets are in bytes.
+//!
+//! - [`control`]: the block of a program in which a tool names the folder and the size of buffers;
+//! - [`ring`]: the page before the packets of a buffer that a tool empties;
+//! - [`packet`]: what precedes the records of a packet;
+//! - [`event`]: the records;
+//! - [`Layout`]: which values a probe has.
+
+pub mod control;
+pub mod event;
+mod layout;
+pub mod packet;
+pub mod ring;
+
+pub use layout::{Layout, MAX_WORDS};
+
+/// The `clock` of a program that takes times from `CLOCK_MONOTONIC`, in ns.
+pub const CLOCK_MONOTONIC: u32 = 0;
+
+/// The `clock` of a program that takes times from the counter of the processor (the TSC, or
+/// `cntvct_el0`).
+pub const CLOCK_COUNTER: u32 = 1;
+
+/// The `clock` of a program that has recorded nothing yet.
+pub const CLOCK_UNKNOWN: u32 = 2;
+
+/// The bytes at `offset` as an integer; `None` if they are not all there.
+fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    let bytes = bytes.get(offset..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes))
+}
+
+/// The bytes at `offset` as an integer; `None` if they are not all there.
+fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    let bytes = bytes.get(offset..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*bytes))
+}
