@@ -62,6 +62,7 @@ pub(crate) mod english;
 mod error;
 pub mod export;
 mod image;
+pub mod integer;
 pub mod location;
 mod ranges;
 pub mod report;

@@ -1,6 +1,7 @@
 //! The values of a hit, with their types.
 
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::integer;
 
 use crate::plan::{Placeholder, Reading, Source};
 use crate::record::{Field, Layout, Record};
@@ -58,10 +59,7 @@ impl Value<'_> {
     #[must_use]
     pub fn integer(&self) -> Option<i128> {
         match *self {
-            Self::Number { bits, size, kind: NumberKind::Signed } => {
-                let unused = 64u32.saturating_sub(u32::from(size) * 8).min(63);
-                Some(i128::from((bits << unused) as i64 >> unused))
-            }
+            Self::Number { bits, size, kind: NumberKind::Signed } => Some(integer::signed(bits, size).into()),
             Self::Number { bits, kind: NumberKind::Unsigned | NumberKind::Pointer | NumberKind::Unicode, .. } => {
                 Some(i128::from(bits))
             }

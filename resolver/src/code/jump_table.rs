@@ -2,6 +2,8 @@
 //!
 //! [`bound`] goes back from a table to the check of its index.
 
+use crate::integer;
+
 /// The position and the format of a jump table's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct JumpTable {
@@ -31,8 +33,7 @@ impl JumpTable {
     pub(super) fn target(&self, entry: &[u8], address_bits: u32) -> u64 {
         let mut value = entry.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
         if self.signed && self.size < 8 {
-            let unused = 64u32.saturating_sub(u32::from(self.size).saturating_mul(8));
-            value = (value.wrapping_shl(unused) as i64).wrapping_shr(unused) as u64;
+            value = integer::signed(value, self.size) as u64;
         }
         let target = self.base.wrapping_add(value.wrapping_shl(u32::from(self.shift)));
         if address_bits == 32 { target & u64::from(u32::MAX) } else { target }

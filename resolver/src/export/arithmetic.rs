@@ -8,6 +8,7 @@
 use super::ArgumentOmission;
 use super::fetch::Operand;
 use crate::address::Vaddr;
+use crate::integer;
 use crate::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
 
 /// How a language writes the values that computations start from.
@@ -45,8 +46,7 @@ pub(super) fn bits(syntax: &dyn Syntax, at: &Operand, size: u8) -> Result<String
 /// The same number, sign-extended to 64 bits.
 pub(super) fn signed(syntax: &dyn Syntax, at: &Operand, size: u8) -> Result<String, ArgumentOmission> {
     if let Operand::Constant(bits) = at {
-        let unused = 64u32.saturating_sub(u32::from(size) * 8).min(63);
-        let value = ((bits << unused) as i64) >> unused;
+        let value = integer::signed(*bits, size);
         return Ok(if value < 0 {
             format!("(0 - {})", syntax.constant(value.unsigned_abs()))
         } else {

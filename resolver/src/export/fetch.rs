@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::ArgumentOmission;
+use crate::integer;
 use crate::location::{Expr, Location, Node, Source, Value, ValueType};
 use crate::resolve::{Argument, Verdict};
 use crate::types::{Language, Sequence, SequenceKind, Shape, Type, names_text, pointee, transparent};
@@ -276,10 +277,7 @@ pub(super) fn unconverted(mut value: &Expr, size: u8) -> &Expr {
 fn known(value: &Expr) -> Option<u64> {
     match value.node() {
         Node::Constant(Value { of, bits }) if !matches!(of, ValueType::Float(_)) => Some(match of {
-            ValueType::Signed(size @ (1 | 2 | 4)) => {
-                let unused = 64 - u32::from(*size) * 8;
-                ((*bits << unused) as i64 >> unused) as u64
-            }
+            ValueType::Signed(size @ (1 | 2 | 4)) => integer::signed(*bits, *size) as u64,
             _ => *bits,
         }),
         _ => None,

@@ -17,6 +17,7 @@ use super::plan::{Planned, Point, Settings, check, identifier, numbered, plan};
 use super::uprobe::sum;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool};
 use crate::address::Vaddr;
+use crate::integer;
 use crate::location::{Expr, Node, Processor, Register, ValueType};
 use crate::resolve::{Architecture, Marker, ResolvedImage};
 
@@ -228,11 +229,10 @@ impl OperandSyntax {
             Operand::Register(register) => self.register(*register)?,
             Operand::Memory(address) => self.memory(address)?,
             Operand::Constant(bits) => {
-                let unused = 64u32.saturating_sub(u32::from(size) * 8).min(63);
                 let number = if signed {
-                    (((bits << unused) as i64) >> unused).to_string()
+                    integer::signed(*bits, size).to_string()
                 } else {
-                    ((bits << unused) >> unused).to_string()
+                    integer::unsigned(*bits, size).to_string()
                 };
                 format!("{}{number}", if self.arm { "" } else { "$" })
             }

@@ -7,6 +7,7 @@ use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, identifier, numbered};
 use super::{ArgumentOmission, ExportError, Tool, Writer};
 use crate::address::Vaddr;
+use crate::integer;
 use crate::location::{Binary, Expr, Node, Processor, Register, Value, ValueType};
 use crate::resolve::Architecture;
 
@@ -212,10 +213,9 @@ impl FetchSyntax {
 
     /// A constant as the kernel reads it: signed decimal or hexadecimal.
     fn constant(&self, bits: u64, size: u8, kind: NumberKind) -> String {
-        let unused = 64u32.saturating_sub(u32::from(size) * 8).min(63);
         match kind {
-            NumberKind::Signed => (((bits << unused) as i64) >> unused).to_string(),
-            _ => format!("{:#x}", (bits << unused) >> unused),
+            NumberKind::Signed => integer::signed(bits, size).to_string(),
+            _ => format!("{:#x}", integer::unsigned(bits, size)),
         }
     }
 

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use super::Processor;
 use super::{Binary, Expr, InfoOffset, Location, Node, Register, Source, Unary, Value, ValueType};
 use crate::address::Vaddr;
+use crate::integer;
 use crate::text::hexadecimal;
 
 /// Names and address properties of the image that a location belongs to.
@@ -140,8 +141,7 @@ fn split<'e>(expr: &'e Expr, names: &dyn Names) -> (&'e Expr, i64) {
 
 /// Interprets an integer as signed: its highest bit is the sign bit.
 fn extended(value: Value, names: &dyn Names) -> i64 {
-    let unused = 64u32.saturating_sub(u32::from(value.of.size(names.address_size())) * 8).min(63);
-    ((value.bits << unused) as i64) >> unused
+    integer::signed(value.bits, value.of.size(names.address_size()))
 }
 
 /// Formats an offset. An offset of 0 is omitted.

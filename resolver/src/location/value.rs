@@ -8,6 +8,7 @@
 use std::cmp::Ordering;
 
 use super::{Binary, Expr, Node, Unary, Unreadable, Value, ValueType};
+use crate::integer;
 
 impl ValueType {
     /// Size of the type in bytes, given the size of an address.
@@ -49,8 +50,7 @@ impl Value {
     /// The value as a 64-bit signed integer. The highest bit of the value is the sign bit, even for
     /// unsigned types.
     fn signed(self, address_size: u8) -> i64 {
-        let unused = 64u32.saturating_sub(u32::from(self.of.size(address_size)) * 8);
-        (self.bits.wrapping_shl(unused) as i64) >> unused.min(63)
+        integer::signed(self.bits, self.of.size(address_size))
     }
 
     /// The value, with the generic type interpreted as unsigned.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::integer;
 
 use super::description::{Class, ClassField, Description, FieldType};
 use super::packet::MAGIC;
@@ -146,10 +147,7 @@ fn event(description: &Description, class: &Class, number: usize, is_full: bool,
 /// The names of values, as an enumeration has them.
 fn labels(field: &ClassField) -> String {
     let value = |bits: u64| match field.of {
-        FieldType::Number { size, kind: NumberKind::Signed } => {
-            let unused = 64 - u32::from(size.clamp(1, 8)) * 8;
-            ((bits << unused) as i64 >> unused).to_string()
-        }
+        FieldType::Number { size, kind: NumberKind::Signed } => integer::signed(bits, size).to_string(),
         _ => bits.to_string(),
     };
     let labels = field.labels.iter().map(|(bits, name)| format!("{} = {}", quoted(name), value(*bits)));

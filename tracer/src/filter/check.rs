@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::integer;
 use simple_markers_resolver::select::closest;
 
 use super::Filter;
@@ -233,7 +234,7 @@ pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatc
 /// A number at one of two places. `None` for a text.
 fn number(reading: &Reading, other: Option<&Reading>) -> Option<Readable> {
     let part = |reading: &Reading| match *reading {
-        Reading::Constant { bits, size, kind } => Some((Place::Constant(low(bits, size)), size, kind)),
+        Reading::Constant { bits, size, kind } => Some((Place::Constant(integer::unsigned(bits, size)), size, kind)),
         Reading::Number { field, size, kind } => Some((Place::Input(field), size, kind)),
         Reading::Text { .. } | Reading::Array { .. } => None,
     };
@@ -250,14 +251,9 @@ fn number(reading: &Reading, other: Option<&Reading>) -> Option<Readable> {
     Some(Readable::Number { number, size, kind })
 }
 
-fn low(bits: u64, size: u8) -> u64 {
-    bits & u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8).unwrap_or(0)
-}
-
 fn known(bits: u64, size: u8, is_signed: bool) -> i128 {
-    let unused = 64 - u32::from(size.clamp(1, 8)) * 8;
     match is_signed {
-        true => i128::from((bits << unused) as i64 >> unused),
+        true => integer::signed(bits, size).into(),
         false => i128::from(bits),
     }
 }

@@ -1,6 +1,8 @@
 //! Evaluates a filter on the inputs of a site: on a record that was made without it, or on the
 //! values of a recording.
 
+use simple_markers_resolver::integer;
+
 use super::check::{Condition, Number, Place};
 use crate::record::{Field, FieldKind, Layout, Record};
 use crate::value::{Missing, Value, until_nul};
@@ -132,9 +134,7 @@ fn at_place<I: Inputs + ?Sized>(place: Place, size: u8, is_signed: bool, inputs:
         Place::Constant(bits) => bits,
         Place::Input(field) => inputs.number(field)?,
     };
-    let unused = 64 - u32::from(size.clamp(1, 8)) * 8;
-    let bits = bits << unused;
-    Some(if is_signed { (bits as i64 >> unused) as u64 } else { bits >> unused })
+    Some(if is_signed { integer::signed(bits, size) as u64 } else { integer::unsigned(bits, size) })
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use simple_markers_resolver::integer;
+
 use super::print::Integer;
 
 /// Where the fields of an event are.
@@ -156,8 +158,8 @@ impl Field {
             [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
             _ => u64::from_ne_bytes(bytes.try_into().ok()?),
         };
-        let unused = 64u32.saturating_sub(self.size.saturating_mul(8)).min(63);
-        Some(if self.is_signed { ((unsigned << unused) as i64 >> unused) as u64 } else { unsigned })
+        let size = u8::try_from(self.size).unwrap_or(u8::MAX);
+        Some(if self.is_signed { integer::signed(unsigned, size) as u64 } else { unsigned })
     }
 
     /// Whether the record has the data of the field somewhere else (`__data_loc`).

@@ -1,5 +1,7 @@
 //! C's integers on 64-bit Linux, and the names of types.
 
+use simple_markers_resolver::integer;
+
 /// An integer type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integer {
@@ -37,8 +39,10 @@ impl Integer {
 
     /// The value that fits the type, extended to 8 bytes.
     pub(super) fn wrap(self, value: u64) -> u64 {
-        let unused = 64 - u32::from(self.size.clamp(1, 8)) * 8;
-        if self.is_signed { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }
+        match self.is_signed {
+            true => integer::signed(value, self.size) as u64,
+            false => integer::unsigned(value, self.size),
+        }
     }
 
     /// The type after integer promotion (C11 6.3.1.1).
