@@ -1,5 +1,5 @@
 //! The functions that a marker calls in code that never runs, to check each argument's type against
-//! its conversion.
+//! its conversion. A probe calls functions that also return the value.
 //!
 //! The table is that of `simple_markers_record::conversion`, written as traits so that the compiler
 //! checks it. A mismatch becomes one readable message: the conversion `L` and the argument's type
@@ -12,9 +12,9 @@ mod shown;
 mod text;
 
 pub use kept::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
-pub use pointer::{address, pointer};
-pub use shown::{shown, star};
-pub use text::text;
+pub use pointer::{address, address_word, pointer, pointer_word};
+pub use shown::{shown, star, star_word, word};
+pub use text::{text, text_words};
 
 /// Refuses a source path that would not reach the section unchanged. The path is written into a
 /// string of the assembler, where these characters have a meaning, and it is not known early enough

@@ -43,6 +43,7 @@ extern crate alloc;
 
 mod check;
 pub mod conversion;
+mod probe;
 mod target;
 
 /// The folder of `simple_marker.h`, for a build script that compiles C with markers.
@@ -63,8 +64,10 @@ pub const fn include_dir() -> &'static str {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};
+    pub use crate::check::{address_word, pointer_word, star_word, text_words, word};
     pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
+    pub use crate::probe::Probe;
     pub use core::arch::{asm, global_asm};
     pub use core::{column, concat, file, line, primitive};
-    pub use simple_markers_macros::marker;
+    pub use simple_markers_macros::{marker, probe};
 }

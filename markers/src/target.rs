@@ -1,4 +1,4 @@
-//! `simple_mark!` itself, with one definition for each target. This crate is compiled for the
+//! `simple_mark!` and `simple_probe!` themselves, with one definition for each target. This crate is compiled for the
 //! target of the program. The macro passes that target to the procedural macro, which runs on the
 //! host.
 
@@ -97,23 +97,72 @@ macro_rules! define {
     };
 }
 
-/// Calls [`define`] for the first target whose condition holds, or with `off` if none does.
-macro_rules! define_for {
-    ($d:tt $($condition:meta => $target:tt,)*) => {
-        define_for! { @ $d () $($condition => $target,)* }
+/// Defines the macro of probes for a target, and how its switch is read there.
+#[rustfmt::skip]
+macro_rules! define_probe {
+    ($d:tt $target:tt) => {
+        #[cfg(not(all(rustc_1_87, target_arch = "x86_64")))]
+        define_probe! { $d $target load }
+        #[cfg(all(rustc_1_87, target_arch = "x86_64"))]
+        define_probe! { $d $target goto }
     };
-    (@ $d:tt ($($before:meta)*) $condition:meta => $target:tt, $($rest:tt)*) => {
-        #[cfg(all($condition, not(any($($before,)*))))]
-        define! { $d $target }
-        define_for! { @ $d ($($before)* $condition) $($rest)* }
-    };
-    (@ $d:tt ($($before:meta)*)) => {
-        #[cfg(not(any($($before,)*)))]
-        define! { $d off }
+    ($d:tt $target:tt $branch:tt) => {
+        /// Marks a place in the code that can be switched on, with a name, a printf format and the
+        /// values that matter there.
+        ///
+        /// ```
+        /// # use simple_markers::simple_probe;
+        /// # let (request, queue, path) = (&7u64, vec![1, 2, 3], String::from("/etc"));
+        /// simple_probe!(queue:push, "request %lu, %zu waiting", request, queue.len());
+        /// simple_probe!(file:open, "%s, %u bytes", path, size = path.len() as u32);
+        /// ```
+        ///
+        /// While it is off it costs two instructions on x86-64 (three with a compiler before Rust
+        /// 1.87, on AArch64 and on RISC-V), and no argument is evaluated. While it is on, every
+        /// argument can be read.
+        ///
+        /// # Syntax
+        ///
+        /// `simple_probe!(NAME, "FORMAT" [, ARGUMENT]...)`
+        ///
+        /// The name, the format and its conversions are those of [`simple_mark!`]. An **ARGUMENT** is
+        /// any expression, also **`name = expression`**, or `&x` for the address of `x` if `%p` shows
+        /// it. It is evaluated if the probe is on, and only then, so the program must not depend on
+        /// its side effects. Its value is borrowed, not moved. An argument without a name is called
+        /// as it is written.
+        ///
+        /// A probe takes at most 12 values; text counts as two.
+        ///
+        /// # Where it is allowed
+        ///
+        /// Wherever an expression of type `()` is, except in a `const fn`. On targets other than
+        /// x86-64, AArch64 and 64-bit RISC-V a probe is checked, and nothing is emitted.
+        #[macro_export]
+        macro_rules! simple_probe {
+            ($d($d probe:tt)*) => {
+                $d crate::__private::probe! { $d crate $target $branch $d($d probe)* }
+            };
+        }
     };
 }
 
-define_for! { $
+/// Calls the macro `$define` for the first target whose condition holds, or with `off` if none does.
+macro_rules! define_for {
+    ($d:tt $define:ident $($condition:meta => $target:tt,)*) => {
+        define_for! { @ $d $define () $($condition => $target,)* }
+    };
+    (@ $d:tt $define:ident ($($before:meta)*) $condition:meta => $target:tt, $($rest:tt)*) => {
+        #[cfg(all($condition, not(any($($before,)*))))]
+        $define! { $d $target }
+        define_for! { @ $d $define ($($before)* $condition) $($rest)* }
+    };
+    (@ $d:tt $define:ident ($($before:meta)*)) => {
+        #[cfg(not(any($($before,)*)))]
+        $define! { $d off }
+    };
+}
+
+define_for! { $ define
     any(
         simple_marker_off,
         feature = "off",
@@ -129,5 +178,23 @@ define_for! { $
     all(target_arch = "x86", target_pointer_width = "32") => x86,
     all(target_arch = "aarch64", target_pointer_width = "64") => aarch64,
     target_arch = "riscv32" => riscv32,
+    target_arch = "riscv64" => riscv64,
+}
+
+// As above, without targets whose registers do not hold 64 bits.
+define_for! { $ define_probe
+    any(
+        simple_marker_off,
+        feature = "off",
+        miri,
+        windows,
+        target_vendor = "apple",
+        target_family = "wasm",
+        target_os = "uefi",
+        target_os = "aix",
+        target_os = "cygwin",
+    ) => off,
+    all(target_arch = "x86_64", target_pointer_width = "64") => x86_64,
+    all(target_arch = "aarch64", target_pointer_width = "64") => aarch64,
     target_arch = "riscv64" => riscv64,
 }

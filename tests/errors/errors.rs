@@ -1,4 +1,4 @@
-//! Every error of `simple_mark!`, as the compiler prints it.
+//! Every error of `simple_mark!` and `simple_probe!`, as the compiler prints it.
 
 #[test]
 fn errors() {

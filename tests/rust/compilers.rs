@@ -1,6 +1,7 @@
 //! What compilers and linkers do with markers in Rust and C: the records are right, and nothing
 //! else in the program changes.
 
+mod asleep;
 mod conversions;
 mod emission;
 mod header;

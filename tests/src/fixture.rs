@@ -322,6 +322,8 @@ pub struct Site<S = String> {
     pub address_size: u8,
     /// In a relocatable object, an offset in the section.
     pub pc: u64,
+    /// The address of a probe's switch.
+    pub switch: Option<u64>,
 }
 
 /// The records of `.debug.simple_marker.2` of a little-endian image, sorted. Empty if there is no
@@ -343,6 +345,7 @@ pub fn sites(image: &Path) -> Vec<Site> {
         flags: site.flags,
         address_size: site.address_size,
         pc: site.pc,
+        switch: site.switch,
     });
     sites.collect()
 }
@@ -376,8 +379,10 @@ pub fn site_records(image: &Path) -> Vec<Site<Vec<u8>>> {
     let mut sites = Vec::new();
     while let [length, 0, flags, size, ..] = *rest {
         let address = usize::from(size);
-        assert!(matches!(size, 4 | 8) && length == size + 30, "{rest:x?}");
-        let (record, behind) = rest.split_at(32 + address);
+        let is_probe = flags & 4 != 0;
+        let known = if is_probe { 30 + 2 * address } else { 30 + address };
+        assert!(matches!(size, 4 | 8) && usize::from(length) == known, "{rest:x?}");
+        let (record, behind) = rest.split_at(2 + known);
         let number = |at: usize, size: usize| {
             record[at..at + size].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
         };
@@ -397,6 +402,7 @@ pub fn site_records(image: &Path) -> Vec<Site<Vec<u8>>> {
             flags,
             address_size: size,
             pc: number(4, address),
+            switch: is_probe.then(|| number(32 + address, address)),
         });
         rest = behind;
     }

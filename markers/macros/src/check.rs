@@ -47,6 +47,26 @@ pub(crate) fn value(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) -> Toke
     call(krate, pair, &quote_spanned! { binding.span()=> &raw const #binding })
 }
 
+/// The function that makes the value of a probe's argument a word, or two of text. It compiles if
+/// the argument's conversion shows the target of its parameter.
+pub(crate) fn word(krate: &TokenTree, pair: &Pair<'_>) -> TokenStream {
+    let span = krate.span().located_at(pair.argument.span());
+    let mut krate = krate.clone();
+    krate.set_span(span);
+    let Shown::By(length, specifier) = pair.shown else {
+        return quote_spanned! { span=> #krate::__private::star_word };
+    };
+    match specifier.letter() {
+        'p' if pair.argument.is_address() => quote_spanned! { span=> #krate::__private::address_word },
+        'p' => quote_spanned! { span=> #krate::__private::pointer_word },
+        's' => quote_spanned! { span=> #krate::__private::text_words },
+        letter => {
+            let conversion = Ident::new(&format!("{}{letter}", length.as_str()), span);
+            quote_spanned! { span=> #krate::__private::word::<#krate::conversion::#conversion, _> }
+        }
+    }
+}
+
 /// A call that compiles if the argument's conversion shows the target of `pointer`. Errors point at
 /// the argument.
 fn call(krate: &TokenTree, pair: &Pair<'_>, pointer: &TokenStream) -> TokenStream {

@@ -2,12 +2,12 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
-use simple_markers_record::{DECLARATIONS, SITES, STRINGS, assembler, site};
+use simple_markers_record::site;
 
 use crate::check;
 use crate::operand::Operand;
 use crate::pairing::Pair;
-use crate::path;
+use crate::record::{self, SiteRecord};
 use crate::syntax::{Argument, Invocation, Marker};
 use crate::target::Target;
 
@@ -73,57 +73,21 @@ fn binding(krate: &TokenTree, index: usize, argument: &Argument) -> Ident {
 /// The record of `__simple_marker.1`. It is at module level, so it exists even if every copy of the
 /// code is removed.
 fn declaration(krate: &TokenTree, marker: &Marker) -> TokenStream {
-    let Text { name, format, args } = Text::new(marker);
-    let start = format!(".pushsection {DECLARATIONS},\"\",%progbits\n.asciz \"{name}\",\"");
-    let end = format!("\",\"{format}\",\"{args}\"\n.popsection");
-    let check_path = path::check(krate, marker);
+    let in_template = marker.arguments.iter().any(Argument::is_kept);
+    let items = record::declaration(krate, marker, in_template);
     // The block hides the module from the user's arguments, which may name a `declaration` of their
     // own.
-    quote_spanned! { Span::mixed_site()=>
-        {
-            mod declaration {
-                #check_path
-                #krate::__private::global_asm!(
-                    #krate::__private::concat!(
-                        #start, #krate::__private::file!(), "\",\"", #krate::__private::line!(), #end
-                    ),
-                    options(raw)
-                );
-            }
-        }
-    }
+    quote_spanned! { Span::mixed_site()=> { mod declaration { #items } } }
 }
 
 /// The record of `.debug.simple_marker.2`, where the code is.
 fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) -> syn::Result<TokenStream> {
-    let Text { name, format, args } = Text::new(marker);
     let Operands { entries, operands } = operands(krate, target, pairs)?;
-    let address_size = target.address_size();
-    let length = site::record_length(address_size);
-    let mut flags = if marker.anchored { site::ANCHORED } else { 0 };
-    let anchor = if marker.anchored { " nop" } else { "" };
-    if !operands.is_empty() {
-        flags |= site::HAS_OPERANDS;
-    }
-    let start = format!(
-        "2:{anchor}\n\
-         .pushsection {STRINGS},\"MS\",%progbits,1\n\
-         3: .asciz \"{name}\"\n\
-         4: .asciz \""
-    );
-    let strings = format!(
-        "\"\n\
-         5: .asciz \"{format}\"\n\
-         6: .asciz \"{args}\"\n\
-         7: .asciz \"{entries}\"\n\
-         .popsection\n\
-         .pushsection {SITES},\"\",%progbits\n\
-         .2byte {length}\n\
-         .byte {flags},{address_size}\n\
-         .{address_size}byte 2b\n\
-         .4byte "
-    );
-    let end = ",3b,4b,5b,6b,7b\n.popsection";
+    let anchored = if marker.anchored { site::ANCHORED } else { 0 };
+    let has_operands = if operands.is_empty() { 0 } else { site::HAS_OPERANDS };
+    let code = if marker.anchored { " nop" } else { "" };
+    let site = SiteRecord { target, flags: anchored | has_operands, entries: &entries, switch: None };
+    let template = site.template(krate, code, marker);
     // A tool that stops here reads the arguments from memory, so pending stores must be done.
     let memory = if pairs.is_empty() {
         quote! { nomem }
@@ -142,10 +106,7 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
         // any state.
         unsafe {
             #krate::__private::asm!(
-                #krate::__private::concat!(
-                    #start, #krate::__private::file!(), #strings,
-                    #krate::__private::line!(), ",", #krate::__private::column!(), #end
-                ),
+                #template,
                 #(#operands,)*
                 options(#memory, nostack, preserves_flags #syntax)
             );
@@ -183,24 +144,6 @@ fn operands(krate: &TokenTree, target: Target, pairs: &[Pair<'_>]) -> syn::Resul
     }
     let entries = if operands.is_empty() { String::new() } else { entries.join(" ") };
     Ok(Operands { entries, operands })
-}
-
-/// The strings of a marker as the assembler reads them.
-struct Text {
-    name: String,
-    format: String,
-    args: String,
-}
-
-impl Text {
-    fn new(marker: &Marker) -> Self {
-        let args: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
-        Self {
-            name: assembler::escape(marker.name.as_bytes()),
-            format: assembler::escape(marker.format.value().as_bytes()),
-            args: assembler::escape(args.join(", ").as_bytes()),
-        }
-    }
 }
 
 #[cfg(test)]

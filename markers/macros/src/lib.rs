@@ -1,10 +1,10 @@
-//! The procedural macro behind `simple_markers::simple_mark!`.
+//! The procedural macros behind `simple_markers::simple_mark!` and `simple_probe!`.
 //!
 //! `marker!` gets the path of the `simple-markers` crate, the target, and the tokens that the user
 //! wrote. A marker passes through the modules in this order: `syntax` parses it and `place` its
-//! arguments, `pairing` assigns arguments to conversions, `check` writes the type checks, and
-//! `emit` the assembly. `target` and `operand` have what differs between targets, and `path` checks
-//! the path of the source file.
+//! arguments, `pairing` assigns arguments to conversions, `check` writes the type checks, `record`
+//! the records, and `emit` the expansion. For a probe, `probe` does that. `target` and `operand`
+//! have what differs between targets, and `path` checks the path of the source file.
 
 mod check;
 mod emit;
@@ -12,14 +12,39 @@ mod operand;
 mod pairing;
 mod path;
 mod place;
+mod probe;
+mod record;
 mod syntax;
 mod target;
+
+use probe::Receiver;
 
 /// Expands one marker: `marker!($crate TARGET NAME, "FORMAT", ...)`. Called by `simple_mark!` only.
 #[doc(hidden)]
 #[proc_macro]
 pub fn marker(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(input.into()).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Expands one probe: `probe!($crate TARGET BRANCH NAME, "FORMAT", ...)`. Called by `simple_probe!`
+/// only.
+#[doc(hidden)]
+#[proc_macro]
+pub fn probe(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand_probe(input.into(), Receiver::Tool).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// As [`probe`], for a program with the recorder.
+#[doc(hidden)]
+#[proc_macro]
+pub fn recorded_probe(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand_probe(input.into(), Receiver::Recorder).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn expand_probe(input: proc_macro2::TokenStream, receiver: Receiver) -> syn::Result<proc_macro2::TokenStream> {
+    let invocation: syntax::ProbeInvocation = syn::parse2(input)?;
+    let pairs = pairing::pair(&invocation.marker)?;
+    probe::probe(&invocation, &pairs, receiver)
 }
 
 fn expand(input: proc_macro2::TokenStream) -> syn::Result<proc_macro2::TokenStream> {

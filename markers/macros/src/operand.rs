@@ -96,7 +96,7 @@ fn value(target: Target, pair: &Pair<'_>) -> syn::Result<(u8, bool, Value)> {
 }
 
 /// The type that C passes for a conversion or a `*`.
-fn promoted(shown: Shown) -> &'static str {
+pub(crate) fn promoted(shown: Shown) -> &'static str {
     let Shown::By(length, specifier) = shown else { return "i32" };
     match (specifier.letter(), length) {
         ('d' | 'i', Length::None) => "i32",

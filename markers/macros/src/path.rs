@@ -3,17 +3,18 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 
-use crate::syntax::{Argument, Marker};
+use crate::syntax::Marker;
 
-/// Items for the declaration's module that check the path at compile time.
+/// Items for the declaration's module that check the path at compile time. `in_template` says
+/// whether the path is written into a template with placeholders too.
 ///
 /// Evaluating a constant takes a fifth of the time that a marker takes to compile. So there is no
 /// constant if the path is known here and passes every check.
-pub(crate) fn check(krate: &TokenTree, marker: &Marker) -> TokenStream {
+pub(crate) fn check(krate: &TokenTree, marker: &Marker, in_template: bool) -> TokenStream {
     if is_written_in_harmless_file(marker.format.span()) {
         return TokenStream::new();
     }
-    let check_template = marker.arguments.iter().any(Argument::is_kept).then(|| {
+    let check_template = in_template.then(|| {
         quote_spanned! { Span::mixed_site()=>
             const _: () = #krate::__private::check_template_path(#krate::__private::file!());
         }

@@ -1,7 +1,9 @@
-//! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)]`.
+//! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)]`, and that of a
+//! probe, whose arguments are expressions and which has no options.
 
 use proc_macro2::{Span, TokenTree};
 use syn::ext::IdentExt as _;
+use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, LitStr, Token, Type, parenthesized};
 
@@ -15,6 +17,25 @@ pub(crate) struct Invocation {
     /// The target of the crate; `None` if nothing is emitted.
     pub(crate) target: Option<Target>,
     pub(crate) marker: Marker,
+}
+
+/// A probe, with what `simple_probe!` adds to it.
+pub(crate) struct ProbeInvocation {
+    /// The path of the `simple-markers` crate: `$crate`.
+    pub(crate) krate: TokenTree,
+    /// The target of the crate and how its switch is read; `None` if nothing is emitted.
+    pub(crate) target: Option<(Target, Branch)>,
+    /// The probe as a marker: every argument is kept.
+    pub(crate) marker: Marker,
+}
+
+/// How the code reads a switch and branches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Branch {
+    /// The assembly compares and jumps.
+    Goto,
+    /// The assembly loads, and the compiler compares and jumps.
+    Load,
 }
 
 /// A marker as written.
@@ -32,8 +53,9 @@ pub(crate) enum Argument {
     Place(Place),
     /// `keep x`, `keep x: T`: a place whose value is an operand.
     KeptPlace { place: Place, width: Option<Type> },
-    /// `keep name = value`: an expression whose value is an operand.
-    KeptValue { name: Ident, width: Option<Type>, value: Box<Expr> },
+    /// `keep name = value`: an expression whose value is an operand. Without a name it is named as
+    /// it is written.
+    KeptValue { name: String, span: Span, width: Option<Type>, value: Box<Expr> },
 }
 
 impl Argument {
@@ -41,7 +63,7 @@ impl Argument {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Place(place) | Self::KeptPlace { place, .. } => place.text.clone(),
-            Self::KeptValue { name, .. } => name.unraw().to_string(),
+            Self::KeptValue { name, .. } => name.clone(),
         }
     }
 
@@ -49,7 +71,7 @@ impl Argument {
     pub(crate) fn span(&self) -> Span {
         match self {
             Self::Place(place) | Self::KeptPlace { place, .. } => place.span(),
-            Self::KeptValue { name, .. } => name.span(),
+            Self::KeptValue { span, .. } => *span,
         }
     }
 
@@ -90,13 +112,46 @@ impl Parse for Invocation {
     }
 }
 
+impl Parse for ProbeInvocation {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let krate = input.parse()?;
+        let target = Target::from_name(&input.parse::<Ident>()?)?;
+        let branch = if input.parse::<Ident>()? == "goto" { Branch::Goto } else { Branch::Load };
+        let marker = Marker::parse_with(input, &PROBE)?;
+        Ok(Self { krate, target: target.map(|target| (target, branch)), marker })
+    }
+}
+
 impl Parse for Marker {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Self::parse_with(input, &MARK)
+    }
+}
+
+/// What differs between the two macros.
+struct Kind {
+    /// The example for one that is empty.
+    example: &'static str,
+    argument: fn(ParseStream<'_>) -> syn::Result<Argument>,
+    has_options: bool,
+}
+
+const MARK: Kind = Kind {
+    example: "a marker has a name and a format: `simple_mark!(subsystem:component, \"format %d\", x)`",
+    argument,
+    has_options: true,
+};
+
+const PROBE: Kind = Kind {
+    example: "a probe has a name and a format: `simple_probe!(subsystem:component, \"format %d\", x)`",
+    argument: probe_argument,
+    has_options: false,
+};
+
+impl Marker {
+    fn parse_with(input: ParseStream<'_>, kind: &Kind) -> syn::Result<Self> {
         if input.is_empty() {
-            return Err(syn::Error::new(
-                Span::call_site(),
-                "a marker has a name and a format: `simple_mark!(subsystem:component, \"format %d\", x)`",
-            ));
+            return Err(syn::Error::new(Span::call_site(), kind.example));
         }
         let name = name(input)?;
         comma(input, "a marker has a format after its name: `, \"format\"`")?;
@@ -111,10 +166,14 @@ impl Parse for Marker {
             if options.is_some() {
                 return Err(input.error("`options(...)` comes last"));
             }
-            if is_options(input) {
+            if !is_options(input) {
+                arguments.push((kind.argument)(input)?);
+            } else if kind.has_options {
                 options = Some(Options::parse(input)?);
             } else {
-                arguments.push(argument(input)?);
+                return Err(
+                    input.error("a probe has no options: its arguments are always kept, at an instruction of its own")
+                );
             }
         }
         let Options { keep, anchor } = options.unwrap_or_default();
@@ -227,6 +286,56 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     Place::new(expression).map(Argument::Place)
 }
 
+/// `x`, `value`, `name = value`; `keep` before them has no further meaning.
+fn probe_argument(input: ParseStream<'_>) -> syn::Result<Argument> {
+    if is_keep(input) {
+        input.parse::<Ident>()?;
+    }
+    if input.peek(Ident) && input.peek2(Token![=]) && !input.peek2(Token![==]) && !input.peek2(Token![=>]) {
+        let name: Ident = input.parse()?;
+        input.parse::<Token![=]>()?;
+        return Ok(Argument::KeptValue {
+            name: name.unraw().to_string(),
+            span: name.span(),
+            width: None,
+            value: Box::new(input.parse()?),
+        });
+    }
+    let fork = input.fork();
+    if let Ok(place) = fork.parse().and_then(Place::new) {
+        input.advance_to(&fork);
+        return Ok(Argument::KeptPlace { place, width: None });
+    }
+    let value: Box<Expr> = Box::new(input.parse()?);
+    let span = syn::spanned::Spanned::span(&value);
+    Ok(Argument::KeptValue { name: as_written(&value), span, width: None, value })
+}
+
+/// The expression as text, with spaces where two words would join, behind commas, and around
+/// operators with two sides.
+fn as_written(expression: &Expr) -> String {
+    // Not `|`, which also stands around the parameters of a closure.
+    const OPERATORS: [&str; 16] =
+        ["+", "-", "*", "/", "%", "^", "&", "<<", ">>", "==", "!=", "<=", ">=", "&&", "||", "as"];
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let mut text = String::new();
+    for part in quote::ToTokens::to_token_stream(expression).to_string().split_whitespace() {
+        let behind_operand = text.ends_with(|last| is_word(last) || matches!(last, ')' | ']' | '"'));
+        if OPERATORS.contains(&part) && behind_operand {
+            text.push(' ');
+            text.push_str(part);
+            text.push(' ');
+            continue;
+        }
+        let joins = text.ends_with(is_word) && part.starts_with(is_word);
+        if joins || text.ends_with(',') {
+            text.push(' ');
+        }
+        text.push_str(part);
+    }
+    text
+}
+
 /// Whether `keep` is the keyword here and not a variable of that name: a place must follow. A call
 /// of a function `keep` would not be a place.
 fn is_keep(input: ParseStream<'_>) -> bool {
@@ -260,5 +369,29 @@ fn kept(input: ParseStream<'_>) -> syn::Result<Argument> {
         return Ok(Argument::KeptPlace { place, width });
     }
     input.parse::<Token![=]>()?;
-    Ok(Argument::KeptValue { name, width, value: input.parse()? })
+    Ok(Argument::KeptValue { name: name.unraw().to_string(), span: name.span(), width, value: input.parse()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_is_named_as_it_is_written() {
+        let named = |text: &str| as_written(&syn::parse_str(text).expect("an expression"));
+        for text in [
+            "b * 3",
+            "-1i32",
+            "x as u32",
+            "self.queue.len()",
+            "f(a, b[i + 1])",
+            "&*name",
+            "!a & b",
+            "a - -b",
+            "v.iter().map(|x|x + 1).max()",
+        ] {
+            assert_eq!(named(text), text);
+        }
+        assert_eq!(named("self . a(  1,2 )"), "self.a(1, 2)");
+    }
 }

@@ -274,7 +274,7 @@ mod tests {
             short.write(&mut section, order);
             assert_eq!(section.len(), 48 + 40);
             let field = probe.switch_offset().unwrap();
-            assert!(section[field..field + 8].iter().any(|&byte| byte == 0x20));
+            assert!(section[field..field + 8].contains(&0x20));
             assert_eq!(Sites::new(&section, order).collect::<Vec<_>>(), vec![Ok(probe), Ok(short)]);
         }
         let mut section = Vec::new();

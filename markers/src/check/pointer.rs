@@ -1,6 +1,7 @@
 //! Pointers: `%p`.
 
 use core::fmt;
+use core::mem::MaybeUninit;
 
 /// Always compiles: `%p` shows any address.
 pub const fn address<T: ?Sized>(_: *const T) {}
@@ -14,6 +15,23 @@ pub trait Pointer<Form> {}
 
 /// Compiles if `%p` shows a `T`.
 pub const fn pointer<T: ?Sized + Pointer<Form>, Form>(_: *const T) {}
+
+/// An address, for a probe.
+#[inline(always)]
+pub fn address_word<T: ?Sized>(pointer: *const T) -> u64 {
+    pointer.cast::<()>() as usize as u64
+}
+
+/// The address in a pointer that `%p` shows. It is the first word of every pointer type of the
+/// standard library; of another type that implements `fmt::Pointer`, it is that type's first word.
+#[inline(always)]
+pub fn pointer_word<T: ?Sized + Pointer<Form>, Form>(value: &T) -> MaybeUninit<u64> {
+    if size_of_val(value) < size_of::<u64>() {
+        return MaybeUninit::new(0);
+    }
+    // SAFETY: the value has that many bytes, and any bytes are a `MaybeUninit`.
+    unsafe { (&raw const *value).cast::<MaybeUninit<u64>>().read_unaligned() }
+}
 
 /// The type is a pointer.
 #[derive(Debug)]

@@ -16,6 +16,12 @@ use crate::conversion::{Conversion, p, s};
 )]
 pub trait Shown<L> {
     type As;
+
+    /// The number in 64 bits, for a probe; a float as an `f64`. 0 for what is no number, which no
+    /// conversion of numbers shows.
+    fn word(&self) -> u64 {
+        0
+    }
 }
 
 /// The right conversion is the one in the format.
@@ -35,15 +41,33 @@ where
 {
 }
 
+/// The value of a `T` that conversion `L` shows.
+#[inline(always)]
+pub fn word<L: Conversion, T: ?Sized + Shown<L>>(value: &T) -> u64
+where
+    T::As: Fits<L, T, L::Expected>,
+{
+    value.word()
+}
+
 /// The type can be the width or precision of a `*`.
 #[diagnostic::on_unimplemented(
     message = "a `*` of the format expects an i32 (i8, i16), given `{Self}`",
     label = "make it an `i32`"
 )]
-pub trait Star {}
+pub trait Star {
+    /// The number in 64 bits.
+    fn word(&self) -> u64;
+}
 
 /// Compiles if a `*` takes a `T`.
 pub const fn star<T: ?Sized + Star>(_: *const T) {}
+
+/// The value of a width or precision.
+#[inline(always)]
+pub fn star_word<T: ?Sized + Star>(value: &T) -> u64 {
+    value.word()
+}
 
 /// Implements [`Shown`] for a primitive, its wrappers and its atomic.
 macro_rules! integers {
@@ -51,15 +75,27 @@ macro_rules! integers {
         #[diagnostic::do_not_recommend]
         impl<L: Conversion> Shown<L> for $integer {
             type As = L::$right;
+            #[inline(always)]
+            fn word(&self) -> u64 {
+                *self as i64 as u64
+            }
         }
         #[diagnostic::do_not_recommend]
         impl<L: Conversion> Shown<L> for NonZero<$integer> {
             type As = L::$right;
+            #[inline(always)]
+            fn word(&self) -> u64 {
+                self.get() as i64 as u64
+            }
         }
         #[cfg(target_has_atomic = $width)]
         #[diagnostic::do_not_recommend]
         impl<L: Conversion> Shown<L> for atomic::$atomic {
             type As = L::$right;
+            #[inline(always)]
+            fn word(&self) -> u64 {
+                self.load(atomic::Ordering::Relaxed) as i64 as u64
+            }
         }
     )*};
 }
@@ -77,28 +113,37 @@ integers! {
     usize Usize AtomicUsize "ptr";
 }
 
-/// Implements [`Shown`] for types whose conversion is `$right`, in terms of `$L`.
+/// Implements [`Shown`] for types whose conversion is `$right`, in terms of `$L`; `$word` is the
+/// number in 64 bits.
 macro_rules! shown_as {
-    ($L:ident: $($(#[$meta:meta])* [$($generics:tt)*] $type:ty => $right:ty;)*) => {$(
+    ($L:ident: $($(#[$meta:meta])* [$($generics:tt)*] $type:ty => $right:ty $(, $value:ident: $word:expr)?;)*) => {$(
         $(#[$meta])*
         #[diagnostic::do_not_recommend]
         impl<$L: Conversion, $($generics)*> Shown<$L> for $type {
             type As = $right;
+            $(
+                #[inline(always)]
+                fn word(&self) -> u64 {
+                    let $value = self;
+                    $word
+                }
+            )?
         }
     )*};
 }
 
 shown_as! { L:
-    [] bool => L::Bool;
+    [] bool => L::Bool, value: u64::from(*value);
     #[cfg(target_has_atomic = "8")]
-    [] atomic::AtomicBool => L::Bool;
-    [] char => L::Char;
-    [] f32 => L::Float;
-    [] f64 => L::Float;
-    [T: ?Sized + Shown<L>] &T => T::As;
-    [T: ?Sized + Shown<L>] &mut T => T::As;
-    [T: Shown<L>] Wrapping<T> => T::As;
-    [T: Shown<L>] Cell<T> => T::As;
+    [] atomic::AtomicBool => L::Bool, value: u64::from(value.load(atomic::Ordering::Relaxed));
+    [] char => L::Char, value: u64::from(*value);
+    [] f32 => L::Float, value: f64::from(*value).to_bits();
+    [] f64 => L::Float, value: value.to_bits();
+    [T: ?Sized + Shown<L>] &T => T::As, value: (**value).word();
+    [T: ?Sized + Shown<L>] &mut T => T::As, value: (**value).word();
+    [T: Shown<L>] Wrapping<T> => T::As, value: value.0.word();
+    // SAFETY: no implementation of `word` writes to a cell.
+    [T: Shown<L>] Cell<T> => T::As, value: unsafe { &*value.as_ptr() }.word();
     [] str => s;
     [] CStr => s;
     [] [u8] => s;
@@ -137,21 +182,28 @@ shown_as! { L:
 
 /// Implements [`Star`].
 macro_rules! star {
-    ($($type:ty)*) => {$(
+    ($([$($generics:tt)*] $type:ty, $value:ident: $word:expr;)*) => {$(
         #[diagnostic::do_not_recommend]
-        impl Star for $type {}
-        #[diagnostic::do_not_recommend]
-        impl Star for NonZero<$type> {}
+        impl<$($generics)*> Star for $type {
+            #[inline(always)]
+            fn word(&self) -> u64 {
+                let $value = self;
+                $word
+            }
+        }
     )*};
 }
 
-star! { i8 i16 i32 }
-
-#[diagnostic::do_not_recommend]
-impl<T: ?Sized + Star> Star for &T {}
-#[diagnostic::do_not_recommend]
-impl<T: ?Sized + Star> Star for &mut T {}
-#[diagnostic::do_not_recommend]
-impl<T: Star> Star for Wrapping<T> {}
-#[diagnostic::do_not_recommend]
-impl<T: Star> Star for Cell<T> {}
+star! {
+    [] i8, value: *value as i64 as u64;
+    [] i16, value: *value as i64 as u64;
+    [] i32, value: *value as i64 as u64;
+    [] NonZero<i8>, value: value.get() as i64 as u64;
+    [] NonZero<i16>, value: value.get() as i64 as u64;
+    [] NonZero<i32>, value: value.get() as i64 as u64;
+    [T: ?Sized + Star] &T, value: (**value).word();
+    [T: ?Sized + Star] &mut T, value: (**value).word();
+    [T: Star] Wrapping<T>, value: value.0.word();
+    // SAFETY: no implementation of `word` writes to a cell.
+    [T: Star] Cell<T>, value: unsafe { &*value.as_ptr() }.word();
+}

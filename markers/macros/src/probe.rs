@@ -1,0 +1,298 @@
+//! The expansion of a probe: its declaration, its switch, and the code that runs while it is on.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{format_ident, quote, quote_spanned};
+use simple_markers_record::printf::Specifier;
+use simple_markers_record::site;
+
+use crate::check;
+use crate::operand::promoted;
+use crate::pairing::{Pair, Shown};
+use crate::record::{self, SiteRecord};
+use crate::syntax::{Argument, Branch, Marker, ProbeInvocation};
+use crate::target::Target;
+
+/// The number of registers that the values of a probe may take: as many as x86-64 has, without the
+/// stack, frame and base pointers.
+const MOST_WORDS: usize = 12;
+
+/// Who the values go to while the probe is on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Receiver {
+    /// A tool that stops at the site.
+    Tool,
+    /// The recorder of the program too.
+    Recorder,
+}
+
+/// The expansion of a probe: a block of type `()`.
+pub(crate) fn probe(invocation: &ProbeInvocation, pairs: &[Pair<'_>], receiver: Receiver) -> syn::Result<TokenStream> {
+    let ProbeInvocation { krate, target, marker } = invocation;
+    let Some((target, branch)) = *target else {
+        let arguments = evaluated(krate, pairs, &TokenStream::new());
+        return Ok(quote_spanned! { Span::mixed_site()=> { if false { #arguments } } });
+    };
+    let words = Words::new(krate, target, pairs)?;
+    let armed = evaluated(krate, pairs, &words.recorded(krate, target, marker, receiver));
+    let items = items(krate, marker, &words, receiver);
+    let switched = switched(krate, target, branch, &armed);
+    Ok(quote_spanned! { Span::mixed_site()=>
+        {
+            mod simple_probe_declaration { #items }
+            #switched
+        }
+    })
+}
+
+/// `armed`, executed if the switch is on.
+fn switched(krate: &TokenTree, target: Target, branch: Branch, armed: &TokenStream) -> TokenStream {
+    let switch = quote! { sym simple_probe_declaration::PROBE };
+    if branch == Branch::Goto {
+        return quote_spanned! { Span::mixed_site()=>
+            // SAFETY: the assembly compares a word of a static and jumps. Nobody writes that word while
+            // the compiler could know its value.
+            unsafe {
+                #krate::__private::asm!(
+                    "cmp dword ptr [rip + {}], 0",
+                    "jne {}",
+                    #switch,
+                    label { #armed },
+                    options(nomem, nostack)
+                );
+            }
+        };
+    }
+    let load = match target {
+        Target::X86 | Target::X86_64 => "mov {0:e}, dword ptr [rip + {1}]",
+        Target::Aarch64 => "adrp {0}, {1}\nldr {0:w}, [{0}, :lo12:{1}]",
+        Target::Riscv32 | Target::Riscv64 => "lla {0}, {1}\nlw {0}, 0({0})",
+    };
+    quote_spanned! { Span::mixed_site()=>
+        let switch: #krate::__private::primitive::u32;
+        // SAFETY: the assembly reads a word of a static.
+        unsafe {
+            #krate::__private::asm!(
+                #load, out(reg) switch, #switch, options(nomem, nostack, preserves_flags)
+            );
+        }
+        if switch != 0 { #armed }
+    }
+}
+
+/// The items of the declaration's module: the record, and the static with the switch.
+fn items(krate: &TokenTree, marker: &Marker, words: &Words, receiver: Receiver) -> TokenStream {
+    let declaration = record::declaration(krate, marker, true);
+    let layout = words.layout();
+    let strings = match receiver {
+        Receiver::Tool => quote! { "" },
+        Receiver::Recorder => {
+            let arguments: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
+            let name = format!("{}\0", marker.name);
+            let rest = format!("\0{}\0{}\0{}\0", marker.format.value(), arguments.join(", "), words.types.join(" "));
+            quote_spanned! { Span::mixed_site()=>
+                #krate::__private::concat!(
+                    #name, #krate::__private::file!(), "\0", #krate::__private::line!(), #rest
+                )
+            }
+        }
+    };
+    quote_spanned! { Span::mixed_site()=>
+        #declaration
+        // The compiler must not conclude that nobody writes it.
+        #[used]
+        #[unsafe(link_section = "__simple_probe")]
+        pub(super) static PROBE: #krate::__private::Probe = #krate::__private::Probe::new(#layout, #strings);
+    }
+}
+
+/// `inner`, with every argument evaluated and bound to a name first, in their order.
+fn evaluated(krate: &TokenTree, pairs: &[Pair<'_>], inner: &TokenStream) -> TokenStream {
+    if pairs.is_empty() {
+        return inner.clone();
+    }
+    let expressions = pairs.iter().map(|pair| {
+        let span = krate.span().located_at(pair.argument.span());
+        match pair.argument {
+            Argument::Place(place) | Argument::KeptPlace { place, .. } if pair.shows_address() => {
+                let place = &place.expression;
+                quote_spanned! { span=> &raw const #place }
+            }
+            Argument::Place(place) | Argument::KeptPlace { place, .. } => {
+                let place = &place.expression;
+                quote_spanned! { span=> &#place }
+            }
+            Argument::KeptValue { value, .. } => quote_spanned! { span=> &(#value) },
+        }
+    });
+    let bindings = pairs.iter().enumerate().map(|(index, pair)| binding(krate, index, pair));
+    let words = pairs.iter().enumerate().map(|(index, pair)| {
+        let binding = binding(krate, index, pair);
+        let word = check::word(krate, pair);
+        quote_spanned! { binding.span()=> let #binding = #word(#binding); }
+    });
+    // `match` keeps temporaries until the values are read.
+    quote_spanned! { Span::mixed_site()=>
+        match (#(#expressions,)*) { (#(#bindings,)*) => { #(#words)* #inner } }
+    }
+}
+
+/// The name that the value of argument number `index` is bound to.
+fn binding(krate: &TokenTree, index: usize, pair: &Pair<'_>) -> Ident {
+    format_ident!("value{index}", span = krate.span().located_at(pair.argument.span()))
+}
+
+/// The values of a probe as registers.
+struct Words {
+    /// `in(reg) value`, one for each word.
+    operands: Vec<TokenStream>,
+    /// One entry of the operands string for each argument.
+    entries: Vec<String>,
+    /// What each argument is, for the recorder: `-4`, `8f`, `8p`, `s`.
+    types: Vec<String>,
+}
+
+impl Words {
+    fn new(krate: &TokenTree, target: Target, pairs: &[Pair<'_>]) -> syn::Result<Self> {
+        let mut words = Self { operands: Vec::new(), entries: Vec::new(), types: Vec::new() };
+        for (index, pair) in pairs.iter().enumerate() {
+            let binding = binding(krate, index, pair);
+            let first = words.operands.len();
+            let kind = Kind::of(pair);
+            if kind == Kind::Text {
+                words.entries.push(format!("8@{}+8@{}", register(target, first, 8), register(target, first + 1, 8)));
+                words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding.0 });
+                words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding.1 });
+            } else {
+                words.entries.push(format!("{}@{}", kind.operand(), register(target, first, kind.size())));
+                words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding });
+            }
+            words.types.push(kind.name());
+            if words.operands.len() > MOST_WORDS {
+                return Err(syn::Error::new(
+                    pair.argument.span(),
+                    format!(
+                        "a probe has at most {MOST_WORDS} values, and text counts as two: record the rest with a second probe"
+                    ),
+                ));
+            }
+        }
+        Ok(words)
+    }
+
+    /// What the recorder reads: the number of words, the number of arguments, and a bit for each
+    /// argument that is text.
+    fn layout(&self) -> u32 {
+        let texts = self
+            .types
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| *name == "s")
+            .fold(0, |bits, (index, _)| bits | 1 << index);
+        self.operands.len() as u32 | (self.types.len() as u32) << 8 | texts << 16
+    }
+
+    /// The assembly of the site.
+    fn recorded(&self, krate: &TokenTree, target: Target, marker: &Marker, receiver: Receiver) -> TokenStream {
+        let Self { operands, entries, .. } = self;
+        let (probe, record) = (operands.len(), operands.len() + 1);
+        let mut symbols = quote! { sym simple_probe_declaration::PROBE, };
+        let mut code = " nop".to_owned();
+        if receiver == Receiver::Recorder {
+            symbols.extend(quote_spanned! { Span::mixed_site()=> sym #krate::__private::simple_marker_record, });
+            code.push_str(&call(operands.len(), probe, record));
+        }
+        let has_operands = if operands.is_empty() { 0 } else { site::HAS_OPERANDS };
+        let record = SiteRecord {
+            target,
+            flags: site::ANCHORED | site::PROBE | has_operands,
+            entries: &entries.join(" "),
+            switch: Some(&format!("{{{probe}}}")),
+        };
+        let template = record.template(krate, &code, marker);
+        quote_spanned! { Span::mixed_site()=>
+            // SAFETY: the template has a `nop` and directives. The call keeps every register, and skips the
+            // bytes below the stack pointer that the function may use.
+            unsafe {
+                #krate::__private::asm!(#template, #(#operands,)* #symbols options(readonly, nostack));
+            }
+        }
+    }
+}
+
+/// The call of the recorder on x86-64: the words on the stack, and over them the first half of the
+/// probe's static.
+fn call(words: usize, probe: usize, record: usize) -> String {
+    let mut code = "\nlea rsp, [rsp - 128]".to_owned();
+    for word in (0..words).rev() {
+        code.push_str(&format!("\npush {{{word}:r}}"));
+    }
+    let size = 128 + 8 * (words + 1);
+    code.push_str(&format!("\npush qword ptr [rip + {{{probe}}}]\ncall {{{record}}}\nlea rsp, [rsp + {size}]"));
+    code
+}
+
+/// What an argument is for the recorder and in the operands string.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Integer { size: u8, signed: bool },
+    Float,
+    Pointer,
+    Text,
+}
+
+impl Kind {
+    fn of(pair: &Pair<'_>) -> Self {
+        match pair.shown {
+            Shown::By(_, specifier) if specifier.letter() == 's' => return Self::Text,
+            Shown::By(_, specifier) if is_pointer(specifier) => return Self::Pointer,
+            Shown::By(..) | Shown::Star => {}
+        }
+        match promoted(pair.shown) {
+            "f64" => Self::Float,
+            name => Self::Integer {
+                size: if name.ends_with("64") || name.ends_with("size") { 8 } else { 4 },
+                signed: name.starts_with('i'),
+            },
+        }
+    }
+
+    fn size(self) -> u8 {
+        match self {
+            Self::Integer { size, .. } => size,
+            Self::Float | Self::Pointer | Self::Text => 8,
+        }
+    }
+
+    /// The start of its entry in the operands string.
+    fn operand(self) -> String {
+        match self {
+            Self::Integer { size, signed } => format!("{}{size}", if signed { "-" } else { "" }),
+            Self::Float => "8f".to_owned(),
+            Self::Pointer | Self::Text => "8".to_owned(),
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Integer { .. } | Self::Float => self.operand(),
+            Self::Pointer => "8p".to_owned(),
+            Self::Text => "s".to_owned(),
+        }
+    }
+}
+
+fn is_pointer(specifier: Specifier) -> bool {
+    specifier.letter() == 'p'
+}
+
+/// The placeholder of operand number `index` as a register of `size` bytes.
+fn register(target: Target, index: usize, size: u8) -> String {
+    let modifier = match (target, size) {
+        (Target::X86 | Target::X86_64, 4) => ":e",
+        (Target::X86 | Target::X86_64, _) => ":r",
+        (Target::Aarch64, 4) => ":w",
+        (Target::Aarch64, _) => ":x",
+        (Target::Riscv32 | Target::Riscv64, _) => "",
+    };
+    format!("{{{index}{modifier}}}")
+}
