@@ -112,7 +112,7 @@ struct Pair {
     verdicts: &'static [Verdict],
 }
 
-const PAIRS: [Pair; 6] = [
+const PAIRS: [Pair; 8] = [
     Pair {
         source: "recursion.c",
         with: With::Gcc,
@@ -140,6 +140,20 @@ const PAIRS: [Pair; 6] = [
         text: ["$place = $value", "{ let _ = $value; }"],
         values: [&[1, 7, 3, 4, 3, 4, 3, 4], &[1, 7, 1, 7, 1, 7, 1, 7]],
         verdicts: &[Verdict::Live, Verdict::Constant],
+    },
+    Pair {
+        source: "copied.c",
+        with: With::Gcc,
+        text: ["next) old", "next) next"],
+        values: [&[5], &[15]],
+        verdicts: &[Verdict::Live],
+    },
+    Pair {
+        source: "masked.c",
+        with: With::Clang,
+        text: ["place ^= 2", "(void)0"],
+        values: [&[7], &[5]],
+        verdicts: &[Verdict::Live],
     },
     Pair {
         source: "order.c",

@@ -66,6 +66,54 @@ static NOINLINE int64_t reached(uint32_t n, uint32_t a, int64_t b)
     return reached(n - 1, a, (int64_t)used);
 }
 
+/* b is described in the register of a, which holds next by then. */
+static NOINLINE uint32_t copied(uint32_t used, uint32_t a, uint32_t n)
+{
+    if (n & 1) {
+        uint32_t next = a * 3;
+        used += n;
+        uint32_t b = a;
+        simple_mark(left:copied, "%u", b); //~ b: gcc
+        used *= 31;
+        a = next;
+    }
+    return used + a;
+}
+
+/* The loop does not read d. Its first value stays described in every iteration. */
+static NOINLINE uint32_t first(uint32_t used, uint32_t n)
+{
+    uint32_t d = 12;
+    while (n-- > 0) {
+        used += n;
+        simple_mark(left:first, "%u", d); //~ d: gcc
+        d = used *= 31;
+    }
+    return d;
+}
+
+/* The loop does not read d. It is described in the register of its second value from the start. */
+static NOINLINE uint32_t second(uint32_t used, uint32_t n)
+{
+    uint32_t d = 12;
+    do {
+        used += n;
+        simple_mark(left:second, "%u", d); //~ d: clang
+        d = used *= 31;
+    } while (n-- > 0);
+    return d;
+}
+
+/* Only the lowest bit of a is used, which does not change. So a stays in its register. */
+static NOINLINE uint32_t masked(uint32_t used, uint32_t a, uint32_t b)
+{
+    a ^= 2;
+    used *= 31;
+    simple_mark(left:masked, "%u", a); //~ a: clang
+    used ^= used >> 7;
+    return used + (a * b & 1);
+}
+
 int main(int count, char **words)
 {
     uint64_t result = 0;
@@ -74,6 +122,7 @@ int main(int count, char **words)
         uint32_t n = i + count;
         result = result * 31 + merged(result, n) + shifted(n, n + 1) + high(n, i);
         result = result * 31 + joined(n, i) + countdown(result, n) + reached(n, n + 3, n * 5);
+        result = result * 31 + copied(i, n + 3, n) + first(i, n) + second(i, n) + masked(i, n, n + 3);
     }
     printf("%lu\n", (unsigned long)result);
     return 0;

@@ -48,6 +48,18 @@ fn countdown(mut used: u64, n: u32) -> u64 {
     used
 }
 
+// This compiler needs the branch.
+#[inline(never)]
+fn masked(mut used: u32, mut a: u32, n: u32) -> u32 {
+    if n & 1 != 0 {
+        a ^= 2;
+        used = used.wrapping_mul(31);
+        simple_mark!(left:masked, "%u", a); //~ a: rustc
+        used ^= used >> 7;
+    }
+    used.wrapping_add(a & 1)
+}
+
 fn main() {
     let count = std::env::args().count() as u32;
     let mut result = 0_u64;
@@ -55,7 +67,7 @@ fn main() {
         let n = i + count;
         let sum = u64::from(shifted(n, n + 1) + high(n, i)) + joined(n as i32, i as i32) as u64;
         result = result.wrapping_mul(31).wrapping_add(merged(result, n.into())).wrapping_add(sum);
-        result = countdown(result, n);
+        result = countdown(result, n).wrapping_add(u64::from(masked(result as u32, n, i)));
     }
     println!("{result}");
 }
