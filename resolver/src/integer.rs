@@ -30,11 +30,10 @@ mod tests {
     #[test]
     fn only_the_lowest_bytes_count() {
         let bits = 0xffff_ffff_8765_4380;
-        for (size, number) in [(1, i64::from(0x80u8 as i8)), (2, 0x4380), (4, i64::from(0x8765_4380u32 as i32))] {
-            assert_eq!(signed(bits, size), number, "{size}");
-            assert_eq!(unsigned(bits, size), number as u64 & (1 << (size * 8)) - 1, "{size}");
-        }
-        assert_eq!((signed(bits, 8), unsigned(bits, 8)), (bits as i64, bits));
-        assert_eq!((signed(bits, 0), signed(bits, u8::MAX)), (signed(bits, 1), bits as i64));
+        assert_eq!((signed(bits, 1), unsigned(bits, 1)), (-0x80, 0x80));
+        assert_eq!((signed(bits, 2), unsigned(bits, 2)), (0x4380, 0x4380));
+        assert_eq!((signed(bits, 4), unsigned(bits, 4)), (-0x789a_bc80, 0x8765_4380));
+        assert_eq!((signed(bits, 8), unsigned(bits, 8)), (-0x789a_bc80, bits));
+        assert_eq!((signed(bits, 0), signed(bits, u8::MAX)), (-0x80, -0x789a_bc80));
     }
 }
