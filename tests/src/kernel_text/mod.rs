@@ -118,8 +118,9 @@ impl Printers {
     fn get(&mut self, id: u16) -> Option<&Known> {
         if self.known.is_empty() {
             for (group, name) in self.events.all_names().ok()? {
-                // The number alone is in a file of its own for most events.
-                let format = self.events.format(&group, &name).ok()?;
+                // The number alone is in a file of its own for most events. Another test may remove its
+                // events.
+                let Ok(format) = self.events.format(&group, &name) else { continue };
                 self.known.insert(format.id, (group, name));
             }
         }
