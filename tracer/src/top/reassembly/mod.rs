@@ -143,8 +143,7 @@ impl Receiver {
             return Ok(index);
         }
         if self.senders.len() >= SENDERS {
-            let places = self.senders.iter().enumerate();
-            let free = places.filter(|(_, sender)| sender.has_ended || now.saturating_sub(sender.heard) >= SILENCE);
+            let free = self.senders.iter().enumerate().filter(|(_, sender)| sender.is_free(now));
             let (longest, _) = free.min_by_key(|(_, sender)| sender.heard).ok_or(Refusal::TooManySenders)?;
             let gone = self.senders.remove(longest);
             self.forgotten = self.forgotten.plus(gone.tally());
@@ -171,6 +170,11 @@ impl Sender {
     #[must_use]
     pub fn is_gone(&self, now: u64) -> bool {
         self.has_ended || now.saturating_sub(self.heard) >= self.interval.saturating_mul(3).max(SILENCE)
+    }
+
+    /// Whether it gives up its place. An interval that is not given out yet would be lost without a word.
+    fn is_free(&self, now: u64) -> bool {
+        self.has_ended && self.pending.is_none() || now.saturating_sub(self.heard) >= SILENCE
     }
 
     fn take(&mut self, datagram: Datagram, now: u64) -> Result<Vec<Received>, Refusal> {

@@ -183,6 +183,23 @@ fn only_so_many_senders_are_known() {
 }
 
 #[test]
+fn a_sender_that_ended_keeps_its_place_until_its_last_interval_is_given_out() {
+    let (mut receiver, mut writer) = (Receiver::default(), Writer::new(0, "a"));
+    let parts = writer.table(&table(0, 40, 0));
+    assert!(receiver.take(address(1), parts[0].as_bytes(), 0).is_ok());
+    assert!(receiver.take(address(1), writer.end().as_bytes(), 0).is_ok());
+    let first = |run: u64| Writer::new(run, "a").table(&table(0, 1, 0)).remove(0);
+    for run in 1..SENDERS as u64 {
+        assert!(receiver.take(address(1), first(run).as_bytes(), 0).is_ok());
+    }
+    let new = first(1000);
+    assert_eq!(receiver.take(address(1), new.as_bytes(), 1), Err(Refusal::TooManySenders));
+    let given = receiver.overdue(PATIENCE);
+    assert_eq!(given.iter().map(|received| received.missing).collect::<Vec<_>>(), [parts.len() - 1]);
+    assert_eq!(receiver.take(address(1), new.as_bytes(), PATIENCE).map(|received| received.len()), Ok(1));
+}
+
+#[test]
 fn contradictions_are_refused_and_change_nothing() {
     let (mut receiver, mut writer) = (Receiver::default(), Writer::new(1, "a"));
     let parts = writer.table(&table(0, 40, 0));
