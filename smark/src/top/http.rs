@@ -65,21 +65,21 @@ impl Connection {
     }
 
     fn answer(mut self, page: Page, text: &impl Fn() -> String) -> io::Result<()> {
-        let Some(head) = self.head()? else {
-            let answer = Answer::plain("431 Request Header Fields Too Large", "the request is too long\n");
-            self.write(&answer.bytes(true))?;
-            return self.close();
-        };
-        let (answer, has_body) = match Request::of(&head) {
-            None => (Answer::plain("400 Bad Request", "this is not HTTP/1\n"), true),
-            Some(Request { method: "GET" | "HEAD", path }) if path != page.path => {
+        let head = self.head()?;
+        let (answer, has_body) = match head.as_deref().map(Request::of) {
+            None => (Answer::plain("431 Request Header Fields Too Large", "the request is too long\n"), true),
+            Some(None) => (Answer::plain("400 Bad Request", "this is not HTTP/1\n"), true),
+            Some(Some(Request { method: "GET" | "HEAD", path })) if path != page.path => {
                 (Answer::plain("404 Not Found", &format!("the page is {}\n", page.path)), true)
             }
-            Some(Request { method: method @ ("GET" | "HEAD"), .. }) => {
-                let answer = Answer { status: "200 OK", content_type: page.content_type, body: text() };
+            Some(Some(Request { method: method @ ("GET" | "HEAD"), .. })) => {
+                let answer = Answer { status: "200 OK", content_type: page.content_type, more: "", body: text() };
                 (answer, method == "GET")
             }
-            Some(_) => (Answer::plain("405 Method Not Allowed", "only GET and HEAD\n"), true),
+            Some(Some(_)) => {
+                let answer = Answer::plain("405 Method Not Allowed", "only GET and HEAD\n");
+                (Answer { more: "Allow: GET, HEAD\r\n", ..answer }, true)
+            }
         };
         self.write(&answer.bytes(has_body))?;
         self.close()
@@ -172,25 +172,23 @@ impl<'a> Request<'a> {
 struct Answer {
     status: &'static str,
     content_type: &'static str,
+    /// More lines of the head.
+    more: &'static str,
     body: String,
 }
 
 impl Answer {
     fn plain(status: &'static str, body: &str) -> Self {
-        Self { status, content_type: "text/plain; charset=utf-8", body: body.to_owned() }
+        Self { status, content_type: "text/plain; charset=utf-8", more: "", body: body.to_owned() }
     }
 
     fn bytes(&self, has_body: bool) -> Vec<u8> {
-        let Self { status, content_type, body } = self;
+        let Self { status, content_type, more, body } = self;
         let length = body.len();
         let mut text = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
-             Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n"
+             Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n{more}\r\n"
         );
-        if status.starts_with("405") {
-            text.push_str("Allow: GET, HEAD\r\n");
-        }
-        text.push_str("\r\n");
         if has_body {
             text.push_str(body);
         }

@@ -1,8 +1,8 @@
 //! The tables of intervals as datagrams: version 1 of the format of `docs/datagrams.md`.
 //!
 //! A datagram is lines of JSON. The first one says who sent it and where it belongs, each other one
-//! is a process or a thread, so each datagram can be read without the others. `reassembly.rs` puts
-//! them together.
+//! is a process or a thread, so each datagram can be read without the others.
+//! `crate::top::reassembly` puts them together.
 
 mod reader;
 #[cfg(test)]
