@@ -27,6 +27,7 @@ pub mod buffer;
 pub mod conversion;
 pub mod declaration;
 mod error;
+pub mod identifier;
 pub mod operand;
 pub mod printf;
 pub mod site;

@@ -1,0 +1,155 @@
+//! Measures what it costs to record a probe:
+//! `cargo run --release --manifest-path benches/Cargo.toml -p bench-probe-record [MILLIONS]`, in the
+//! folder of the workspace.
+//!
+//! Each row is the median of 9 runs of MILLIONS million hits (4), less the loop. The rings are in the
+//! folder `TMPDIR`, where a file system in memory is best. Then four threads record at once, and last
+//! a reader empties rings while two threads record 100 million hits: those that it gets and those that
+//! were dropped are counted.
+
+#[path = "../../../markers/recorder/tests/support/mod.rs"]
+mod support;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use simple_markers_record::buffer::control;
+// Only the assembly of probes refers to it.
+use simple_markers_recorder as _;
+use support::child::Folder;
+use support::probe::Descriptor;
+use support::tool::{self, Buffers};
+
+descriptor!(NONE: "bench:none", "", "", "", []);
+descriptor!(TWO: "bench:two", "%lu %lu", "a, b", "8 8", [false; 2]);
+descriptor!(FOUR: "bench:four", "%lu %lu %lu %lu", "a, b, c, d", "8 8 8 8", [false; 4]);
+descriptor!(TEXT: "bench:text", "%s", "text", "s", [true]);
+descriptor!(MIXED: "bench:mixed", "%lu %s", "a, text", "8 s", [false, true]);
+
+const PROBES: [&Descriptor; 5] = [&NONE, &TWO, &FOUR, &TEXT, &MIXED];
+
+/// A flight recorder, which never stops.
+const FLIGHT: Buffers = Buffers { packet_size: 1 << 16, packets: 16, flags: control::OVERWRITE };
+
+const GROWING: Buffers = Buffers { packet_size: 1 << 16, packets: 0, flags: 0 };
+
+/// A loop's body.
+type Hit = fn(u64);
+
+fn main() {
+    let millions = std::env::args().nth(1).map_or(4, |millions| millions.parse().expect("a number"));
+    let hits = millions * 1_000_000;
+    let loops = median(|| measure(hits, |number| _ = std::hint::black_box([number, number])));
+    let rows: [(&str, Hit); 6] = [
+        ("no argument", |_| NONE.hit(&[])),
+        ("2 arguments", |number| TWO.hit(&[number, 2])),
+        ("4 arguments", |number| FOUR.hit(&[number, 2, 3, 4])),
+        ("text of 16 bytes", |_| TEXT.hit(&support::probe::text(b"0123456789abcdef"))),
+        ("text of 13 bytes", |_| TEXT.hit(&support::probe::text(b"0123456789abc"))),
+        ("1 argument, text of 5 bytes", |number| {
+            let [at, length] = support::probe::text(b"01234");
+            MIXED.hit(&[number, at, length]);
+        }),
+    ];
+    let asleep = median(|| measure(hits, |number| TWO.hit(&[number, 2])));
+    println!("loop {loops:.1} ns, asleep {:.1}", asleep - loops);
+    println!("{:30} {:>8} {:>8} {:>8}", "ns", "ring", "growing", "full");
+    for (name, hit) in rows {
+        let ring = with_buffers(FLIGHT, || median(|| measure(hits, hit)));
+        let growing = with_buffers(GROWING, || median(|| measure(hits, hit)));
+        let full = Buffers { flags: 0, ..FLIGHT };
+        let full = with_buffers(full, || median(|| measure(hits, hit)));
+        println!("{name:30} {:8.1} {:8.1} {:8.1}", ring - loops, growing - loops, full - loops);
+    }
+    let four = with_buffers(FLIGHT, || median(|| threads(4, hits)));
+    println!("4 threads, 2 arguments: {four:.1} ns for each hit of a thread, with {} processors", processors());
+    live();
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// ns for each hit.
+fn measure(hits: u64, mut hit: impl FnMut(u64)) -> f64 {
+    let start = Instant::now();
+    for number in 0..hits {
+        hit(std::hint::black_box(number));
+    }
+    start.elapsed().as_nanos() as f64 / hits as f64
+}
+
+fn median(mut run: impl FnMut() -> f64) -> f64 {
+    let mut runs: Vec<f64> = (0..9).map(|_| run()).collect();
+    runs.sort_by(f64::total_cmp);
+    runs[4]
+}
+
+fn with_buffers<T>(buffers: Buffers, run: impl FnOnce() -> T) -> T {
+    let folder = Folder::new("bench");
+    tool::arm(folder.path(), buffers, &PROBES);
+    let result = run();
+    tool::disarm(&PROBES);
+    result
+}
+
+/// ns of processor time for each hit, with `count` threads at once.
+fn threads(count: usize, hits: u64) -> f64 {
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..count {
+            scope.spawn(|| measure(hits, |number| TWO.hit(&[number, 2])));
+        }
+    });
+    let on_each = count.div_ceil(processors()) as f64;
+    start.elapsed().as_nanos() as f64 / hits as f64 / on_each
+}
+
+/// Two threads record, and a reader counts what it gets.
+fn live() {
+    const EACH: u64 = 50_000_000;
+    let folder = Folder::new("live");
+    tool::arm(folder.path(), Buffers { packet_size: 1 << 16, packets: 64, flags: 0 }, &PROBES);
+    let is_done = AtomicBool::new(false);
+    let (received, dropped, ns) = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| receive(folder.path(), &is_done));
+        let writers = [1, 2].map(|_| scope.spawn(|| measure(EACH, |number| TWO.hit(&[number, 2]))));
+        let ns = writers.map(|writer| writer.join().expect("a thread"));
+        is_done.store(true, Ordering::Release);
+        let (received, dropped) = reader.join().expect("a reader");
+        (received, dropped, ns)
+    });
+    tool::disarm(&PROBES);
+    println!(
+        "live: {} hits = {received} received + {dropped} dropped + {} without a buffer; {:.1} and {:.1} ns",
+        2 * EACH,
+        tool::lost(),
+        ns[0],
+        ns[1],
+    );
+    assert_eq!(received + dropped + tool::lost(), 2 * EACH);
+}
+
+/// How many hits were received and dropped.
+fn receive(folder: &Path, is_done: &AtomicBool) -> (u64, u64) {
+    let layouts = PROBES.map(Descriptor::layout);
+    let mut rings = Vec::new();
+    let mut received = 0;
+    loop {
+        let last = is_done.load(Ordering::Acquire);
+        for path in support::reader::files(folder) {
+            if !rings.iter().any(|(known, _)| *known == path) {
+                let ring = support::reader::Ring::open(&path, &layouts);
+                rings.push((path, ring));
+            }
+        }
+        for (_, ring) in &mut rings {
+            received += ring.count();
+        }
+        if last {
+            let dropped = rings.iter().map(|(_, ring)| ring.page().lost).sum();
+            return (received, dropped);
+        }
+    }
+}

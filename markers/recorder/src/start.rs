@@ -1,0 +1,92 @@
+//! The start and the end of the program.
+
+use core::ffi::CStr;
+use core::fmt::Write as _;
+
+use simple_markers_record::buffer::control::{FOLDER_SIZE, STATE_PROGRAM};
+
+use crate::arming::{self, ArmError};
+use crate::control::control;
+use crate::file::Text;
+use crate::process::Process;
+use crate::{probes, sys};
+use core::sync::atomic::Ordering;
+
+/// Which probes are armed at the start of the program.
+const RECORD: &[u8] = b"SIMPLE_MARKERS_RECORD";
+
+/// The folder of the recording.
+const OUTPUT: &[u8] = b"SIMPLE_MARKERS_OUTPUT";
+
+/// Runs before `main`. A program without the variable reads its environment and no more.
+pub(crate) extern "C" fn start() {
+    let Some(patterns) = sys::variable(RECORD) else { return };
+    let patterns = text(patterns);
+    if patterns.is_empty() || probes().next().is_none() {
+        return;
+    }
+    let given = sys::variable(OUTPUT).map(text).filter(|folder| !folder.is_empty());
+    let mut folder = Text::<FOLDER_SIZE>::new();
+    let named = match given {
+        Some(given) => folder.write_str(given),
+        None => write!(folder, "simple-markers-{}", sys::getpid()),
+    };
+    let mut armed = match named {
+        Ok(()) => arming::arm(patterns, string(&folder)),
+        Err(_) => Err(ArmError::Folder { errno: libc::ENAMETOOLONG }),
+    };
+    // A program that runs others, which inherit the variables, or another image of this program.
+    if armed == Err(ArmError::Folder { errno: libc::EEXIST }) {
+        let before = folder.len();
+        for number in 1..100 {
+            folder.cut(before);
+            let named = match (given, number) {
+                (Some(_), 1) => write!(folder, "-{}", sys::getpid()),
+                (Some(_), _) => write!(folder, "-{}-{number}", sys::getpid()),
+                (None, _) => write!(folder, "-{number}"),
+            };
+            if named.is_err() {
+                break;
+            }
+            armed = arming::arm(patterns, string(&folder));
+            if armed != Err(ArmError::Folder { errno: libc::EEXIST }) {
+                break;
+            }
+        }
+    }
+    let mut message = Text::<1024>::new();
+    // A message that is too long is cut.
+    let _ = match armed {
+        Ok(0) => writeln!(message, "simple-markers: no probe matches {patterns}"),
+        Ok(_) => return,
+        Err(error) => writeln!(message, "simple-markers: nothing is recorded in {}: {error}", string(&folder)),
+    };
+    sys::complain(message.bytes());
+}
+
+/// Runs after `main` and `exit`. Files of this thread and of threads that have ended are cut to
+/// what was written. Threads that still run go on.
+pub(crate) extern "C" fn finish() {
+    if control().state.load(Ordering::Acquire) != STATE_PROGRAM {
+        return;
+    }
+    arming::finish_metadata();
+    let Some(process) = Process::existing() else { return };
+    let _blocked = sys::Blocked::new();
+    let tid = sys::gettid();
+    for slot in process.slots() {
+        let is_own = slot.owner.load(Ordering::Acquire) == tid;
+        if is_own || process.take_over(slot, tid) {
+            // SAFETY: this thread owns it, and no handler can run.
+            unsafe { (*slot.writer.get()).finish() };
+        }
+    }
+}
+
+fn text(value: &'static CStr) -> &'static str {
+    value.to_str().unwrap_or("")
+}
+
+fn string<const SIZE: usize>(text: &Text<SIZE>) -> &str {
+    core::str::from_utf8(text.bytes()).unwrap_or("")
+}

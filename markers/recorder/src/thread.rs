@@ -1,0 +1,96 @@
+//! What belongs to a thread: a few bytes of thread-local storage, and a slot of the process.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::entry::{RSEQ_CPU, RSEQ_CS, RSEQ_SIGNATURE, image, thread_pointer};
+pub(crate) use crate::file::Writer;
+use crate::process::Process;
+use crate::sys::{self, Errno};
+
+/// The thread-local storage of a thread. `entry.rs` defines it.
+#[repr(C, align(32))]
+pub(crate) struct Local {
+    /// Memory for restartable sequences, if the C library registers none.
+    rseq: UnsafeCell<[u8; 32]>,
+    /// The slot of the thread; null before its first hit. A child of `fork` inherits the pointer,
+    /// and finds zeros there.
+    pub(crate) slot: AtomicPtr<Slot>,
+}
+
+/// A thread's part of the memory of the process.
+#[repr(C, align(64))]
+pub(crate) struct Slot {
+    /// Only the owner uses it.
+    pub(crate) writer: UnsafeCell<Writer>,
+    /// The thread; 0 if nobody has used the slot yet.
+    pub(crate) owner: AtomicU32,
+}
+
+// The assembly takes a slot for its writer.
+const _: () = assert!(core::mem::offset_of!(Slot, writer) == 0);
+
+// SAFETY: only the thread in `owner` uses the writer.
+unsafe impl Sync for Slot {}
+
+impl Local {
+    /// The slot of the calling thread, which is made or taken over at its first hit.
+    ///
+    /// # Errors
+    ///
+    /// There are too many threads.
+    pub(crate) fn slot(&self, process: &'static Process) -> Result<&'static Slot, Errno> {
+        let slot = self.slot.load(Ordering::Relaxed);
+        let tid = sys::gettid();
+        if !slot.is_null() {
+            // SAFETY: slots are never unmapped.
+            let slot = unsafe { &*slot };
+            // It is not that of a child of `fork`, which has zeros there and maybe a new owner.
+            if slot.owner.load(Ordering::Relaxed) == tid {
+                return Ok(slot);
+            }
+        }
+        let slot = process.claim(tid)?;
+        // SAFETY: this thread owns it.
+        let writer = unsafe { &mut *slot.writer.get() };
+        writer.adopt(tid, self.rseq());
+        self.slot.store(core::ptr::from_ref(slot).cast_mut(), Ordering::Release);
+        Ok(slot)
+    }
+
+    /// The memory that the kernel knows for restartable sequences of this thread; null if there is
+    /// none. If the C library does not register its own, this registers the memory here.
+    fn rseq(&self) -> *mut u8 {
+        let image = image();
+        if !image.rseq_offset.is_null() && !image.rseq_size.is_null() {
+            // SAFETY: they are variables of the C library that do not change.
+            let (offset, size) = unsafe { (*image.rseq_offset, *image.rseq_size) };
+            if size != 0 {
+                let area = thread_pointer().wrapping_offset(offset);
+                // SAFETY: the C library has this memory for each thread. A negative number says that
+                // the kernel refused it.
+                let cpu = unsafe { area.add(RSEQ_CPU).cast::<i32>().read_volatile() };
+                return if cpu >= 0 { area } else { sys::NOWHERE };
+            }
+        }
+        let area = self.rseq.get().cast::<u8>();
+        // SAFETY: it has 32 bytes aligned to 32, in the static storage of the thread.
+        match unsafe { sys::register_rseq(area, RSEQ_SIGNATURE) } {
+            // Busy: a thread with the same storage has registered it before.
+            Ok(()) | Err(libc::EBUSY) => area,
+            Err(_) => sys::NOWHERE,
+        }
+    }
+}
+
+/// Ends the sequence that the fast path has left.
+///
+/// # Safety
+///
+/// `rseq` is null, or the memory of this thread that the kernel knows.
+pub(crate) unsafe fn leave_sequence(rseq: *mut u8) {
+    if !rseq.is_null() {
+        // SAFETY: as the caller says.
+        unsafe { rseq.add(RSEQ_CS).cast::<u64>().write_volatile(0) };
+    }
+}

@@ -1,0 +1,87 @@
+//! Descriptors of probes, and the code of an armed probe, without the macro.
+
+use std::arch::asm;
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use simple_markers_record::buffer::Layout;
+
+#[repr(C, align(32))]
+pub struct Descriptor {
+    pub semaphore: AtomicU16,
+    pub id: AtomicU16,
+    pub layout: u32,
+    pub strings: *const c_char,
+    pub handler: *const u8,
+    pub reserved: u64,
+}
+
+// SAFETY: the pointers are constants.
+unsafe impl Sync for Descriptor {}
+
+/// A static descriptor in the section of descriptors.
+#[macro_export]
+macro_rules! descriptor {
+    ($vis:vis $name:ident: $probe:literal, $format:literal, $arguments:literal, $types:literal, $is_text:expr) => {
+        #[unsafe(link_section = "__simple_probe")]
+        #[used]
+        $vis static $name: $crate::support::probe::Descriptor = $crate::support::probe::Descriptor {
+            semaphore: std::sync::atomic::AtomicU16::new(0),
+            id: std::sync::atomic::AtomicU16::new(0),
+            layout: simple_markers_record::buffer::Layout::new(&$is_text).unwrap().0,
+            strings: concat!($probe, "\0", file!(), "\0", line!(), "\0", $format, "\0", $arguments, "\0", $types, "\0")
+                .as_ptr()
+                .cast(),
+            handler: std::ptr::null(),
+            reserved: 0,
+        };
+    };
+}
+
+impl Descriptor {
+    pub fn layout(&self) -> Layout {
+        Layout(self.layout)
+    }
+
+    pub fn id(&self) -> u16 {
+        self.id.load(Ordering::Relaxed)
+    }
+
+    /// What a probe does: tests its switch, and if that is on calls the recorder.
+    #[inline(always)]
+    pub fn hit<const WORDS: usize>(&self, words: &[u64; WORDS]) {
+        if self.semaphore.load(Ordering::Relaxed) == 0 && self.id.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        self.awake(words);
+    }
+
+    /// What an armed probe does.
+    #[inline(always)]
+    pub fn awake<const WORDS: usize>(&self, words: &[u64; WORDS]) {
+        assert_eq!(self.layout().words() as usize, WORDS);
+        // SAFETY: these are the instructions of a probe. The recorder keeps all registers.
+        unsafe {
+            asm!(
+                "nop",
+                "lea rsp, [rsp - 128]",
+                ".set simple_marker_word, {count}",
+                ".rept {count}",
+                ".set simple_marker_word, simple_marker_word - 1",
+                "push qword ptr [{words} + 8 * simple_marker_word]",
+                ".endr",
+                "push qword ptr [{descriptor}]",
+                "call simple_marker_record",
+                "lea rsp, [rsp + 128 + 8 * ({count} + 1)]",
+                count = const WORDS,
+                words = in(reg) words,
+                descriptor = in(reg) self,
+            );
+        }
+    }
+}
+
+/// The two words of a text.
+pub fn text(text: &[u8]) -> [u64; 2] {
+    [text.as_ptr() as u64, text.len() as u64]
+}
