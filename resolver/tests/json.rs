@@ -1,6 +1,6 @@
 //! The JSON of a resolution, and that it is what `docs/schema.json` promises.
 
-use images::{Linked, archive, everything, relocatable, scsi};
+use images::{Linked, archive, everything, probe, relocatable, scsi};
 use jsonschema::Validator;
 use object::Architecture;
 use serde_json::{Value, json};
@@ -36,6 +36,7 @@ fn what_is_printed_is_what_the_schema_promises() {
         everything(),
         Resolution::default(),
         resolve("scsi_mod.ko", &scsi().build()),
+        resolve("asleep", &probe().build()),
         resolve("plain", &Linked::new().build()),
         resolve("text", b"hello"),
         resolve("f.o", &relocatable(Architecture::I386)),
@@ -65,7 +66,7 @@ fn a_site_and_its_arguments_have_all_fields() {
             ],
             "origin": "record", "anchored": false, "exactness": null, "ways_in": [], "instruction": null, "probe": null,
             "line": 12, "section": null, "scope_ended": true, "exactness_code": null, "exactness_why": null,
-            "exactness_reason": null,
+            "exactness_reason": null, "switch": null,
         })
     );
     assert_eq!(

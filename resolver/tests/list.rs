@@ -104,7 +104,7 @@ fn json_has_all_fields() {
             {
                 "id": 4, "name": "scsi:gone", "file": "scsi.c", "line": 30, "column": null, "format": "100%% of %d",
                 "description": "100% of $n", "args": ["n"], "declared": true, "survival": "eliminated", "sites": [],
-                "absence": null,
+                "absence": null, "is_probe": false,
             },
             {
                 "id": 5, "name": "scsi:alone", "file": "scsi.c", "line": 40, "column": 5, "format": "alone",
@@ -117,9 +117,9 @@ fn json_has_all_fields() {
                     "probe": { "accepted": true, "cost": "emulated", "best_address": null, "why": null, "reason": null },
                     "exactness_code": "SM020",
                     "exactness_why": "the instruction before it goes on there, and nothing else leads there",
-                    "exactness_reason": "fall_through",
+                    "exactness_reason": "fall_through", "switch": null,
                 }],
-                "absence": null,
+                "absence": null, "is_probe": false,
             },
         ])
     );

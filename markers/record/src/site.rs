@@ -104,8 +104,14 @@ impl Site {
     /// all ones - 1. In a relocatable object the relocation decides instead.
     #[must_use]
     pub fn is_dead(&self) -> bool {
+        self.is_tombstone(self.pc)
+    }
+
+    /// Whether an address of the record is a tombstone, as [`Self::is_dead`] says for `pc`.
+    #[must_use]
+    pub fn is_tombstone(&self, address: u64) -> bool {
         let all_ones = if self.address_size == 4 { u64::from(u32::MAX) } else { u64::MAX };
-        self.pc == 0 || self.pc == all_ones || self.pc == all_ones - 1
+        address == 0 || address == all_ones || address == all_ones - 1
     }
 
     /// Appends the record to `section`. Addresses are cut to the address size. The flag [`PROBE`]

@@ -95,6 +95,9 @@ pub(crate) fn kind(kind: &DiagnosticKind) -> String {
                  the latter{more}"
             )
         }
+        DiagnosticKind::Switch { name, file, line, problem } => {
+            format!("{name} ({file}:{line}): uprobes cannot arm the probe: {problem}")
+        }
         DiagnosticKind::UnnamedFunctions { error } => format!("functions without symbols are not named: {error}"),
         DiagnosticKind::DebugFile(problem) => debug_file(problem),
     }

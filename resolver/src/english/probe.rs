@@ -1,8 +1,8 @@
-//! Why the kernel refuses a uprobe, or what is wrong with it.
+//! Why the kernel refuses a uprobe, what is wrong with it, or why it cannot arm a probe.
 
 use std::fmt;
 
-use crate::resolve::{BreaksReason, ProbeReason, RefusedReason};
+use crate::resolve::{BreaksReason, ProbeReason, RefusedReason, SwitchProblem};
 
 impl fmt::Display for ProbeReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,6 +34,17 @@ fn refused(reason: RefusedReason) -> &'static str {
         RefusedReason::ReadsRelative => "it reads relative to its own address",
         RefusedReason::Exclusive => "part of an exclusive sequence",
         RefusedReason::MemoryCopy => "part of a memory copy",
+    }
+}
+
+impl fmt::Display for SwitchProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dropped => "the linker dropped its switch",
+            Self::NotInFile => "no segment loads its switch from the file",
+            Self::NotWritable => "its switch is not in a writable segment",
+            Self::NotAligned => "its switch is at an odd offset of the file",
+        })
     }
 }
 

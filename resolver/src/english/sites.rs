@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::resolve::{
-    EdgeKind, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site, SitePlace,
+    EdgeKind, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site, SitePlace, Switch,
 };
 use crate::text::shown;
 
@@ -12,11 +12,34 @@ pub(crate) const DROPPED: &str = "discarded by the linker";
 
 /// Where a site is: an address, or an offset in a section.
 pub(crate) fn address(site: &Site) -> String {
-    match &site.place {
+    place(site.place.as_ref())
+}
+
+/// Where a site or a switch is.
+fn place(place: Option<&SitePlace>) -> String {
+    match place {
         Some(SitePlace::Address(address)) => address.to_string(),
         Some(SitePlace::Section { section, offset }) => format!("{}+{offset}", shown(section)),
         None => DROPPED.to_owned(),
     }
+}
+
+/// How a probe can be armed.
+pub(crate) const ARMED_BY: &str =
+    "asleep until armed: by smark trace, count and record while they watch it, or as exported";
+
+/// Where the switch of a probe is, and why the kernel cannot arm it.
+pub(crate) fn switch(switch: &Switch) -> String {
+    let mut words = place(switch.place.as_ref());
+    match switch.file_offset {
+        Some(offset) => words.push_str(&format!(", at {offset} of the file")),
+        None if switch.place.is_some() => words.push_str(", not in the file"),
+        None => {}
+    }
+    if let Some(problem) = switch.problem {
+        words.push_str(&format!("; uprobes cannot arm it: {problem}"));
+    }
+    words
 }
 
 /// The function that holds a site, and the offset in it; empty if it is not known.

@@ -76,6 +76,7 @@ struct Segment {
     vaddr: Vaddr,
     file_start: u64,
     file_end: u64,
+    is_writable: bool,
 }
 
 impl<'data> Image<'data> {
@@ -214,6 +215,15 @@ impl<'data> Image<'data> {
         address.to_file_offset(segment.vaddr, &(segment.file_start..segment.file_end))
     }
 
+    /// Whether a segment that processes may write loads `size` bytes at `address` from the file.
+    #[must_use]
+    pub(crate) fn is_writable(&self, address: Vaddr, size: u64) -> bool {
+        let Some(segment) = self.segments.get(address.0) else { return false };
+        let loaded = segment.file_end.saturating_sub(segment.file_start);
+        let end = address.0.checked_sub(segment.vaddr.0).and_then(|start| start.checked_add(size));
+        segment.is_writable && end.is_some_and(|end| end <= loaded)
+    }
+
     /// The file offset of the byte at `offset` in a section. `None` if the section has no such
     /// byte.
     #[must_use]
@@ -231,7 +241,9 @@ fn segments(elf: &object::File<'_>) -> Vec<(Range<u64>, Reverse<usize>, Segment)
         let file = file_range(offset, size)?;
         let vaddr = segment.address();
         let loaded = vaddr..vaddr.checked_add(size)?;
-        Some((loaded, Reverse(index), Segment { vaddr: Vaddr(vaddr), file_start: file.start, file_end: file.end }))
+        let is_writable = segment.permissions().writable();
+        let (file_start, file_end) = (file.start, file.end);
+        Some((loaded, Reverse(index), Segment { vaddr: Vaddr(vaddr), file_start, file_end, is_writable }))
     };
     elf.segments().enumerate().filter_map(segment).collect()
 }

@@ -11,7 +11,8 @@ use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use crate::resolve::{
     Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, Inlined, Marker, Origin, Predecessor,
-    ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival, Verdict,
+    ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival, Switch,
+    SwitchProblem, Verdict,
 };
 
 /// The version of the fields. Fields may be added to a version, but not changed.
@@ -120,7 +121,7 @@ impl Serialize for Markers<'_> {
 impl Serialize for View<'_, Marker> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let args = Texts(self.0);
-        let mut marker = serializer.serialize_struct("Marker", 12)?;
+        let mut marker = serializer.serialize_struct("Marker", 13)?;
         marker.serialize_field("id", &self.0.id)?;
         marker.serialize_field("name", &*self.0.name)?;
         marker.serialize_field("file", &*self.0.file)?;
@@ -133,6 +134,7 @@ impl Serialize for View<'_, Marker> {
         marker.serialize_field("survival", &self.0.survival.map(Survival::as_str))?;
         marker.serialize_field("sites", &Sites(self.0))?;
         marker.serialize_field("absence", &self.0.absence.as_ref().map(View))?;
+        marker.serialize_field("is_probe", &self.0.is_probe)?;
         marker.end()
     }
 }
@@ -172,16 +174,12 @@ struct MarkerSite<'a> {
 impl Serialize for MarkerSite<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { marker, site: of } = self;
-        let (section, address) = match &of.place {
-            Some(SitePlace::Address(address)) => (None, Some(hex(address.0))),
-            Some(SitePlace::Section { section, offset }) => (Some(&**section), Some(hex(offset.0))),
-            None => (None, None),
-        };
+        let (section, address) = place(of.place.as_ref());
         let line = match of.origin {
             Origin::Record | Origin::Line => marker.line,
             Origin::Nearest { line } => line,
         };
-        let mut site = serializer.serialize_struct("Site", 19)?;
+        let mut site = serializer.serialize_struct("Site", 20)?;
         site.serialize_field("address", &address)?;
         site.serialize_field("file_offset", &of.file_offset.map(|offset| hex(offset.0)))?;
         site.serialize_field("symbol", &of.symbol.as_deref())?;
@@ -201,6 +199,7 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("exactness_code", &of.exactness.map(|exactness| exactness.code().as_str()))?;
         site.serialize_field("exactness_why", &of.exactness_reason.as_ref().map(ToString::to_string))?;
         site.serialize_field("exactness_reason", &of.exactness_reason.as_ref().map(ExactnessReason::name))?;
+        site.serialize_field("switch", &of.switch.as_ref().map(View))?;
         site.end()
     }
 }
@@ -225,6 +224,18 @@ impl Serialize for View<'_, ProbeVerdict> {
         probe.serialize_field("why", &self.0.reason.map(|reason| reason.to_string()))?;
         probe.serialize_field("reason", &self.0.reason.map(ProbeReason::name))?;
         probe.end()
+    }
+}
+
+impl Serialize for View<'_, Switch> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (section, address) = place(self.0.place.as_ref());
+        let mut switch = serializer.serialize_struct("Switch", 4)?;
+        switch.serialize_field("address", &address)?;
+        switch.serialize_field("file_offset", &self.0.file_offset.map(|offset| hex(offset.0)))?;
+        switch.serialize_field("section", &section)?;
+        switch.serialize_field("problem", &self.0.problem.map(SwitchProblem::name))?;
+        switch.end()
     }
 }
 
@@ -272,6 +283,15 @@ impl Serialize for View<'_, Diagnostic> {
         diagnostic.serialize_field("offset", &self.0.offset.map(|offset| hex(offset.0)))?;
         diagnostic.serialize_field("message", &self.0.message())?;
         diagnostic.end()
+    }
+}
+
+/// The section, in a relocatable object, and the address or the offset in that section.
+fn place(place: Option<&SitePlace>) -> (Option<&str>, Option<String>) {
+    match place {
+        Some(SitePlace::Address(address)) => (None, Some(hex(address.0))),
+        Some(SitePlace::Section { section, offset }) => (Some(&**section), Some(hex(offset.0))),
+        None => (None, None),
     }
 }
 

@@ -103,9 +103,14 @@ pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io
 /// Module, function and name of a row.
 fn cells<'a>(row: &Row<'a>) -> [Cow<'a, str>; 3] {
     let mut function = shown(row.function);
-    let copies = row.copies();
-    if copies > 1 {
-        function.to_mut().push_str(&format!(" (x{copies})"));
+    let remark = match (row.copies(), row.marker.is_probe) {
+        (0 | 1, false) => "",
+        (copies, false) => &format!(" (x{copies})"),
+        (0 | 1, true) => " (probe)",
+        (copies, true) => &format!(" (x{copies}, probe)"),
+    };
+    if !remark.is_empty() {
+        function.to_mut().push_str(remark);
     }
     [shown(&row.image.module), function, shown(&row.marker.name)]
 }

@@ -118,6 +118,9 @@ impl Page<'_> {
             };
             self.field(2, "arguments", style::PLAIN, &marker.args.iter().map(argument).collect::<Vec<_>>().join(", "))?;
         }
+        if marker.is_probe {
+            self.field(2, "probe", style::PLAIN, sites::ARMED_BY)?;
+        }
         self.field(2, "id", style::PLAIN, &marker.id.to_string())?;
         self.field(2, "module", style::PLAIN, &shown(&image.module))?;
         let of = format!("{} ({}, {})", shown(&image.path), image.kind.as_str(), image.arch);
@@ -135,7 +138,7 @@ impl Page<'_> {
         let text = line.text.trim_end();
         let code = text.trim_start();
         let indentation = text.chars().count().saturating_sub(code.chars().count());
-        let has_marker = code.contains("mark");
+        let has_marker = code.contains("mark") || code.contains("probe");
         let expanded = |text: &str| shown(&text.replace('\t', &" ".repeat(TAB))).into_owned();
         write!(self.out, "{:VALUES$}", "")?;
         self.cell(style::QUIET, &format!("{number} | "), 0)?;
@@ -200,6 +203,10 @@ impl Page<'_> {
         }
         let (style, origin) = origin(marker, site);
         self.field(4, "origin", style, &origin)?;
+        if let Some(switch) = &site.switch {
+            let style = if switch.problem.is_some() { style::GONE } else { style::PLAIN };
+            self.field(4, "switch", style, &sites::switch(switch))?;
+        }
         let anchored = match site.anchored {
             true => "yes: the instruction there is the marker's own",
             false => "no: the instruction there is the next one of the program",

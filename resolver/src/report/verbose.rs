@@ -29,6 +29,13 @@ pub(super) fn write(out: &mut dyn Write, row: &Row<'_>, layout: Layout) -> io::R
         writeln!(out, "      variables:")?;
         variables(out, row, text_width, &live, &agree, layout)?;
     }
+    let mut switches: Vec<String> =
+        row.sites.iter().filter_map(|site| site.switch.as_ref()).map(sites::switch).collect();
+    switches.sort();
+    switches.dedup();
+    for switch in switches {
+        writeln!(out, "      switch: {switch}")?;
+    }
     if !row.sites.is_empty() {
         writeln!(out, "      sites:")?;
         let lines: Vec<[String; 4]> = row.sites.iter().map(|site| columns(row, site)).collect();

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::LineProblem;
+use super::{LineProblem, SwitchProblem};
 use crate::address::SectionOffset;
 use crate::{Error, english};
 
@@ -66,6 +66,17 @@ pub enum DiagnosticKind {
         after: Arc<str>,
         /// How many other sites are also between two functions.
         more: usize,
+    },
+    /// The kernel cannot arm a probe.
+    Switch {
+        /// The probe's name.
+        name: Arc<str>,
+        /// Its source file.
+        file: Arc<str>,
+        /// Its source line, from 1.
+        line: u32,
+        /// Why not.
+        problem: SwitchProblem,
     },
     /// Functions without symbols are not named, because the debug information cannot be read.
     UnnamedFunctions {
@@ -191,6 +202,7 @@ impl DiagnosticKind {
             Self::SurvivalUnknown(SurvivalUnknown::OtherObjects) => "survival_unknown_other_objects",
             Self::NoSite { .. } => "no_site",
             Self::BetweenFunctions { .. } => "between_functions",
+            Self::Switch { .. } => "switch",
             Self::UnnamedFunctions { .. } => "unnamed_functions",
             Self::DebugFile(problem) => match problem {
                 DebugFileProblem::LinkIsPath { .. } => "debug_file_link_is_path",

@@ -35,6 +35,8 @@ pub(super) struct RawSite {
     pub(super) column: u32,
     pub(super) anchored: bool,
     pub(super) operands: Option<TextId>,
+    /// Of a probe: where its switch is. The inner value is `None` if the linker dropped the switch.
+    pub(super) switch: Option<Option<Pc>>,
     /// The number of its run of records with one address. A compiler writes records in the order of
     /// the code, so the records of one function are one run. A copy of the function in another file
     /// is another run.
@@ -216,6 +218,7 @@ impl<'a> Join<'a> {
         let (name, file) = (string(site.name, 0)?, string(site.file, 1)?);
         let (format, args) = (string(site.format, 2)?, string(site.args, 3)?);
         let operands = if site.has_operands() { Some(string(site.operands, 4)?) } else { None };
+        let switch = site.switch.map(|switch| self.switch(site, switch, relocated));
         if pc.is_none() || self.last.0 != pc {
             self.last = (pc, self.last.1.wrapping_add(1));
         }
@@ -225,6 +228,7 @@ impl<'a> Join<'a> {
             column: site.column,
             anchored: site.is_anchored(),
             operands,
+            switch,
             run: self.last.1,
             copies: 1,
             records: 1,
@@ -245,16 +249,7 @@ impl<'a> Join<'a> {
             return Ok((!site.is_dead()).then_some(Pc { section: None, address: site.pc }));
         }
         match relocated.target(site.pc_offset() as u64) {
-            Some(RelocationTarget::Section(section, address)) => {
-                // Sections have other numbers in the separate debug file.
-                let place = match &self.layouts {
-                    Some([theirs, ours]) => {
-                        theirs.address(section, SectionOffset(address)).and_then(|address| ours.section_offset(address))
-                    }
-                    None => Some((section, SectionOffset(address))),
-                };
-                Ok(place.map(|(section, offset)| Pc { section: Some(section.0), address: offset.0 }))
-            }
+            Some(RelocationTarget::Section(section, offset)) => Ok(self.in_section(section, offset)),
             Some(RelocationTarget::Nowhere) => Ok(None),
             None if site.is_dead() => Ok(None),
             None => {
@@ -262,6 +257,27 @@ impl<'a> Join<'a> {
                 Err(Error::NotRelocated { section: SITES, offset, pc: site.pc })
             }
         }
+    }
+
+    /// Where the switch of a probe is; `None` if the linker dropped it.
+    fn switch(&self, site: &Site, switch: u64, relocated: &Relocated) -> Option<Pc> {
+        if !self.is_relocatable {
+            return (!site.is_tombstone(switch)).then_some(Pc { section: None, address: switch });
+        }
+        match relocated.target(site.switch_offset()? as u64)? {
+            RelocationTarget::Section(section, offset) => self.in_section(section, offset),
+            RelocationTarget::Nowhere => None,
+        }
+    }
+
+    /// A place in a section of the object that has the records.
+    fn in_section(&self, section: SectionIndex, offset: u64) -> Option<Pc> {
+        // Sections have other numbers in the separate debug file.
+        let (section, offset) = match &self.layouts {
+            Some([theirs, ours]) => ours.section_offset(theirs.address(section, SectionOffset(offset))?)?,
+            None => (section, SectionOffset(offset)),
+        };
+        Some(Pc { section: Some(section.0), address: offset.0 })
     }
 
     /// The string that a field of `site` refers to: by its relocation, or else by its value.

@@ -1,10 +1,13 @@
 //! Arguments that the program keeps for a marker: an operands string becomes [`Argument`]s.
 
+use std::sync::Arc;
+
 use simple_markers_record::operand::{Kept, Operand, parse};
 
 use super::{Argument, DeclaredArgument, Encoding, Verdict};
-use crate::location::{Processor, operand};
+use crate::location::{Location, Piece, Processor, operand};
 use crate::text;
+use crate::types::{Member, Sequence, SequenceKind, Shape, Type};
 
 /// The declared arguments of a site, as far as its operands describe them. A malformed entry goes
 /// to `bad`.
@@ -23,7 +26,8 @@ pub(super) fn arguments(
                 bad(entry);
                 unresolved
             }
-            Some(Ok(Operand::None | Operand::Text { .. })) | None => unresolved,
+            Some(Ok(Operand::Text { pointer, length })) => text(unresolved, &pointer, &length, processor),
+            Some(Ok(Operand::None)) | None => unresolved,
         }
     };
     declared.iter().map(argument).collect()
@@ -37,16 +41,9 @@ fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argumen
     };
     let place = text::from_bytes(kept.place);
     let parsed = operand::location(&place, kept.size, processor);
-    let (verdict, location) = match operand::immediate(&place) {
-        Some(_) => (Verdict::Constant, format!("= {}", place.trim_start_matches(['$', '#']))),
-        // The assembler accepts a register with or without `%`; people expect it.
-        None if matches!(processor, Processor::X86_64 | Processor::I386)
-            && place.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
-        {
-            (Verdict::Live, format!("%{place}"))
-        }
-        None => (Verdict::Live, place),
-    };
+    let is_constant = operand::immediate(&place).is_some();
+    let location = if is_constant { format!("= {}", constant(&place)) } else { shown(&place, processor) };
+    let verdict = if is_constant { Verdict::Constant } else { Verdict::Live };
     Argument {
         size: Some(kept.size.into()),
         encoding: Some(encoding),
@@ -58,9 +55,79 @@ fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argumen
     }
 }
 
+/// Text at a pointer, of a length in bytes or, if that is all ones, up to the first NUL.
+fn text(argument: Argument, pointer: &Kept<'_>, length: &Kept<'_>, processor: Processor) -> Argument {
+    let places = [pointer, length].map(|kept| text::from_bytes(kept.place));
+    let parsed = |place: &str, kept: &Kept<'_>| operand::location(place, kept.size, processor);
+    let [start, end] = &places;
+    let unused = 64u32.saturating_sub(u32::from(length.size) * 8).min(63);
+    let has_nul = operand::immediate(end).is_some_and(|value| value as u64 >> unused == u64::MAX >> unused);
+    let (location, words) = match (parsed(start, pointer), has_nul) {
+        (start_at, true) => (start_at, shown(start, processor)),
+        (Some(start_at), false) => {
+            let end_at = parsed(end, length);
+            let joined = end_at.and_then(|end_at| joined(&start_at, pointer.size, &end_at));
+            (joined, format!("{}, length {}", shown(start, processor), shown(end, processor)))
+        }
+        (None, false) => (None, shown(start, processor)),
+    };
+    let size = if has_nul { pointer.size.into() } else { u64::from(pointer.size) + u64::from(length.size) };
+    Argument {
+        type_name: Some(TEXT.into()),
+        size: Some(size),
+        verdict: Some(Verdict::Live),
+        is_kept: true,
+        location,
+        location_text: Some(words.into()),
+        ty: (!has_nul).then(|| Arc::new(text_type(pointer.size, length.size))),
+        ..argument
+    }
+}
+
+/// A value whose first `size` bytes are those of one location, and the rest those of another one.
+fn joined(first: &Location, size: u8, rest: &Location) -> Option<Location> {
+    let [first] = &*first.pieces else { return None };
+    let first = Piece { bits: Some(u64::from(size) * 8), ..first.clone() };
+    Some(Location { pieces: [first].into_iter().chain(rest.pieces.iter().cloned()).collect() })
+}
+
+/// The name of the type of a text.
+const TEXT: &str = "text";
+
+/// A pointer to bytes and their number.
+fn text_type(pointer: u8, length: u8) -> Type {
+    let plain = |name: &str, size: u8, shape| Arc::new(Type { name: name.into(), size: Some(size.into()), shape });
+    let byte = plain("u8", 1, Shape::Integer { signed: false });
+    let data = plain("*const u8", pointer, Shape::Pointer { to: Some(Arc::clone(&byte)) });
+    let count = plain("usize", length, Shape::Integer { signed: false });
+    let member = |of, bit_offset| Member { name: "".into(), bit_offset, bit_size: None, of };
+    let (data, length_at) = (member(data, 0), u64::from(pointer) * 8);
+    let length_of = member(count, length_at);
+    let sequence = Sequence { kind: SequenceKind::Text, data, offset: 0, length: length_of, element: Some(byte) };
+    let size = Some(u64::from(pointer) + u64::from(length));
+    Type { name: TEXT.into(), size, shape: Shape::Sequence(Arc::new(sequence)) }
+}
+
+/// An operand as people expect it. The assembler accepts a register with or without `%`.
+fn shown(place: &str, processor: Processor) -> String {
+    let is_x86 = matches!(processor, Processor::X86_64 | Processor::I386);
+    let is_register = is_x86 && operand::immediate(place).is_none();
+    match is_register && place.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        true => format!("%{place}"),
+        false => constant(place).to_owned(),
+    }
+}
+
+/// An immediate without its sign.
+fn constant(place: &str) -> &str {
+    place.trim_start_matches(['$', '#'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::fetch::{Fetch, Operand as Fetched, fetch};
+    use crate::location::Register;
 
     #[test]
     fn operands_become_locations() {
@@ -83,6 +150,25 @@ mod tests {
             ]
         );
         assert_eq!(bad, [b"3@x".to_vec()]);
+        let texts =
+            arguments(&declared, b"8@rax+8@%rdx 8@rcx+8@$-1 8@rax+8@$5 8@rax+8@$4294967295", Processor::X86_64, |_| ());
+        let found: Vec<_> = texts.iter().map(|arg| (arg.size, arg.location_text.as_deref())).collect();
+        assert_eq!(
+            found,
+            [
+                (Some(16), Some("%rax, length %rdx")),
+                (Some(8), Some("%rcx")),
+                (Some(16), Some("%rax, length 5")),
+                (Some(16), Some("%rax, length 4294967295")),
+                (None, None),
+            ]
+        );
+        let fetched = |index: usize| fetch(texts.get(index).unwrap(), 's', false);
+        let (rax, rcx) = (Fetched::Register(Register(0)), Fetched::Register(Register(2)));
+        let text = |length| Ok(Fetch::Text { data: rax.clone(), offset: 0, length });
+        assert_eq!(fetched(0), text(Fetched::Register(Register(1))));
+        assert_eq!(fetched(1), Ok(Fetch::Pointed(rcx)));
+        assert_eq!(fetched(2), text(Fetched::Constant(5)));
         let on_arm = arguments(&declared, b"8@x0 4@[sp,8]", Processor::Aarch64, |_| ());
         assert_eq!(on_arm.first().and_then(|arg| arg.location_text.as_deref()), Some("x0"));
         assert_eq!(on_arm.get(1).and_then(|arg| arg.location_text.as_deref()), Some("[sp,8]"));

@@ -146,6 +146,7 @@ impl<'m> Search<'m> {
                 column: 0,
                 anchored: false,
                 operands: None,
+                switch: None,
                 run: 0,
                 copies: 1,
                 records: 1,

@@ -22,7 +22,8 @@ use super::join::{Pc, RawMarker, RawSite};
 use super::lookup::{Found, Lookup};
 use super::site_debug::{Surroundings, Wanted};
 use super::{
-    Absence, Argument, DeclaredArgument, Described, Exactness, LineProblem, Marker, Site, SitePlace, kept, raw_sites,
+    Absence, Argument, DeclaredArgument, Described, DiagnosticKind, Exactness, LineProblem, Marker, Site, SitePlace,
+    Switch, SwitchProblem, kept, raw_sites, switch,
 };
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
@@ -123,18 +124,28 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
     fn marker(&mut self, draft: Draft, sites_are_known: bool) -> Marker {
         let Draft { index, raw, file, described, kept } = draft;
         let mut found = raw.found.into_iter();
-        let mut sites = Vec::with_capacity(raw.sites.len());
+        let (mut sites, mut refused) = (Vec::with_capacity(raw.sites.len()), None);
         for (site, kept) in raw.sites.iter().zip(kept) {
             let (surroundings, probed, args) = self.without_errors(found.next(), kept);
             if let (Some(pc), Some(instance)) = (site.pc, surroundings.instance.filter(|_| is_inside(&probed))) {
                 let function = (!surroundings.is_not_there).then_some(instance);
                 self.folded.add(pc, function, index, sites.len());
             }
-            sites.push(self.site(site, args, surroundings, probed));
+            let site = self.site(site, args, surroundings, probed);
+            if let (Some(problem), Some(_)) = (site.switch.as_ref().and_then(|switch| switch.problem), site.file_offset)
+            {
+                refused.get_or_insert(problem);
+            }
+            sites.push(site);
+        }
+        let name = self.texts.text(raw.name);
+        if let Some(problem) = refused {
+            let (name, file) = (Arc::clone(&name), Arc::clone(&file));
+            self.diagnostics.note(SITES, DiagnosticKind::Switch { name, file, line: raw.line, problem });
         }
         Marker {
             id: 0,
-            name: self.texts.text(raw.name),
+            name,
             file,
             line: raw.line,
             column: sites.iter().find_map(|site| site.column),
@@ -143,6 +154,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             args: described.args,
             declared: raw.declared,
             survival: raw_sites::survival(&raw.sites, sites_are_known),
+            is_probe: sites.iter().any(|site| site.switch.is_some()),
             sites,
             absence: raw.problem.map(unplaced),
         }
@@ -165,6 +177,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
 
     fn site(&mut self, raw: &RawSite, mut args: Vec<Argument>, surroundings: Surroundings, probed: Probed) -> Site {
         let (place, file_offset) = raw.pc.map(|pc| self.place(pc)).unzip();
+        let switch = raw.switch.map(|switch| self.switch(switch));
         let named = raw.pc.and_then(|pc| self.named.get(&pc)).cloned();
         let (symbol, symbol_offset) = named.as_ref().and_then(|named| named.symbol.clone()).unzip();
         for (argument, resolved) in args.iter_mut().zip(surroundings.args) {
@@ -188,8 +201,25 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             predecessors: probed.predecessors,
             instruction: probed.instruction,
             probe: probed.probe,
+            switch,
             args,
         }
+    }
+
+    /// The switch of a probe.
+    fn switch(&mut self, at: Option<Pc>) -> Switch {
+        let (place, file_offset) = at.map(|at| self.place(at)).unzip();
+        let file_offset = file_offset.flatten();
+        let problem = match (&place, file_offset) {
+            (None, _) => Some(SwitchProblem::Dropped),
+            (Some(SitePlace::Section { .. }), _) => None,
+            (Some(SitePlace::Address(_)), None) => Some(SwitchProblem::NotInFile),
+            (Some(SitePlace::Address(address)), Some(offset)) => match self.image.is_writable(*address, switch::SIZE) {
+                false => Some(SwitchProblem::NotWritable),
+                true => (offset.0 % 2 != 0).then_some(SwitchProblem::NotAligned),
+            },
+        };
+        Switch { place, file_offset, problem }
     }
 
     /// Where a live site is in the image, and in the file.

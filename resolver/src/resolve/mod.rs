@@ -38,6 +38,7 @@ mod reason;
 mod resolution;
 mod rows;
 mod site_debug;
+mod switch;
 mod value;
 
 use std::sync::Arc;
@@ -64,6 +65,7 @@ pub use probe::{BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, RefusedReaso
 pub use reason::{Nearest, Reason};
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
+pub use switch::{Switch, SwitchProblem};
 pub use value::Bytes;
 
 /// How much a resolution finds out.

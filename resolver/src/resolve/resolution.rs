@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason};
+use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
@@ -150,6 +150,9 @@ pub struct Marker {
     /// Whether the marker is in the image; `None` if the image does not tell. A diagnostic then
     /// says why.
     pub survival: Option<Survival>,
+    /// Whether it is a probe: one of its sites has a switch. A probe without a site cannot be told from
+    /// a marker.
+    pub is_probe: bool,
     /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,
     /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
@@ -348,6 +351,8 @@ pub struct Site {
     pub instruction: Option<Arc<str>>,
     /// What a uprobe there does; `None` if not resolved or not known, and in a kernel image.
     pub probe: Option<ProbeVerdict>,
+    /// The switch that arms it; `None` if the marker is not a probe.
+    pub switch: Option<Switch>,
     /// The arguments at the site, one for each of [`Marker::args`].
     pub args: Vec<Argument>,
 }

@@ -27,6 +27,7 @@ pub mod dwarf;
 pub const PROGBITS: u32 = 1;
 pub const NOBITS: u32 = 8;
 pub const ALLOC_EXEC: u64 = 6;
+pub const ALLOC_WRITE: u64 = 3;
 pub const COMPRESSED: u64 = 1 << 11;
 
 /// A declaration's bytes.
@@ -99,7 +100,7 @@ impl Section {
 pub type Function = (&'static str, u64, u64, bool);
 
 /// A 64-bit linked image (`ET_EXEC` or, with `pie`, `ET_DYN` with an interpreter) whose `.text` of
-/// 0x100 bytes is loaded at 0x1000.
+/// 0x100 bytes is loaded at 0x1000. The first section that is writable is loaded too.
 pub struct Linked {
     pub order: ByteOrder,
     pub pie: bool,
@@ -156,14 +157,20 @@ impl Linked {
             strtab.extend_from_slice(name.as_bytes());
             strtab.push(0);
         }
-        let mut file = vec![0; 64 + 2 * 56];
+        let is_data = |section: &&Section| section.flags & ALLOC_WRITE == ALLOC_WRITE;
+        let data = self.sections.iter().find(is_data);
+        let segments = if data.is_some() { 3 } else { 2 };
+        let mut file = vec![0; 64 + segments * 56];
         let mut headers = vec![0; 64];
         let count = self.sections.len() as u64;
         let own =
             [(".symtab", 2, symtab, count + 2, 24), (".strtab", 3, strtab, 0, 0), (".shstrtab", 3, Vec::new(), 0, 0)];
-        let mut text_offset = 0;
+        let (mut text_offset, mut data_offset) = (0, 0);
         for section in &self.sections {
             let offset = file.len() as u64;
+            if data.is_some_and(|data| data.name == section.name) {
+                data_offset = offset;
+            }
             if section.name == ".text" {
                 text_offset = offset;
             }
@@ -206,14 +213,15 @@ impl Linked {
         {
             self.put(&mut start, value, size);
         }
-        for value in [64, 56, 2, 64, count + 4, count + 3] {
+        for value in [64, 56, segments as u64, 64, count + 4, count + 3] {
             self.put(&mut start, value, 2);
         }
-        // PT_LOAD for .text, then PT_INTERP or nothing.
-        for (kind, offset, address, size) in [(1, text_offset, 0x1000, 0x100), (if self.pie { 3 } else { 0 }, 0, 0, 0)]
-        {
+        // PT_LOAD for .text, PT_INTERP or nothing, and PT_LOAD for data.
+        let data = data.map(|data| (1, 6, data_offset, data.address, data.data.len() as u64));
+        let loaded = [(1, 5, text_offset, 0x1000, 0x100), (if self.pie { 3 } else { 0 }, 5, 0, 0, 0)];
+        for (kind, flags, offset, address, size) in loaded.into_iter().chain(data) {
             for (value, size) in
-                [(kind, 4), (5, 4), (offset, 8), (address, 8), (address, 8), (size, 8), (size, 8), (1, 8)]
+                [(kind, 4), (flags, 4), (offset, 8), (address, 8), (address, 8), (size, 8), (size, 8), (1, 8)]
             {
                 self.put(&mut start, value, size);
             }
@@ -272,6 +280,32 @@ pub fn scsi() -> Linked {
     ];
     let mut image = Linked::new();
     image.functions = vec![("f", 0x1050, 0x20, true), ("g", 0x1000, 0x40, false)];
+    image.markers(&declarations, &records, strings)
+}
+
+/// Where [`probe`] has the switches of its probes.
+pub const SWITCHES: u64 = 0x3000;
+
+/// An image with a probe of two copies that share a switch, and a marker.
+pub fn probe() -> Linked {
+    let mut strings = Strings::default();
+    let asleep = ["queue:asleep", "queue.c", "%d %s %g", "id, name, load", "-4@%edi 8@rax+8@rdx 8f@rcx"];
+    let site = |strings: &mut Strings, pc| {
+        let site = strings.site(pc, 10, asleep);
+        Site { flags: site.flags | site::ANCHORED, switch: Some(SWITCHES), ..site }
+    };
+    let records = [
+        site(&mut strings, 0x1010),
+        site(&mut strings, 0x1020),
+        strings.site(0x1030, 20, ["queue:plain", "queue.c", "", "", ""]),
+    ];
+    let declarations = [
+        declaration("queue:asleep", "queue.c", 10, "%d %s %g", "id, name, load"),
+        declaration("queue:plain", "queue.c", 20, "", ""),
+    ];
+    let mut image = linked_by_gnu_ld();
+    let switches = Section { flags: ALLOC_WRITE, address: SWITCHES, ..Section::new("__simple_probe", vec![0; 32]) };
+    image.sections.push(switches);
     image.markers(&declarations, &records, strings)
 }
 
@@ -379,6 +413,7 @@ pub fn everything() -> Resolution {
         predecessors: Vec::new(),
         instruction: None,
         probe: None,
+        switch: None,
         args: Vec::new(),
     };
     let computed = Location::whole(Source::Value(Expr::constant(0)));
@@ -445,6 +480,7 @@ pub fn everything() -> Resolution {
         args: [].into(),
         declared: true,
         survival: Some(Survival::Live),
+        is_probe: false,
         sites: Vec::new(),
         absence: None,
     };

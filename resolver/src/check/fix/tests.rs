@@ -17,6 +17,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
         args: args.iter().map(declared).collect(),
         declared: true,
         survival: None,
+        is_probe: false,
         sites: Vec::new(),
         absence: None,
     }

@@ -1,0 +1,46 @@
+//! The switch of a probe: plain values (`docs/probes.md`).
+
+use super::SitePlace;
+use crate::address::FileOffset;
+
+/// The size of the switch in bytes. The kernel counts in the first two.
+pub(super) const SIZE: u64 = 4;
+
+/// The word that arms a probe when it is not 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Where it is; `None` if the linker dropped it.
+    pub place: Option<SitePlace>,
+    /// Where that is in the file, which is what the kernel calls `ref_ctr_offset`; `None` if the file
+    /// has no byte for it.
+    pub file_offset: Option<FileOffset>,
+    /// Why the kernel cannot arm the probe; `None` if it can, and in an image that no process runs.
+    pub problem: Option<SwitchProblem>,
+}
+
+/// Why the kernel cannot arm a probe. `Display` gives a few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SwitchProblem {
+    /// The linker dropped the switch.
+    Dropped,
+    /// No segment loads it from the file.
+    NotInFile,
+    /// The segment that loads it is not writable.
+    NotWritable,
+    /// Its offset in the file is odd.
+    NotAligned,
+}
+
+impl SwitchProblem {
+    /// The name of the problem, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dropped => "dropped",
+            Self::NotInFile => "not_in_file",
+            Self::NotWritable => "not_writable",
+            Self::NotAligned => "not_aligned",
+        }
+    }
+}
