@@ -70,6 +70,7 @@ pub(crate) fn site(omission: &SiteOmission) -> String {
         SiteOmission::UnknownProbe => "what a uprobe does there is unknown (--include unknown-probe)".to_owned(),
         SiteOmission::ProbeMisbehaves(reason) => format!("a uprobe does not work there{}", because(reason.as_ref())),
         SiteOmission::ProbeRefused(reason) => format!("the kernel refuses a uprobe there{}", because(reason.as_ref())),
+        SiteOmission::Switch(problem) => format!("its probe cannot be armed: {problem}"),
         SiteOmission::AddressOverflow => "its address is outside of the address space".to_owned(),
         SiteOmission::MalformedFormat => "its format is malformed".to_owned(),
         SiteOmission::NoSymbol(of) => format!("no symbol covers it{}", needs_symbol(*of)),
@@ -167,6 +168,20 @@ pub(crate) fn argument(omission: &ArgumentOmission) -> String {
 /// A doubtful argument that is exported all the same.
 pub(crate) fn doubtful(argument: &Argument) -> String {
     format!("{} is doubtful: {}", argument.text, arguments::why(argument))
+}
+
+/// How a probe is armed that a tool does not arm.
+pub(crate) fn asleep(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Bpftrace => {
+            "asleep: a uprobe of bpftrace does not arm it, and keeps smark from doing so. Better: `smark export --to sdt`, run the \
+             copy, and take usdt probes (-p PID), which arm it"
+        }
+        _ => {
+            "asleep: a statement probe of SystemTap does not arm it, and keeps smark from doing so. Better: `smark export --to sdt`, \
+             run the copy, and take process(\"COPY\").mark(\"NAME\"), which arms it"
+        }
+    }
 }
 
 /// A note on a copy with SDT notes.

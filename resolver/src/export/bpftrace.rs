@@ -7,6 +7,7 @@ use super::plan::{Planned, PlannedArgument, Point};
 use super::symbols::FunctionNames;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
+use crate::english;
 use crate::location::{Processor, Register};
 use crate::record::printf::Conversion;
 
@@ -31,6 +32,9 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
             return Err(SiteOmission::NoSymbol(Tool::Bpftrace));
         }
         let line = printed(writer, point)?;
+        if point.switch.is_some() {
+            writer.comment(MARK, english::export::asleep(Tool::Bpftrace));
+        }
         let probe = format!("uprobe:{}:{} {{ {line}; }}", writer.path, point.address);
         writer.line(&probe);
         Ok(())

@@ -7,19 +7,20 @@
 //! then compares it with the name of every source file. All places of a Rust program are therefore
 //! relative to its `main`.
 
-use crate::resolve::Architecture;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind, Operand};
 use super::format::{Call, field, fill};
-use super::plan::{Planned, PlannedArgument, Point};
+use super::plan::{Planned, PlannedArgument, Point, identifier};
 use super::symbols::FunctionNames;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
 use crate::image::ImageKind;
 use crate::location::{Processor, Register};
 use crate::record::printf::{Conversion, Count};
+use crate::resolve::Architecture;
 
 const MARK: &str = "#";
 
@@ -38,24 +39,84 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
     // Set for good: gdb parses the arguments at each hit, in the language of the frame.
     writer.line("set language c");
+    let (mut switches, mut start) = (BTreeMap::new(), None);
     writer.each(MARK, planned, &mut |writer, point| {
-        let place = match (is_fixed, &main) {
-            (true, _) => format!("*{}", point.address),
-            (false, Some((name, main))) => {
-                let (sign, offset) = match point.address.0.checked_sub(main.0) {
-                    Some(offset) => ('+', offset),
-                    None => ('-', main.0.saturating_sub(point.address.0)),
-                };
-                format!("*((unsigned char *)&'{name}' {sign} {offset})")
-            }
+        let anchor = match (is_fixed, &main) {
+            (true, _) => Anchor::None,
+            (false, Some((name, main))) => Anchor::Symbol(name, *main),
             (false, None) => {
                 let (name, offset) = names.unique(point.address, Tool::Gdb)?;
-                format!("*((unsigned char *)&'{name}' + {offset})")
+                Anchor::Symbol(name, Vaddr(point.address.0.saturating_sub(offset)))
             }
         };
-        printed(writer, point, &place, arm)
+        printed(writer, point, &format!("*{}", anchor.reach(point.address)), arm)?;
+        if let Some(switch) = point.switch {
+            switches.entry(switch.address).or_insert_with(|| anchor.reach(switch.address));
+            start = start.take().or_else(|| Some(anchor.reach(entry(bytes)?)));
+        }
+        Ok(())
     });
+    if !switches.is_empty() {
+        arm_switches(writer, &switches.into_values().collect::<Vec<_>>(), start.as_deref());
+    }
     Ok(())
+}
+
+/// The link-time address at which a program starts; `None` for a library.
+fn entry(bytes: &[u8]) -> Option<Vaddr> {
+    let entry = bytes.get(0x18..)?.first_chunk()?;
+    Some(Vaddr(u64::from_le_bytes(*entry))).filter(|entry| entry.0 != 0)
+}
+
+/// Arms the switches of probes: at once if the program runs, otherwise where it starts.
+fn arm_switches(writer: &mut Writer<'_>, switches: &[String], start: Option<&str>) {
+    let module = identifier(&writer.image.module, 63);
+    writer.line("");
+    writer.comment(
+        MARK,
+        "Probes are asleep until their switches are armed. This is done when the program starts, or now if it runs.",
+    );
+    writer.comment(MARK, &format!("Before you detach: smark_disarm_{module}"));
+    for (command, change) in [("arm", "+= 1"), ("disarm", "-= 1")] {
+        writer.line(&format!("define smark_{command}_{module}"));
+        for switch in switches {
+            writer.line(&format!("set var *(unsigned short *){switch} {change}"));
+        }
+        writer.line("end");
+    }
+    let arm = format!("smark_arm_{module}");
+    let Some(start) = start else { return writer.line(&arm) };
+    for line in
+        ["if $_thread", &arm, "else", &format!("break *{start}"), "commands", "silent", &arm, "continue", "end", "end"]
+    {
+        writer.line(line);
+    }
+}
+
+/// What the places of a program are relative to.
+enum Anchor<'n> {
+    /// Nothing: it is loaded at its link-time addresses.
+    None,
+    /// A symbol, and its link-time address.
+    Symbol(&'n str, Vaddr),
+}
+
+impl Anchor<'_> {
+    /// An expression for a link-time address at run time.
+    fn reach(&self, to: Vaddr) -> String {
+        match self {
+            Self::None => to.to_string(),
+            Self::Symbol(name, at) => {
+                let (sign, offset) = match to.0.checked_sub(at.0) {
+                    Some(offset) => ('+', offset),
+                    None => ('-', at.0.saturating_sub(to.0)),
+                };
+                // gdb would read a quoted letter as a character.
+                let quote = if name.len() == 1 { "" } else { "'" };
+                format!("((unsigned char *)&{quote}{name}{quote} {sign} {offset})")
+            }
+        }
+    }
 }
 
 /// A text with a known length: its address, its length, and how many bytes are printed at most.

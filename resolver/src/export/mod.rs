@@ -20,7 +20,7 @@ mod symbols;
 pub mod uprobe;
 
 pub use omission::{ArgumentOmission, ExportError, SiteOmission};
-pub use plan::{At, Planned, PlannedArgument, Point, Settings, points};
+pub use plan::{At, Planned, PlannedArgument, Point, PointSwitch, Settings, points};
 
 use crate::english;
 use crate::resolve::{Architecture, Marker, ResolvedImage};

@@ -6,7 +6,7 @@ use super::Tool;
 use crate::Error;
 use crate::image::ImageKind;
 use crate::location::{PartError, Register};
-use crate::resolve::{Architecture, Exactness, ExactnessReason, ProbeReason, Reason, Survival, Verdict};
+use crate::resolve::{Architecture, Exactness, ExactnessReason, ProbeReason, Reason, Survival, SwitchProblem, Verdict};
 
 /// Why an image cannot be exported at all.
 #[derive(Debug)]
@@ -62,6 +62,8 @@ pub enum SiteOmission {
     ProbeMisbehaves(Option<ProbeReason>),
     /// The kernel refuses a uprobe at the instruction.
     ProbeRefused(Option<ProbeReason>),
+    /// The switch of a probe cannot be armed.
+    Switch(SwitchProblem),
     /// The address overflows.
     AddressOverflow,
     /// The marker's format is malformed.

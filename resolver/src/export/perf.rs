@@ -1,5 +1,8 @@
 //! A shell script that runs `perf probe` for each site (perf-probe(1), "PROBE SYNTAX"). With `-D` it
 //! prints the same definitions as the export for `uprobe_events`.
+//!
+//! `perf probe` has no syntax for a switch. So the script itself writes the definition of a probe to
+//! `uprobe_events`, where perf finds it.
 
 use super::plan::Planned;
 use super::symbols::FunctionNames;
@@ -10,6 +13,16 @@ const MARK: &str = "#";
 
 /// The longest line, in bytes. `perf` writes it to `uprobe_events`, with the path.
 const LINE: usize = 3900;
+
+/// Adds a definition, or prints it with `-D`.
+const ARM: &str = "\
+define() {
+    if [ \"$do\" = -D ]; then printf '%s\\n' \"$1\"; return; fi
+    for at in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+        if [ -e $at/uprobe_events ]; then printf '%s\\n' \"$1\" >> $at/uprobe_events; return; fi
+    done
+    echo 'tracefs is not mounted' >&2; return 1
+}";
 
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let names = FunctionNames::of(bytes)?;
@@ -27,8 +40,21 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     writer.line("");
     writer.line("set -e");
     writer.line("[ \"$1\" = -D ] && do=-D || do=--add");
+    if planned.iter().any(|planned| matches!(planned, Planned::Point(point) if point.switch.is_some())) {
+        uprobe::check_path(writer.path)?;
+        writer.comment(MARK, "Probes are asleep, and perf probe has no syntax for their switches.");
+        writer.line(ARM);
+    }
     let aarch64 = writer.image.arch == Architecture::Aarch64;
     writer.each(MARK, planned, &mut |writer, point| {
+        if point.switch.is_some() {
+            let (definition, left_out) = uprobe::definition(point, writer.path, aarch64);
+            for (argument, why) in left_out {
+                writer.without(MARK, &argument, &why);
+            }
+            writer.line(&format!("define {}", quoted(&definition)));
+            return Ok(());
+        }
         let (arguments, left_out) = uprobe::arguments(point, aarch64, LINE.saturating_sub(writer.path.len()));
         for (argument, why) in left_out {
             writer.without(MARK, &argument, &why);

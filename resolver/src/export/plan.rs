@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use crate::address::{FileOffset, Vaddr};
 use crate::image::ImageKind;
-use crate::resolve::{Architecture, Argument, Exactness, Marker, ResolvedImage, Site, SitePlace, Verdict};
+use crate::resolve::{
+    Architecture, Argument, Exactness, Marker, ResolvedImage, Site, SitePlace, Switch, SwitchProblem, Verdict,
+};
 use crate::text::shown;
 
 use super::fetch::{self, Fetch};
@@ -53,8 +55,19 @@ pub struct Point<'r> {
     pub address: Vaddr,
     /// The probe's offset in the file.
     pub offset: FileOffset,
+    /// The switch of a probe, which has to be armed; `None` for a marker.
+    pub switch: Option<PointSwitch>,
     /// Whether doubtful arguments are exported.
     with_doubtful: bool,
+}
+
+/// The switch of a probe that is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointSwitch {
+    /// Its link-time address.
+    pub address: Vaddr,
+    /// Its offset in the file, where the kernel counts the uprobes (`ref_ctr_offset`).
+    pub offset: FileOffset,
 }
 
 /// A site that is exported or left out.
@@ -142,6 +155,7 @@ fn point<'r>(
     if exactness != Exactness::Exact && !settings.include.contains(&exactness) {
         return Err(SiteOmission::NotExact { exactness, reason: site.exactness_reason.clone() });
     }
+    let switch = site.switch.as_ref().map(armable).transpose()?;
     let mut by = 0;
     if uprobe {
         by = probed(address, site, settings)?;
@@ -157,8 +171,17 @@ fn point<'r>(
         event: identifier(rest, NAME),
         address: Vaddr(address.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
         offset: FileOffset(offset.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
+        switch,
         with_doubtful: settings.doubtful,
     })
+}
+
+/// The switch of a probe, if it can be armed.
+fn armable(switch: &Switch) -> Result<PointSwitch, SiteOmission> {
+    match (&switch.place, switch.file_offset, switch.problem) {
+        (Some(SitePlace::Address(address)), Some(offset), None) => Ok(PointSwitch { address: *address, offset }),
+        (_, _, problem) => Err(SiteOmission::Switch(problem.unwrap_or(SwitchProblem::NotInFile))),
+    }
 }
 
 /// How many bytes after the site the uprobe is placed.

@@ -8,12 +8,13 @@
 //! which that section was moved. gdb, bcc and SystemTap compare with the address of the section. perf
 //! compares with its file offset, and takes the sum as a file offset. So the section here is one byte
 //! of the image's code, where address and file offset differ by the same amount as at the probes.
+//! `.probes` is there for the same reason, if there are switches: perf and bcc subtract its distance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
-use super::plan::{Planned, Point, Settings, check, identifier, numbered, plan};
+use super::plan::{Planned, Point, PointSwitch, Settings, check, identifier, numbered, plan};
 use super::uprobe::sum;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool};
 use crate::address::Vaddr;
@@ -23,6 +24,9 @@ use crate::resolve::{Architecture, Marker, ResolvedImage};
 
 const NOTES: &[u8] = b".note.stapsdt";
 const BASE: &[u8] = b".stapsdt.base";
+/// Where `<sys/sdt.h>` puts semaphores. perf and bcc compute the file offset of a semaphore from the
+/// address and the offset of this section.
+const SEMAPHORES: &[u8] = b".probes";
 const OWNER: &[u8] = b"stapsdt\0";
 /// `NT_STAPSDT`.
 const TYPE: u32 = 3;
@@ -122,6 +126,15 @@ pub fn image(
         if exported.probes == 0 && base_address.wrapping_sub(base_offset) != difference {
             exported.notes.push(Note::BaseInOtherSegment);
         }
+        if let Some(PointSwitch { address, offset }) = point.switch {
+            let (known, known_offset) = *table.switches.get_or_insert((address.0, offset.0));
+            if address.0.wrapping_sub(offset.0) != known.wrapping_sub(known_offset) {
+                exported.left_out += 1;
+                let marker = Arc::clone(&point.marker.name);
+                exported.notes.push(Note::Site { marker, place: at.to_string(), why: SiteOmission::OtherSegment });
+                continue;
+            }
+        }
         let (provider, name) = names.of(&point);
         let arguments = match arguments(&point, image.arch == Architecture::Aarch64) {
             (arguments, None) => arguments,
@@ -130,7 +143,8 @@ pub fn image(
                 arguments
             }
         };
-        note(&mut notes, at.0, base_address, [&provider, &name, &arguments.join(" ")]);
+        let switch = point.switch.map_or(0, |switch| switch.address.0);
+        note(&mut notes, [at.0, base_address, switch], [&provider, &name, &arguments.join(" ")]);
         exported.probes += 1;
     }
     table.base = base;
@@ -138,11 +152,11 @@ pub fn image(
     Ok(exported)
 }
 
-/// Appends a note.
-fn note(notes: &mut Vec<u8>, pc: u64, base: u64, texts: [&str; 3]) {
+/// Appends a note with the addresses of the probe, of `.stapsdt.base` and of the semaphore, which is 0
+/// for a marker: its code has none.
+fn note(notes: &mut Vec<u8>, addresses: [u64; 3], texts: [&str; 3]) {
     let mut description = Vec::new();
-    // The semaphore is 0: the code has none.
-    for address in [pc, base, 0] {
+    for address in addresses {
         description.extend(address.to_le_bytes());
     }
     for text in texts {
@@ -293,6 +307,9 @@ struct SectionTable {
     /// Address and offset of `.stapsdt.base`.
     base: Option<(u64, u64)>,
     has_base: bool,
+    /// Address and offset of the semaphores.
+    switches: Option<(u64, u64)>,
+    has_switches: bool,
 }
 
 /// The unsigned little-endian number at an offset; `None` if it is out of bounds.
@@ -344,9 +361,13 @@ impl SectionTable {
             Some(header) => contents(header).ok_or_else(malformed)?.to_vec(),
             None => Vec::new(),
         };
-        let base_header = find(BASE).and_then(|index| headers.get(index));
-        let base = base_header.and_then(|header| Some((number(header, 0x10, 8)?, number(header, 0x18, 8)?)));
-        Ok(Self { has_base: base.is_some(), headers, names, names_index, notes_index, notes, base })
+        let place = |name| {
+            let header = headers.get(find(name)?)?;
+            Some((number(header, 0x10, 8)?, number(header, 0x18, 8)?))
+        };
+        let (base, switches) = (place(BASE), place(SEMAPHORES));
+        let (has_base, has_switches) = (base.is_some(), switches.is_some());
+        Ok(Self { headers, names, names_index, notes_index, notes, base, has_base, switches, has_switches })
     }
 
     /// The image with the notes, section names and section headers appended.
@@ -361,7 +382,7 @@ impl SectionTable {
         if names.last() != Some(&0) {
             names.push(0);
         }
-        let mut add = |name: &[u8], kind: u32, address: u64, offset: u64, size: u64, align: u64| {
+        let mut header = |name: &[u8], kind: u32, address: u64, offset: u64, size: u64, align: u64| {
             let mut header = [0; HEADER];
             put(&mut header, 0, 4, names.len() as u64);
             put(&mut header, 4, 4, kind.into());
@@ -371,18 +392,25 @@ impl SectionTable {
             put(&mut header, 0x30, 8, align);
             names.extend_from_slice(name);
             names.push(0);
-            added.push(header);
+            header
         };
+        // bcc looks for the notes in the sections behind `.probes` only.
+        if let (Some((address, offset)), false) = (self.switches, self.has_switches) {
+            added.push(header(SEMAPHORES, PROGBITS, address, offset, 2, 2));
+        }
         let size = notes.len() as u64;
         match self.notes_index.and_then(|index| self.headers.get_mut(index)) {
-            Some(header) => {
-                put(header, 0x18, 8, notes_offset);
-                put(header, 0x20, 8, size);
+            Some(notes) => {
+                put(notes, 0x18, 8, notes_offset);
+                put(notes, 0x20, 8, size);
+                if let Some(semaphores) = added.first_mut() {
+                    std::mem::swap(notes, semaphores);
+                }
             }
-            None => add(NOTES, NOTE, 0, notes_offset, size, 4),
+            None => added.push(header(NOTES, NOTE, 0, notes_offset, size, 4)),
         }
         if let (Some((address, offset)), false) = (self.base, self.has_base) {
-            add(BASE, PROGBITS, address, offset, 1, 1);
+            added.push(header(BASE, PROGBITS, address, offset, 1, 1));
         }
         let names_offset = file.len() as u64;
         file.extend_from_slice(&names);

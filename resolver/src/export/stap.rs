@@ -9,6 +9,7 @@ use super::format::{Call, field, fill};
 use super::plan::{Planned, PlannedArgument, Point};
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
+use crate::english;
 use crate::location::{Processor, Register};
 use crate::record::printf::Conversion;
 
@@ -29,6 +30,9 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
     );
     writer.each(MARK, planned, &mut |writer, point| {
         let line = printed(writer, point)?;
+        if point.switch.is_some() {
+            writer.comment(MARK, english::export::asleep(Tool::SystemTap));
+        }
         let probe = format!("probe process(\"{}\").statement({}) {{ {line} }}", writer.path, point.address);
         writer.line(&probe);
         Ok(())

@@ -1,5 +1,5 @@
 //! Lines for the kernel's `uprobe_events` (Documentation/trace/uprobetracer.rst). All versions since
-//! 4.20 accept them.
+//! 4.20 accept them, also with the offset of a switch, which the kernel arms while the event is enabled.
 
 use std::collections::HashSet;
 
@@ -87,8 +87,11 @@ pub fn check_path(path: &str) -> Result<(), ExportError> {
 }
 
 /// The line of a site, and the arguments that are left out.
-fn definition(point: &Point<'_>, path: &str, aarch64: bool) -> (String, Vec<(String, ArgumentOmission)>) {
+pub(super) fn definition(point: &Point<'_>, path: &str, aarch64: bool) -> (String, Vec<(String, ArgumentOmission)>) {
     let mut line = format!("p:{}/{} {path}:{}", point.group, point.event, point.offset);
+    if let Some(switch) = point.switch {
+        line.push_str(&format!("({})", switch.offset));
+    }
     let (arguments, left_out) = arguments(point, aarch64, LINE.saturating_sub(line.len()));
     for argument in arguments {
         line.push(' ');
