@@ -263,6 +263,7 @@ fn the_kernel_computes_what_we_compute() {
             address: Vaddr(probe),
             probe: Vaddr(probe),
             offset: FileOffset(offset),
+            switch: None,
             inputs: inputs.to_vec(),
             arguments: Vec::new(),
             filter: None,

@@ -119,6 +119,7 @@ fn plan() -> Plan {
             address: Vaddr(0x1000),
             probe: Vaddr(0x1000),
             offset: FileOffset(0x1000),
+            switch: None,
             inputs: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,

@@ -86,6 +86,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         address: site.address,
         probe: site.probe,
         offset: site.offset,
+        switch: None,
         inputs: Vec::new(),
         arguments: arguments.map(argument).collect(),
         filter: None,

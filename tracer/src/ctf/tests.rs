@@ -34,6 +34,7 @@ fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedS
         address: Vaddr(address),
         probe: Vaddr(address + 1),
         offset: FileOffset(address - 0x1000),
+        switch: None,
         inputs: Vec::new(),
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,

@@ -127,6 +127,7 @@ impl Plan {
             address: Vaddr(0),
             probe: Vaddr(0),
             offset: FileOffset(0),
+            switch: None,
             inputs,
             arguments,
             filter: None,

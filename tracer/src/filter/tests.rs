@@ -218,6 +218,7 @@ fn site() -> PlannedSite {
         address: Vaddr(0),
         probe: Vaddr(0),
         offset: FileOffset(0),
+        switch: None,
         inputs: vec![
             Input::Number(address()),
             Input::Number(address()),

@@ -51,17 +51,19 @@ impl Owner {
     }
 }
 
-/// The line that sets a probe. `site` is its number, if the event has several sites.
+/// The line that sets a probe at an offset of a file, with the offset of the switch that the kernel arms
+/// while the event is enabled. `site` is its number, if the event has several sites.
 #[must_use]
 pub fn definition(
     group: &str,
     event: &str,
     path: &str,
-    offset: FileOffset,
+    (offset, switch): (FileOffset, Option<FileOffset>),
     site: Option<u32>,
     arguments: impl Iterator<Item = String>,
 ) -> String {
-    let mut line = format!("p:{group}/{event} {path}:{offset}");
+    let switch = switch.map(|switch| format!("({switch})")).unwrap_or_default();
+    let mut line = format!("p:{group}/{event} {path}:{offset}{switch}");
     let site = site.map(|site| format!("{SITE}=\\{site}:u32"));
     // The name of the thread is in no other field.
     for argument in site.into_iter().chain([format!("{NAME}=$comm:string")]).chain(arguments) {
@@ -117,10 +119,14 @@ mod tests {
     #[test]
     fn lines_are_as_the_kernel_reads_them() {
         let arguments = || ["r0=%ax:x64".to_owned()].into_iter();
-        let line = definition("smark_1_2_3", "e0", "/bin/true", FileOffset(0x13da), Some(7), arguments());
+        let at = (FileOffset(0x13da), None);
+        let line = definition("smark_1_2_3", "e0", "/bin/true", at, Some(7), arguments());
         assert_eq!(line, "p:smark_1_2_3/e0 /bin/true:0x13da site=\\7:u32 name=$comm:string r0=%ax:x64\n");
-        let line = definition("smark_1_2_3", "e1", "/bin/true", FileOffset(0x13da), None, arguments());
+        let line = definition("smark_1_2_3", "e1", "/bin/true", at, None, arguments());
         assert_eq!(line, "p:smark_1_2_3/e1 /bin/true:0x13da name=$comm:string r0=%ax:x64\n");
+        let of_probe = (FileOffset(0x13da), Some(FileOffset(0x3040)));
+        let line = definition("smark_1_2_3", "e1", "/bin/true", of_probe, None, arguments());
+        assert_eq!(line, "p:smark_1_2_3/e1 /bin/true:0x13da(0x3040) name=$comm:string r0=%ax:x64\n");
         assert_eq!(removal("smark_1_2_3", "e1"), "-:smark_1_2_3/e1\n");
         let text = "p:smark_1_2_3/e0 /a:0x1\nr:other/x /b:0x2\np:smark_1_2_3/e0 /a:0x9 site=\\1:u32\nnonsense\n";
         assert_eq!(events(text).into_iter().collect::<Vec<_>>(), [("other", "x"), ("smark_1_2_3", "e0")]);

@@ -17,8 +17,11 @@ use crate::aggregate::Aggregate;
 use crate::bpf::input::{Input, MAX_WORDS};
 use crate::json::{Error, Fault, Object, hexadecimal};
 
-/// The version of plan files. A reader refuses others.
-pub const VERSION: u64 = 1;
+/// The latest version of plan files. Version 2 has switches. A reader refuses later versions: without
+/// the switch it would wait for a probe that is asleep.
+pub const VERSION: u64 = 2;
+/// The version of plan files without switches, which older readers know.
+const WITHOUT_SWITCHES: u64 = 1;
 
 /// Why a plan file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +34,7 @@ pub enum FileError {
     #[error("not a plan")]
     NotAPlan,
     /// Another version of the format.
-    #[error("version {0} of the format of plans; this smark reads version {VERSION}")]
+    #[error("version {0} of the format of plans; this smark reads the versions up to {VERSION}")]
     Version(u64),
     /// A value cannot be.
     #[error(transparent)]
@@ -42,8 +45,9 @@ impl Plan {
     /// The plan as JSON, without what is asked at its sites. Reasons are kept as their words.
     #[must_use]
     pub fn to_json(&self) -> Json {
+        let has_switches = self.sites.iter().any(|site| site.switch.is_some());
         json!({
-            "plan": VERSION,
+            "plan": if has_switches { VERSION } else { WITHOUT_SWITCHES },
             "tool": env!("CARGO_PKG_VERSION"),
             "images": self.images.iter().map(image_json).collect::<Vec<_>>(),
             "markers": self.markers.iter().map(PlannedMarker::to_json).collect::<Vec<_>>(),
@@ -61,7 +65,7 @@ impl Plan {
     pub fn from_json(text: &[u8]) -> Result<Self, FileError> {
         let json: Json = serde_json::from_slice(text).map_err(|error| FileError::Json(error.to_string()))?;
         let version = json.get("plan").and_then(Json::as_u64).ok_or(FileError::NotAPlan)?;
-        if version != VERSION {
+        if !(WITHOUT_SWITCHES..=VERSION).contains(&version) {
             return Err(FileError::Version(version));
         }
         let json = Object::of(&json)?;
@@ -99,7 +103,7 @@ fn image(json: Object<'_>) -> Result<PlannedImage, Error> {
 }
 
 fn site_json(site: &PlannedSite) -> Json {
-    json!({
+    let mut json = json!({
         "marker": site.marker,
         "function": site.function.as_deref(),
         "address": site.address.to_string(),
@@ -107,7 +111,11 @@ fn site_json(site: &PlannedSite) -> Json {
         "file_offset": site.offset.to_string(),
         "inputs": site.inputs.iter().map(input_json).collect::<Vec<_>>(),
         "arguments": site.arguments.iter().map(argument_json).collect::<Vec<_>>(),
-    })
+    });
+    if let (Some(object), Some(switch)) = (json.as_object_mut(), site.switch) {
+        object.insert("switch".to_owned(), switch.to_string().into());
+    }
+    json
 }
 
 fn site(json: Object<'_>, markers: &[PlannedMarker]) -> Result<PlannedSite, Error> {
@@ -123,6 +131,7 @@ fn site(json: Object<'_>, markers: &[PlannedMarker]) -> Result<PlannedSite, Erro
         address: Vaddr(json.address("address")?),
         probe: Vaddr(json.address("probe")?),
         offset: FileOffset(json.address("file_offset")?),
+        switch: json.some("switch").map(|_| json.address("switch").map(FileOffset)).transpose()?,
         arguments: json.all("arguments", |json| argument(json, &inputs))?,
         inputs,
         filter: None,

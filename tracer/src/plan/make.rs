@@ -118,6 +118,7 @@ fn site(
         },
         probe: point.address,
         offset: point.offset,
+        switch: point.switch.map(|switch| switch.offset),
         inputs,
         arguments,
         filter: None,

@@ -92,6 +92,9 @@ pub struct PlannedSite {
     pub probe: Vaddr,
     /// The probe's offset in the file.
     pub offset: FileOffset,
+    /// The offset in the file of the switch that the kernel arms while the site is watched; `None` if
+    /// the marker is not a probe.
+    pub switch: Option<FileOffset>,
     /// What the program at the site reads.
     pub inputs: Vec<Input>,
     /// The arguments, in the order of the format.

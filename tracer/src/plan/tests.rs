@@ -68,6 +68,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         address: Vaddr(0x1000),
         probe: Vaddr(0x1004),
         offset: FileOffset(u64::MAX),
+        switch: None,
         inputs,
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,
@@ -231,10 +232,27 @@ fn what_cannot_be_is_refused_with_its_place() {
     ] {
         assert_eq!(refused(&pointer, value), expected(path, what), "{pointer}");
     }
-    assert_eq!(refused("/plan", 2.into()), "version 2 of the format of plans; this smark reads version 1");
+    let later = "version 3 of the format of plans; this smark reads the versions up to 2";
+    assert_eq!(refused("/plan", 3.into()), later);
     assert_eq!(refused("/plan", "1".into()), "not a plan");
     assert_eq!(Plan::from_json(b"[]"), Err(FileError::NotAPlan));
     assert!(matches!(Plan::from_json(b"{\"plan\": 1"), Err(FileError::Json(_))));
+}
+
+#[test]
+fn a_plan_with_a_switch_is_of_another_version() {
+    let mut plan = plan();
+    assert_eq!(plan.to_json()["plan"], 1);
+    plan.sites[0].switch = Some(FileOffset(0x3040));
+    let json = plan.to_json();
+    assert_eq!((&json["plan"], &json["sites"][0]["switch"]), (&2.into(), &"0x3040".into()));
+    assert_eq!(json["sites"][1].get("switch"), None);
+    let again = read(&json).expect("a plan");
+    let switches: Vec<_> = again.sites.iter().map(|site| site.switch).collect();
+    assert_eq!((switches[0], switches[1]), (Some(FileOffset(0x3040)), None));
+    let mut odd = json;
+    odd["sites"][0]["switch"] = 5.into();
+    assert!(read(&odd).is_err());
 }
 
 #[test]

@@ -336,7 +336,7 @@ struct UprobeMulti {
 /// Checks that the kernel can attach a program to many offsets.
 pub(super) fn check_attach(program: &OwnedFd) -> Result<(), Error> {
     // A folder cannot have probes. A kernel that does not know such links does not look at it.
-    match attach(program, "/", &[0], &[0], None) {
+    match attach(program, "/", &[At::default()], None) {
         Err(why) if why.errno != libc::EBADF => Err(why),
         _ => Ok(()),
     }
@@ -345,21 +345,44 @@ pub(super) fn check_attach(program: &OwnedFd) -> Result<(), Error> {
 /// Whether probes can be limited to a process. The first kernels with `uprobe_multi` took the number
 /// of a process for that of a thread; the correction also made -1 invalid.
 pub(super) fn filters_processes(program: &OwnedFd) -> bool {
-    let errno = |process| attach(program, "/", &[0], &[0], process).err().map(|why| why.errno);
+    let errno = |process| attach(program, "/", &[At::default()], process).err().map(|why| why.errno);
     (errno(None), errno(Some(u32::MAX))) == (Some(libc::EBADF), Some(libc::EINVAL))
 }
 
-/// Attaches a program to offsets of a file, in one process or in all. `cookies` has what the program
-/// gets from `bpf_get_attach_cookie` at each of them. The probes are removed when the link is closed.
-pub(super) fn attach(
-    program: &OwnedFd,
-    path: &str,
-    offsets: &[u64],
-    cookies: &[u64],
-    process: Option<u32>,
-) -> Result<OwnedFd, Error> {
+/// Where a program is attached in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct At {
+    /// The offset of the instruction.
+    pub(super) offset: u64,
+    /// The offset of the switch that the kernel arms while a uprobe is set in a process; 0 for none.
+    /// It counts the uprobes, not the links.
+    pub(super) switch: u64,
+    /// What the program gets from `bpf_get_attach_cookie`.
+    pub(super) cookie: u64,
+}
+
+/// Attaches a program to places in a file, in one process or in all. The probes are removed, and
+/// switches disarmed, when the link is closed.
+pub(super) fn attach(program: &OwnedFd, path: &str, at: &[At], process: Option<u32>) -> Result<OwnedFd, Error> {
+    let has_switch = at.iter().any(|at| at.switch != 0);
+    match link(program, path, at, process) {
+        // The kernel takes no second uprobe with another switch, or without one, at an instruction. Without
+        // switches it says whether that is why.
+        Err(why) if why.errno == libc::EINVAL && has_switch => {
+            let without: Vec<At> = at.iter().map(|at| At { switch: 0, ..*at }).collect();
+            let is_other = link(program, path, &without, process).is_ok();
+            Err(if is_other { Error { step: Step::Switch, ..why } } else { why })
+        }
+        result => result,
+    }
+}
+
+fn link(program: &OwnedFd, path: &str, at: &[At], process: Option<u32>) -> Result<OwnedFd, Error> {
     let invalid = |_| Error::new(Step::Attach, &io::Error::from_raw_os_error(libc::EINVAL));
     let path = CString::new(path).map_err(invalid)?;
+    let offsets: Vec<u64> = at.iter().map(|at| at.offset).collect();
+    let switches: Vec<u64> = at.iter().map(|at| at.switch).collect();
+    let cookies: Vec<u64> = at.iter().map(|at| at.cookie).collect();
     let mut attributes = UprobeMulti {
         prog_fd: program.as_raw_fd() as u32,
         target_fd: 0,
@@ -367,9 +390,9 @@ pub(super) fn attach(
         flags: 0,
         path: path.as_ptr() as u64,
         offsets: offsets.as_ptr() as u64,
-        ref_ctr_offsets: 0,
+        ref_ctr_offsets: switches.as_ptr() as u64,
         cookies: cookies.as_ptr() as u64,
-        count: offsets.len().min(cookies.len()) as u32,
+        count: at.len() as u32,
         uprobe_flags: 0,
         pid: process.unwrap_or(0),
         unused: 0,

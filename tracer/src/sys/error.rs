@@ -12,6 +12,8 @@ pub enum Step {
     Program,
     /// To attach a BPF program.
     Attach,
+    /// To attach a BPF program at a probe whose site another tool watches without its switch.
+    Switch,
     /// To map the ring buffer into memory.
     Ring,
     /// To read the types of the kernel (`/sys/kernel/btf/vmlinux`).
@@ -65,6 +67,11 @@ impl std::fmt::Display for Error {
             Step::Map => "cannot create a BPF map",
             Step::Program => "cannot load a BPF program",
             Step::Attach => "cannot set the probes",
+            Step::Switch => {
+                let why =
+                    "another tool has a uprobe at its site that does not arm it, and the kernel allows only one kind";
+                return write!(f, "cannot arm a probe: {why}");
+            }
             Step::Ring => "cannot map the ring buffer",
             Step::Types => "cannot read the types of the kernel in /sys/kernel/btf/vmlinux",
             Step::Start => "cannot start the program",

@@ -120,9 +120,8 @@ impl Programs {
         for ((code, is_sleepable), images) in groups {
             let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
             for (path, sites) in images {
-                let (offsets, cookies): (Vec<u64>, Vec<u64>) = sites.into_iter().unzip();
                 for process in among.links() {
-                    open.push(bpf::attach(&program, path, &offsets, &cookies, process)?);
+                    open.push(bpf::attach(&program, path, &sites, process)?);
                 }
             }
         }
@@ -193,7 +192,8 @@ impl Programs {
             }
             let program = (code, target.is_sleepable);
             let sites = programs.entry(program).or_default().entry(image.path.as_str()).or_default();
-            sites.push((site.offset.0, number as u64));
+            let switch = site.switch.map_or(0, |switch| switch.0);
+            sites.push(bpf::At { offset: site.offset.0, switch, cookie: number as u64 });
         }
         Ok((programs, events))
     }
@@ -304,8 +304,8 @@ impl Drop for Programs {
 /// Programs, whether they may sleep, and their sites.
 type Groups<'p> = HashMap<(Code, bool), Sites<'p>>;
 
-/// The offsets and numbers of the sites of each file.
-type Sites<'p> = HashMap<&'p str, Vec<(u64, u64)>>;
+/// The sites of each file. What the programs get there is the number of the site.
+type Sites<'p> = HashMap<&'p str, Vec<bpf::At>>;
 
 /// The program at an event of the kernel, the event, and the number of the site.
 type AtEvent<'p> = (Code, &'p KernelEvent, u64);

@@ -112,8 +112,8 @@ impl Events {
             };
             let path = files.name(&image.path)?;
             let site_number = self.has_numbers.then_some(number);
-            let line =
-                definition(&self.group, &event_name(event), &path, site.offset, site_number, fetches.arguments());
+            let at = (site.offset, site.switch);
+            let line = definition(&self.group, &event_name(event), &path, at, site_number, fetches.arguments());
             root.change_probes(&line)?;
         }
         for (event, shape, site) in &new {
