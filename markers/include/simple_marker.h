@@ -15,6 +15,7 @@
  *      .debug.simple_marker.2    version 2: one record for each copy of the marker in the machine
  *                                code, with its address.
  *      .debug.simple_marker.str  the strings of version 2, merged by the linker.
+ *      __simple_probe            32 bytes for each simple_probe, with its switch. Loaded.
  *
  * The macros
  *
@@ -32,6 +33,12 @@
  *              integers, enums, bools, pointers, floats and doubles.
  *      simple_mark_keep_anchor(name, fmt, ...)
  *              Both.
+ *      simple_probe(name, fmt, ...)
+ *              A marker with a switch, which a tool or the program turns on. While it is off, the
+ *              arguments are not evaluated. While it is on, each is evaluated once, from left to
+ *              right. It takes 1 to 8 arguments of the same types. Those of type char * (also
+ *              signed, unsigned, const) are text, which is recorded up to its NUL or to a limit;
+ *              cast a pointer for %p to void *. A text counts as two arguments, and 12 are allowed.
  *
  * All are expressions of type void. They are allowed wherever inline assembly is: in inline
  * functions, templates, lambdas and constructors, but not in a constexpr function or at file scope.
@@ -47,6 +54,10 @@
  *
  *      SIMPLE_MARKER_OFF   Everything is checked, and nothing is emitted or evaluated. This is the
  *                          default on targets that are not ELF.
+ *      SIMPLE_MARKER_RECORDER
+ *                          A probe that is on calls simple_marker_record, which the program is linked
+ *                          with. Define it for all files of a program, or for none. It is ignored
+ *                          on targets other than 64-bit x86, where only tools see the values.
  *
  * What it costs
  *
@@ -67,7 +78,16 @@
  *   simple_mark_anchor   One more nop.
  *   simple_mark_keep     The evaluation of the arguments, at most one move for each, and the
  *                        registers that they occupy.
- *   file size            40 bytes for each copy after the first (36 with 4-byte addresses).
+ *   simple_probe         While it is off, a compare and a jump that is not taken on x86-64 (gcc -Os:
+ *                        taken). On AArch64, three instructions. gcc 5 and clang 9 load the switch
+ *                        into a register and test it, as other targets do. gcc assumes nothing about
+ *                        memory; clang treats the probe as a compiler barrier. What evaluates the
+ *                        arguments is out of the way, except at -O0, at gcc -Os and in some functions
+ *                        under gcc -O1. With many arguments it may need registers that a function has
+ *                        to save. gcc saves them there. clang 14 saves them at the start of the
+ *                        function if more than 9 values are needed at a time.
+ *   file size            40 bytes for each copy after the first (36 with 4-byte addresses), and 8 or
+ *                        4 more for a probe.
  *
  * What it relies on, measured with gcc 12.2, clang 14 and GNU binutils 2.40
  *
@@ -598,5 +618,7 @@ template <> struct view<double, false> {
     "\t.popsection\n"                                               \
     SIMPLE_MARKER_SITE_("%%", id, flags, line)
 #endif
+
+#include "simple_probe.h"
 
 #endif /* SIMPLE_MARKER_H */

@@ -1,14 +1,15 @@
 //! A probe that is off costs two instructions on x86-64. Compares the instructions that a function
-//! executes while its probes are off with those of the same function without probes. What only
-//! arranges them is not counted: moves between registers (a value that the probe may need is copied
-//! before it is changed), jumps from one part to the next, and padding.
+//! executes while its probes are off with those of the same function without probes, in Rust, C and
+//! C++.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use simple_markers_tests::fixture;
-use simple_markers_tests::image::{Code, Function, Instruction};
+use simple_markers_tests::asleep::asleep;
+use simple_markers_tests::header::{Compiler, Language};
+use simple_markers_tests::image::{Code, Function};
 use simple_markers_tests::matrix::{Build, Markers, Toolchain};
+use simple_markers_tests::{fixture, tools};
 
 /// The functions of `tests/probes/asleep.rs`, and the probes that each passes.
 const FUNCTIONS: [(&str, usize); 8] = [
@@ -21,63 +22,6 @@ const FUNCTIONS: [(&str, usize); 8] = [
     ("looped", 1),
     ("copies", 3),
 ];
-
-/// What a function executes while its probes are off.
-struct Passed<'a> {
-    instructions: Vec<&'a Instruction>,
-    /// The switches that it tests, in the order of their addresses.
-    switches: Vec<u64>,
-}
-
-impl Passed<'_> {
-    /// The number of instructions that do not only arrange the others.
-    fn work(&self) -> usize {
-        let arranges = |found: &&&Instruction| match found.mnemonic.as_str() {
-            "jmp" => true,
-            name if name.starts_with("nop") => true,
-            name => name.starts_with("mov") && found.operands.starts_with('%') && !found.operands.contains('('),
-        };
-        self.instructions.len() - self.instructions.iter().filter(arranges).count()
-    }
-}
-
-/// Follows every branch of `function`, but not those behind the test of a switch.
-fn asleep<'a>(code: &'a Code, function: &Function) -> Passed<'a> {
-    let mut seen = BTreeSet::new();
-    let mut switches = Vec::new();
-    let mut next = vec![function.start];
-    while let Some(address) = next.pop() {
-        let Some(instruction) = code.at(address).filter(|_| (function.start..function.end).contains(&address)) else {
-            continue;
-        };
-        if !seen.insert(address) {
-            continue;
-        }
-        let mnemonic = instruction.mnemonic.as_str();
-        if mnemonic == "ret" {
-            continue;
-        }
-        let after = code.after(address).map(|after| after.address);
-        let tested = code.before(address).next().filter(|before| {
-            mnemonic == "jne"
-                && before.mnemonic == "cmpl"
-                && before.operands.starts_with("$0x0,")
-                && before.leads_to.is_some()
-        });
-        if let Some(test) = tested {
-            switches.extend(test.leads_to);
-            next.extend(after);
-            continue;
-        }
-        if mnemonic != "jmp" {
-            next.extend(after);
-        }
-        if mnemonic.starts_with('j') {
-            next.extend(instruction.target().map(|(address, _)| address));
-        }
-    }
-    Passed { instructions: seen.iter().filter_map(|&address| code.at(address)).collect(), switches }
-}
 
 fn compile(build: &Build<'_>, level: &str) -> PathBuf {
     let options = ["-Cpanic=abort", "-Ccodegen-units=1", "-Cdebuginfo=2", &format!("-Copt-level={level}")];
@@ -101,13 +45,7 @@ fn a_probe_that_is_off_costs_two_instructions() {
         for (name, probes) in FUNCTIONS {
             let on = asleep(&with, named(&with, name));
             let off = asleep(&without, named(&without, name));
-            let text = |path: &Passed<'_>| -> String {
-                path.instructions
-                    .iter()
-                    .map(|found| format!("{:x} {} {}\n", found.address, found.mnemonic, found.operands))
-                    .collect()
-            };
-            let both = || format!("-O{level} {name}\n{}\nwithout:\n{}", text(&on), text(&off));
+            let both = || format!("-O{level} {name}\n{on}\nwithout:\n{off}");
             assert_eq!(on.switches.len(), probes, "{}", both());
             assert_eq!(on.work(), off.work() + 2 * probes, "{}", both());
             assert!(on.instructions.len() <= off.instructions.len() + 3 * probes, "{}", both());
@@ -122,4 +60,72 @@ fn a_probe_that_is_off_costs_two_instructions() {
             assert_eq!(with.at(site.pc).map(|at| at.mnemonic.as_str()), Some("nop"), "-O{level}: {site:?}");
         }
     }
+}
+
+/// The functions of `tests/probes/asleep.c`, and the probes that each passes.
+const C_FUNCTIONS: [(&str, usize); 11] = [
+    ("none", 1),
+    ("plain", 1),
+    ("computed", 1),
+    ("floats", 1),
+    ("text", 1),
+    ("five", 1),
+    ("eight", 1),
+    ("one_arm", 1),
+    ("summed", 1),
+    ("followed", 1),
+    ("copies", 3),
+];
+
+fn compile_c(compiler: Compiler, language: Language, options: &[&str], folder: &Path) -> PathBuf {
+    let image = folder.join(format!("asleep{}", options.concat()));
+    let mut command = compiler.command(language);
+    command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-fno-unroll-loops"]);
+    match language {
+        Language::C => command.arg("-std=c99"),
+        Language::Cxx => command.args(["-std=c++11", "-x", "c++"]),
+    };
+    command.args(options).arg("tests/probes/asleep.c").arg("-o").arg(&image);
+    fixture::succeeds_silently(&mut command);
+    image
+}
+
+const SHARED: [&str; 2] = ["-fPIC", "-shared"];
+const FIXED: [&str; 4] = ["-fno-pic", "-static", "-nostdlib", "-Wl,-e,none"];
+
+fn is_off_in_two_instructions(compiler: Compiler) {
+    if tools::find(compiler.name()).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let shared = |level: &'static str| (Language::C, [&[level][..], &SHARED].concat());
+    let mut builds: Vec<_> = ["-O1", "-O2", "-O3", "-Os"].into_iter().map(shared).collect();
+    builds.push((Language::Cxx, [&["-O2"][..], &SHARED].concat()));
+    builds.push((Language::C, [&["-O2", "-masm=intel"][..], &FIXED].concat()));
+    builds.push((Language::C, [&["-O2", "-mcmodel=large"][..], &FIXED].concat()));
+    for (language, mut options) in builds {
+        let what = format!("{} {language} {options:?}", compiler.name());
+        let image = compile_c(compiler, language, &options, folder.path());
+        options.push("-DSIMPLE_MARKER_OFF");
+        let (with, without) = (Code::of(&image), Code::of(&compile_c(compiler, language, &options, folder.path())));
+        for (name, probes) in C_FUNCTIONS {
+            let (on, off) = (asleep(&with, named(&with, name)), asleep(&without, named(&without, name)));
+            let both = || format!("{what} {name}\n{on}\nwithout:\n{off}");
+            assert_eq!(on.switches.len(), probes, "{}", both());
+            assert_eq!(on.work(), off.work() + 2 * probes, "{}", both());
+            assert!(on.instructions.len() <= off.instructions.len() + 3 * probes, "{}", both());
+            let distinct: BTreeSet<_> = on.switches.iter().collect();
+            assert_eq!(distinct.len(), 1, "one switch for all copies: {}", both());
+        }
+    }
+}
+
+#[test]
+fn a_probe_of_gcc_that_is_off_costs_two_instructions() {
+    is_off_in_two_instructions(Compiler::Gcc);
+}
+
+#[test]
+fn a_probe_of_clang_that_is_off_costs_two_instructions() {
+    is_off_in_two_instructions(Compiler::Clang);
 }

@@ -294,7 +294,8 @@ pub struct Marker {
 }
 
 fn markers(text: &str) -> Vec<Marker> {
-    let invocation = Regex::new(r"\b(?:simple_mark(_keep)?(_anchor)?|trace_simple)\(").expect("a pattern");
+    let invocation =
+        Regex::new(r"\b(?:simple_mark(_keep)?(_anchor)?|trace_simple|simple_(probe))\(").expect("a pattern");
     let functions = functions_of(text);
     let mut markers = Vec::new();
     for found in invocation.captures_iter(text) {
@@ -313,7 +314,7 @@ fn markers(text: &str) -> Vec<Marker> {
             format: format.clone(),
             args: args.join(", "),
             function: functions.iter().find(|function| function.body.contains(&end)).map(|found| found.name.clone()),
-            costs: found.get(1).is_some() && !args.is_empty() || found.get(2).is_some(),
+            costs: found.get(1).is_some() && !args.is_empty() || found.get(2).or(found.get(3)).is_some(),
         });
     }
     markers
