@@ -8,6 +8,7 @@ mod kernel_events;
 mod kernel_text;
 mod libraries;
 mod plan;
+mod probes_watched;
 mod rates;
 mod record;
 mod report;

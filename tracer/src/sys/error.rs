@@ -54,6 +54,15 @@ impl Error {
         self
     }
 
+    /// The error for a site that may have a switch. The kernel's log does not say that another uprobe
+    /// there has none, but may end with another error.
+    pub(super) fn of_switch(self, has_switch: bool) -> Self {
+        match has_switch && self.errno == libc::EINVAL {
+            true => Self { step: Step::Switch, log: String::new(), ..self },
+            false => self,
+        }
+    }
+
     /// Whether a right is missing.
     #[must_use]
     pub fn is_permission(&self) -> bool {

@@ -114,7 +114,7 @@ impl Events {
             let site_number = self.has_numbers.then_some(number);
             let at = (site.offset, site.switch);
             let line = definition(&self.group, &event_name(event), &path, at, site_number, fetches.arguments());
-            root.change_probes(&line)?;
+            root.change_probes(&line).map_err(|why| why.of_switch(site.switch.is_some()))?;
         }
         for (event, shape, site) in &new {
             let text = root.read(&format!("events/{}/{}/format", self.group, event_name(*event)));

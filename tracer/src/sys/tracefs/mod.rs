@@ -189,11 +189,8 @@ impl Tracefs {
         if is_new {
             let enable = format!("events/{}/enable", self.owner.group());
             let has_switch = wanted.iter().any(|site| plan.sites.get(*site).is_some_and(|site| site.switch.is_some()));
-            let step = |why: &std::io::Error| match why.raw_os_error() {
-                Some(libc::EINVAL) if has_switch => Step::Switch,
-                _ => Step::Probe,
-            };
-            self.hits.set(&enable, "1").map_err(|why| Error::new(step(&why), &why))?;
+            let enabled = self.hits.set(&enable, "1");
+            enabled.map_err(|why| Error::new(Step::Probe, &why).of_switch(has_switch))?;
         }
         Ok(())
     }
