@@ -114,6 +114,19 @@ static NOINLINE uint32_t masked(uint32_t used, uint32_t a, uint32_t b)
     return used + (a * b & 1);
 }
 
+/* The recursion for n = 5 becomes a loop. n is described as 5 in all of its iterations. */
+static inline uint32_t counted(uint32_t n, uint32_t a)
+{
+    if (n == 0)
+        return a;
+    if (a & 1) {
+        a += 3;
+        simple_mark(left:counted, "%u", n); //~ n: gcc
+        a *= 5;
+    }
+    return counted(n - 1, a * 31 + n);
+}
+
 int main(int count, char **words)
 {
     uint64_t result = 0;
@@ -123,6 +136,7 @@ int main(int count, char **words)
         result = result * 31 + merged(result, n) + shifted(n, n + 1) + high(n, i);
         result = result * 31 + joined(n, i) + countdown(result, n) + reached(n, n + 3, n * 5);
         result = result * 31 + copied(i, n + 3, n) + first(i, n) + second(i, n) + masked(i, n, n + 3);
+        result = result * 31 + counted(5, result);
     }
     printf("%lu\n", (unsigned long)result);
     return 0;
