@@ -15,8 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use simple_markers_record::buffer::control;
-// Only the assembly of probes refers to it.
-use simple_markers_recorder as _;
 use support::child::Folder;
 use support::probe::Descriptor;
 use support::tool::{self, Buffers};

@@ -5,6 +5,8 @@ use std::ffi::c_char;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use simple_markers_record::buffer::Layout;
+// Only the assembly of probes refers to it.
+use simple_markers_recorder as _;
 
 #[repr(C, align(32))]
 pub struct Descriptor {
