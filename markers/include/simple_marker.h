@@ -36,7 +36,7 @@
  *      simple_probe(name, fmt, ...)
  *              A marker with a switch, which a tool or the program turns on. While it is off, the
  *              arguments are not evaluated. While it is on, each is evaluated once, from left to
- *              right. It takes 1 to 8 arguments of the same types. Those of type char * (also
+ *              right. It takes up to 8 arguments of the same types. Those of type char * (also
  *              signed, unsigned, const) are text, which is recorded up to its NUL or to a limit;
  *              cast a pointer for %p to void *. A text counts as two arguments, and 12 are allowed.
  *
@@ -78,14 +78,13 @@
  *   simple_mark_anchor   One more nop.
  *   simple_mark_keep     The evaluation of the arguments, at most one move for each, and the
  *                        registers that they occupy.
- *   simple_probe         While it is off, a compare and a jump that is not taken on x86-64 (gcc -Os:
- *                        taken). On AArch64, three instructions. gcc 5 and clang 9 load the switch
- *                        into a register and test it, as other targets do. gcc assumes nothing about
- *                        memory; clang treats the probe as a compiler barrier. What evaluates the
- *                        arguments is out of the way, except at -O0, at gcc -Os and in some functions
- *                        under gcc -O1. With many arguments it may need registers that a function has
- *                        to save. gcc saves them there. clang 14 saves them at the start of the
- *                        function if more than 9 values are needed at a time.
+ *   simple_probe         While it is off, a compare and a jump on x86-64. It is taken only at gcc
+ *                        -Os. On AArch64, three instructions. On other targets, and under gcc 5 and
+ *                        clang 9, the switch is loaded into a register and tested. clang treats the
+ *                        probe as a compiler barrier, gcc does not. What evaluates the arguments is
+ *                        out of the way, except at -O0 and gcc -Os. It needs a register for each
+ *                        argument. If there are not enough, gcc saves some there, and clang 14 at the
+ *                        start of the function.
  *   file size            40 bytes for each copy after the first (36 with 4-byte addresses), and 8 or
  *                        4 more for a probe.
  *

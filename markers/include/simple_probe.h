@@ -45,16 +45,19 @@
         SIMPLE_MARKER_EMIT_PROBE_(SIMPLE_MARKER_NONE_, 5, name, fmt, "", ); \
     })
 
-#define SIMPLE_MARKER_PROBE_SOME(name, fmt, ...)                                                      \
-    __extension__({                                                                                   \
-        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)                                                       \
-        SIMPLE_MARKER_CHECK_PROBE_                                                                    \
-        SIMPLE_MARKER_EACH_(SIMPLE_MARKER_CHECK_ARGUMENT_, __VA_ARGS__)                               \
-        SIMPLE_MARKER_ASSERT_(SIMPLE_MARKER_WORDS_(SIMPLE_MARKER_EACH_, __VA_ARGS__) <= 12,           \
-                              "simple marker: a probe takes 12 words, and a text is two of them");    \
-        if (0)                                                                                        \
-            simple_marker_check_format(fmt " ", __VA_ARGS__);                                         \
-        SIMPLE_MARKER_EMIT_PROBE_(SIMPLE_MARKER_EACH_, 7, name, fmt, #__VA_ARGS__, __VA_ARGS__);      \
+#define SIMPLE_MARKER_PROBE_SOME(name, fmt, ...)                                                   \
+    __extension__({                                                                                \
+        SIMPLE_MARKER_CHECK_STRINGS_(name, fmt)                                                    \
+        SIMPLE_MARKER_CHECK_PROBE_                                                                 \
+        SIMPLE_MARKER_EACH_(SIMPLE_MARKER_CHECK_ARGUMENT_, __VA_ARGS__)                            \
+        SIMPLE_MARKER_ASSERT_(SIMPLE_MARKER_WORDS_(SIMPLE_MARKER_EACH_, __VA_ARGS__) <= 12,        \
+                              "simple marker: a probe takes 12 words, and a text is two of them"); \
+        SIMPLE_MARKER_ASSERT_(SIMPLE_MARKER_SHOWN_POINTERS_(fmt) <=                                \
+                                  (0 SIMPLE_MARKER_EACH_(SIMPLE_MARKER_IS_ADDRESS_, __VA_ARGS__)), \
+                              "simple marker: a char * is text: cast it to void * for %p");        \
+        if (0)                                                                                     \
+            simple_marker_check_format(fmt " ", __VA_ARGS__);                                      \
+        SIMPLE_MARKER_EMIT_PROBE_(SIMPLE_MARKER_EACH_, 7, name, fmt, #__VA_ARGS__, __VA_ARGS__);   \
     })
 
 /* Instead of SIMPLE_MARKER_EACH_, for a probe without arguments. */
@@ -78,8 +81,8 @@
 #define SIMPLE_MARKER_CHECK_PROBE_
 #else
 /* HOT_ and SITE_ contain the name of the file, and % { | } have a meaning in them. */
-#define SIMPLE_MARKER_CHECK_PROBE_                                                            \
-    SIMPLE_MARKER_ASSERT_(__builtin_strcspn(__FILE__, "%{|}") == sizeof(__FILE__) - 1,        \
+#define SIMPLE_MARKER_CHECK_PROBE_                                                     \
+    SIMPLE_MARKER_ASSERT_(__builtin_strcspn(__FILE__, "%{|}") == sizeof(__FILE__) - 1, \
                           "simple marker: a probe's file must not have % { | } in its name");
 #endif
 
@@ -114,12 +117,57 @@ template <class T> struct is_text<const T *> {
 #define SIMPLE_MARKER_IS_POINTER_(type) \
     (simple_marker::is_core<type>::yes && !simple_marker::is_core<type>::integer)
 #else
-#define SIMPLE_MARKER_IS_TEXT_(type)                                                                          \
-    (__builtin_types_compatible_p(type, char *) || __builtin_types_compatible_p(type, const char *) ||        \
+#define SIMPLE_MARKER_IS_TEXT_(type)                                                                                 \
+    (__builtin_types_compatible_p(type, char *) || __builtin_types_compatible_p(type, const char *) ||               \
      __builtin_types_compatible_p(type, signed char *) || __builtin_types_compatible_p(type, const signed char *) || \
      __builtin_types_compatible_p(type, unsigned char *) || __builtin_types_compatible_p(type, const unsigned char *))
 #define SIMPLE_MARKER_IS_POINTER_(type) (SIMPLE_MARKER_TYPE_CLASS_(type) == 5)
 #endif
+
+/*
+ * The number of pointers that the format shows with %p, and so must not be text. In C, those without
+ * flags and width among the first 12 per cent signs: gcc and clang fold these functions.
+ */
+#if defined __cplusplus
+extern "C++" {
+namespace simple_marker {
+constexpr int shown_pointers(const char *format, bool conversion = false) {
+    return *format == 0 ? 0
+           : !conversion ? shown_pointers(format + 1, *format == '%')
+           : *format == '%' ? shown_pointers(format + 1)
+           : *format == 'p' ? 1 + shown_pointers(format + 1)
+                            : shown_pointers(format + 1, *format < 'A' || *format == 'l' || *format == 'h' ||
+                                                             *format == 'j' || *format == 'z' || *format == 't');
+}
+} // namespace simple_marker
+}
+/* Compilers limit the depth of a recursion to 512. */
+#define SIMPLE_MARKER_SHOWN_POINTERS_(fmt) (sizeof(fmt) > 500 ? 0 : simple_marker::shown_pointers(fmt))
+#else
+#define SIMPLE_MARKER_SHOWN_POINTERS_(fmt)                                                                \
+    (SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_1_(fmt)) + SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_2_(fmt)) +  \
+     SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_3_(fmt)) + SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_4_(fmt)) +  \
+     SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_5_(fmt)) + SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_6_(fmt)) +  \
+     SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_7_(fmt)) + SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_8_(fmt)) +  \
+     SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_9_(fmt)) + SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_10_(fmt)) + \
+     SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_11_(fmt)) + SIMPLE_MARKER_IS_P_(SIMPLE_MARKER_SIGN_12_(fmt)))
+#define SIMPLE_MARKER_SIGN_1_(fmt) __builtin_strchr(fmt "%%%%%%%%%%%%%", '%')
+#define SIMPLE_MARKER_SIGN_2_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_1_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_3_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_2_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_4_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_3_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_5_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_4_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_6_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_5_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_7_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_6_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_8_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_7_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_9_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_8_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_10_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_9_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_11_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_10_(fmt) + 1, '%')
+#define SIMPLE_MARKER_SIGN_12_(fmt) __builtin_strchr(SIMPLE_MARKER_SIGN_11_(fmt) + 1, '%')
+#define SIMPLE_MARKER_IS_P_(sign) (__builtin_memcmp(sign, "%p", 2) == 0)
+#endif
+#define SIMPLE_MARKER_IS_ADDRESS_(n, argument)                    \
+    +(SIMPLE_MARKER_IS_POINTER_(SIMPLE_MARKER_TYPE_(argument)) && \
+      !SIMPLE_MARKER_IS_TEXT_(SIMPLE_MARKER_TYPE_(argument)))
 
 /* The words, the arguments, and a bit for each argument that is text, as sums over the arguments. */
 #define SIMPLE_MARKER_WORDS_(each, ...) (0 each(SIMPLE_MARKER_WORDS_OF_, __VA_ARGS__))
@@ -144,93 +192,7 @@ template <class T> struct is_text<const T *> {
     "\tsimple_marker_named " #name ", " #line ", " #file "\n" \
     "\t.purgem simple_marker_named\n"
 
-/*
- * What depends on the target: the test, how a value becomes a word, how an operand is written, and
- * the call of the recorder.
- */
-#if defined __x86_64__ && defined __LP64__
-#define SIMPLE_MARKER_PROBE_WORDS_
-/*
- * cmpl $0, SWITCH(%rip), as bytes: they do not depend on the dialect, and not on how the assembler
- * reads a quoted symbol in an operand. The compiler adds the jump.
- */
-#define SIMPLE_MARKER_COMPARE_(name, file, line) \
-    SIMPLE_MARKER_WITH_NAME_(name, file, line, "\t.byte 0x83, 0x3d\n\t.4byte " SIMPLE_MARKER_SWITCH_ " - . - 5\n\t.byte 0\n")
-/* movl SWITCH(%rip), %eax */
-#define SIMPLE_MARKER_LOAD_(name, file, line) \
-    SIMPLE_MARKER_WITH_NAME_(name, file, line, "\t.byte 0x8b, 0x05\n\t.4byte " SIMPLE_MARKER_SWITCH_ " - . - 4\n")
-#if defined __GCC_ASM_FLAG_OUTPUTS__
-#define SIMPLE_MARKER_IS_ON_(name, file, line, on) \
-    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_COMPARE_(name, file, line) : "=@ccne"(on));
-#else
-#define SIMPLE_MARKER_IS_ON_(name, file, line, on) \
-    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_LOAD_(name, file, line) : "=a"(on));
-#endif
-#define SIMPLE_MARKER_WORD_OF_CORE_                              \
-    "\t.if %c2 == 17\n\t{movsbq %b1, %q0|movsx %q0, %b1}\n"      \
-    "\t.elseif %c2 == 18\n\t{movswq %w1, %q0|movsx %q0, %w1}\n"  \
-    "\t.elseif %c2 == 20\n\t{movslq %k1, %q0|movsxd %q0, %k1}\n" \
-    "\t.elseif %c2 == 1\n\t{movzbl %b1, %k0|movzx %k0, %b1}\n"   \
-    "\t.elseif %c2 == 2\n\t{movzwl %w1, %k0|movzx %k0, %w1}\n"   \
-    "\t.elseif %c2 == 4\n\t{movl %k1, %k0|mov %k0, %k1}\n"       \
-    "\t.else\n\t{movq %q1, %q0|mov %q0, %q1}\n\t.endif"
-#define SIMPLE_MARKER_WORD_OF_FLOAT_ "{movq %1, %0|movq %0, %1}"
-/* Memory is for arguments on the stack, which gcc would load before the test. clang prefers it. */
-#if defined __clang__
-#define SIMPLE_MARKER_WORD_CORE_ "r"
-#else
-#define SIMPLE_MARKER_WORD_CORE_ "rm"
-#endif
-#define SIMPLE_MARKER_WORD_FLOAT_ "x"
-#define SIMPLE_MARKER_WORD_OPERAND_(n)                                   \
-    "\t.if %c[simple_marker_shape_" #n "] & 4\n"                         \
-    "\t.ascii \"%k[simple_marker_word_" #n "]\"\n"                       \
-    "\t.else\n\t.ascii \"%q[simple_marker_word_" #n "]\"\n\t.endif\n"    \
-    "\t.if %c[simple_marker_shape_" #n "] & 64\n\t.ascii \"+8@{$|}-1\"\n\t.endif\n"
-#if defined SIMPLE_MARKER_RECORDER
-/* The red zone stays as it is. The first word has the lowest address, above the descriptor's. */
-#define SIMPLE_MARKER_RECORD_(name, file, line, each, ...)                                                             \
-    "\t{leaq -128(%%rsp), %%rsp|lea rsp, [rsp - 128]}\n"                                                               \
-    each##REVERSED_(SIMPLE_MARKER_PUSH_, __VA_ARGS__)                                                                  \
-    SIMPLE_MARKER_WITH_NAME_(name, file, line, "\t.byte 0xff, 0x35\n\t.4byte " SIMPLE_MARKER_SWITCH_ " - . - 4\n")     \
-    "\tcall simple_marker_record@PLT\n"                                                                                \
-    "\t{leaq 136 + 8 * %c[simple_marker_words](%%rsp), %%rsp"                                                 \
-    "|lea rsp, [rsp + 136 + 8 * %c[simple_marker_words]]}\n"
-#define SIMPLE_MARKER_PUSH_(n, argument)                                \
-    "\t.if %c[simple_marker_shape_" #n "] & 64\n\tpush {$|}-1\n\t.endif\n" \
-    "\tpush %q[simple_marker_word_" #n "]\n"
-/* The lazy binding of a recorder in a shared library changes r11. */
-#define SIMPLE_MARKER_RECORD_CLOBBERS_ , "r11"
-#endif
-#elif defined __aarch64__ && defined __LP64__
-#define SIMPLE_MARKER_PROBE_WORDS_
-#define SIMPLE_MARKER_IS_ON_(name, file, line, on)                                                     \
-    SIMPLE_MARKER_ASM_(SIMPLE_MARKER_WITH_NAME_(name, file, line,                                      \
-                                                "\tadrp %x0, " SIMPLE_MARKER_SWITCH_ "\n"              \
-                                                "\tldr %w0, [%x0, :lo12:" SIMPLE_MARKER_SWITCH_ "]\n") \
-                       : "=r"(on));
-#define SIMPLE_MARKER_WORD_OF_CORE_                    \
-    "\t.if %c2 == 17\n\tsxtb %x0, %w1\n"              \
-    "\t.elseif %c2 == 18\n\tsxth %x0, %w1\n"          \
-    "\t.elseif %c2 == 20\n\tsxtw %x0, %w1\n"          \
-    "\t.elseif %c2 == 1\n\tuxtb %w0, %w1\n"           \
-    "\t.elseif %c2 == 2\n\tuxth %w0, %w1\n"           \
-    "\t.elseif %c2 == 4\n\tmov %w0, %w1\n"            \
-    "\t.else\n\tmov %x0, %x1\n\t.endif"
-#define SIMPLE_MARKER_WORD_OF_FLOAT_ "fmov %x0, %d1"
-#define SIMPLE_MARKER_WORD_CORE_ "r"
-#define SIMPLE_MARKER_WORD_FLOAT_ "w"
-#define SIMPLE_MARKER_WORD_OPERAND_(n)                  \
-    "\t.ascii \"%x[simple_marker_word_" #n "]\"\n"  \
-    "\t.if %c[simple_marker_shape_" #n "] & 64\n\t.ascii \"+8@-1\"\n\t.endif\n"
-#else
-/* gcc writes a name after `asm` as it is, clang adds the quotes. */
-#if defined __clang__
-#define SIMPLE_MARKER_SWITCH_NAME_(name, file, line) "simple_probe:" name ":" #line ":" file
-#else
-#define SIMPLE_MARKER_SWITCH_NAME_(name, file, line) "\"simple_probe:" name ":" #line ":" file "\""
-#endif
-#endif
+#include "simple_probe_target.h"
 
 #if defined SIMPLE_MARKER_RECORD_
 #define SIMPLE_MARKER_PROBE_STRINGS_
@@ -240,148 +202,61 @@ template <class T> struct is_text<const T *> {
 #endif
 
 /*
- * The value of an argument as one word: integers are extended by their sign, floats are the bits of
- * a double. A volatile statement makes the word. If the compiler made it, gcc would do so where the
- * argument gets its value, before the test, or copy a variable there that changes in a loop.
- *
- * Text must be in memory when the site is reached. gcc learns it from an operand: a "memory" clobber
- * would also say that memory changes. clang assumes both of every volatile statement.
- */
-#if defined SIMPLE_MARKER_PROBE_WORDS_
-#if defined __clang__
-#define SIMPLE_MARKER_READS_(pointer)
-#else
-#define SIMPLE_MARKER_READS_(pointer) , "m"(*(const char (*)[])(pointer))
-#endif
-#if defined __cplusplus
-extern "C++" {
-namespace simple_marker {
-template <class T, bool Float = is_float<T>::yes, bool Text = is_text<T>::yes> struct word {
-    __attribute__((__always_inline__)) static inline unsigned long long of(T value) {
-        unsigned long long bits;
-        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_WORD_OF_CORE_
-                           : "=r"(bits)
-                           : SIMPLE_MARKER_WORD_CORE_(value), "i"(sizeof(T) | (is_signed<T>::yes ? 16U : 0U)));
-        return bits;
-    }
-};
-template <class T> struct word<T, false, true> {
-    __attribute__((__always_inline__)) static inline unsigned long long of(T value) {
-        unsigned long long bits;
-        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_WORD_OF_CORE_
-                           : "=r"(bits)
-                           : SIMPLE_MARKER_WORD_CORE_(value), "i"(sizeof(T)) SIMPLE_MARKER_READS_(value));
-        return bits;
-    }
-};
-template <class T> struct word<T, true, false> {
-    __attribute__((__always_inline__)) static inline unsigned long long of(T value) {
-        const double wide = static_cast<double>(value);
-        unsigned long long bits;
-        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_WORD_OF_FLOAT_ : "=r"(bits) : SIMPLE_MARKER_WORD_FLOAT_(wide));
-        return bits;
-    }
-};
-} // namespace simple_marker
-}
-#define SIMPLE_MARKER_WORD_(n, argument) \
-    simple_marker_word_##n = simple_marker::word<decltype(simple_marker_##n)>::of(simple_marker_##n);
-#else
-/* All arms are compiled. Those that do not apply get a 0. */
-#define SIMPLE_MARKER_WORD_(n, argument)                                                                             \
-    if (SIMPLE_MARKER_IS_FLOAT_(__typeof__(simple_marker_##n)))                                                      \
-        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_WORD_OF_FLOAT_                                                              \
-                           : "=r"(simple_marker_word_##n)                                                            \
-                           : SIMPLE_MARKER_WORD_FLOAT_((double)__builtin_choose_expr(                                \
-                               SIMPLE_MARKER_IS_FLOAT_(__typeof__(simple_marker_##n)), simple_marker_##n, 0.0)));    \
-    else if (SIMPLE_MARKER_IS_TEXT_(__typeof__(simple_marker_##n)))                                                  \
-        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_WORD_OF_CORE_                                                               \
-                           : "=r"(simple_marker_word_##n)                                                            \
-                           : SIMPLE_MARKER_WORD_CORE_(SIMPLE_MARKER_TEXT_OF_(n)),                                    \
-                             "i"(__SIZEOF_POINTER__) SIMPLE_MARKER_READS_(SIMPLE_MARKER_TEXT_OF_(n)));               \
-    else                                                                                                             \
-        SIMPLE_MARKER_ASM_(SIMPLE_MARKER_WORD_OF_CORE_                                                               \
-                           : "=r"(simple_marker_word_##n)                                                            \
-                           : SIMPLE_MARKER_WORD_CORE_(__builtin_choose_expr(                                         \
-                                 SIMPLE_MARKER_IS_FLOAT_(__typeof__(simple_marker_##n)), 0, simple_marker_##n)),     \
-                             "i"(SIMPLE_MARKER_SHAPE_(__typeof__(simple_marker_##n))));
-#define SIMPLE_MARKER_TEXT_OF_(n) \
-    __builtin_choose_expr(SIMPLE_MARKER_IS_TEXT_(__typeof__(simple_marker_##n)), simple_marker_##n, (const char *)0)
-#endif
-
-#define SIMPLE_MARKER_WORD_VARIABLE_(n, argument) unsigned long long simple_marker_word_##n;
-
-#define SIMPLE_MARKER_PROBE_INPUT_(n, argument)                                                 \
-    , [simple_marker_shape_##n] "i"(SIMPLE_MARKER_PROBE_SHAPE_(__typeof__(simple_marker_##n))), \
-        [simple_marker_word_##n] "r"(simple_marker_word_##n)
-
-#define SIMPLE_MARKER_PROBE_OPERAND_(n, argument)                                  \
-    SIMPLE_MARKER_SIZE_OF_(n) "\t.if %c[simple_marker_shape_" #n "] & 32\n\t.ascii \"f\"\n\t.endif\n" \
-    "\t.ascii \"@\"\n" SIMPLE_MARKER_WORD_OPERAND_(n)
-#else
-/* A load, and the operands of simple_mark_keep. */
-#define SIMPLE_MARKER_WORD_VARIABLE_(n, argument)
-#define SIMPLE_MARKER_WORD_(n, argument)
-#define SIMPLE_MARKER_PROBE_INPUT_ SIMPLE_MARKER_INPUT_
-#define SIMPLE_MARKER_PROBE_OPERAND_ SIMPLE_MARKER_OPERAND_
-#endif
-
-/*
  * The size that the argument is promoted to, and the bits of SHAPE_ from bit 4. Bit 6 is set for
  * text, bit 7 for another pointer.
  */
-#define SIMPLE_MARKER_PROBE_SHAPE_(type)                                                                         \
-    ((sizeof(type) > 4 || SIMPLE_MARKER_IS_FLOAT_(type) ? 8U : 4U) | (SIMPLE_MARKER_SHAPE_(type) & ~15U) |       \
-     (SIMPLE_MARKER_IS_TEXT_(type) ? 64U : 0U) |                                                                 \
+#define SIMPLE_MARKER_PROBE_SHAPE_(type)                                                                   \
+    ((sizeof(type) > 4 || SIMPLE_MARKER_IS_FLOAT_(type) ? 8U : 4U) | (SIMPLE_MARKER_SHAPE_(type) & ~15U) | \
+     (SIMPLE_MARKER_IS_TEXT_(type) ? 64U : 0U) |                                                           \
      (SIMPLE_MARKER_IS_POINTER_(type) && !SIMPLE_MARKER_IS_TEXT_(type) ? 128U : 0U))
 
 /* The space before all but the first, the sign and the size. */
-#define SIMPLE_MARKER_SIZE_OF_(n)                                          \
-    "\t.if " #n " > 1\n\t.ascii \" \"\n\t.endif\n"                         \
+#define SIMPLE_MARKER_SIZE_OF_(n)                                           \
+    "\t.if " #n " > 1\n\t.ascii \" \"\n\t.endif\n"                          \
     "\t.if %c[simple_marker_shape_" #n "] & 16\n\t.ascii \"-\"\n\t.endif\n" \
     "\t.byte 48 + (%c[simple_marker_shape_" #n "] & 15)\n"
 
 /* The entry of the types that the recorder reads. */
-#define SIMPLE_MARKER_PROBE_TYPE_(n, argument)                                                              \
-    "\t.if %c[simple_marker_shape_" #n "] & 64\n"                                                           \
-    "\t.if " #n " > 1\n\t.ascii \" \"\n\t.endif\n"                                                          \
-    "\t.ascii \"s\"\n"                                                                                      \
-    "\t.else\n" SIMPLE_MARKER_SIZE_OF_(n) "\t.endif\n"                                                      \
-    "\t.if %c[simple_marker_shape_" #n "] & 32\n\t.ascii \"f\"\n\t.endif\n"                                 \
+#define SIMPLE_MARKER_PROBE_TYPE_(n, argument)                              \
+    "\t.if %c[simple_marker_shape_" #n "] & 64\n"                           \
+    "\t.if " #n " > 1\n\t.ascii \" \"\n\t.endif\n"                          \
+    "\t.ascii \"s\"\n"                                                      \
+    "\t.else\n" SIMPLE_MARKER_SIZE_OF_(n) "\t.endif\n"                      \
+    "\t.if %c[simple_marker_shape_" #n "] & 32\n\t.ascii \"f\"\n\t.endif\n" \
     "\t.if %c[simple_marker_shape_" #n "] & 128\n\t.ascii \"p\"\n\t.endif\n"
 
-#define SIMPLE_MARKER_PROBE_STRINGS_TEXT_(name, file, line, fmt, args)                                                \
-    SIMPLE_MARKER_DECLARATION_("%", name, file, line, fmt, args)                                                      \
-    "\t.if .Lsimple_marker_new\n"                                                                                     \
+#define SIMPLE_MARKER_PROBE_STRINGS_TEXT_(name, file, line, fmt, args)                                                 \
+    SIMPLE_MARKER_DECLARATION_("%", name, file, line, fmt, args)                                                       \
+    "\t.if .Lsimple_marker_new\n"                                                                                      \
     "\t.macro simple_marker_label of, name, line, file\n" SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_\\of") ":\n\t.endm\n" \
-    SIMPLE_MARKER_STRINGS_SECTION_("%")                                                                               \
-    SIMPLE_MARKER_STRING_OF_("name", name, name, file, line)                                                          \
-    SIMPLE_MARKER_STRING_OF_("file", file, name, file, line)                                                          \
-    SIMPLE_MARKER_STRING_OF_("format", fmt, name, file, line)                                                         \
-    SIMPLE_MARKER_STRING_OF_("args", args, name, file, line)                                                          \
-    "\t.popsection\n"                                                                                                 \
-    "\t.purgem simple_marker_label\n"                                                                                 \
-    SIMPLE_MARKER_RECORDED_STRINGS_(name, file, line, fmt, args)                                                      \
+    SIMPLE_MARKER_STRINGS_SECTION_("%")                                                                                \
+    SIMPLE_MARKER_STRING_OF_("name", name, name, file, line)                                                           \
+    SIMPLE_MARKER_STRING_OF_("file", file, name, file, line)                                                           \
+    SIMPLE_MARKER_STRING_OF_("format", fmt, name, file, line)                                                          \
+    SIMPLE_MARKER_STRING_OF_("args", args, name, file, line)                                                           \
+    "\t.popsection\n"                                                                                                  \
+    "\t.purgem simple_marker_label\n"                                                                                  \
+    SIMPLE_MARKER_RECORDED_STRINGS_(name, file, line, fmt, args)                                                       \
     "\t.endif\n"
-#define SIMPLE_MARKER_STRING_OF_(of, text, name, file, line)           \
+#define SIMPLE_MARKER_STRING_OF_(of, text, name, file, line)          \
     "\tsimple_marker_label " of ", " #name ", " #line ", " #file "\n" \
     "\t.ascii " #text "\n\t.byte 0\n"
 
 /* The strings of the descriptor are loaded, so that the recorder can read them. */
-#define SIMPLE_MARKER_RECORDED_SECTION_(per, subsection)                                                         \
+#define SIMPLE_MARKER_RECORDED_SECTION_(per, subsection) \
     "\t.pushsection .rodata.simple_probe, " subsection ", \"aG\"," per "progbits," SIMPLE_MARKER_SWITCH_ ",comdat\n"
 #if defined SIMPLE_MARKER_PROBE_STRINGS_
-#define SIMPLE_MARKER_RECORDED_STRINGS_(name, file, line, fmt, args)                                          \
-    SIMPLE_MARKER_WITH_NAME_(name, file, line,                                                                \
-                             SIMPLE_MARKER_RECORDED_SECTION_("%", "0")                                        \
-                                 SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_strings") ":\n")                      \
-    "\t.ascii " #name "\n\t.byte 0\n"                                                                         \
-    "\t.ascii " #file "\n\t.byte 0\n"                                                                         \
-    "\t.ascii \"" #line "\"\n\t.byte 0\n"                                                                     \
-    "\t.ascii " #fmt "\n\t.byte 0\n"                                                                          \
-    "\t.ascii " #args "\n\t.byte 0\n"                                                                         \
+#define SIMPLE_MARKER_RECORDED_STRINGS_(name, file, line, fmt, args)                     \
+    SIMPLE_MARKER_WITH_NAME_(name, file, line,                                           \
+                             SIMPLE_MARKER_RECORDED_SECTION_("%", "0")                   \
+                                 SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_strings") ":\n") \
+    "\t.ascii " #name "\n\t.byte 0\n"                                                    \
+    "\t.ascii " #file "\n\t.byte 0\n"                                                    \
+    "\t.ascii \"" #line "\"\n\t.byte 0\n"                                                \
+    "\t.ascii " #fmt "\n\t.byte 0\n"                                                     \
+    "\t.ascii " #args "\n\t.byte 0\n"                                                    \
     "\t.popsection\n"
-#define SIMPLE_MARKER_RECORDED_TYPES_(each, ...)                                              \
+#define SIMPLE_MARKER_RECORDED_TYPES_(each, ...)                                            \
     SIMPLE_MARKER_RECORDED_SECTION_("%%", "1") each(SIMPLE_MARKER_PROBE_TYPE_, __VA_ARGS__) \
     "\t.byte 0\n\t.popsection\n"
 #define SIMPLE_MARKER_RECORDED_ SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_strings")
@@ -397,48 +272,56 @@ template <class T> struct word<T, true, false> {
 #define SIMPLE_MARKER_PROBE_LENGTH_ "38"
 #endif
 
-/* The descriptor: the switch, the layout, the strings, two words for later. */
-#define SIMPLE_MARKER_DESCRIPTOR_(each, ...)                                                                \
-    "\t.ifndef " SIMPLE_MARKER_SYMBOL_(".Lsimple_probe") "\n"                                               \
-    "\t.set " SIMPLE_MARKER_SYMBOL_(".Lsimple_probe") ", 0\n"                                               \
-    "\t.pushsection __simple_probe,\"awG\",%%progbits," SIMPLE_MARKER_SWITCH_ ",comdat\n"                   \
-    "\t.balign 32\n"                                                                                        \
-    "\t.weak " SIMPLE_MARKER_SWITCH_ "\n"                                                                   \
-    "\t.hidden " SIMPLE_MARKER_SWITCH_ "\n"                                                                 \
-    "\t.type " SIMPLE_MARKER_SWITCH_ ", %%object\n"                                                         \
-    "\t.size " SIMPLE_MARKER_SWITCH_ ", 8 + 3 * " SIMPLE_MARKER_STRING_(__SIZEOF_POINTER__) "\n"            \
-    SIMPLE_MARKER_SWITCH_ ":\n"                                                                             \
-    "\t.2byte 0, 0\n"                                                                                       \
-    "\t.4byte %c[simple_marker_words] + 256 * %c[simple_marker_arguments] + 65536 * %c[simple_marker_texts]\n" \
-    "\t" SIMPLE_MARKER_ADDRESS_ " " SIMPLE_MARKER_RECORDED_ ", 0, 0\n"                                      \
-    "\t.balign 32\n"                                                                                        \
-    "\t.popsection\n"                                                                                       \
-    SIMPLE_MARKER_RECORDED_TYPES_(each, __VA_ARGS__)                                                        \
+#define SIMPLE_MARKER_LAYOUT_ \
+    "%c[simple_marker_words] + 256 * %c[simple_marker_arguments] + 65536 * %c[simple_marker_texts]"
+
+/*
+ * The descriptor: the switch, the layout, the strings, two words for later. A symbol remembers its
+ * layout, which must be that of all copies.
+ */
+#define SIMPLE_MARKER_DESCRIPTOR_(each, ...)                                                                         \
+    "\t.ifndef " SIMPLE_MARKER_SYMBOL_(".Lsimple_probe") "\n"                                                        \
+    "\t.set " SIMPLE_MARKER_SYMBOL_(".Lsimple_probe") ", " SIMPLE_MARKER_LAYOUT_ "\n"                                \
+    "\t.pushsection __simple_probe,\"awG\",%%progbits," SIMPLE_MARKER_SWITCH_ ",comdat\n"                            \
+    "\t.balign 32\n"                                                                                                 \
+    "\t.weak " SIMPLE_MARKER_SWITCH_ "\n"                                                                            \
+    "\t.hidden " SIMPLE_MARKER_SWITCH_ "\n"                                                                          \
+    "\t.type " SIMPLE_MARKER_SWITCH_ ", %%object\n"                                                                  \
+    "\t.size " SIMPLE_MARKER_SWITCH_ ", 8 + 3 * " SIMPLE_MARKER_STRING_(__SIZEOF_POINTER__) "\n"                     \
+    SIMPLE_MARKER_SWITCH_ ":\n"                                                                                      \
+    "\t.2byte 0, 0\n"                                                                                                \
+    "\t.4byte " SIMPLE_MARKER_LAYOUT_ "\n"                                                                           \
+    "\t" SIMPLE_MARKER_ADDRESS_ " " SIMPLE_MARKER_RECORDED_ ", 0, 0\n"                                               \
+    "\t.balign 32\n"                                                                                                 \
+    "\t.popsection\n"                                                                                                \
+    SIMPLE_MARKER_RECORDED_TYPES_(each, __VA_ARGS__)                                                                 \
+    "\t.elseif " SIMPLE_MARKER_SYMBOL_(".Lsimple_probe") " != " SIMPLE_MARKER_LAYOUT_ "\n"                           \
+    "\t.error \"simple marker: two probes of one name and line have different arguments\"\n"                         \
     "\t.endif\n"
 
-#define SIMPLE_MARKER_PROBE_SITE_(flags, name, file, line, each, ...)                                             \
-    "2:\tnop\n"                                                                                                   \
-    SIMPLE_MARKER_RECORD_(name, file, line, each, __VA_ARGS__)                                                    \
-    SIMPLE_MARKER_STRINGS_SECTION_("%%")                                                                          \
-    "8:\n" each(SIMPLE_MARKER_PROBE_OPERAND_, __VA_ARGS__)                                                        \
-    "\t.byte 0\n"                                                                                                 \
-    "\t.popsection\n"                                                                                             \
-    SIMPLE_MARKER_WITH_NAME_(                                                                                     \
-        name, file, line,                                                                                         \
-        "\t.pushsection .debug.simple_marker.2,\"\",%%progbits\n"                                                 \
-        "\t.2byte " SIMPLE_MARKER_PROBE_LENGTH_ "\n"                                                              \
-        "\t.byte " #flags ", " SIMPLE_MARKER_STRING_(__SIZEOF_POINTER__) "\n"                                     \
-        "\t" SIMPLE_MARKER_ADDRESS_ " 2b\n"                                                                       \
-        "\t.4byte " SIMPLE_MARKER_STRING_(line) ", 0\n"                                                                                 \
-        "\t.4byte " SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_name") ", " SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_file") \
+#define SIMPLE_MARKER_PROBE_SITE_(flags, name, file, line, each, ...)                                                    \
+    "2:\tnop\n"                                                                                                          \
+    SIMPLE_MARKER_RECORD_(name, file, line, each, __VA_ARGS__)                                                           \
+    SIMPLE_MARKER_STRINGS_SECTION_("%%")                                                                                 \
+    "8:\n" each(SIMPLE_MARKER_PROBE_OPERAND_, __VA_ARGS__)                                                               \
+    "\t.byte 0\n"                                                                                                        \
+    "\t.popsection\n"                                                                                                    \
+    SIMPLE_MARKER_WITH_NAME_(                                                                                            \
+        name, file, line,                                                                                                \
+        "\t.pushsection .debug.simple_marker.2,\"\",%%progbits\n"                                                        \
+        "\t.2byte " SIMPLE_MARKER_PROBE_LENGTH_ "\n"                                                                     \
+        "\t.byte " #flags ", " SIMPLE_MARKER_STRING_(__SIZEOF_POINTER__) "\n"                                            \
+        "\t" SIMPLE_MARKER_ADDRESS_ " 2b\n"                                                                              \
+        "\t.4byte " SIMPLE_MARKER_STRING_(line) ", 0\n"                                                                  \
+        "\t.4byte " SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_name") ", " SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_file")     \
         ", " SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_format") ", " SIMPLE_MARKER_SYMBOL_(".Lsimple_marker_args") ", 8b\n" \
-        "\t" SIMPLE_MARKER_ADDRESS_ " " SIMPLE_MARKER_SWITCH_ "\n"                                                \
-        "\t.popsection\n"                                                                                         \
+        "\t" SIMPLE_MARKER_ADDRESS_ " " SIMPLE_MARKER_SWITCH_ "\n"                                                       \
+        "\t.popsection\n"                                                                                                \
         SIMPLE_MARKER_DESCRIPTOR_(each, __VA_ARGS__))
 
 #if defined SIMPLE_MARKER_IS_ON_
-#define SIMPLE_MARKER_TEST_(counter, name, file, line)      \
-    int simple_marker_on;                                   \
+#define SIMPLE_MARKER_TEST_(counter, name, file, line)       \
+    int simple_marker_on;                                    \
     SIMPLE_MARKER_IS_ON_(name, file, line, simple_marker_on) \
     if (__builtin_expect(simple_marker_on, 0))
 #else
@@ -448,10 +331,10 @@ template <class T> struct word<T, true, false> {
     if (__builtin_expect(SIMPLE_MARKER_JOIN_(simple_marker_switch_, counter) != 0, 0))
 #endif
 
-#define SIMPLE_MARKER_SITE_INPUTS_(each, ...) \
-    [simple_marker_words] "i"(SIMPLE_MARKER_WORDS_(each, __VA_ARGS__)),                 \
-        [simple_marker_arguments] "i"(SIMPLE_MARKER_ARGUMENTS_(each, __VA_ARGS__)),    \
-        [simple_marker_texts] "i"(SIMPLE_MARKER_TEXTS_(each, __VA_ARGS__))             \
+#define SIMPLE_MARKER_SITE_INPUTS_(each, ...)                                       \
+    [simple_marker_words] "i"(SIMPLE_MARKER_WORDS_(each, __VA_ARGS__)),             \
+        [simple_marker_arguments] "i"(SIMPLE_MARKER_ARGUMENTS_(each, __VA_ARGS__)), \
+        [simple_marker_texts] "i"(SIMPLE_MARKER_TEXTS_(each, __VA_ARGS__))          \
             each(SIMPLE_MARKER_PROBE_INPUT_, __VA_ARGS__)
 
 #if defined __clang__
@@ -483,14 +366,14 @@ template <class T> struct word<T, true, false> {
     }
 #endif
 
-#define SIMPLE_MARKER_EMIT_PROBE_(each, flags, name, fmt, args, ...)                                \
-    {                                                                                               \
-        SIMPLE_MARKER_TEST_(__COUNTER__, name, __FILE__, __LINE__) {                                \
-            each(SIMPLE_MARKER_VARIABLE_, __VA_ARGS__)                                              \
-            each(SIMPLE_MARKER_WORD_VARIABLE_, __VA_ARGS__)                                         \
-            each(SIMPLE_MARKER_WORD_, __VA_ARGS__)                                                  \
-            SIMPLE_MARKER_ARMED_(each, flags, name, __FILE__, __LINE__, fmt, args, __VA_ARGS__)     \
-        }                                                                                           \
+#define SIMPLE_MARKER_EMIT_PROBE_(each, flags, name, fmt, args, ...)                            \
+    {                                                                                           \
+        SIMPLE_MARKER_TEST_(__COUNTER__, name, __FILE__, __LINE__) {                            \
+            each(SIMPLE_MARKER_VARIABLE_, __VA_ARGS__)                                          \
+            each(SIMPLE_MARKER_WORD_VARIABLE_, __VA_ARGS__)                                     \
+            each(SIMPLE_MARKER_WORD_, __VA_ARGS__)                                              \
+            SIMPLE_MARKER_ARMED_(each, flags, name, __FILE__, __LINE__, fmt, args, __VA_ARGS__) \
+        }                                                                                       \
     }
 
 #endif

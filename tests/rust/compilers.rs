@@ -2,6 +2,7 @@
 //! else in the program changes.
 
 mod asleep;
+mod c_probes;
 mod conversions;
 mod emission;
 mod header;

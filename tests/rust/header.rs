@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use regex::Regex;
+use simple_markers_tests::computer::Computer;
 use simple_markers_tests::fixture::{self, Site};
 use simple_markers_tests::header::{self, Compiler, Expectation, LEVELS, Language, Source, Symbol};
 use simple_markers_tests::tools;
@@ -290,22 +291,22 @@ fn compile_all(compiler: Compiler, language: Language, expected: usize) {
 
 #[test]
 fn c_with_gcc() {
-    compile_all(Compiler::Gcc, Language::C, 44);
+    compile_all(Compiler::Gcc, Language::C, 48);
 }
 
 #[test]
 fn cxx_with_gcc() {
-    compile_all(Compiler::Gcc, Language::Cxx, 40);
+    compile_all(Compiler::Gcc, Language::Cxx, 44);
 }
 
 #[test]
 fn c_with_clang() {
-    compile_all(Compiler::Clang, Language::C, 40);
+    compile_all(Compiler::Clang, Language::C, 44);
 }
 
 #[test]
 fn cxx_with_clang() {
-    compile_all(Compiler::Clang, Language::Cxx, 36);
+    compile_all(Compiler::Clang, Language::Cxx, 40);
 }
 
 /// Every source of `tests/c/fail` for the compiler must fail to compile with the error that it
@@ -341,12 +342,12 @@ fn refuse_all(compiler: Compiler, expected: usize) {
 
 #[test]
 fn errors_of_gcc() {
-    refuse_all(Compiler::Gcc, 25);
+    refuse_all(Compiler::Gcc, 32);
 }
 
 #[test]
 fn errors_of_clang() {
-    refuse_all(Compiler::Clang, 22);
+    refuse_all(Compiler::Clang, 28);
 }
 
 /// The values that gdb reads from the operands of a kept marker at its address must be those of the
@@ -361,36 +362,42 @@ fn read_kept(compiler: Compiler) {
     const SHARED: &str = "-idirafter/usr/include/x86_64-linux-gnu";
     let builds = [("-O0", "-m64"), ("-O2", "-m64"), ("-O2", "-m32")].into_iter();
     let builds: Vec<_> = builds.filter(|(_, target)| header::links(&[compiler.name(), target, SHARED])).collect();
-    for source in ["tests/c/keep.c", "tests/c/copies.c"].map(Source::new) {
+    for source in ["tests/c/keep.c", "tests/c/copies.c", "tests/c/probe.c"].map(Source::new) {
         for (level, target) in &builds {
             let build = Build { source: &source, compiler, language: Language::C, level, folder: folder.path() };
             let options = [target, "-no-pie", SHARED];
             let image = build.compile(&options).unwrap_or_else(|said| panic!("{}: {said}", build.name()));
-            let hits = gdb(&image, &folder.path().join("commands"));
-            for (name, expected) in values(&source) {
-                let found: Vec<_> = hits.iter().filter(|(hit, _)| *hit == name).map(|(_, values)| values).collect();
-                let same = |(expected, found): (&Vec<String>, &&Vec<[String; 2]>)| {
-                    expected.len() == found.len()
-                        && expected.iter().zip(*found).all(|(expected, found)| {
-                            let number = |text: &str| text.parse::<f64>().ok();
-                            match expected.as_str() {
-                                "*" => true,
-                                text if text.starts_with('"') => text.trim_matches('"') == found[1],
-                                text => number(text).is_some() && number(text) == number(&found[0]),
-                            }
-                        })
-                };
-                assert!(
-                    found.len() == expected.len() && expected.iter().zip(&found).all(same),
-                    "{} {target}: values: {name}: {found:?} and not {expected:?}",
-                    build.name()
-                );
-                read += expected.iter().map(Vec::len).sum::<usize>();
-            }
+            let hits = hits(Computer::Here, &image, folder.path());
+            read += compare(&source, &hits, &format!("{} {target}", build.name()));
         }
     }
-    // 24 in keep.c and 5 in copies.c.
-    assert_eq!(read, builds.len() * (24 + 5), "the values that were read");
+    // 24 in keep.c, 5 in copies.c and 13 in probe.c.
+    assert_eq!(read, builds.len() * (24 + 5 + 13), "the values that were read");
+}
+
+/// Compares what gdb read with the `// values:` of a source. Returns the number of values.
+pub(crate) fn compare(source: &Source, hits: &[Hit], what: &str) -> usize {
+    let mut read = 0;
+    for (name, expected) in values(source) {
+        let found: Vec<_> = hits.iter().filter(|(hit, _)| *hit == name).map(|(_, values)| values).collect();
+        let same = |(expected, found): (&Vec<String>, &&Vec<[String; 2]>)| {
+            expected.len() == found.len()
+                && expected.iter().zip(*found).all(|(expected, found)| {
+                    let number = |text: &str| text.parse::<f64>().ok();
+                    match expected.as_str() {
+                        "*" => true,
+                        text if text.starts_with('"') => text.trim_matches('"') == found[1],
+                        text => number(text).is_some() && number(text) == number(&found[0]),
+                    }
+                })
+        };
+        assert!(
+            found.len() == expected.len() && expected.iter().zip(&found).all(same),
+            "{what}: values: {name}: {found:?} and not {expected:?}",
+        );
+        read += expected.iter().map(Vec::len).sum::<usize>();
+    }
+    read
 }
 
 /// The values for each name, in the expected order.
@@ -403,13 +410,27 @@ fn values(source: &Source) -> BTreeMap<String, Vec<Vec<String>>> {
     values
 }
 
-/// The kept markers that an image passes, in order, with the values of their operands as numbers
-/// and as text.
-fn gdb(image: &Path, commands: &Path) -> Vec<(String, Vec<[String; 2]>)> {
+/// The name of a marker, and its values as numbers and as text.
+pub(crate) type Hit = (String, Vec<[String; 2]>);
+
+/// The markers with operands that an image passes, in order, as gdb reads them.
+pub(crate) fn hits(computer: Computer, image: &Path, folder: &Path) -> Vec<Hit> {
+    let (commands, socket) = (folder.join("commands"), folder.join("gdb"));
+    let emulator = computer.emulator().split_first().map(|(emulator, options)| {
+        let mut command = Command::new(emulator);
+        command.args(options).arg("-g").arg(&socket).arg(image);
+        command.spawn().expect("the emulator starts")
+    });
     let mut script = "set pagination off\nset confirm off\nset print elements 0\n".to_owned();
     for site in fixture::sites(image).iter().filter(|site| site.flags & 2 != 0) {
         script += &format!("break *{:#x}\ncommands\nsilent\nprintf \"\\nkept {}\"\n", site.pc, site.name);
         for operand in site.operands.split(' ') {
+            // Text is a pointer and a length.
+            let operand = operand.split_once("+8@").map_or(operand, |(pointer, _)| pointer);
+            if let Some(register) = bits_of_double(operand) {
+                script += &format!("printf \" \"\noutput/f {register}\nprintf \"|\"\n");
+                continue;
+            }
             let (value, is_float, is_pointer) = expression(operand);
             script += &match (is_float, is_pointer) {
                 (true, _) => format!("printf \" %.9g|\", {value}\n"),
@@ -424,9 +445,16 @@ fn gdb(image: &Path, commands: &Path) -> Vec<(String, Vec<[String; 2]>)> {
         }
         script += "printf \"\\n\"\ncontinue\nend\n";
     }
-    script += "run\n";
-    std::fs::write(commands, script).expect("a file of commands");
-    let printed = tools::run(Command::new("gdb").args(["-batch", "-nx", "-x"]).arg(commands).arg(image));
+    match emulator {
+        Some(_) => script += &format!("target remote {}\ncontinue\n", socket.display()),
+        None => script += "run\n",
+    }
+    std::fs::write(&commands, script).expect("a file of commands");
+    let printed = tools::run(Command::new(computer.gdb()).args(["-batch", "-nx", "-x"]).arg(&commands).arg(image));
+    if let Some(mut emulator) = emulator {
+        emulator.kill().expect("the emulator ends");
+        emulator.wait().expect("the emulator ended");
+    }
     let hits = printed.lines().filter_map(|line| line.strip_prefix("kept ")).map(|line| {
         let mut words = line.split(' ');
         let name = words.next().expect("a name").to_owned();
@@ -437,6 +465,13 @@ fn gdb(image: &Path, commands: &Path) -> Vec<(String, Vec<[String; 2]>)> {
         (name, words.map(value).collect())
     });
     hits.collect()
+}
+
+/// The general register with the bits of a double.
+fn bits_of_double(entry: &str) -> Option<String> {
+    let register = entry.strip_prefix("8f@")?.trim_start_matches('%');
+    (register.starts_with('r') || register.starts_with('x') && !register.starts_with("xmm"))
+        .then(|| format!("${register}"))
 }
 
 /// The gdb expression for `[-]SIZE[f]@OPERAND` in AT&T syntax; whether it is floating point, and
@@ -458,7 +493,7 @@ fn expression(entry: &str) -> (String, bool, bool) {
     };
     let register = |name: &str| match name.strip_prefix("%r").and_then(|name| name.strip_suffix('b')) {
         Some(number) => format!("$r{number}l"),
-        None => name.replacen('%', "$", 1),
+        None => format!("${}", name.trim_start_matches('%')),
     };
     let value = if let Some(number) = operand.strip_prefix('$') {
         number.to_owned()
@@ -477,7 +512,7 @@ fn expression(entry: &str) -> (String, bool, bool) {
         format!("*({kind} *)({offset}{base}{})", index.unwrap_or_default())
     } else if operand.starts_with("%xmm") {
         format!("{}.{}", register(operand), if size == "4f" { "v4_float[0]" } else { "v2_double[0]" })
-    } else if operand.starts_with('%') {
+    } else if operand.starts_with('%') || operand.starts_with('x') {
         register(operand)
     } else {
         format!("*({kind} *)&{operand}")

@@ -1,0 +1,267 @@
+//! Probes in C and C++: all copies of a probe have one switch, also those of other files and behind a
+//! link-time optimiser; what is dropped takes its switch with it; on AArch64 the test takes three
+//! instructions and the values are at the site; and the static library records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use regex::Regex;
+use simple_markers_tests::computer::Computer;
+use simple_markers_tests::header::{self, Compiler, Language, Source};
+use simple_markers_tests::{fixture, tools};
+use tempfile::TempDir;
+
+use crate::header::{compare, hits};
+
+const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+
+/// Compiles each of `sources` and links them.
+fn build(compiler: Compiler, sources: &[&str], options: &[&str], linking: &[&str], folder: &Path) -> PathBuf {
+    let mut objects = Vec::new();
+    for source in sources {
+        let (language, standard) = match source.ends_with(".cc") {
+            true => (Language::Cxx, "-std=c++11"),
+            false => (Language::C, "-std=c99"),
+        };
+        let object = folder.join(source.replace('/', "-")).with_extension("o");
+        let mut command = compiler.command(language);
+        command.args(STRICT).args(["-g", standard, "-c", source, "-o"]).arg(&object).args(options);
+        fixture::succeeds_silently(&mut command);
+        objects.push(object);
+    }
+    let image = folder.join("image");
+    let mut command = compiler.command(Language::Cxx);
+    fixture::succeeds_silently(command.args(&objects).args(options).args(linking).arg("-o").arg(&image));
+    image
+}
+
+const DROPPING: &str = "-Wl,--gc-sections";
+
+/// The options of a build, and those of its linking.
+const BUILDS: [(&[&str], &[&str]); 9] = [
+    (&["-O0"], &[]),
+    (&["-O2"], &[]),
+    (&["-O3", "-fPIC"], &[DROPPING]),
+    (&["-Os"], &[]),
+    (&["-O2", "-ffunction-sections"], &[DROPPING]),
+    (&["-O2", "-ffunction-sections"], &[DROPPING, "-fuse-ld=lld"]),
+    (&["-O2", "-ffunction-sections"], &[DROPPING, "-fuse-ld=mold"]),
+    (&["-O0", "-flto"], &[]),
+    (&["-O2", "-flto"], &[]),
+];
+
+/// The same for gcc's and clang's other ways to divide a program that is optimised as a whole. lld
+/// leaves a descriptor from each part, but only one is used.
+const GCC_BUILDS: [(&[&str], &[&str]); 1] = [(&["-O2", "-flto", "-flto-partition=1to1", "-flto=2"], &[])];
+const CLANG_BUILDS: [(&[&str], &[&str]); 1] = [(&["-O2", "-flto=thin"], &[DROPPING])];
+
+fn copies_share_a_switch(compiler: Compiler) {
+    if tools::find(compiler.name()).is_none() {
+        return;
+    }
+    let sources = ["tests/probes/copies/main.cc", "tests/probes/copies/other.cc", "tests/probes/copies/third.c"];
+    let own: &[(&[&str], &[&str])] = if compiler == Compiler::Gcc { &GCC_BUILDS } else { &CLANG_BUILDS };
+    let mut built = 0;
+    for (options, linking) in BUILDS.iter().chain(own) {
+        let mut linking = linking.to_vec();
+        if compiler == Compiler::Clang && options.iter().any(|option| option.starts_with("-flto")) {
+            linking.push("-fuse-ld=lld");
+        }
+        let linker = linking.iter().find_map(|option| option.strip_prefix("-fuse-ld="));
+        if linker.is_some_and(|linker| tools::find(&format!("ld.{linker}")).is_none()) {
+            continue;
+        }
+        let folder = TempDir::new().expect("a folder");
+        let options = [&["-DSIMPLE_MARKER_RECORDER"][..], options].concat();
+        let image = build(compiler, &sources, &options, &linking, folder.path());
+        let what = format!("{} {options:?} {linking:?}", compiler.name());
+        // It switches each probe on alone, and counts.
+        let status = Command::new(&image).status().expect("the program starts");
+        assert!(status.success(), "{what}: {status}");
+        let symbols: BTreeMap<_, _> =
+            header::symbols(&image).into_iter().map(|symbol| (symbol.start, symbol.name)).collect();
+        let mut switches: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for site in fixture::sites(&image).into_iter().filter(|site| site.pc != 0) {
+            let switch = site.switch.expect("a probe has a switch");
+            let expected = format!("simple_probe:{}:{}:{}", site.name, site.line, site.file);
+            assert_eq!(symbols.get(&switch), Some(&expected), "{what}");
+            switches.entry(expected).or_default().insert(switch);
+        }
+        assert!(switches.values().all(|switches| switches.len() == 1), "{what}: {switches:?}");
+        let dropped = switches.keys().filter(|name| name.contains(":dropped:")).count();
+        assert_eq!(switches.len() - dropped, 9, "{what}: {switches:?}");
+        built += 1;
+    }
+    assert!(built > 5, "{built} builds");
+}
+
+#[test]
+fn copies_of_gcc_share_a_switch() {
+    copies_share_a_switch(Compiler::Gcc);
+}
+
+#[test]
+fn copies_of_clang_share_a_switch() {
+    copies_share_a_switch(Compiler::Clang);
+}
+
+/// A program that does not look at its own probes: nothing but the functions needs the descriptors.
+#[test]
+fn what_is_dropped_takes_its_switch_with_it() {
+    const TEXT: &str = "#include <simple_marker.h>\n\
+        int dead(int a) { simple_probe(drop:dead, \"%d %s\", a, \"text\"); return a; }\n\
+        int main(void) { simple_probe(drop:live, \"%d\", 1); return 0; }\n";
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        for linker in ["bfd", "lld", "mold"] {
+            if tools::find(compiler.name()).is_none() || tools::find(&format!("ld.{linker}")).is_none() {
+                continue;
+            }
+            let folder = TempDir::new().expect("a folder");
+            let source = folder.path().join("drop.c");
+            std::fs::write(&source, TEXT).expect("a source");
+            let image = folder.path().join("image");
+            let mut command = compiler.command(Language::C);
+            command.args(["-O2", "-ffunction-sections", DROPPING, &format!("-fuse-ld={linker}"), "-o"]);
+            fixture::succeeds_silently(command.arg(&image).arg(&source));
+            let symbols = header::symbols(&image).into_iter().map(|symbol| symbol.name);
+            let names: Vec<_> = symbols.filter(|name| name.starts_with("simple_probe:") || name == "dead").collect();
+            // mold drops no section whose name is an identifier of C.
+            let expected = if linker == "mold" { vec!["dead:2", "live:3"] } else { vec!["live:3"] };
+            let expected = expected.iter().map(|rest| format!("simple_probe:drop:{rest}:{}", source.display()));
+            assert!(names.iter().cloned().eq(expected), "{} {linker}: {names:?}", compiler.name());
+            let live = fixture::sites(&image).into_iter().filter(|site| site.pc != 0).map(|site| site.name);
+            assert_eq!(live.collect::<Vec<_>>(), ["drop:live"], "{} {linker}", compiler.name());
+        }
+    }
+}
+
+/// What a function without branches of its own executes while its probes are off.
+fn asleep(image: &Path, name: &str) -> Vec<String> {
+    let symbol = header::symbols(image).into_iter().find(|symbol| symbol.name == name).expect("a function");
+    let instructions = header::instructions("aarch64-linux-gnu-objdump", image);
+    let mut executed = Vec::new();
+    let mut address = symbol.start;
+    loop {
+        let text = &instructions[&address];
+        executed.push(text.clone());
+        address += 4;
+        if text == "ret" {
+            return executed;
+        }
+        // gcc -Os jumps over what it does if the probe is on.
+        if let Some((_, target)) = text.strip_prefix("cbz").and_then(|operands| operands.split_once(", ")) {
+            let target = target.split(' ').next().unwrap_or_default();
+            address = u64::from_str_radix(target, 16).expect("an address");
+        }
+    }
+}
+
+#[test]
+fn aarch64_tests_a_switch_in_three_instructions() {
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if !Computer::Aarch64.has(compiler) {
+            continue;
+        }
+        let folder = TempDir::new().expect("a folder");
+        for level in ["-O1", "-O2", "-O3", "-Os"] {
+            let compile = |more: &[&str]| {
+                let image = folder.path().join(format!("asleep{}.so", more.concat()));
+                let mut command = Computer::Aarch64.compilation(compiler, Language::C);
+                command.args(STRICT).args(["-std=c99", level, "-fPIC", "-shared", "-nostdlib"]).args(more);
+                fixture::succeeds_silently(command.arg("tests/probes/asleep.c").arg("-o").arg(&image));
+                image
+            };
+            let (with, without) = (compile(&[]), compile(&["-DSIMPLE_MARKER_OFF"]));
+            for name in ["none", "plain", "floats", "five"] {
+                let (with, without) = (asleep(&with, name), asleep(&without, name));
+                let what = format!("{} {level} {name}: {with:?} and {without:?}", compiler.name());
+                assert!(with.len() - without.len() <= 4, "{what}");
+                let work = |texts: &[String]| texts.iter().filter(|text| !text.starts_with("mov")).count();
+                assert_eq!(work(&with), work(&without) + 3, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gdb_reads_the_values_of_probes_on_aarch64() {
+    let mut read = 0;
+    let mut programs = 0;
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if !Computer::Aarch64.has(compiler) {
+            continue;
+        }
+        for level in ["-O0", "-O2"] {
+            let folder = TempDir::new().expect("a folder");
+            let source = Source::new("tests/c/probe.c");
+            let image = folder.path().join("probe");
+            let mut command = Computer::Aarch64.compilation(compiler, Language::C);
+            command.args(STRICT).args(["-std=c11", level, "-g", "-static", "-o"]).arg(&image);
+            fixture::succeeds_silently(command.arg(&source.path));
+            let status = Computer::Aarch64.runs(&image).status().expect("the program starts");
+            assert!(status.success(), "{} {level}: {status}", compiler.name());
+            let hits = hits(Computer::Aarch64, &image, folder.path());
+            read += compare(&source, &hits, &format!("aarch64 {} {level}", compiler.name()));
+            programs += 1;
+        }
+    }
+    assert_eq!(read, programs * 13, "the values that were read");
+}
+
+/// The events that babeltrace2 prints: name and fields, without times, threads and lengths of texts.
+fn events(recording: &Path) -> Vec<String> {
+    let printed = tools::run(Command::new("babeltrace2").arg(recording));
+    let (context, length) =
+        (Regex::new(r"^.*?\) (\S+): .*\}, (\{.*\})$"), Regex::new(r"\w+__(?:stored|length) = \d+, "));
+    let (context, length) = (context.expect("a pattern"), length.expect("a pattern"));
+    let event = |line: &str| length.replace_all(&context.replace(line, "$1 $2"), "").into_owned();
+    printed.lines().map(event).collect()
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn the_static_library_records() {
+    if tools::find("babeltrace2").is_none() {
+        return;
+    }
+    let target = fixture::build(&["-p", "simple-markers-c"]);
+    let library = target.join("debug/libsimple_marker.a");
+    let expected = |name: &str| {
+        let text = "x".repeat(256);
+        let mut lines = Vec::new();
+        for (n, g) in ["short", &text, "short"].into_iter().enumerate() {
+            let (a, d) = (-(n as i64), -5_000_000_000 - n as i64);
+            lines.push(format!(
+                "library:all {{ a = {a}, b = 65535, c = 4000000000, d = {d}, e = 1.5, f = 2.25, g = \"{g}\", h = 0x1234 }}"
+            ));
+            lines.push("library:none { }".to_owned());
+        }
+        lines.push("library:level { l = -2, none = \"\", constant = \"constant\" }".to_owned());
+        lines.retain(|line| line.starts_with(name));
+        lines
+    };
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if tools::find(compiler.name()).is_none() {
+            continue;
+        }
+        for level in ["-O0", "-O2"] {
+            let folder = TempDir::new().expect("a folder");
+            let library = library.to_str().expect("UTF-8");
+            let image = build(
+                compiler,
+                &["tests/probes/recorded.c"],
+                &[level, "-DSIMPLE_MARKER_RECORDER"],
+                &[library],
+                folder.path(),
+            );
+            for (pattern, name) in [("*", "library:"), ("library:n*", "library:none")] {
+                let recording = folder.path().join(name);
+                let mut command = Command::new(&image);
+                command.env("SIMPLE_MARKERS_RECORD", pattern).env("SIMPLE_MARKERS_OUTPUT", &recording);
+                tools::run(&mut command);
+                assert_eq!(events(&recording), expected(name), "{} {level} {pattern}", compiler.name());
+            }
+        }
+    }
+}
