@@ -21,6 +21,8 @@ mod file;
 mod glob;
 mod hit;
 mod metadata;
+#[cfg(test)]
+mod model;
 mod packet;
 mod probe;
 mod process;

@@ -166,14 +166,11 @@ impl File {
         // SAFETY: the kernel chooses the place, or the caller vouches for it.
         let mapped = unsafe { call(libc::SYS_mmap, [at as usize, size, protection, flags, self.0, offset as usize]) }?;
         let advise = |advice: i32| plain(libc::SYS_madvise, [mapped, size, advice as usize, 0, 0, 0]);
-        let mut result = advise(libc::MADV_DONTFORK);
-        if result.is_ok() {
+        let result = advise(libc::MADV_DONTFORK).and_then(|_| match advise(libc::MADV_POPULATE_WRITE) {
             // Old kernels do not know it. The first store on each page is slower then.
-            result = match advise(libc::MADV_POPULATE_WRITE) {
-                Err(libc::EINVAL) => Ok(0),
-                result => result,
-            };
-        }
+            Err(libc::EINVAL) => Ok(0),
+            result => result,
+        });
         if let Err(error) = result {
             // SAFETY: it was mapped above, or the caller gives it up.
             unsafe { unmap(mapped as *mut u8, size) };

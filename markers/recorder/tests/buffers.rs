@@ -159,8 +159,8 @@ fn a_buffer_that_cannot_be_made_loses_hits_and_nothing_else() {
         let mut hits: Vec<_> = files.values().flat_map(|file| numbers(&file.hits)).collect();
         hits.sort_unstable();
         assert!(hits.into_iter().eq(0..100_000));
-        // SAFETY: as above.
         let limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, ..limit };
+        // SAFETY: as above.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
         // The folder goes away while a file grows.
         let gone = folder(parent, "gone");

@@ -160,9 +160,12 @@ impl<'a> Ring<'a> {
                 return;
             };
             if before.sequence > self.next {
-                // Overwritten: what is left of it is gone.
-                self.missed += before.sequence - self.next;
-                (self.next, self.read) = (before.sequence, 0);
+                // Overwritten: go on with the oldest packet that is left.
+                let places = (0..u64::from(page.packets)).map(|place| ring::SIZE as u64 + place * size);
+                let sequences = places.filter_map(|offset| self.header(offset)).map(|header| header.sequence);
+                let oldest = sequences.filter(|&sequence| sequence != packet::NO_SEQUENCE).min().unwrap();
+                self.missed += oldest - self.next;
+                (self.next, self.read) = (oldest, 0);
                 self.free();
                 continue;
             }
