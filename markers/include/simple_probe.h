@@ -276,6 +276,31 @@ constexpr int shown_pointers(const char *format, bool conversion = false) {
     "%c[simple_marker_words] + 256 * %c[simple_marker_arguments] + 65536 * %c[simple_marker_texts]"
 
 /*
+ * A page of the file in front of the switches, once for each image. A linker may let two segments
+ * share a page of the file: lld does so with the last page of what becomes read-only after
+ * relocation and the first page of data. The kernel then arms a switch in that page in the wrong
+ * mapping when a program starts. The relocation of type none keeps the page if unused sections are
+ * dropped.
+ */
+#define SIMPLE_MARKER_SPACE_                                                                  \
+    "\t.pushsection .data.simple_probe,\"awG\",%%progbits,simple_probe_space,comdat\n"        \
+    "\t.ifndef .Lsimple_probe_space\n"                                                        \
+    "\t.weak simple_probe_space\n"                                                            \
+    "\t.hidden simple_probe_space\n"                                                          \
+    "simple_probe_space:\n"                                                                   \
+    ".Lsimple_probe_space:\n"                                                                 \
+    "\t.zero 4096\n"                                                                          \
+    "\t.endif\n"                                                                              \
+    "\t.popsection\n"
+#if defined __x86_64__
+#define SIMPLE_MARKER_KEEP_SPACE_ "\t.reloc " SIMPLE_MARKER_SWITCH_ ", R_X86_64_NONE, simple_probe_space\n"
+#elif defined __aarch64__
+#define SIMPLE_MARKER_KEEP_SPACE_ "\t.reloc " SIMPLE_MARKER_SWITCH_ ", R_AARCH64_NONE, simple_probe_space\n"
+#else
+#define SIMPLE_MARKER_KEEP_SPACE_
+#endif
+
+/*
  * The descriptor: the switch, the layout, the strings, two words for later. A symbol remembers its
  * layout, which must be that of all copies.
  */
@@ -289,11 +314,13 @@ constexpr int shown_pointers(const char *format, bool conversion = false) {
     "\t.type " SIMPLE_MARKER_SWITCH_ ", %%object\n"                                                                  \
     "\t.size " SIMPLE_MARKER_SWITCH_ ", 8 + 3 * " SIMPLE_MARKER_STRING_(__SIZEOF_POINTER__) "\n"                     \
     SIMPLE_MARKER_SWITCH_ ":\n"                                                                                      \
+    SIMPLE_MARKER_KEEP_SPACE_                                                                                        \
     "\t.2byte 0, 0\n"                                                                                                \
     "\t.4byte " SIMPLE_MARKER_LAYOUT_ "\n"                                                                           \
     "\t" SIMPLE_MARKER_ADDRESS_ " " SIMPLE_MARKER_RECORDED_ ", 0, 0\n"                                               \
     "\t.balign 32\n"                                                                                                 \
     "\t.popsection\n"                                                                                                \
+    SIMPLE_MARKER_SPACE_                                                                                             \
     SIMPLE_MARKER_RECORDED_TYPES_(each, __VA_ARGS__)                                                                 \
     "\t.elseif " SIMPLE_MARKER_SYMBOL_(".Lsimple_probe") " != " SIMPLE_MARKER_LAYOUT_ "\n"                           \
     "\t.error \"simple marker: two probes of one name and line have different arguments\"\n"                         \

@@ -43,6 +43,7 @@ fn the_switch_has_an_address_and_an_offset() {
         place: Some(SitePlace::Address(Vaddr(SWITCHES))),
         file_offset: Some(FileOffset(file_offset(&bytes))),
         problem: None,
+        shares_page: false,
     };
     let switches: Vec<_> = image.markers[0].sites.iter().map(|site| site.switch.clone()).collect();
     assert_eq!(switches, [Some(switch.clone()), Some(switch)]);
@@ -103,6 +104,23 @@ fn a_switch_that_the_kernel_cannot_write_is_reported() {
         let left_out = format!("# left out: queue:asleep at 0x1010: its probe cannot be armed: {words}\n");
         assert!(uprobe.text.contains(&left_out), "{}", uprobe.text);
     }
+}
+
+#[test]
+fn a_page_of_the_file_in_two_segments_is_reported() {
+    let mut image = probe();
+    let other = |address, size| Section { flags: ALLOC_WRITE, address, ..Section::new(".data.rel.ro", vec![0; size]) };
+    image.sections.insert(1, other(0x2000, 0x10));
+    let found = resolved(&image.build());
+    let diagnostics: Vec<String> = found.diagnostics.iter().map(ToString::to_string).collect();
+    let expected = "queue:asleep (queue.c:10): uprobes arm the probe in running processes only, not in those that start later: \
+                    two writable segments share the page of the file that its switch is in (link with -z \
+                    separate-loadable-segments)";
+    assert_eq!(diagnostics, [format!(".debug.simple_marker.2: {expected}")]);
+    assert!(found.markers[0].sites[0].switch.as_ref().unwrap().shares_page);
+    // A page lies between them.
+    image.sections.insert(2, Section::new(".space", vec![0; 0x1000]));
+    assert_eq!(resolved(&image.build()).diagnostics, []);
 }
 
 #[test]
@@ -211,7 +229,7 @@ fn reports_say_that_it_is_a_probe() {
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let marker = &document["images"][0]["markers"][0];
     let offset = format!("{at:#x}");
-    let switch = serde_json::json!({ "address": "0x3000", "file_offset": offset, "section": null, "problem": null });
+    let switch = serde_json::json!({ "address": "0x3000", "file_offset": offset, "section": null, "problem": null, "shares_page": false });
     assert_eq!((&marker["is_probe"], &marker["sites"][1]["switch"]), (&true.into(), &switch));
 }
 
@@ -276,7 +294,6 @@ fn section_names(bytes: &[u8]) -> Vec<(String, u64, u64)> {
 fn notes_of_the_program_stay_behind_the_semaphores() {
     let mut image = probe();
     image.sections.push(Section { kind: 7, ..Section::new(".note.stapsdt", Vec::new()) });
-    assert_eq!(ALLOC_WRITE, 3);
     let bytes = image.build();
     let copy = export::sdt::image(&resolved(&bytes), &bytes, &|_| true, &Settings::default()).unwrap();
     assert_eq!(notes(&copy.bytes).len(), 3);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture};
-use simple_markers_tests::tools::run;
+use simple_markers_tests::tools::{find, run};
 use simple_markers_tests::uprobes::Uprobes;
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
@@ -260,8 +260,12 @@ fn values_are_those_that_the_program_prints() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let builds =
-        [&[][..], &["-O0"], &["-no-pie", "-fno-pie"], &["-fPIE", "-static-pie"], &["-Os", "-fcf-protection=none"]];
+    let mut builds =
+        vec![&[][..], &["-O0"], &["-no-pie", "-fno-pie"], &["-fPIE", "-static-pie"], &["-Os", "-fcf-protection=none"]];
+    // lld lets two segments share a page of the file.
+    if find("ld.lld").is_some() {
+        builds.extend([&["-fuse-ld=lld"][..], &["-fuse-ld=lld", "-Wl,--gc-sections"]]);
+    }
     for flags in builds {
         let program = compile(folder.path(), "values", &source("values.c"), flags);
         for engine in ["bpf", "tracefs"] {
@@ -277,7 +281,8 @@ fn values_are_those_that_a_rust_program_prints() {
     if !can_watch() || !can_watch_with_tracefs() {
         return;
     }
-    let rest = format!("[dependencies]\nsimple-markers = {}\n", fixture::markers(""));
+    let rest =
+        format!("[dependencies]\nsimple-markers = {}\n[profile.release]\ndebug = \"full\"\n", fixture::markers(""));
     let fixture = Fixture::empty("probe-values").manifest("2024", &rest).file("src/main.rs", &source("values.rs"));
     for (flags, folder) in [(&[][..], "debug"), (&["--release"], "release")] {
         fixture::succeeds_silently(fixture.cargo("build").args(flags));

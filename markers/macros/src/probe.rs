@@ -82,6 +82,7 @@ fn switched(krate: &TokenTree, target: Target, branch: Branch, armed: &TokenStre
 /// The items of the declaration's module: the record, and the static with the switch.
 fn items(krate: &TokenTree, marker: &Marker, words: &Words, receiver: Receiver) -> TokenStream {
     let declaration = record::declaration(krate, marker, true);
+    let space = record::space(krate);
     let layout = words.layout();
     let strings = match receiver {
         Receiver::Tool => quote! { "" },
@@ -98,6 +99,7 @@ fn items(krate: &TokenTree, marker: &Marker, words: &Words, receiver: Receiver) 
     };
     quote_spanned! { Span::mixed_site()=>
         #declaration
+        #space
         // The compiler must not conclude that nobody writes it.
         #[used]
         #[unsafe(link_section = "__simple_probe")]

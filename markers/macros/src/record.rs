@@ -26,6 +26,26 @@ pub(crate) fn declaration(krate: &TokenTree, marker: &Marker, in_template: bool)
     }
 }
 
+/// The size of a page in bytes.
+const PAGE: u32 = 4096;
+
+/// A page of the file in front of the switches, once for each image.
+///
+/// A linker may let two segments share a page of the file: `lld` does so with the last page of what
+/// becomes read-only after relocation and the first page of data. The kernel then arms a switch in that
+/// page in the wrong mapping when a program starts.
+pub(crate) fn space(krate: &TokenTree) -> TokenStream {
+    // A retained group is kept by `--gc-sections`.
+    let section = format!(
+        ".pushsection .data.simple_probe,\"awGR\",%progbits,simple_probe_space,comdat\n\
+         .ifndef .Lsimple_probe_space\n\
+         .Lsimple_probe_space: .zero {PAGE}\n\
+         .endif\n\
+         .popsection"
+    );
+    quote_spanned! { Span::mixed_site()=> #krate::__private::global_asm!(#section, options(raw)); }
+}
+
 /// The record of `.debug.simple_marker.2`, as directives.
 pub(crate) struct SiteRecord<'a> {
     pub(crate) target: Target,

@@ -98,6 +98,10 @@ pub(crate) fn kind(kind: &DiagnosticKind) -> String {
         DiagnosticKind::Switch { name, file, line, problem } => {
             format!("{name} ({file}:{line}): uprobes cannot arm the probe: {problem}")
         }
+        DiagnosticKind::SwitchSharesPage { name, file, line } => format!(
+            "{name} ({file}:{line}): uprobes arm the probe in running processes only, not in those that start later: two \
+             writable segments share the page of the file that its switch is in (link with -z separate-loadable-segments)"
+        ),
         DiagnosticKind::UnnamedFunctions { error } => format!("functions without symbols are not named: {error}"),
         DiagnosticKind::DebugFile(problem) => debug_file(problem),
     }

@@ -43,6 +43,9 @@ pub(crate) use relocation::{Relocated, RelocationTarget};
 use section_names::SectionNames;
 use symbols::SymbolTable;
 
+/// The size of a page in bytes.
+const PAGE: u64 = 4096;
+
 /// One ELF file.
 #[derive(Debug)]
 pub(crate) struct Image<'data> {
@@ -222,6 +225,19 @@ impl<'data> Image<'data> {
         let loaded = segment.file_end.saturating_sub(segment.file_start);
         let end = address.0.checked_sub(segment.vaddr.0).and_then(|start| start.checked_add(size));
         segment.is_writable && end.is_some_and(|end| end <= loaded)
+    }
+
+    /// Whether another writable segment is mapped from the same page of the file as `address`.
+    #[must_use]
+    pub(crate) fn shares_page(&self, address: Vaddr) -> bool {
+        let Some((own, offset)) = self.segments.get(address.0).zip(self.file_offset(address)) else { return false };
+        let page = offset.0 / PAGE;
+        let covers = |start: u64, end: u64| start < end && start / PAGE <= page && page <= (end - 1) / PAGE;
+        self.elf.segments().any(|segment| {
+            let (start, size) = segment.file_range();
+            let is_other = segment.address() != own.vaddr.0;
+            is_other && segment.permissions().writable() && covers(start, start.saturating_add(size))
+        })
     }
 
     /// The file offset of the byte at `offset` in a section. `None` if the section has no such

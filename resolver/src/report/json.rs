@@ -230,11 +230,12 @@ impl Serialize for View<'_, ProbeVerdict> {
 impl Serialize for View<'_, Switch> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (section, address) = place(self.0.place.as_ref());
-        let mut switch = serializer.serialize_struct("Switch", 4)?;
+        let mut switch = serializer.serialize_struct("Switch", 5)?;
         switch.serialize_field("address", &address)?;
         switch.serialize_field("file_offset", &self.0.file_offset.map(|offset| hex(offset.0)))?;
         switch.serialize_field("section", &section)?;
         switch.serialize_field("problem", &self.0.problem.map(SwitchProblem::name))?;
+        switch.serialize_field("shares_page", &self.0.shares_page)?;
         switch.end()
     }
 }

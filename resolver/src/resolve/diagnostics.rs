@@ -78,6 +78,15 @@ pub enum DiagnosticKind {
         /// Why not.
         problem: SwitchProblem,
     },
+    /// The kernel does not arm a probe in processes that start later.
+    SwitchSharesPage {
+        /// The probe's name.
+        name: Arc<str>,
+        /// Its source file.
+        file: Arc<str>,
+        /// Its source line, from 1.
+        line: u32,
+    },
     /// Functions without symbols are not named, because the debug information cannot be read.
     UnnamedFunctions {
         /// Why not.
@@ -203,6 +212,7 @@ impl DiagnosticKind {
             Self::NoSite { .. } => "no_site",
             Self::BetweenFunctions { .. } => "between_functions",
             Self::Switch { .. } => "switch",
+            Self::SwitchSharesPage { .. } => "switch_shares_page",
             Self::UnnamedFunctions { .. } => "unnamed_functions",
             Self::DebugFile(problem) => match problem {
                 DebugFileProblem::LinkIsPath { .. } => "debug_file_link_is_path",

@@ -124,7 +124,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
     fn marker(&mut self, draft: Draft, sites_are_known: bool) -> Marker {
         let Draft { index, raw, file, described, kept } = draft;
         let mut found = raw.found.into_iter();
-        let (mut sites, mut refused) = (Vec::with_capacity(raw.sites.len()), None);
+        let (mut sites, mut refused, mut shares_page) = (Vec::with_capacity(raw.sites.len()), None, false);
         for (site, kept) in raw.sites.iter().zip(kept) {
             let (surroundings, probed, args) = self.without_errors(found.next(), kept);
             if let (Some(pc), Some(instance)) = (site.pc, surroundings.instance.filter(|_| is_inside(&probed))) {
@@ -136,12 +136,17 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             {
                 refused.get_or_insert(problem);
             }
+            shares_page |= site.switch.as_ref().is_some_and(|switch| switch.shares_page);
             sites.push(site);
         }
         let name = self.texts.text(raw.name);
+        let at = || (Arc::clone(&name), Arc::clone(&file), raw.line);
         if let Some(problem) = refused {
-            let (name, file) = (Arc::clone(&name), Arc::clone(&file));
-            self.diagnostics.note(SITES, DiagnosticKind::Switch { name, file, line: raw.line, problem });
+            let (name, file, line) = at();
+            self.diagnostics.note(SITES, DiagnosticKind::Switch { name, file, line, problem });
+        } else if shares_page {
+            let (name, file, line) = at();
+            self.diagnostics.note(SITES, DiagnosticKind::SwitchSharesPage { name, file, line });
         }
         Marker {
             id: 0,
@@ -219,7 +224,11 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
                 true => (offset.0 % 2 != 0).then_some(SwitchProblem::NotAligned),
             },
         };
-        Switch { place, file_offset, problem }
+        let shares_page = match &place {
+            Some(SitePlace::Address(address)) => self.image.shares_page(*address),
+            _ => false,
+        };
+        Switch { place, file_offset, problem, shares_page }
     }
 
     /// Where a live site is in the image, and in the file.

@@ -16,6 +16,10 @@ pub struct Switch {
     pub file_offset: Option<FileOffset>,
     /// Why the kernel cannot arm the probe; `None` if it can, and in an image that no process runs.
     pub problem: Option<SwitchProblem>,
+    /// Whether another writable segment is mapped from the same page of the file. The kernel then arms
+    /// the probe in running processes, but not in those that start later: while the loader maps a file,
+    /// the kernel takes the first mapping of the page.
+    pub shares_page: bool,
 }
 
 /// Why the kernel cannot arm a probe. `Display` gives a few words.

@@ -100,7 +100,7 @@ impl Section {
 pub type Function = (&'static str, u64, u64, bool);
 
 /// A 64-bit linked image (`ET_EXEC` or, with `pie`, `ET_DYN` with an interpreter) whose `.text` of
-/// 0x100 bytes is loaded at 0x1000. The first section that is writable is loaded too.
+/// 0x100 bytes is loaded at 0x1000. Each writable section is loaded by a segment of its own.
 pub struct Linked {
     pub order: ByteOrder,
     pub pie: bool,
@@ -157,19 +157,18 @@ impl Linked {
             strtab.extend_from_slice(name.as_bytes());
             strtab.push(0);
         }
-        let is_data = |section: &&Section| section.flags & ALLOC_WRITE == ALLOC_WRITE;
-        let data = self.sections.iter().find(is_data);
-        let segments = if data.is_some() { 3 } else { 2 };
+        let is_data = |section: &Section| section.flags & ALLOC_WRITE == ALLOC_WRITE;
+        let segments = 2 + self.sections.iter().filter(|section| is_data(section)).count();
         let mut file = vec![0; 64 + segments * 56];
         let mut headers = vec![0; 64];
         let count = self.sections.len() as u64;
         let own =
             [(".symtab", 2, symtab, count + 2, 24), (".strtab", 3, strtab, 0, 0), (".shstrtab", 3, Vec::new(), 0, 0)];
-        let (mut text_offset, mut data_offset) = (0, 0);
+        let (mut text_offset, mut data) = (0, Vec::new());
         for section in &self.sections {
             let offset = file.len() as u64;
-            if data.is_some_and(|data| data.name == section.name) {
-                data_offset = offset;
+            if is_data(section) {
+                data.push((1, 6, offset, section.address, section.data.len() as u64));
             }
             if section.name == ".text" {
                 text_offset = offset;
@@ -216,8 +215,7 @@ impl Linked {
         for value in [64, 56, segments as u64, 64, count + 4, count + 3] {
             self.put(&mut start, value, 2);
         }
-        // PT_LOAD for .text, PT_INTERP or nothing, and PT_LOAD for data.
-        let data = data.map(|data| (1, 6, data_offset, data.address, data.data.len() as u64));
+        // PT_LOAD for .text, PT_INTERP or nothing, and PT_LOAD for each section of data.
         let loaded = [(1, 5, text_offset, 0x1000, 0x100), (if self.pie { 3 } else { 0 }, 5, 0, 0, 0)];
         for (kind, flags, offset, address, size) in loaded.into_iter().chain(data) {
             for (value, size) in
