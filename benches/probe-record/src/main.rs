@@ -2,7 +2,7 @@
 //! `cargo run --release --manifest-path benches/Cargo.toml -p bench-probe-record [MILLIONS]`, in the
 //! folder of the workspace.
 //!
-//! Each row is the median of 9 runs of MILLIONS million hits (4), less the loop. The rings are in the
+//! `benches/probe-lttng` measures the same with LTTng-UST, in the same run. Each row is the median of 9 runs of MILLIONS million hits (4), less the loop. The rings are in the
 //! folder `TMPDIR`, where a file system in memory is best. Then four threads record at once, and last
 //! a reader empties rings while two threads record 100 million hits: those that it gets and those that
 //! were dropped are counted.
@@ -52,13 +52,16 @@ fn main() {
     ];
     let asleep = median(|| measure(hits, |number| TWO.hit(&[number, 2])));
     println!("loop {loops:.1} ns, asleep {:.1}", asleep - loops);
-    println!("{:30} {:>8} {:>8} {:>8}", "ns", "ring", "growing", "full");
+    println!("{:30} {:>8} {:>8} {:>8} {:>8}", "ns", "ring", "growing", "full", "slow");
     for (name, hit) in rows {
         let ring = with_buffers(FLIGHT, || median(|| measure(hits, hit)));
         let growing = with_buffers(GROWING, || median(|| measure(hits, hit)));
         let full = Buffers { flags: 0, ..FLIGHT };
         let full = with_buffers(full, || median(|| measure(hits, hit)));
-        println!("{name:30} {:8.1} {:8.1} {:8.1}", ring - loops, growing - loops, full - loops);
+        // Each hit takes the slow path.
+        let slow = Buffers { flags: control::OVERWRITE | control::MONOTONIC, ..FLIGHT };
+        let slow = with_buffers(slow, || median(|| measure(hits / 20, hit)));
+        println!("{name:30} {:8.1} {:8.1} {:8.1} {:8.1}", ring - loops, growing - loops, full - loops, slow - loops);
     }
     let four = with_buffers(FLIGHT, || median(|| threads(4, hits)));
     println!("4 threads, 2 arguments: {four:.1} ns for each hit of a thread, with {} processors", processors());

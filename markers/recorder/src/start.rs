@@ -22,7 +22,7 @@ const OUTPUT: &[u8] = b"SIMPLE_MARKERS_OUTPUT";
 pub(crate) extern "C" fn start() {
     let Some(patterns) = sys::variable(RECORD) else { return };
     let patterns = text(patterns);
-    if patterns.is_empty() || probes().next().is_none() {
+    if patterns.is_empty() || sys::is_privileged() || probes().next().is_none() {
         return;
     }
     let given = sys::variable(OUTPUT).map(text).filter(|folder| !folder.is_empty());

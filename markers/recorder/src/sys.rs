@@ -313,6 +313,13 @@ impl Drop for PerfPage {
     }
 }
 
+/// Whether the program has rights that its caller may not have, as after `setuid`. Then the
+/// environment is not to be trusted.
+pub(crate) fn is_privileged() -> bool {
+    // SAFETY: it reads what the kernel gave the program.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
 /// The variable of the environment with this name, without `=`.
 ///
 /// Only for the start of a program, before it has threads.

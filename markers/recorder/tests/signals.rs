@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use simple_markers_record::buffer::{Layout, control};
-use support::child::run;
+use support::child::{run, run_without_registration};
 use support::probe::{Descriptor, text};
 use support::reader::{self, Hit, Value};
 use support::tool::{self, Buffers};
@@ -144,7 +144,7 @@ fn every_hit_of_every_handler_is_recorded() {
             std::fs::create_dir(&folder).unwrap();
             tool::arm(&folder, Buffers { packet_size: 4096, packets: 0, flags }, &PROBES);
             let flood = Flood::start(&[libc::SIGUSR1, libc::SIGUSR2], Duration::from_micros(10));
-            pass(Duration::from_millis(700), hit_main);
+            pass(Duration::from_millis(400), hit_main);
             drop(flood);
             tool::disarm(&PROBES);
             let files = reader::growing_folder(&folder, &layouts());
@@ -163,6 +163,11 @@ fn every_hit_of_every_handler_is_recorded() {
         }
     };
     run("every_hit_of_every_handler_is_recorded", inner, |_| ());
+}
+
+#[test]
+fn the_recorder_registers_sequences_if_the_c_library_has_none() {
+    run_without_registration("every_hit_of_every_handler_is_recorded");
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn hits_of_handlers_are_received_or_counted() {
                 hits
             });
             let flood = Flood::start(&[libc::SIGUSR1, libc::SIGUSR2], Duration::from_micros(100));
-            pass(Duration::from_millis(700), hit_main);
+            pass(Duration::from_millis(400), hit_main);
             drop(flood);
             is_done.store(true, Ordering::Release);
             hits = reader.join().unwrap();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const NAME: &str = "RECORDER_TEST";
 const FOLDER: &str = "RECORDER_TEST_FOLDER";
@@ -26,9 +27,14 @@ pub fn run(test: &str, inner: impl FnOnce(&Path), check: impl FnOnce(&Path)) {
         return inner(&folder);
     }
     let folder = Folder::new(test);
-    let output = command(test, folder.path()).output().unwrap();
-    succeeded(&output);
+    succeeded(&command(test, folder.path()).output().unwrap());
     check(folder.path());
+}
+
+/// Runs `test` in a process in which the C library has registered no restartable sequences.
+pub fn run_without_registration(test: &str) {
+    let folder = Folder::new(test);
+    succeeded(&command(test, folder.path()).env("GLIBC_TUNABLES", "glibc.pthread.rseq=0").output().unwrap());
 }
 
 pub fn succeeded(output: &Output) {
@@ -41,7 +47,9 @@ pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(test: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("recorder-{test}-{}", std::process::id()));
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("recorder-{test}-{}-{number}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).unwrap();
         Self(folder)
