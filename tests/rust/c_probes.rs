@@ -209,6 +209,64 @@ fn gdb_reads_the_values_of_probes_on_aarch64() {
     assert_eq!(read, programs * 13, "the values that were read");
 }
 
+/// No standard that the header supports warns.
+#[test]
+fn every_standard_compiles_probes() {
+    const C: [&str; 5] = ["c99", "gnu99", "c11", "c17", "c2x"];
+    const CXX: [&str; 4] = ["c++11", "c++14", "c++17", "c++20"];
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if tools::find(compiler.name()).is_none() {
+            continue;
+        }
+        let of = |language, standards: &'static [&'static str]| standards.iter().map(move |name| (language, *name));
+        for (language, standard) in of(Language::C, &C).chain(of(Language::Cxx, &CXX)) {
+            for more in [&["-DSIMPLE_MARKER_RECORDER", "-Wdeclaration-after-statement"][..], &["-DSIMPLE_MARKER_OFF"]] {
+                let mut command = compiler.command(language);
+                command.args(STRICT).args(["-Wshadow", &format!("-std={standard}"), "-O1", "-c", "-o", "/dev/null"]);
+                // A declaration after a statement is what C++ has always had.
+                command.args(more.iter().filter(|name| language == Language::C || name.starts_with("-D")));
+                command.args(["-x", if language == Language::C { "c" } else { "c++" }, "tests/probes/asleep.c"]);
+                fixture::succeeds_silently(&mut command);
+            }
+        }
+    }
+}
+
+/// Targets without a test of their own load the switch. The program arms its probes itself.
+#[test]
+fn other_targets_load_the_switch() {
+    // Debian puts headers that 64-bit and 32-bit share in a folder that -m32 does not search.
+    const I686: [&str; 3] = ["gcc", "-m32", "-idirafter/usr/include/x86_64-linux-gnu"];
+    const RISCV64: [&str; 1] = ["riscv64-linux-gnu-gcc"];
+    // gcc 5 and clang 9 have no processor flags as outputs.
+    const GCC_5: [&str; 2] = ["gcc", "-U__GCC_ASM_FLAG_OUTPUTS__"];
+    const CLANG_9: [&str; 2] = ["clang", "-U__GCC_ASM_FLAG_OUTPUTS__"];
+    let riscv = ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"];
+    let targets: [(&[&str], &[&str], u8); 4] =
+        [(&I686, &[], 4), (&RISCV64, &riscv, 8), (&GCC_5, &[], 8), (&CLANG_9, &[], 8)];
+    for (compiler, runner, address_size) in targets {
+        let needed = [compiler[0]].into_iter().chain(runner.first().copied());
+        if needed.filter(|tool| tools::find(tool).is_none()).count() > 0 || !header::links(compiler) {
+            continue;
+        }
+        for options in [&["-O0"][..], &["-O2"], &["-O2", "-fPIC"]] {
+            let folder = TempDir::new().expect("a folder");
+            let image = folder.path().join("probe");
+            let mut command = Command::new(compiler[0]);
+            command.args(&compiler[1..]).current_dir(fixture::workspace()).args(STRICT).args(options);
+            command.args(["-std=c11", "-g", "-I", "markers/include", "tests/c/probe.c", "-o"]);
+            fixture::succeeds_silently(command.arg(&image));
+            let mut words = runner.iter().map(std::ffi::OsStr::new).chain([image.as_os_str()]);
+            tools::run(Command::new(words.next().expect("a program")).args(words));
+            let sites = fixture::sites(&image);
+            assert!(sites.len() >= 4, "{compiler:?} {options:?}: {sites:?}");
+            let switches: BTreeSet<_> = sites.iter().map(|site| (site.address_size, site.switch)).collect();
+            assert_eq!(switches.len(), 4, "{compiler:?} {options:?}: {sites:?}");
+            assert!(switches.iter().all(|(size, switch)| *size == address_size && switch.is_some_and(|at| at != 0)));
+        }
+    }
+}
+
 /// The events that babeltrace2 prints: name and fields, without times, threads and lengths of texts.
 fn events(recording: &Path) -> Vec<String> {
     let printed = tools::run(Command::new("babeltrace2").arg(recording));
