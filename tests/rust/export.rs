@@ -21,18 +21,18 @@ use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 
 /// A program and its output: one line for each pass of a marker.
-struct Program {
-    path: PathBuf,
-    truth: Vec<String>,
+pub(super) struct Program {
+    pub(super) path: PathBuf,
+    pub(super) truth: Vec<String>,
     markers: BTreeMap<String, Marker>,
 }
 
-struct Marker {
+pub(super) struct Marker {
     format: String,
     args: Vec<String>,
 }
 
-fn program(path: &Path) -> Program {
+pub(super) fn program(path: &Path) -> Program {
     let path = path.canonicalize().expect("a program");
     let truth = run(&mut Command::new(&path)).lines().map(str::to_owned).collect();
     let Resolution { images, failures } = resolve(&path.to_string_lossy(), &fs::read(&path).expect("a program"));
@@ -74,7 +74,7 @@ fn rust(name: &str, more: &[&str]) -> Program {
 }
 
 /// Standard output, standard error.
-fn export(to: &str, path: &Path, more: &[&str]) -> (String, String) {
+pub(super) fn export(to: &str, path: &Path, more: &[&str]) -> (String, String) {
     let mut command = Command::new(smark());
     let Output { status, stdout, stderr } =
         command.args(["export", "--to", to]).args(more).arg(path).output().expect("smark starts");
@@ -126,7 +126,7 @@ impl Program {
 
     /// The expected output of a consumer, which prints `?` for missing arguments. Omits markers
     /// that are left out as a whole.
-    fn expected(&self, exported: &str) -> Vec<String> {
+    pub(super) fn expected(&self, exported: &str) -> Vec<String> {
         let without = without(exported);
         let mut lines = Vec::new();
         for line in &self.truth {
@@ -148,7 +148,7 @@ impl Program {
     }
 }
 
-fn sorted_lines<'l>(said: &'l str, program: &Program) -> Vec<&'l str> {
+pub(super) fn sorted_lines<'l>(said: &'l str, program: &Program) -> Vec<&'l str> {
     let is_ours = |line: &&str| line.split_once(' ').is_some_and(|(name, _)| program.markers.contains_key(name));
     let mut lines: Vec<&str> = said.lines().filter(is_ours).collect();
     lines.sort_unstable();
@@ -183,7 +183,8 @@ fn traced(definition: &str, line: &str) -> Vec<(String, String)> {
     values
 }
 
-fn kernel_reads(program: &Program, name: &str) {
+/// Compares what the kernel traces with what a program prints: at least `least` values.
+pub(super) fn kernel_reads(program: &Program, name: &str, least: usize) {
     let Some(mut instance) = Uprobes::open().and_then(|uprobes| uprobes.instance(name)) else {
         return skipped("what the kernel fetches is not tested without the right to use tracefs");
     };
@@ -230,12 +231,12 @@ fn kernel_reads(program: &Program, name: &str) {
         assert_eq!(traced.next(), None, "{event}");
     }
     assert_eq!(next, events.len(), "{trace}");
-    assert!(values_checked >= 20, "{values_checked} values");
+    assert!(values_checked >= least, "{values_checked} values");
 }
 
 #[test]
 fn the_kernel_fetches_what_a_c_program_prints() {
-    kernel_reads(&C, "c");
+    kernel_reads(&C, "c", 20);
     // What is computed is doubtful.
     let (exported, _) = export("uprobe", &C.path, &["--include", "doubtful"]);
     for said in [
@@ -254,7 +255,7 @@ fn the_kernel_fetches_what_a_c_program_prints() {
 
 #[test]
 fn the_kernel_fetches_what_a_rust_program_prints() {
-    kernel_reads(&RUST, "rust");
+    kernel_reads(&RUST, "rust", 20);
 }
 
 #[test]
@@ -282,7 +283,7 @@ fn perf_makes_the_same_definitions() {
 
 /// Runs `program` under bpftrace and returns bpftrace's output, without the program's; `None`
 /// without permission.
-fn bpftrace(arguments: &[&str], program: &Path, folder: &Path) -> Option<String> {
+pub(super) fn bpftrace(arguments: &[&str], program: &Path, folder: &Path) -> Option<String> {
     find("bpftrace")?;
     let output = folder.join("bpftrace.out");
     let mut bpftrace = Command::new("bpftrace");
@@ -357,7 +358,7 @@ fn gdb_prints_what_the_program_prints() {
 }
 
 /// The installed kernel headers. SystemTap needs a kernel version even if it only translates.
-fn headers() -> Option<String> {
+pub(super) fn headers() -> Option<String> {
     let releases = fs::read_dir("/lib/modules").ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let found = releases.filter(|release| Path::new("/lib/modules").join(release).join("build/.config").exists()).min();
     if found.is_none() {
@@ -394,7 +395,7 @@ fn systemtap_translates_the_script_and_sees_the_marks() {
 }
 
 /// A copy of the program with notes.
-fn copy(program: &Program, folder: &Path) -> PathBuf {
+pub(super) fn copy(program: &Program, folder: &Path) -> PathBuf {
     let copy = folder.join("noted");
     let _ = fs::remove_file(&copy);
     export("sdt", &program.path, &["-o", &copy.to_string_lossy()]);
