@@ -63,8 +63,9 @@ fn main() {
         let slow = with_buffers(slow, || median(|| measure(hits / 20, hit)));
         println!("{name:30} {:8.1} {:8.1} {:8.1} {:8.1}", ring - loops, growing - loops, full - loops, slow - loops);
     }
+    let one = with_buffers(FLIGHT, || median(|| threads(1, hits)));
     let four = with_buffers(FLIGHT, || median(|| threads(4, hits)));
-    println!("4 threads, 2 arguments: {four:.1} ns for each hit of a thread, with {} processors", processors());
+    println!("processor time: 1 thread {one:.1} ns, 4 threads {four:.1} on {} processors", processors());
     live();
 }
 
@@ -97,14 +98,24 @@ fn with_buffers<T>(buffers: Buffers, run: impl FnOnce() -> T) -> T {
 
 /// ns of processor time for each hit, with `count` threads at once.
 fn threads(count: usize, hits: u64) -> f64 {
-    let start = Instant::now();
-    std::thread::scope(|scope| {
-        for _ in 0..count {
-            scope.spawn(|| measure(hits, |number| TWO.hit(&[number, 2])));
-        }
+    let run = || {
+        let start = thread_time();
+        measure(hits, |number| TWO.hit(&[number, 2]));
+        thread_time() - start
+    };
+    let times: f64 = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a thread")).sum()
     });
-    let on_each = count.div_ceil(processors()) as f64;
-    start.elapsed().as_nanos() as f64 / hits as f64 / on_each
+    times / hits as f64 / count as f64
+}
+
+/// The processor time of this thread in ns.
+fn thread_time() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is written.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 /// Two threads record, and a reader counts what it gets.

@@ -324,15 +324,14 @@ impl Writer {
         self.fast_packet = if is_fast { packet } else { sys::NOWHERE };
     }
 
-    /// Begins the next packet; `false` if there is no room for one.
+    /// Whether the writer is in a packet of a growing file.
+    pub(crate) fn can_grow(&self) -> bool {
+        self.packets == 0 && !self.map.is_null() && !self.packet.is_null()
+    }
+
+    /// Begins the next packet of a growing file; `false` if there is no room for one.
     pub(crate) fn advance(&mut self, process: &Process) -> bool {
-        if self.map.is_null() {
-            return false;
-        }
-        if self.packets != 0 {
-            return self.advance_ring();
-        }
-        if self.packet.is_null() {
+        if !self.can_grow() {
             return false;
         }
         // A failure leaves the last packet as it is, and lost hits are counted in it.
@@ -347,7 +346,11 @@ impl Writer {
         }
     }
 
-    fn advance_ring(&mut self) -> bool {
+    /// Begins the next packet of a ring; `false` if there is no room for one.
+    pub(crate) fn advance_ring(&mut self) -> bool {
+        if self.packets == 0 || self.map.is_null() {
+            return false;
+        }
         let page = Mapped(self.map);
         let lost = self.map.wrapping_add(ring::LOST).cast::<AtomicU64>().cast_const();
         self.lost = lost;

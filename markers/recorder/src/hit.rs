@@ -67,23 +67,50 @@ fn slot(local: &Local) -> Result<(&'static Slot, Option<&'static Process>), Errn
 unsafe fn record(writer: &mut Writer, process: Option<&Process>, record: &Record) {
     let generation = control().generation.load(Ordering::Acquire);
     let is_current = writer.generation == generation && writer.has_file();
-    match process {
-        Some(process) => {
-            if !is_current {
-                writer.renew(generation, process);
-            }
-            if !writer.has_room(record.size) && !writer.advance(process) {
-                return writer.lose();
-            }
+    if !(is_current && (writer.has_room(record.size) || writer.advance_ring())) {
+        if is_current && !writer.can_grow() {
+            return writer.lose();
         }
-        None if is_current && writer.has_room(record.size) => {}
-        None => return control().lose(),
+        let Some(process) = process else {
+            return control().lose();
+        };
+        let mut work = Work { writer, process, generation, size: record.size, is_done: false };
+        // SAFETY: the argument is that of the function.
+        let result = unsafe { sys::on_own_stack(Work::run, &raw mut work) };
+        if result.is_err() || !work.is_done {
+            return work.writer.lose();
+        }
     }
     let content = writer.content();
     let time = writer.now();
     // SAFETY: there is room behind the content.
     unsafe { record.write(writer.record(content), time, writer.cpu()) };
     packet::publish(&writer.memory(), content + record.size);
+}
+
+/// What needs more stack than a signal handler may have: making files, and windows of them.
+struct Work<'a> {
+    writer: &'a mut Writer,
+    process: &'a Process,
+    generation: u32,
+    /// Bytes of the record.
+    size: u64,
+    /// Whether there is room for it now.
+    is_done: bool,
+}
+
+impl Work<'_> {
+    /// # Safety
+    ///
+    /// The work is valid.
+    unsafe extern "C" fn run(work: *mut Self) {
+        // SAFETY: as the caller says.
+        let Self { writer, process, generation, size, is_done } = unsafe { &mut *work };
+        if writer.generation != *generation || !writer.has_file() {
+            writer.renew(*generation, process);
+        }
+        *is_done = writer.has_room(*size) || writer.advance(process);
+    }
 }
 
 /// A record that was measured.

@@ -235,6 +235,35 @@ fn a_flight_recorder_has_the_newest_hits() {
     run("a_flight_recorder_has_the_newest_hits", inner, |_| ());
 }
 
+#[test]
+fn a_hit_needs_little_of_the_stack_of_a_handler() {
+    // What the kernel itself needs, and 4 KiB for a hit; the compiler takes more without optimising.
+    let size = if cfg!(debug_assertions) { 8 << 10 } else { 4 << 10 };
+    let inner = |folder: &Path| {
+        handle(libc::SIGUSR1, on_first, libc::SA_ONSTACK);
+        handle(libc::SIGUSR2, on_many, libc::SA_ONSTACK);
+        // SAFETY: the lowest page of the stack cannot be used, so a hit that needs more crashes.
+        unsafe {
+            let size = (libc::getauxval(libc::AT_MINSIGSTKSZ) as usize).max(2048) + size;
+            let pages = size.next_multiple_of(4096) + 4096;
+            let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let map = libc::mmap(std::ptr::null_mut(), pages, access, flags, -1, 0);
+            assert_eq!(libc::mprotect(map, 4096, libc::PROT_NONE), 0);
+            let stack = libc::stack_t { ss_sp: map.add(4096), ss_flags: 0, ss_size: size };
+            assert_eq!(libc::sigaltstack(&stack, std::ptr::null_mut()), 0);
+        }
+        for (packets, flags) in [(0, 0), (4, 0), (4, control::OVERWRITE), (0, control::MONOTONIC)] {
+            tool::arm(folder, Buffers { packet_size: 4096, packets, flags }, &PROBES);
+            // SAFETY: the signals are handled.
+            unsafe {
+                libc::raise(libc::SIGUSR1);
+                (0..10).for_each(|_| assert_eq!(libc::raise(libc::SIGUSR2), 0));
+            }
+        }
+    };
+    run("a_hit_needs_little_of_the_stack_of_a_handler", inner, |_| ());
+}
+
 // extern "C" fn test_protect(extern "C" fn()) -> u32: 0, or 1 after `test_jump`, which is a
 // siglongjmp.
 global_asm!(
