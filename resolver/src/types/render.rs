@@ -186,19 +186,22 @@ impl Renderer<'_> {
             let _ = write!(self.out.text, "<invalid enum {value}>");
             return;
         }
-        // A value that is a combination of single-bit enumerators (flags).
-        let mut left = value;
-        let mut names = Vec::new();
+        // Single-bit enumerators are flags. They are written as the kernel's `__print_flags` does.
+        let is_flags = enumerators.iter().all(|(_, known)| *known >= 0 && known.count_ones() <= 1);
+        if value <= 0 || !is_flags || !enumerators.iter().any(|(_, known)| known & value != 0) {
+            let _ = write!(self.out.text, "{value}");
+            return;
+        }
+        let (mut left, mut separator) = (value, "");
         for (name, known) in enumerators {
-            if *known > 0 && known.count_ones() == 1 && left & known == *known {
+            if left & known != 0 {
                 left &= !known;
-                names.push(&**name);
+                let _ = write!(self.out.text, "{separator}{name}");
+                separator = "|";
             }
         }
-        let is_flags = enumerators.iter().all(|(_, known)| *known >= 0 && known.count_ones() <= 1);
-        match left == 0 && is_flags && !names.is_empty() {
-            true => self.push(&names.join(" | ")),
-            false => _ = write!(self.out.text, "{value}"),
+        if left != 0 {
+            let _ = write!(self.out.text, "{separator}{left:#x}");
         }
     }
 
@@ -571,8 +574,17 @@ mod tests {
         let enumerators: Arc<[(Arc<str>, i128)]> = vec![("A".into(), 1), ("B".into(), 2), ("C".into(), 4)].into();
         let shape = Shape::Enumeration { signed: false, enumerators };
         let of = Type { name: "enum e".into(), size: Some(1), shape };
-        let texts = [1, 6, 0, 9].map(|value| c(&of, &[value]));
-        assert_eq!(texts, ["A", "B | C", "0", "9"]);
+        let texts = [1, 6, 0, 9, 8, 0xc7].map(|value| c(&of, &[value]));
+        assert_eq!(texts, ["A", "B|C", "0", "A|0x8", "8", "A|B|C|0xc0"]);
+        // Of two enumerators for a bit the first one counts. Other enumerations have no flags.
+        let enumeration = |enumerators: &[(&str, i128)]| {
+            let enumerators = enumerators.iter().map(|(name, value)| (Arc::from(*name), *value)).collect();
+            Type { shape: Shape::Enumeration { signed: true, enumerators }, ..of.clone() }
+        };
+        assert_eq!(c(&enumeration(&[("NONE", 0), ("A", 1), ("SAME", 1), ("B", 2)]), &[3]), "A|B");
+        assert_eq!(c(&enumeration(&[("A", 1), ("B", 2), ("THREE", 3), ("C", 4)]), &[5]), "5");
+        assert_eq!(c(&enumeration(&[("A", 1), ("BAD", -1)]), &[3]), "3");
+        assert_eq!(c(&enumeration(&[("A", 1)]), &[0xff]), "-1");
         assert_eq!(rust(&of, &[3]), "<invalid enum 3>");
     }
 
