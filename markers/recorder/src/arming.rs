@@ -1,7 +1,7 @@
 //! Arming probes from inside the program: the folder, its metadata, and the switches.
 
 use core::fmt::Write as _;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use simple_markers_record::buffer::control::{FOLDER_SIZE, STATE_FREE, STATE_PROGRAM, STATE_TOOL};
 use simple_markers_record::buffer::{CLOCK_COUNTER, packet};
@@ -111,17 +111,24 @@ pub fn disarm(patterns: &str) -> Result<usize, ArmError> {
 /// Only one thread at a time arms. It does not wait: it may be in a signal handler.
 struct Lock;
 
-static LOCKED: AtomicBool = AtomicBool::new(false);
+/// The process that arms. A child of `fork` has none of its threads.
+static LOCKED: AtomicU32 = AtomicU32::new(0);
 
 impl Lock {
     fn take() -> Result<Self, ArmError> {
-        if LOCKED.swap(true, Ordering::Acquire) { Err(ArmError::Busy) } else { Ok(Self) }
+        let pid = sys::getpid();
+        let before = LOCKED.load(Ordering::Relaxed);
+        if before == pid {
+            return Err(ArmError::Busy);
+        }
+        let taken = LOCKED.compare_exchange(before, pid, Ordering::Acquire, Ordering::Relaxed);
+        taken.map(|_| Self).map_err(|_| ArmError::Busy)
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        LOCKED.store(false, Ordering::Release);
+        LOCKED.store(0, Ordering::Release);
     }
 }
 
@@ -157,6 +164,8 @@ fn begin(path: &mut Folder) -> Result<(), Errno> {
         Err(libc::EEXIST) if is_ours => {}
         result => result?,
     }
+    // A tool that has ended may have left numbers of its own.
+    probes().for_each(|probe| probe.set_recorded(false));
     let clock = clock::choose(false);
     let rate = if clock == CLOCK_COUNTER { clock::rate() } else { 1_000_000_000 };
     let moment = Moment::now();

@@ -51,6 +51,12 @@ pub fn arm(folder: &Path, buffers: Buffers, probes: &[&Descriptor]) {
     }
 }
 
+/// Makes another process the tool.
+pub fn set_owner(pid: u32, start: u64) {
+    u32_at(control::OWNER).store(pid, Ordering::Relaxed);
+    u64_at(control::OWNER_START).store(start, Ordering::Relaxed);
+}
+
 fn start_time() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap()
