@@ -32,6 +32,7 @@
 //! - `alloc` (on by default): `%s` and `%p` accept `String`, `Vec<u8>`, `Box`, `Rc`, `Arc`, `Cow`
 //!   and `CString`. Turn it off in a `no_std` program without an allocator.
 //! - `off`: checks markers and emits nothing.
+//! - `recorder`: the program records its probes while they are on (`docs/probes.md`, Linux on x86-64).
 //!
 //! # C and C++
 //!
@@ -60,7 +61,10 @@ pub const fn include_dir() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/include")
 }
 
-/// Names that the expansion of [`simple_mark!`] uses. Not an interface.
+#[cfg(all(feature = "recorder", target_os = "linux", target_arch = "x86_64"))]
+pub use simple_markers_recorder::{ArmError, Probe, Probes, arm, disarm, probes};
+
+/// Names that the expansions of [`simple_mark!`] and [`simple_probe!`] use. Not an interface.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};
@@ -69,5 +73,15 @@ pub mod __private {
     pub use crate::probe::Probe;
     pub use core::arch::{asm, global_asm};
     pub use core::{column, concat, file, line, primitive};
-    pub use simple_markers_macros::{marker, probe};
+    pub use simple_markers_macros::marker;
+    #[cfg(not(all(feature = "recorder", target_os = "linux", target_arch = "x86_64")))]
+    pub use simple_markers_macros::probe;
+    #[cfg(all(feature = "recorder", target_os = "linux", target_arch = "x86_64"))]
+    pub use simple_markers_macros::recorded_probe as probe;
+
+    #[cfg(all(feature = "recorder", target_os = "linux", target_arch = "x86_64"))]
+    unsafe extern "C" {
+        /// The recorder, which is called as probes do it (`simple_markers_recorder`).
+        pub fn simple_marker_record();
+    }
 }

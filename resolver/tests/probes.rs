@@ -6,6 +6,7 @@ use object::{
     Architecture, BinaryFormat, Endianness, RelocationEncoding, RelocationKind, SectionKind, SymbolFlags, SymbolKind,
     SymbolScope,
 };
+use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
 use simple_markers_resolver::export::{self, Consumer, Settings};
 use simple_markers_resolver::record::site::{self, Site};
@@ -44,6 +45,7 @@ fn the_switch_has_an_address_and_an_offset() {
         file_offset: Some(FileOffset(file_offset(&bytes))),
         problem: None,
         shares_page: false,
+        words: Words::new(&[false, true, false]),
     };
     let switches: Vec<_> = image.markers[0].sites.iter().map(|site| site.switch.clone()).collect();
     assert_eq!(switches, [Some(switch.clone()), Some(switch)]);

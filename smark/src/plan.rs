@@ -68,8 +68,13 @@ impl Plan {
         // Checked before any work, and again right before the file is replaced.
         output::check(&self.output, &inputs, self.force)?;
         // What the kernel of the target cannot do is left out there.
-        let settings =
-            Settings { export: self.choice.settings(), text: TEXT, thread_pointer: Some(0), is_sleepable: true };
+        let settings = Settings {
+            export: self.choice.settings(),
+            text: TEXT,
+            thread_pointer: Some(0),
+            is_sleepable: true,
+            is_recorded: false,
+        };
         let (mut plan, mut status) = (simple_markers_tracer::Plan::default(), Status::Done);
         for image in selected.resolution.images.iter().filter(|image| image.markers.iter().any(&keep)) {
             let is_same = |it: &&PlannedImage| it.build_id == image.build_id;

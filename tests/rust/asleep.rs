@@ -11,7 +11,7 @@ use simple_markers_tests::image::{Code, Function};
 use simple_markers_tests::matrix::{Build, Markers, Toolchain};
 use simple_markers_tests::{fixture, tools};
 
-/// The functions of `tests/probes/asleep.rs`, and the probes that each passes.
+/// The functions of `tests/probes/src/asleep.rs`, and the probes that each passes.
 const FUNCTIONS: [(&str, usize); 8] = [
     ("plain", 1),
     ("computed", 1),
@@ -25,7 +25,7 @@ const FUNCTIONS: [(&str, usize); 8] = [
 
 fn compile(build: &Build<'_>, level: &str) -> PathBuf {
     let options = ["-Cpanic=abort", "-Ccodegen-units=1", "-Cdebuginfo=2", &format!("-Copt-level={level}")];
-    let mut command = build.compilation(Path::new("tests/probes/asleep.rs"), &options);
+    let mut command = build.compilation(Path::new("tests/probes/src/asleep.rs"), &options);
     fixture::succeeds_silently(&mut command);
     build.folder().join("libasleep.so")
 }
@@ -62,7 +62,7 @@ fn a_probe_that_is_off_costs_two_instructions() {
     }
 }
 
-/// The functions of `tests/probes/asleep.c`, and the probes that each passes.
+/// The functions of `tests/probes/src/asleep.c`, and the probes that each passes.
 const C_FUNCTIONS: [(&str, usize); 11] = [
     ("none", 1),
     ("plain", 1),
@@ -85,7 +85,7 @@ fn compile_c(compiler: Compiler, language: Language, options: &[&str], folder: &
         Language::C => command.arg("-std=c99"),
         Language::Cxx => command.args(["-std=c++11", "-x", "c++"]),
     };
-    command.args(options).arg("tests/probes/asleep.c").arg("-o").arg(&image);
+    command.args(options).arg("tests/probes/src/asleep.c").arg("-o").arg(&image);
     fixture::succeeds_silently(&mut command);
     image
 }

@@ -268,6 +268,7 @@ fn the_kernel_computes_what_we_compute() {
             arguments: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,
+            recorded: None,
         })
         .collect();
     let mode = Mode::Trace { ring: 1 << 20, with_stack: false };

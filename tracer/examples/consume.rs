@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let plan = shared::plan(&program, None)?;
     for (engine, name) in [(Engine::Bpf, "bpf"), (Engine::Tracefs, "tracefs")] {
-        let mut child = Child::start(&program, &command)?;
+        let mut child = Child::start(&program, &command, false)?;
         let mode = Mode::Trace { ring: 1 << 28, with_stack: false };
         let mut session = Session::start_with(engine, &plan, &Scope::All, mode, Kernel::new())?;
         child.release()?;

@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: empty PROGRAM ARGS..".into());
     };
     let plan = shared::plan(&program, None)?;
-    let mut child = Child::start(&program, &command)?;
+    let mut child = Child::start(&program, &command, false)?;
     let _session = Session::start(&plan, &Scope::All, Mode::Nothing, Kernel::new())?;
     child.release()?;
     while child.ended().is_none() {

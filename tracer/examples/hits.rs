@@ -16,8 +16,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::fs::canonicalize(file)?.display().to_string();
     let resolution = resolve(&path, &std::fs::read(&path)?);
     let kernel = Kernel::new();
-    let settings =
-        Settings { export: Choice::default(), text: 64, thread_pointer: kernel.thread_pointer, is_sleepable: true };
+    let settings = Settings {
+        export: Choice::default(),
+        text: 64,
+        thread_pointer: kernel.thread_pointer,
+        is_sleepable: true,
+        is_recorded: false,
+    };
     let mut plan = Plan::default();
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;

@@ -123,6 +123,7 @@ fn plan() -> Plan {
             inputs: Vec::new(),
             filter: None,
             aggregate: Aggregate::Hits,
+            recorded: None,
             arguments: vec![
                 argument("tag", 0, 8, Unsigned),
                 argument("sectors", 1, 4, Unsigned),

@@ -23,6 +23,7 @@ pub mod order;
 pub mod perfetto;
 pub mod plan;
 pub mod record;
+pub mod recorder;
 #[allow(unsafe_code, reason = "system calls")]
 pub mod sys;
 pub mod text;

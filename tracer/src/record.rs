@@ -143,6 +143,9 @@ impl Layout {
     }
 }
 
+/// The length of a text of a probe that ends at its first NUL (`docs/section-format.md`).
+const NUL_ENDS: u64 = u64::MAX;
+
 /// A record.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a>(pub &'a [u8]);
@@ -311,6 +314,11 @@ impl<'a> Record<'a> {
         let from = usize::from(offset).saturating_add(16);
         let stored = usize::try_from(length).unwrap_or(usize::MAX).min(most.into());
         let bytes = self.0.get(from..from.saturating_add(stored)).unwrap_or_default();
+        if !is_text && length == NUL_ENDS {
+            let end = bytes.iter().position(|byte| *byte == 0);
+            let bytes = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+            return Field::Bytes { address, length: bytes.len() as u64, bytes, is_cut: end.is_none() };
+        }
         if !is_text {
             return Field::Bytes { address, length, bytes, is_cut: length > u64::from(most) };
         }
@@ -344,6 +352,14 @@ mod tests {
         let part = Field::Bytes { address: 0, length: 9, bytes: b"12345678", is_cut: true };
         assert_eq!(record.field(&layout, 2), part);
         assert_eq!(record.field(&layout, 3), Field::Unread);
+        let mut ended = bytes.clone();
+        ended[88..96].fill(0xff);
+        ended[99] = 0;
+        let text = Field::Bytes { address: 0, length: 3, bytes: b"123", is_cut: false };
+        assert_eq!(Record(&ended).field(&layout, 2), text);
+        ended[99] = b'4';
+        let part = Field::Bytes { address: 0, length: 8, bytes: b"12345678", is_cut: true };
+        assert_eq!(Record(&ended).field(&layout, 2), part);
         bytes[24] = 1;
         assert_eq!(Record(&bytes).field(&layout, 0), Field::Unread);
         assert_eq!(

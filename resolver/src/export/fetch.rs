@@ -92,6 +92,8 @@ pub fn fetch(argument: &Argument, letter: char, with_doubtful: bool) -> Result<F
                 Some(crate::resolve::Encoding::Float) => NumberKind::Float,
                 _ if letter == 'p' => NumberKind::Pointer,
                 _ if signed => NumberKind::Signed,
+                // Rust keeps a `char` for it, or a `u8`, which is the character with that number.
+                _ if letter == 'c' && argument.size == Some(4) => NumberKind::Unicode,
                 _ => NumberKind::Unsigned,
             };
             // What is kept for `%s` is a pointer to characters of C, in Rust too.

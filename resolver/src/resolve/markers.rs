@@ -11,6 +11,7 @@ use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 use simple_markers_record::SITES;
+use simple_markers_record::buffer::Layout as Words;
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
@@ -228,7 +229,12 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             Some(SitePlace::Address(address)) => self.image.shares_page(*address),
             _ => false,
         };
-        Switch { place, file_offset, problem, shares_page }
+        let words = match &place {
+            Some(SitePlace::Address(address)) => self.image.bytes(Vaddr(address.0.wrapping_add(switch::SIZE)), 4),
+            _ => None,
+        };
+        let words = words.and_then(<[u8]>::first_chunk).map(|bytes| Words(u32::from_le_bytes(*bytes)));
+        Switch { place, file_offset, problem, shares_page, words: words.filter(|words| words.is_valid()) }
     }
 
     /// Where a live site is in the image, and in the file.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simple_markers_record::SITES;
+use simple_markers_record::{SITES, buffer};
 
 use super::code_bytes::CodeBytes;
 use super::descriptions::Descriptions;
@@ -16,6 +16,7 @@ use super::lookup::Lookup;
 use super::markers::MarkerBuilder;
 use super::{Detail, Diagnostic, DiagnosticKind, ResolvedImage, Severity, SurvivalUnknown};
 use super::{absence, functions, line_table_sites};
+use crate::address::FileOffset;
 use crate::debug_files::{DebugFiles, Store};
 use crate::image::{Image, ImageKind};
 
@@ -81,6 +82,7 @@ impl Part {
             debug: files.known_loaded().filter(|loaded| loaded.is_described()).map(|_| files.source()),
             markers,
             diagnostics: diagnostics.finish(),
+            recorder: recorder(image),
         };
         Self { image, why_unknown }
     }
@@ -96,6 +98,11 @@ impl Part {
         }
         image
     }
+}
+
+/// The offset of the control block of the recorder in a linked image.
+fn recorder(image: &Image<'_>) -> Option<FileOffset> {
+    image.file_offset(image.section_address(buffer::control::SECTION, None)?)
 }
 
 /// The marker sections of an image, with those that were moved to its separate debug file.

@@ -76,6 +76,9 @@ pub struct ResolvedImage {
     pub markers: Vec<Marker>,
     /// What is wrong with the image or its records, and why an answer is missing.
     pub diagnostics: Vec<Diagnostic>,
+    /// The offset in the file of the control block of the program's recorder, which records armed
+    /// probes (`simple_markers_record::buffer`); `None` if the image has no recorder.
+    pub recorder: Option<FileOffset>,
 }
 
 /// Where the debug information of an image was found.

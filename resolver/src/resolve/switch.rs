@@ -1,5 +1,7 @@
 //! The switch of a probe: plain values (`docs/probes.md`).
 
+use simple_markers_record::buffer::Layout as Words;
+
 use super::SitePlace;
 use crate::address::FileOffset;
 
@@ -20,6 +22,9 @@ pub struct Switch {
     /// the probe in running processes, but not in those that start later: while the loader maps a file,
     /// the kernel takes the first mapping of the page.
     pub shares_page: bool,
+    /// What the program's recorder writes for a hit, which is noted behind the switch; `None` if that
+    /// cannot be read.
+    pub words: Option<Words>,
 }
 
 /// Why the kernel cannot arm a probe. `Display` gives a few words.

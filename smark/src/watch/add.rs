@@ -54,6 +54,7 @@ impl Watching {
             text: TEXT,
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: true,
+            is_recorded: self.is_recorded,
         };
         for image in &selected.resolution.images {
             let keep = selected.keeps(&chosen);

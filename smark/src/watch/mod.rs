@@ -161,6 +161,7 @@ impl Watch {
             file,
             session: None,
             kernel,
+            is_recorded: self.is_recorded(mode),
             known: HashSet::new(),
             pids: self.pid.clone(),
             child: None,
@@ -185,7 +186,8 @@ impl Watch {
             bail!("there is no site to watch");
         }
         if let Some(program) = program {
-            let child = Child::start(&program, &watching.watch.command)?;
+            let stops = watching.plan.sites.iter().any(|site| site.recorded.is_some());
+            let child = Child::start(&program, &watching.watch.command, stops)?;
             watching.pids.push(child.pid());
             watching.child = Some(child);
         }
@@ -205,7 +207,19 @@ impl Watch {
         if let Some(child) = &mut watching.child {
             child.release()?;
         }
+        // The program is there, and has not run yet.
+        watching.arm(console);
+        if let Some(child) = &mut watching.child {
+            child.run();
+        }
         Ok(watching)
+    }
+
+    /// Whether programs record their probes themselves. Their records are of processes that are named,
+    /// and have no stacks.
+    fn is_recorded(&self, mode: Mode) -> bool {
+        let has_processes = !self.pid.is_empty() || !self.command.is_empty();
+        has_processes && self.engine.is_none() && matches!(mode, Mode::Trace { with_stack: false, .. })
     }
 
     /// Sets the probes with the engine that the user wants, or that the kernel offers.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use simple_markers_tracer::sys::{self, Child, Ended, Kernel, Session, mapped, signals};
+use simple_markers_tracer::sys::{self, Child, Ended, Failure, Kernel, Session, mapped, signals};
 use simple_markers_tracer::{Hit, Plan};
 
 use super::{Watch, explained};
@@ -26,6 +26,8 @@ pub(crate) struct Watching {
     pub(super) file: Option<PlanFile>,
     pub(super) session: Option<Session>,
     pub(super) kernel: Kernel,
+    /// Whether programs record their probes themselves.
+    pub(super) is_recorded: bool,
     /// The files that the user named, by their canonical names.
     pub(super) named: HashSet<PathBuf>,
     /// The files that were looked at.
@@ -91,7 +93,16 @@ impl Watching {
         if let (Some(session), true) = (&mut self.session, self.plan.sites.len() > sites) {
             session.attach(&self.plan).map_err(explained)?;
         }
+        self.arm(console);
         Ok(())
+    }
+
+    /// Arms the probes of programs that record them, in what is mapped now.
+    pub(super) fn arm(&mut self, console: &Console) {
+        let Some(session) = &mut self.session else { return };
+        for Failure { pid, file, why } in session.arm() {
+            console.error(&format!("process {pid}: {}: probes are not recorded: {why}", file.display()));
+        }
     }
 
     /// Whether the watched processes have ended, or the user wants to end.

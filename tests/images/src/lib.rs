@@ -302,7 +302,10 @@ pub fn probe() -> Linked {
         declaration("queue:plain", "queue.c", 20, "", ""),
     ];
     let mut image = linked_by_gnu_ld();
-    let switches = Section { flags: ALLOC_WRITE, address: SWITCHES, ..Section::new("__simple_probe", vec![0; 32]) };
+    // Behind the switch: four words, three arguments, and the second is text.
+    let mut descriptor = vec![0; 32];
+    descriptor[4..8].copy_from_slice(&[4, 3, 2, 0]);
+    let switches = Section { flags: ALLOC_WRITE, address: SWITCHES, ..Section::new("__simple_probe", descriptor) };
     image.sections.push(switches);
     image.markers(&declarations, &records, strings)
 }
@@ -541,6 +544,7 @@ pub fn everything() -> Resolution {
         debug: Some(DebugSource { source: DebugSourceKind::Image, path: path.to_owned(), supplements: Vec::new() }),
         markers,
         diagnostics: vec![diagnostic.clone()],
+        recorder: None,
     };
     let object = vec![Marker { sites: vec![in_section], ..marker("queue:object", 60) }];
     let object = ResolvedImage { build_id: None, debug: None, ..image("queue.o", ImageKind::Relocatable, object) };

@@ -204,7 +204,7 @@ impl Program<'_> {
                 self.text_of_event(*offset, *place, most as u16 + 2, text);
                 self.text_length(key, unread);
             }
-            Input::Number(_) => {}
+            Input::Number(_) | Input::Recorded { .. } => {}
         }
         self.code.place(done);
     }

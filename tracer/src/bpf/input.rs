@@ -36,6 +36,13 @@ pub enum Input {
         /// Where its value is.
         place: Place,
     },
+    /// An argument that the program records itself: nothing is read.
+    Recorded {
+        /// The number of the argument.
+        argument: u16,
+        /// The kind of its field.
+        kind: FieldKind,
+    },
 }
 
 impl Input {
@@ -43,6 +50,7 @@ impl Input {
     #[must_use]
     pub fn words(&self) -> usize {
         match self {
+            Self::Recorded { .. } => 0,
             Self::Number(_) | Self::Text { .. } | Self::Field { .. } => 1,
             Self::Bytes { .. } => 2,
         }
@@ -56,6 +64,7 @@ impl Input {
             Self::Text { most, .. } => FieldKind::Text(*most),
             Self::Bytes { most, .. } => FieldKind::Bytes(*most),
             Self::Field { place, .. } => place.kind(),
+            Self::Recorded { kind, .. } => *kind,
         }
     }
 }
@@ -79,6 +88,6 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
         Input::Number(value) => compile(value),
         Input::Text { address, .. } => compile(address),
         Input::Bytes { address, length, .. } => compile(address).and_then(|()| compile(length)),
-        Input::Field { .. } => Ok(()),
+        Input::Field { .. } | Input::Recorded { .. } => Ok(()),
     }
 }

@@ -183,7 +183,7 @@ impl<'t> Program<'t> {
         let (word, failed, done) = (self.stack.push()?, self.code.label(), self.code.label());
         let length = match input {
             Input::Bytes { .. } => Some(self.stack.push()?),
-            Input::Number(_) | Input::Text { .. } | Input::Field { .. } => None,
+            Input::Number(_) | Input::Text { .. } | Input::Field { .. } | Input::Recorded { .. } => None,
         };
         match input {
             Input::Number(value) => self.compute(value, word, failed)?,
@@ -200,7 +200,9 @@ impl<'t> Program<'t> {
             }
             Input::Field { offset, place: Place::Number(size) } => self.number_of_event(*offset, *size, word),
             // The program looks at it in its place.
-            Input::Field { .. } => self.code.store_immediate(Size::Eight, Reg::Frame, word, 0),
+            Input::Field { .. } | Input::Recorded { .. } => {
+                self.code.store_immediate(Size::Eight, Reg::Frame, word, 0);
+            }
         }
         if self.code.is_used(failed) {
             self.code.jump(done);

@@ -116,7 +116,7 @@ impl Program<'_> {
         code.load(Size::Eight, Reg::R3, Reg::Frame, word);
         code.store(Size::Eight, Reg::R7, offset, Reg::R3);
         let most = match input {
-            Input::Number(_) | Input::Field { .. } => return,
+            Input::Number(_) | Input::Field { .. } | Input::Recorded { .. } => return,
             Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
         };
         let is_read = code.label();

@@ -91,5 +91,6 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
         arguments: arguments.map(argument).collect(),
         filter: None,
         aggregate: Default::default(),
+        recorded: None,
     }
 }

@@ -39,6 +39,7 @@ fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedS
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,
         aggregate: Aggregate::Hits,
+        recorded: None,
     }
 }
 

@@ -132,6 +132,7 @@ impl Plan {
             arguments,
             filter: None,
             aggregate: Aggregate::Hits,
+            recorded: None,
         });
         true
     }

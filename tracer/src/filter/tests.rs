@@ -228,6 +228,7 @@ fn site() -> PlannedSite {
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,
         aggregate: Aggregate::Hits,
+        recorded: None,
     }
 }
 

@@ -67,7 +67,7 @@ impl Fetches {
                     fetches.add(length, probe);
                     fetches.add_text(address, *most, probe);
                 }
-                Input::Field { .. } => {}
+                Input::Field { .. } | Input::Recorded { .. } => {}
             }
         }
         fetches

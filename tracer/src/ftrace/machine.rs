@@ -134,8 +134,8 @@ pub struct Header<'a> {
     pub name: &'a [u8],
 }
 
-/// Writes the record that the BPF program of a site would write.
-pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Copied<'_>, record: &mut Vec<u8>) {
+/// Writes the start of a record, and zeros for its fields.
+pub fn start(header: &Header<'_>, layout: &Layout, record: &mut Vec<u8>) {
     record.clear();
     record.resize(layout.size().into(), 0);
     put(record, record::TIME.into(), &header.time.to_ne_bytes());
@@ -145,6 +145,11 @@ pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Co
     put(record, record::CPU.into(), &header.cpu.to_ne_bytes());
     let longest = usize::from(record::NAME_SIZE) - 1;
     put(record, record::NAME.into(), header.name.get(..longest).unwrap_or(header.name));
+}
+
+/// Writes the record that the BPF program of a site would write.
+pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Copied<'_>, record: &mut Vec<u8>) {
+    start(header, layout, record);
     let (mut unread, mut bytes) = (0u64, Vec::new());
     for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
         bytes.clear();
@@ -185,8 +190,8 @@ fn field(input: &Input, copied: &Copied<'_>, bytes: &mut Vec<u8>) -> Option<()> 
             }
             bytes.extend(text);
         }
-        // It is in the record of a kernel event, which is no copy of a program.
-        Input::Field { .. } => return None,
+        // They are in the record of a kernel event, or of the program's recorder.
+        Input::Field { .. } | Input::Recorded { .. } => return None,
     }
     Some(())
 }

@@ -136,6 +136,7 @@ fn site(json: Object<'_>, markers: &[PlannedMarker]) -> Result<PlannedSite, Erro
         inputs,
         filter: None,
         aggregate: Aggregate::Hits,
+        recorded: None,
     })
 }
 
@@ -146,8 +147,8 @@ fn input_json(input: &Input) -> Json {
         Input::Bytes { address, length, most } => {
             json!(["bytes", expression::to_json(address), expression::to_json(length), most])
         }
-        // A plan file has no events of the kernel.
-        Input::Field { .. } => Json::Null,
+        // A plan file has neither events of the kernel nor what programs record.
+        Input::Field { .. } | Input::Recorded { .. } => Json::Null,
     }
 }
 

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use simple_markers_resolver::export::fetch::{Fetch, Operand, fetch};
+use simple_markers_resolver::address::FileOffset;
+use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{self, ArgumentOmission, ExportError, Planned, Point};
 use simple_markers_resolver::location::{Expr, Location, Node, ValueType};
 use simple_markers_resolver::resolve::{Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict};
 use simple_markers_resolver::types::{Shape, Type};
 
 use super::{
-    LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread,
-    Unwatched,
+    LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded, Source,
+    Unread, Unwatched,
 };
 use crate::aggregate::Aggregate;
 use crate::bpf::input::{self, Input, MAX_WORDS};
 use crate::bpf::{Target, Uncompilable};
+use crate::record::FieldKind;
 use crate::thread_local::ThreadLocals;
 
 /// How a plan is made.
@@ -28,6 +30,8 @@ pub struct Settings {
     pub thread_pointer: Option<u32>,
     /// Whether the programs may sleep.
     pub is_sleepable: bool,
+    /// Whether programs with a recorder record their probes themselves.
+    pub is_recorded: bool,
 }
 
 impl Plan {
@@ -53,6 +57,14 @@ impl Plan {
             match planned {
                 Planned::Point(point) => {
                     let marker = self.marker(number, point.marker);
+                    let control = image.recorder.filter(|_| settings.is_recorded);
+                    if let Some(recorded) = control.and_then(|control| recorded(&point, number, marker, control)) {
+                        let is_copy = |site: &PlannedSite| site.recorded.is_some() && site.switch == recorded.switch;
+                        if !self.sites.iter().any(|site| site.marker == marker && is_copy(site)) {
+                            self.sites.push(recorded);
+                        }
+                        continue;
+                    }
                     let target = Target {
                         probe: point.address,
                         thread_local_size,
@@ -123,7 +135,41 @@ fn site(
         arguments,
         filter: None,
         aggregate: Aggregate::Hits,
+        recorded: None,
     }
+}
+
+/// The site of a probe that the program records itself. `None` if it is no probe, or one whose
+/// arguments the recorder describes otherwise than the marker.
+fn recorded(point: &Point<'_>, image: usize, marker: usize, control: FileOffset) -> Option<PlannedSite> {
+    let (switch, words) = (point.switch?, point.site.switch.as_ref()?.words?);
+    let (mut inputs, mut arguments) = (Vec::new(), Vec::new());
+    for (index, wanted) in point.wanted().into_iter().enumerate() {
+        let is_text = words.is_text(u32::try_from(index).ok()?);
+        let kind = if is_text { FieldKind::Bytes(MAX_TEXT) } else { FieldKind::Number };
+        inputs.push(Input::Recorded { argument: u16::try_from(index).ok()?, kind });
+        let reading = match wanted.fetch {
+            _ if is_text => Reading::Text { field: index },
+            Ok(Fetch::Number { size, kind, .. }) => Reading::Number { field: index, size, kind },
+            // A pointer of which the recorder has the address.
+            _ => Reading::Number { field: index, size: 8, kind: NumberKind::Pointer },
+        };
+        arguments.push(PlannedArgument { text: Arc::clone(&wanted.argument.text), source: Source::Read(reading) });
+    }
+    (words.arguments() as usize == arguments.len()).then(|| PlannedSite {
+        image,
+        marker,
+        function: point.site.function.clone(),
+        address: point.address,
+        probe: point.address,
+        offset: point.offset,
+        switch: Some(switch.offset),
+        inputs,
+        arguments,
+        filter: None,
+        aggregate: Aggregate::Hits,
+        recorded: Some(Recorded { control, words }),
+    })
 }
 
 /// Makes the inputs of a site.
@@ -224,7 +270,7 @@ fn located(input: Input, by: &ThreadLocals) -> Option<Input> {
         Input::Bytes { address, length, most } => {
             Input::Bytes { address: by.located(&address)?, length: by.located(&length)?, most }
         }
-        field @ Input::Field { .. } => field,
+        other @ (Input::Field { .. } | Input::Recorded { .. }) => other,
     })
 }
 

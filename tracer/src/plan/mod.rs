@@ -12,6 +12,7 @@ mod tests;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
@@ -103,6 +104,18 @@ pub struct PlannedSite {
     pub filter: Option<Condition>,
     /// What is counted, if hits are counted.
     pub aggregate: Aggregate,
+    /// How the program records the site itself; `None` if a program of the kernel reads it.
+    pub recorded: Option<Recorded>,
+}
+
+/// A probe that the program records itself (`simple_markers_record::buffer`). All copies of a probe
+/// are one site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The offset of the recorder's control block in the file.
+    pub control: FileOffset,
+    /// What the recorder writes.
+    pub words: Words,
 }
 
 /// An argument at a site.

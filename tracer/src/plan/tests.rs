@@ -73,6 +73,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,
         aggregate: Aggregate::Hits,
+        recorded: None,
     }
 }
 

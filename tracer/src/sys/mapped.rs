@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The files that are mapped executable, without duplicates, in the order of their addresses.
 /// `None` if there is no such process, or its list must not be read.
@@ -37,7 +37,7 @@ pub(super) fn readable(pid: u32) -> Option<Vec<Range<u64>>> {
     (!ranges.is_empty()).then_some(ranges)
 }
 
-/// Memory that is mapped executable.
+/// A part of the memory of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// The addresses.
@@ -49,6 +49,12 @@ pub struct Region {
 }
 
 impl Region {
+    /// The address of a byte of its file; `None` if it is not in the region.
+    fn address_of(&self, offset: u64) -> Option<u64> {
+        let address = self.addresses.start.checked_add(offset.checked_sub(self.offset)?)?;
+        self.addresses.contains(&address).then_some(address)
+    }
+
     /// Whether its name is the path of a file that exists.
     #[must_use]
     pub fn is_file(&self) -> bool {
@@ -61,17 +67,28 @@ impl Region {
 /// there is no such process, or its list must not be read. Empty if the process has ended.
 #[must_use]
 pub fn regions(pid: u32) -> Option<Vec<Region>> {
-    Some(parse(&std::fs::read(format!("/proc/{pid}/maps")).ok()?))
+    Some(parse(&std::fs::read(format!("/proc/{pid}/maps")).ok()?, 2, b'x'))
 }
 
-fn parse(maps: &[u8]) -> Vec<Region> {
+/// The address at which a process has a byte of a file, in memory that it may write to: the last
+/// one, because a page of the file can also be at the end of what is read-only once the program
+/// runs. `None` if it has not mapped that, or its list must not be read.
+#[must_use]
+pub(super) fn writable(pid: u32, file: &Path, offset: u64) -> Option<u64> {
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).ok()?;
+    let regions = parse(&maps, 1, b'w').into_iter().rev().filter(|region| region.name == file);
+    regions.filter_map(|region| region.address_of(offset)).next()
+}
+
+/// The regions whose right number `index` (`rwxp`) is `right`.
+fn parse(maps: &[u8], index: usize, right: u8) -> Vec<Region> {
     let region = |line: &[u8]| {
         // ADDRESSES RIGHTS OFFSET DEVICE INODE PATH, and the path may have spaces.
         let mut words = line.splitn(6, |byte| *byte == b' ');
         let number = |digits: &[u8]| u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
         let mut ends = words.next()?.splitn(2, |byte| *byte == b'-');
         let addresses = number(ends.next()?)?..number(ends.next()?)?;
-        words.next().filter(|rights| rights.get(2) == Some(&b'x'))?;
+        words.next().filter(|rights| rights.get(index) == Some(&right))?;
         let offset = number(words.next()?)?;
         let name = words.nth(2).unwrap_or_default().trim_ascii_start();
         Some(Region { addresses, offset, name: PathBuf::from(OsStr::from_bytes(name)) })
@@ -103,10 +120,11 @@ mod tests {
             7f02-7f03 r-xp 00000000 fe:00 10     /lib/libc.so.6\n\
             7ffe-7fff r-xp 00000000 00:00 0      [vdso]\n\
             7fff-8000 rw-p 00000000 00:00 0\n";
-        let regions = parse(maps);
+        let regions = parse(maps, 2, b'x');
         assert_eq!(files_of(regions.clone()), [PathBuf::from("/usr/bin/a b"), PathBuf::from("/lib/libc.so.6")]);
         let [first, .., vdso] = &regions[..] else { panic!("{regions:?}") };
         assert_eq!((&first.addresses, first.offset, regions.len()), (&(0x55d1..0x55d2), 0x1000, 5));
         assert_eq!((vdso.name.to_str(), vdso.is_file()), (Some("[vdso]"), false));
+        assert_eq!([0xfff, 0x1000, 0x1001].map(|offset| first.address_of(offset)), [None, Some(0x55d1), None]);
     }
 }

@@ -19,6 +19,9 @@ pub struct Child {
     gate: Option<File>,
     /// What the program writes here is the error number of `execve`.
     failure: File,
+    /// Whether it waits at its first instruction.
+    stops: bool,
+    is_stopped: bool,
     status: Option<i32>,
 }
 
@@ -49,12 +52,13 @@ fn pipe() -> io::Result<(File, File)> {
 }
 
 impl Child {
-    /// Starts a program that waits until [`Child::release`]. `program` is a path.
+    /// Starts a program that waits until [`Child::release`], and then, if it `stops`, until
+    /// [`Child::run`]. `program` is a path.
     ///
     /// # Errors
     ///
     /// The process cannot be created.
-    pub fn start(program: &Path, arguments: &[OsString]) -> Result<Self, Error> {
+    pub fn start(program: &Path, arguments: &[OsString], stops: bool) -> Result<Self, Error> {
         let failed = |why: &io::Error| Error::new(Step::Start, why);
         let text = |text: &OsStr| {
             CString::new(text.as_bytes()).map_err(|_| failed(&io::Error::from_raw_os_error(libc::EINVAL)))
@@ -82,13 +86,17 @@ impl Child {
                         libc::_exit(0);
                     }
                     libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+                    // It stops at the first instruction of the program.
+                    if stops {
+                        libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
+                    }
                     libc::execv(path.as_ptr(), pointers.as_ptr());
                     let errno = (*libc::__errno_location()).to_ne_bytes();
                     libc::write(report_fd, errno.as_ptr().cast(), errno.len());
                     libc::_exit(127)
                 }
             }
-            pid => Ok(Self { pid, gate: Some(gate), failure, status: None }),
+            pid => Ok(Self { pid, gate: Some(gate), failure, stops, is_stopped: false, status: None }),
         }
     }
 
@@ -98,7 +106,7 @@ impl Child {
         self.pid.unsigned_abs()
     }
 
-    /// Lets the program run.
+    /// Lets the program run. If it stops, it is at its first instruction then, with its file mapped.
     ///
     /// # Errors
     ///
@@ -111,9 +119,36 @@ impl Child {
         let mut errno = [0; 4];
         match self.failure.read(&mut errno) {
             // The pipe was closed by `execve`.
-            Ok(0) => Ok(()),
+            Ok(0) => {
+                if self.stops {
+                    self.wait_for_stop();
+                }
+                Ok(())
+            }
             Ok(_) => Err(failed(&io::Error::from_raw_os_error(i32::from_ne_bytes(errno)))),
             Err(why) => Err(failed(&why)),
+        }
+    }
+
+    /// Waits until the program has stopped, or has ended.
+    fn wait_for_stop(&mut self) {
+        let mut status = 0;
+        // SAFETY: it fills the status of our own child.
+        if unsafe { libc::waitpid(self.pid, &raw mut status, 0) } != self.pid {
+            return;
+        }
+        if libc::WIFSTOPPED(status) {
+            self.is_stopped = true;
+        } else {
+            self.status = Some(status);
+        }
+    }
+
+    /// Lets a program that has stopped run.
+    pub fn run(&mut self) {
+        if std::mem::take(&mut self.is_stopped) {
+            // SAFETY: it lets go of our own child. No signal is handed to it.
+            unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0, 0) };
         }
     }
 
@@ -151,6 +186,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
+        self.run();
         // The child that waits for the gate ends when the gate closes.
         if self.gate.take().is_some() {
             // SAFETY: it waits for our own child, which ends at once.

@@ -158,6 +158,10 @@ impl Programs {
         };
         for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
             let Some(image) = plan.images.get(site.image) else { continue };
+            if site.recorded.is_some() {
+                self.layouts.push(Layout::default());
+                continue;
+            }
             let event = plan.event_of(site);
             let is_count = matches!(self.mode, Mode::Count { .. });
             let reads = site.filter.is_some() || !site.aggregate.inputs().is_empty();
@@ -196,6 +200,11 @@ impl Programs {
             sites.push(bpf::At { offset: site.offset.0, switch, cookie: number as u64 });
         }
         Ok((programs, events))
+    }
+
+    /// The layout of the record of each site.
+    pub(super) fn layouts(&self) -> &[Layout] {
+        &self.layouts
     }
 
     /// Hands on the hits that are complete, in the order of their times. Returns how many there

@@ -180,7 +180,7 @@ impl Tracefs {
             };
             let inputs = if is_read { site.inputs.as_slice() } else { &[] };
             self.fetches.push(Fetches::new(inputs, site.probe));
-            if site.filter != Some(Condition::Known(false)) {
+            if site.filter != Some(Condition::Known(false)) && site.recorded.is_none() {
                 wanted.push(number);
             }
         }
@@ -193,6 +193,11 @@ impl Tracefs {
             enabled.map_err(|why| Error::new(Step::Probe, &why).of_switch(has_switch))?;
         }
         Ok(())
+    }
+
+    /// The layout of the record of each site.
+    pub(super) fn layouts(&self) -> &[Layout] {
+        &self.layouts
     }
 
     /// Hands on the hits that are complete, in the order of their times.

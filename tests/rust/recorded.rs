@@ -1,0 +1,244 @@
+//! Probes that programs record themselves (`tests/probes`, `examples/sorter`), watched by `smark` and
+//! without it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use simple_markers_tests::fixture;
+use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::watched::can_watch;
+
+use crate::trace::hits;
+
+/// Builds a package of the workspace without optimisation, and returns the path of a program.
+fn built(package: &str, profile: &str, folder: &str, program: &str) -> PathBuf {
+    let mut cargo = fixture::cargo();
+    cargo.current_dir(fixture::workspace()).args(["build", "--offline", "--quiet", "--profile", profile]);
+    run(cargo.args(["--package", package]).env("CARGO_TARGET_DIR", fixture::target()));
+    fixture::target().join(folder).join(program)
+}
+
+static VALUES: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
+    ["dev", "demo"].map(|profile| {
+        let folder = if profile == "dev" { "debug" } else { profile };
+        built("simple-markers-test-probes", profile, folder, "probe-values")
+    })
+});
+
+static SORTER: LazyLock<PathBuf> = LazyLock::new(|| built("sorter", "demo", "demo", "sorter"));
+
+/// Runs `smark` with a program, and returns its lines and what it says to people.
+fn smark(arguments: &[&str], program: &[&str]) -> (Vec<String>, String) {
+    let output = Command::new(fixture::smark()).args(arguments).arg("--").args(program).output().expect("smark runs");
+    let lines = String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect();
+    (lines, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// What the program printed, and what the probes said, without threads: both in their order.
+fn printed_and_said(lines: &[String]) -> (Vec<&str>, Vec<&str>) {
+    let printed = lines.iter().filter(|line| line.starts_with("values:")).map(String::as_str).collect();
+    let said = lines.iter().filter_map(|line| line.split_once(" values:").map(|_| line));
+    let said = said.filter_map(|line| line.get(line.find(" values:")? + 1..));
+    (printed, said.filter(|line| !line.starts_with("values:evaluated")).collect())
+}
+
+#[test]
+fn each_value_is_the_one_the_program_prints() {
+    for program in &*VALUES {
+        let (lines, errors) = smark(&["trace"], &[text(program)]);
+        let (printed, said) = printed_and_said(&lines);
+        assert_eq!(printed.len(), 79, "{lines:?}");
+        assert_eq!(said, printed, "{errors}");
+        assert!(lines.contains(&"evaluated: 2".to_owned()), "an armed probe evaluates its arguments");
+        // While they are off, nothing is evaluated.
+        let alone = run(&mut Command::new(program));
+        assert!(alone.starts_with("evaluated: 0\n"), "{alone}");
+        // Addresses differ from run to run.
+        let without = |line: &&str| !line.contains("0x7f");
+        assert!(alone.lines().skip(1).filter(without).eq(printed.into_iter().filter(without)), "{alone}");
+    }
+}
+
+#[test]
+fn the_kernel_reads_the_same_values_at_the_sites() {
+    if !can_watch() {
+        return;
+    }
+    for program in &*VALUES {
+        let (lines, errors) = smark(&["trace", "--engine", "bpf"], &[text(program)]);
+        let (printed, said) = printed_and_said(&lines);
+        assert_eq!(said, printed, "{errors}");
+    }
+}
+
+#[test]
+fn threads_that_end_lose_nothing() {
+    for program in &*VALUES {
+        let (lines, errors) = smark(&["trace", "--json"], &[text(program), "threads"]);
+        let (found, end) = hits(&lines);
+        assert_eq!(end["lost"], 0, "{errors}");
+        let mut threads: BTreeMap<u64, u32> = BTreeMap::new();
+        for hit in &found {
+            *threads.entry(hit["tid"].as_u64().expect("a thread")).or_default() += 1;
+        }
+        // The first thread also passes `values:evaluated` twice.
+        assert_eq!(threads.values().copied().collect::<Vec<_>>(), [81, 79, 79, 79]);
+    }
+}
+
+#[test]
+fn a_child_records_too() {
+    for (options, expected) in
+        [(&["trace", "--json"][..], vec![81 + 79, 79]), (&["trace", "--json", "--no-children"], vec![81 + 79])]
+    {
+        let (lines, errors) = smark(options, &[text(&VALUES[1]), "fork"]);
+        let (found, end) = hits(&lines);
+        let mut processes: BTreeMap<u64, usize> = BTreeMap::new();
+        for hit in &found {
+            *processes.entry(hit["pid"].as_u64().expect("a process")).or_default() += 1;
+        }
+        assert_eq!((processes.into_values().collect::<Vec<_>>(), &end["lost"]), (expected, &Json::from(0)), "{errors}");
+    }
+}
+
+/// The events of a recording as babeltrace2 prints them, without the time.
+fn babeltrace(folder: &Path) -> Option<Vec<String>> {
+    let printed = run(Command::new(find("babeltrace2")?).arg(folder));
+    Some(printed.lines().filter_map(|line| Some(line.split_once(") ")?.1.to_owned())).collect())
+}
+
+#[test]
+fn a_program_that_ends_badly_has_recorded_everything() {
+    for (how, program) in [("panic", &VALUES[0]), ("abort", &VALUES[1]), ("kill", &VALUES[1]), ("", &VALUES[0])] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let recording = folder.path().join("recording");
+        let mut command = Command::new(program);
+        command.arg(how).env("SIMPLE_MARKERS_RECORD", "values:*").env("SIMPLE_MARKERS_OUTPUT", &recording);
+        let output = command.stderr(Stdio::null()).output().expect("it runs");
+        assert_eq!(output.status.success(), how.is_empty());
+        let printed = String::from_utf8(output.stdout).expect("UTF-8");
+        let Some(events) = babeltrace(&recording) else { return };
+        let names = |lines: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+            lines.filter_map(|line| line.split(": ").next()).map(str::to_owned).collect()
+        };
+        let said = names(&mut events.iter().map(String::as_str).filter(|line| !line.starts_with("values:evaluated")));
+        let printed = names(&mut printed.lines().filter(|line| line.starts_with("values:")));
+        assert_eq!(said, printed, "{how}");
+        let signed = events.iter().rfind(|line| line.starts_with("values:signed")).expect("an event");
+        assert!(signed.contains(&format!("= {}", i64::MIN)), "{signed}");
+    }
+}
+
+/// The comparisons and swaps that the program prints, of all algorithms.
+fn work(printed: &[String]) -> (u64, u64) {
+    let number = |line: &str, index: usize| line.split_whitespace().nth(index)?.parse::<u64>().ok();
+    let lines = printed.iter().filter_map(|line| Some((number(line, 1)?, number(line, 3)?)));
+    lines.fold((0, 0), |sum, (comparisons, swaps)| (sum.0 + comparisons, sum.1 + swaps))
+}
+
+#[test]
+fn what_is_recorded_and_what_is_lost_are_all_hits() {
+    for (buffer, values) in [("8192", "60"), ("16", "300"), ("64", "300")] {
+        let arguments = ["trace", "--json", "--buffer", buffer, "sort:compare"];
+        let (lines, errors) = smark(&arguments, &[text(&SORTER), "20", values]);
+        let (found, end) = hits(&lines);
+        let (comparisons, _) = work(&lines);
+        assert_eq!(end["hits"], comparisons);
+        assert_eq!(end["lost"].as_u64().map(|lost| lost + found.len() as u64), Some(comparisons));
+        assert_eq!(end["lost"] == 0, !errors.contains("hits were lost"), "{errors}");
+        assert!(buffer != "8192" || end["lost"] == 0, "{end}");
+        assert!(buffer != "16" || end["lost"] != 0, "{end}");
+        // The hits of each thread are in their order.
+        let mut last: BTreeMap<u64, u64> = BTreeMap::new();
+        for hit in &found {
+            let (thread, time) = (hit["tid"].as_u64().expect("a thread"), hit["time_ns"].as_u64().expect("a time"));
+            assert!(last.insert(thread, time).is_none_or(|before| before <= time), "{hit}");
+        }
+    }
+}
+
+/// A program that is killed at the end.
+struct Running(Child);
+
+impl Running {
+    /// A sorter that sorts for a long time.
+    fn sorter() -> Self {
+        let mut command = Command::new(&*SORTER);
+        Self(command.args(["100000000", "100"]).stdout(Stdio::null()).spawn().expect("it starts"))
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The folders of buffers for a process.
+fn folders(pid: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("smark-") && name.ends_with(&format!("-{pid}"))).collect()
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_running_program_is_armed_by_one_tool_at_a_time() {
+    let program = Running::sorter();
+    let pid = program.pid();
+    let trace = || {
+        let mut command = Command::new(fixture::smark());
+        command.args(["trace", "-p", &pid, "sort:end"]).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let mut first = trace().spawn().expect("smark starts");
+    wait_until("the first one arms the probes", || !folders(&pid).is_empty());
+    sleep(Duration::from_millis(100));
+    let second = Running(trace().spawn().expect("smark starts"));
+    let mut second = second;
+    let mut errors = std::io::BufReader::new(second.0.stderr.take().expect("its errors"));
+    let mut said = String::new();
+    while !said.contains("probes") {
+        assert_ne!(std::io::BufRead::read_line(&mut errors, &mut said).expect("a line"), 0, "{said}");
+    }
+    assert!(said.contains(&format!("process {} records its probes already", first.id())), "{said}");
+    drop(second);
+    // A tool that is killed leaves its folder to the next session of any tool.
+    let left = folders(&pid);
+    assert_eq!(left.len(), 1);
+    first.kill().expect("it is killed");
+    first.wait().expect("it ends");
+    let mut third = trace();
+    let mut third = third.args(["--json"]).stdout(Stdio::piped()).spawn().expect("smark starts");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(third.stdout.take().expect("its output")));
+    let hit: Json = serde_json::from_str(&lines.next().expect("a line").expect("UTF-8")).expect("JSON");
+    assert_eq!(hit["marker"], "sort:end");
+    assert_eq!(hit["args"][2]["value"].as_u64().map(|swaps| swaps > 50), Some(true), "{hit}");
+    assert!(!folders(&pid).contains(&left[0]), "the next one removes the folder");
+    run(Command::new("kill").args(["-INT", &third.id().to_string()]));
+    drop(lines);
+    third.wait().expect("it ends");
+    assert_eq!(folders(&pid), Vec::<String>::new());
+}

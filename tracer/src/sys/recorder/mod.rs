@@ -1,0 +1,380 @@
+//! The engine for probes that the programs record themselves: it arms them, and reads their buffers.
+
+mod folder;
+mod process;
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use simple_markers_record::buffer::event::Event;
+use simple_markers_record::buffer::{CLOCK_COUNTER, Layout as Words, packet};
+use simple_markers_resolver::address::FileOffset;
+
+use super::clock::add_now;
+use super::engine::{Mode, Scope, SessionError};
+use crate::bpf::input::Input;
+use crate::filter::{Condition, Fields};
+use crate::ftrace::machine::Header;
+use crate::order::Order;
+use crate::plan::Plan;
+use crate::record::{Layout, Record};
+use crate::recorder::ring::{RingError, Sizes};
+use crate::recorder::{Counter, Ring, event};
+
+use folder::Folder;
+pub use process::ArmError;
+use process::{Block, Memory, Owner};
+
+/// The largest packet in bytes. A packet is freed when all of it is read.
+const LARGEST_PACKET: u32 = 1 << 20;
+
+/// The probes that are armed in processes, and their buffers.
+#[derive(Debug)]
+pub(super) struct Recorders {
+    owner: Owner,
+    sizes: Sizes,
+    with_children: bool,
+    /// The processes that were named.
+    targets: Vec<Target>,
+    /// The images of the plan with a recorder.
+    images: Vec<Image>,
+    /// The probe with the number n + 1.
+    probes: Vec<Probe>,
+    /// How many sites of the plan were looked at.
+    seen: usize,
+    buffers: HashMap<(u32, OsString), Buffer>,
+    /// The names of the threads, by process and thread.
+    names: HashMap<(u32, u32), Vec<u8>>,
+    counter: Counter,
+    /// Events that were read and have no time yet.
+    pending: Pending,
+    /// Hits without a buffer.
+    lost: u64,
+    failures: Vec<Failure>,
+}
+
+/// A probe of the plan.
+#[derive(Debug)]
+struct Probe {
+    site: u32,
+    words: Words,
+    layout: Layout,
+}
+
+/// An image of the plan with a recorder.
+#[derive(Debug)]
+struct Image {
+    path: PathBuf,
+    control: FileOffset,
+    /// The switches with their numbers.
+    switches: Vec<(FileOffset, u16)>,
+}
+
+/// A process that was named.
+#[derive(Debug)]
+struct Target {
+    pid: u32,
+    /// `None` until a probe was armed.
+    folder: Option<Folder>,
+    /// The images whose probes could not be armed.
+    refused: HashSet<PathBuf>,
+}
+
+/// The buffer of a thread.
+#[derive(Debug)]
+struct Buffer {
+    /// `None` if it is not read any more.
+    ring: Option<Ring>,
+    lost: u64,
+}
+
+/// Events that were read, by the clocks of their buffers.
+#[derive(Debug, Default)]
+struct Pending {
+    events: Vec<Read>,
+    arguments: Vec<u8>,
+}
+
+/// An event that was read.
+#[derive(Debug)]
+struct Read {
+    time: u64,
+    is_counter: bool,
+    process: u32,
+    thread: u32,
+    id: u16,
+    cpu: u32,
+    /// Where its arguments are.
+    arguments: Range<usize>,
+}
+
+/// Something that is not recorded.
+#[derive(Debug)]
+pub struct Failure {
+    /// The process.
+    pub pid: u32,
+    /// The image, or the file of a buffer.
+    pub file: PathBuf,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why something is not recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Why {
+    /// The probes are not armed.
+    #[error(transparent)]
+    Armed(#[from] ArmError),
+    /// A buffer is not read.
+    #[error(transparent)]
+    Buffer(#[from] RingError),
+    /// The program could not make a buffer.
+    #[error("the program could not make a buffer: {0}")]
+    Program(io::Error),
+}
+
+impl Recorders {
+    /// Arms nothing yet.
+    pub(super) fn new(scope: &Scope, mode: Mode) -> Result<Self, SessionError> {
+        let (Scope::Processes { pids, with_children }, Mode::Trace { ring, with_stack: false }) = (scope, mode) else {
+            return Err(SessionError::NotRecorded);
+        };
+        folder::remove_leftovers();
+        let owner = Owner::of(std::process::id()).ok_or(SessionError::NotRecorded)?;
+        // Each thread has a buffer.
+        let size = ring / 2;
+        let packet = (size / 16).next_power_of_two().clamp(packet::MIN_SIZE, LARGEST_PACKET);
+        let targets = pids.iter().map(|pid| Target { pid: *pid, folder: None, refused: HashSet::new() });
+        Ok(Self {
+            owner,
+            sizes: Sizes { packet, packets: (size / packet).max(2) },
+            with_children: *with_children,
+            targets: targets.collect(),
+            images: Vec::new(),
+            probes: Vec::new(),
+            seen: 0,
+            buffers: HashMap::new(),
+            names: HashMap::new(),
+            counter: Counter::default(),
+            pending: Pending::default(),
+            lost: 0,
+            failures: Vec::new(),
+        })
+    }
+
+    /// Numbers the probes that were added to the plan since the last call, and arms the probes of the
+    /// processes.
+    pub(super) fn attach(&mut self, plan: &Plan) {
+        for (number, site) in plan.sites.iter().enumerate().skip(self.seen) {
+            let Some((recorded, switch)) = site.recorded.as_ref().zip(site.switch) else { continue };
+            let Some(image) = plan.images.get(site.image) else { continue };
+            let (Ok(id), Ok(site_number)) = (u16::try_from(self.probes.len() + 1), u32::try_from(number)) else {
+                break;
+            };
+            if site.filter == Some(Condition::Known(false)) {
+                continue;
+            }
+            let layout = Layout::new(site.inputs.iter().map(Input::kind));
+            self.probes.push(Probe { site: site_number, words: recorded.words, layout });
+            let path = Path::new(&image.path);
+            let image = match self.images.iter().position(|image| image.path == path) {
+                Some(known) => self.images.get_mut(known),
+                None => {
+                    self.images.push(Image { path: path.to_owned(), control: recorded.control, switches: Vec::new() });
+                    self.images.last_mut()
+                }
+            };
+            image.into_iter().for_each(|image| image.switches.push((switch, id)));
+        }
+        self.seen = plan.sites.len();
+        self.arm();
+    }
+
+    /// Arms the probes of every process that has mapped their image since the last call, or has become
+    /// another program.
+    pub(super) fn arm(&mut self) {
+        for target in &mut self.targets {
+            let Ok(memory) = Memory::open(target.pid) else { continue };
+            for image in &self.images {
+                if target.refused.contains(&image.path) {
+                    continue;
+                }
+                match target.arm(&memory, image, self.owner, self.sizes) {
+                    Ok(()) | Err(ArmError::NotMapped) => {}
+                    Err(why) => {
+                        target.refused.insert(image.path.clone());
+                        self.failures.push(Failure { pid: target.pid, file: image.path.clone(), why: why.into() });
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is not recorded, since the last call.
+    pub(super) fn take_failures(&mut self) -> Vec<Failure> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// Adds the records of the hits that wait in the buffers.
+    pub(super) fn read(&mut self, plan: &Plan, order: &mut Order) {
+        if self.counter.is_empty() {
+            add_now(&mut self.counter);
+        }
+        self.find_buffers();
+        let Self { buffers, pending, failures, .. } = self;
+        for ((pid, name), buffer) in buffers {
+            let Some(ring) = &mut buffer.ring else { continue };
+            let is_counter = ring.clock == CLOCK_COUNTER;
+            let read = ring.read(&mut |header, event| pending.add(header, event, is_counter));
+            let lost = read.and_then(|()| ring.lost());
+            match lost {
+                Ok(lost) => buffer.lost = lost,
+                Err(why) => {
+                    failures.push(Failure { pid: *pid, file: name.into(), why: why.into() });
+                    buffer.ring = None;
+                }
+            }
+        }
+        add_now(&mut self.counter);
+        self.hand_on(plan, order);
+    }
+
+    /// Adds the records of the events that were read.
+    fn hand_on(&mut self, plan: &Plan, order: &mut Order) {
+        let mut pending = std::mem::take(&mut self.pending);
+        let mut record = Vec::new();
+        for read in pending.events.drain(..) {
+            let Some(probe) = usize::from(read.id).checked_sub(1).and_then(|index| self.probes.get(index)) else {
+                continue;
+            };
+            let time = if read.is_counter { self.counter.time(read.time) } else { Some(read.time) };
+            let Some(time) = time else { continue };
+            let (process, thread) = (read.process, read.thread);
+            let name = self.names.entry((process, thread)).or_insert_with(|| name_of(process, thread));
+            let header = Header { time, thread, process, site: probe.site, cpu: read.cpu, name };
+            let arguments = pending.arguments.get(read.arguments).unwrap_or_default();
+            let event = Event { time: read.time, id: read.id, cpu: read.cpu, arguments };
+            if !event::write(&header, &event, probe.words, &probe.layout, &mut record) {
+                continue;
+            }
+            let filter = usize::try_from(probe.site).ok().and_then(|site| plan.sites.get(site)?.filter.as_ref());
+            let inputs = &Fields { record: Record(&record), layout: &probe.layout };
+            if filter.is_none_or(|filter| filter.evaluate(inputs) == Some(true)) {
+                order.add(time, &record);
+            }
+        }
+        pending.arguments.clear();
+        self.pending = pending;
+    }
+
+    /// Opens the buffers that were made since the last call.
+    fn find_buffers(&mut self) {
+        for target in &self.targets {
+            let Some(folder) = &target.folder else { continue };
+            for name in folder.names() {
+                let key = (target.pid, name);
+                // `PID-NUMBER`: a process that the target created writes there too.
+                let pid = key.1.to_str().and_then(|name| name.split_once('-')?.0.parse::<u32>().ok());
+                if self.buffers.contains_key(&key) || !self.with_children && pid != Some(target.pid) {
+                    continue;
+                }
+                let opened = folder
+                    .open(&key.1)
+                    .map_err(RingError::from)
+                    .and_then(|file| file.map_or(Err(RingError::NoBuffer), |file| Ring::new(file, self.sizes)));
+                let ring = match opened {
+                    Ok(ring) => Some(ring),
+                    // Its first page is not written yet.
+                    Err(RingError::NoBuffer | RingError::Short) => continue,
+                    Err(why) => {
+                        self.failures.push(Failure { pid: target.pid, file: (&key.1).into(), why: why.into() });
+                        None
+                    }
+                };
+                self.buffers.insert(key, Buffer { ring, lost: 0 });
+            }
+        }
+    }
+
+    /// Switches the probes off. What was recorded can still be read.
+    pub(super) fn detach(&mut self) {
+        for target in &self.targets {
+            let Ok(memory) = Memory::open(target.pid) else { continue };
+            for image in &self.images {
+                // A process that has ended has nothing to switch off.
+                let Ok((lost, error)) = memory.disarm(&image.path, image.control, self.owner, &image.switches) else {
+                    continue;
+                };
+                self.lost += lost;
+                if lost > 0 {
+                    let why = Why::Program(io::Error::from_raw_os_error(i32::try_from(error).unwrap_or(0)));
+                    self.failures.push(Failure { pid: target.pid, file: image.path.clone(), why });
+                }
+            }
+        }
+    }
+
+    /// How many hits were dropped.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost + self.buffers.values().map(|buffer| buffer.lost).sum::<u64>()
+    }
+}
+
+impl Drop for Recorders {
+    fn drop(&mut self) {
+        self.detach();
+        for ring in self.buffers.values().filter_map(|buffer| buffer.ring.as_ref()) {
+            folder::free(ring.file());
+        }
+    }
+}
+
+impl Target {
+    /// Arms the probes of an image in the process.
+    fn arm(&mut self, memory: &Memory, image: &Image, owner: Owner, sizes: Sizes) -> Result<(), ArmError> {
+        let Image { path, control, switches } = image;
+        if memory.is_ours(path, *control, owner)? {
+            return memory.number(path, switches);
+        }
+        let folder = &self.folder(owner, memory)?.name;
+        memory.arm(path, *control, &Block { folder, sizes, owner }, switches)
+    }
+
+    /// The folder of its buffers.
+    fn folder(&mut self, owner: Owner, memory: &Memory) -> io::Result<&Folder> {
+        if self.folder.is_none() {
+            self.folder = Some(Folder::create(owner, self.pid, memory.user()?)?);
+        }
+        self.folder.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+}
+
+impl Pending {
+    fn add(&mut self, header: &packet::Header, event: &Event<'_>, is_counter: bool) {
+        let from = self.arguments.len();
+        self.arguments.extend_from_slice(event.arguments);
+        self.events.push(Read {
+            time: event.time,
+            is_counter,
+            process: header.pid,
+            thread: header.tid,
+            id: event.id,
+            cpu: event::cpu(event),
+            arguments: from..self.arguments.len(),
+        });
+    }
+}
+
+/// The name of a thread; empty if it has ended.
+fn name_of(process: u32, thread: u32) -> Vec<u8> {
+    let name = std::fs::read(format!("/proc/{process}/task/{thread}/comm"));
+    let mut name = name.or_else(|_| std::fs::read(format!("/proc/{process}/comm"))).unwrap_or_default();
+    if name.last() == Some(&b'\n') {
+        name.pop();
+    }
+    name
+}

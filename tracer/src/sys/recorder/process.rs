@@ -1,0 +1,183 @@
+//! Arms the probes of a process: writes its control block and its switches through
+//! `/proc/PID/mem`. That needs the rights of a debugger: the same user, or root.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+
+use simple_markers_record::buffer::control;
+use simple_markers_resolver::address::FileOffset;
+
+use crate::recorder::ring::Sizes;
+use crate::sys::mapped;
+
+/// What to write to the control block of an image.
+#[derive(Clone, Debug)]
+pub(super) struct Block<'a> {
+    /// The folder of the buffers, as the process sees it.
+    pub(super) folder: &'a str,
+    pub(super) sizes: Sizes,
+    /// The process that owns the block: this one.
+    pub(super) owner: Owner,
+}
+
+/// A process, as nobody else can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) pid: u32,
+    /// When it started, in clock ticks since boot.
+    pub(super) start: u64,
+}
+
+impl Owner {
+    /// The process with that number; `None` if there is none.
+    pub(super) fn of(pid: u32) -> Option<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name may have spaces and parentheses. Field 22 is the 20th behind it.
+        let start = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
+        Some(Self { pid, start })
+    }
+
+    pub(super) fn is_alive(self) -> bool {
+        Self::of(self.pid) == Some(self) && mapped::exists(self.pid)
+    }
+}
+
+/// Why the probes of an image are not armed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArmError {
+    /// The process has not mapped the image, or not yet.
+    #[error("the file is not mapped")]
+    NotMapped,
+    /// Another tool has armed probes of this image.
+    #[error("process {0} records its probes already")]
+    Owned(u32),
+    /// The program has armed probes itself.
+    #[error("the program records its probes itself")]
+    Itself,
+    /// The memory of the process cannot be read or written.
+    #[error("{0}")]
+    Memory(#[from] io::Error),
+}
+
+/// The memory of a process.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pid: u32,
+    file: File,
+}
+
+impl Memory {
+    pub(super) fn open(pid: u32) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
+        Ok(Self { pid, file })
+    }
+
+    /// The user and the group of the process.
+    pub(super) fn user(&self) -> io::Result<(u32, u32)> {
+        let status = std::fs::metadata(format!("/proc/{}", self.pid))?;
+        Ok((status.uid(), status.gid()))
+    }
+
+    /// Where a byte of an image is in memory that can be written.
+    fn address(&self, image: &Path, offset: FileOffset) -> Result<u64, ArmError> {
+        mapped::writable(self.pid, image, offset.0).ok_or(ArmError::NotMapped)
+    }
+
+    /// The control block at an offset of an image.
+    fn block(&self, image: &Path, offset: FileOffset) -> Result<(u64, [u8; control::SIZE]), ArmError> {
+        let address = self.address(image, offset)?;
+        let mut block = [0; control::SIZE];
+        self.file.read_exact_at(&mut block, address)?;
+        if block.get(..control::MAGIC.len()) != Some(&control::MAGIC) {
+            return Err(ArmError::NotMapped);
+        }
+        Ok((address, block))
+    }
+
+    /// Whether the control block of an image is already this process's.
+    pub(super) fn is_ours(&self, image: &Path, control: FileOffset, ours: Owner) -> Result<bool, ArmError> {
+        let (_, block) = self.block(image, control)?;
+        let owner = Owner { pid: u32_at(&block, control::OWNER), start: u64_at(&block, control::OWNER_START) };
+        match u32_at(&block, control::STATE) {
+            control::STATE_FREE => Ok(false),
+            control::STATE_TOOL if owner == ours => Ok(true),
+            control::STATE_TOOL if owner.is_alive() => Err(ArmError::Owned(owner.pid)),
+            control::STATE_TOOL => Ok(false),
+            _ => Err(ArmError::Itself),
+        }
+    }
+
+    /// Takes the control block of an image, which nobody has, and gives each switch its number.
+    pub(super) fn arm(
+        &self,
+        image: &Path,
+        control: FileOffset,
+        wanted: &Block<'_>,
+        switches: &[(FileOffset, u16)],
+    ) -> Result<(), ArmError> {
+        let (address, block) = self.block(image, control)?;
+        let word = |at: usize| u32_at(&block, at);
+        let write = |at: usize, bytes: &[u8]| self.file.write_all_at(bytes, address + at as u64);
+        write(control::OWNER, &wanted.owner.pid.to_le_bytes())?;
+        write(control::OWNER_START, &wanted.owner.start.to_le_bytes())?;
+        write(control::STATE, &control::STATE_TOOL.to_le_bytes())?;
+        // Of two tools at the same moment the one that wrote last has it.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let (_, again) = self.block(image, control)?;
+        if u32_at(&again, control::OWNER) != wanted.owner.pid {
+            return Err(ArmError::Owned(u32_at(&again, control::OWNER)));
+        }
+        write(control::PACKET_SIZE, &wanted.sizes.packet.to_le_bytes())?;
+        write(control::PACKETS, &wanted.sizes.packets.to_le_bytes())?;
+        write(control::FLAGS, &0u32.to_le_bytes())?;
+        write(control::ERROR, &0u32.to_le_bytes())?;
+        write(control::LOST, &0u64.to_le_bytes())?;
+        let mut folder = [0; control::FOLDER_SIZE];
+        crate::bytes::put(&mut folder, 0, wanted.folder.as_bytes());
+        write(control::FOLDER, &folder)?;
+        write(control::GENERATION, &word(control::GENERATION).wrapping_add(1).to_le_bytes())?;
+        self.number(image, switches)
+    }
+
+    /// Writes the number of each switch.
+    pub(super) fn number(&self, image: &Path, switches: &[(FileOffset, u16)]) -> Result<(), ArmError> {
+        for (offset, id) in switches {
+            let address = self.address(image, *offset)?;
+            self.file.write_all_at(&id.to_le_bytes(), address + 2)?;
+        }
+        Ok(())
+    }
+
+    /// Switches the probes off and gives the control block back, if it is this process's. Returns how
+    /// many hits had no buffer, and the last error number.
+    pub(super) fn disarm(
+        &self,
+        image: &Path,
+        control: FileOffset,
+        owner: Owner,
+        switches: &[(FileOffset, u16)],
+    ) -> Result<(u64, u32), ArmError> {
+        let (address, block) = self.block(image, control)?;
+        let is_ours = u32_at(&block, control::STATE) == control::STATE_TOOL
+            && u32_at(&block, control::OWNER) == owner.pid
+            && u64_at(&block, control::OWNER_START) == owner.start;
+        if !is_ours {
+            return Ok((0, 0));
+        }
+        let off: Vec<_> = switches.iter().map(|(offset, _)| (*offset, 0)).collect();
+        self.number(image, &off)?;
+        self.file.write_all_at(&control::STATE_FREE.to_le_bytes(), address + control::STATE as u64)?;
+        Ok((u64_at(&block, control::LOST), u32_at(&block, control::ERROR)))
+    }
+}
+
+fn u32_at(block: &[u8; control::SIZE], at: usize) -> u32 {
+    block.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+fn u64_at(block: &[u8; control::SIZE], at: usize) -> u64 {
+    block.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
