@@ -146,6 +146,9 @@ pub(crate) fn argument(omission: &ArgumentOmission) -> String {
         ArgumentOmission::Register(of, register, processor) => {
             format!("it is in {}, which {} does not read", register.name(*processor), tool(*of))
         }
+        ArgumentOmission::FloatInRegister(register, processor) => {
+            format!("it is a floating-point number in {}, which gdb takes for an integer", register.name(*processor))
+        }
         ArgumentOmission::NoConversion(of, letter) => format!("{} has no conversion `%{letter}`", tool(*of)),
         ArgumentOmission::NonAscii(of) => format!("{} prints ASCII characters only", tool(*of)),
         ArgumentOmission::LongComputation => "its computation is too long".to_owned(),

@@ -271,7 +271,7 @@ impl GdbSyntax {
             Operand::Register(Register(number @ 64..=95)) if self.arm => {
                 Ok(format!("$v{}.{}[0]", number - 64, if size == 4 { "s.f" } else { "d.f" }))
             }
-            Operand::Register(register) => Err(ArgumentOmission::Register(Tool::Gdb, *register, self.processor())),
+            Operand::Register(register) => Err(ArgumentOmission::FloatInRegister(*register, self.processor())),
             Operand::Value(_) | Operand::Constant(_) => Err(ArgumentOmission::Computed(Tool::Gdb)),
         }
     }

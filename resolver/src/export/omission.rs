@@ -139,6 +139,8 @@ pub enum ArgumentOmission {
     Address,
     /// The tool cannot read the register that it is in.
     Register(Tool, Register, crate::location::Processor),
+    /// It is a floating-point number in a general register, which gdb takes for an integer.
+    FloatInRegister(Register, crate::location::Processor),
     /// The tool has no such conversion.
     NoConversion(Tool, char),
     /// The tool prints ASCII characters only.
