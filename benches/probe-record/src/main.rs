@@ -7,8 +7,15 @@
 //! a reader empties rings while two threads record 100 million hits: those that it gets and those that
 //! were dropped are counted.
 
-#[path = "../../../markers/recorder/tests/support/mod.rs"]
-mod support;
+/// The tests of the recorder arm and read in the same way.
+#[allow(dead_code, missing_docs, unreachable_pub)]
+#[path = "../../../markers/recorder/tests/support"]
+mod support {
+    pub mod child;
+    pub mod probe;
+    pub mod reader;
+    pub mod tool;
+}
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

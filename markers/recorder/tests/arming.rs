@@ -6,7 +6,8 @@ use std::path::Path;
 
 use simple_markers_record::buffer::{Layout, control};
 use simple_markers_recorder::{ArmError, Probe, arm, disarm, probes};
-use support::child::{babeltrace, run};
+use support::babeltrace::babeltrace;
+use support::child::run;
 use support::probe::Descriptor;
 use support::reader::growing_folder;
 use support::tool;

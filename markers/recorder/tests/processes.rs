@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use simple_markers_record::buffer::Layout;
-use support::child::{Folder, Killed, babeltrace, command, inside, run, succeeded};
+use support::babeltrace::babeltrace;
+use support::child::{Folder, Killed, command, inside, run, succeeded};
 use support::probe::{Descriptor, text};
 use support::reader::{self, Value};
 use support::tool::{self, Buffers};

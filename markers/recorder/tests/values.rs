@@ -3,12 +3,15 @@
 mod support;
 
 use simple_markers_record::buffer::Layout;
-use support::child::{babeltrace, inside, run};
+use support::babeltrace::babeltrace;
+use support::child::{inside, run};
 use support::probe::{Descriptor, text};
 use support::reader::{self, Value};
 use support::tool;
 
 descriptor!(NONE: "test:none", "none", "", "", []);
+// Of the next line.
+const LINE: u32 = line!() + 1;
 descriptor!(TWO: "test:two", "%d %lu", "a, *b.c", "-4 8", [false, false]);
 descriptor!(MANY: "test:many", "%f %p %ld %lu", "f, p, l, u, v, v, v, v, v, v, v, v", "8f 8p -8 8 8 8 8 8 8 8 8 8", [false; 12]);
 descriptor!(TEXT: "test:text", "%d %s %d", "n, name, m", "-4 s -4", [false, true, false]);
@@ -206,6 +209,6 @@ fn probes_are_listed() {
     assert_eq!(probes.len(), 5);
     let two = probes.iter().find(|probe| probe.name() == "test:two").unwrap();
     assert_eq!((two.file(), two.format(), two.arguments()), (file!(), "%d %lu", "a, *b.c"));
-    assert_eq!(two.line(), 12);
+    assert_eq!(two.line(), LINE);
     assert!(!two.is_armed());
 }
