@@ -204,11 +204,12 @@ impl Words {
             code.push_str(&call(operands.len(), probe, record));
         }
         let has_operands = if operands.is_empty() { 0 } else { site::HAS_OPERANDS };
+        let (entries, switch) = (entries.join(" "), format!("{{{probe}}}"));
         let record = SiteRecord {
             target,
             flags: site::ANCHORED | site::PROBE | has_operands,
-            entries: &entries.join(" "),
-            switch: Some(&format!("{{{probe}}}")),
+            entries: &entries,
+            switch: Some(&switch),
         };
         let template = record.template(krate, &code, marker);
         quote_spanned! { Span::mixed_site()=>
