@@ -32,7 +32,7 @@ descriptor!(FOUR: "bench:four", "%lu %lu %lu %lu", "a, b, c, d", "8 8 8 8", [fal
 descriptor!(TEXT: "bench:text", "%s", "text", "s", [true]);
 descriptor!(MIXED: "bench:mixed", "%lu %s", "a, text", "8 s", [false, true]);
 
-const PROBES: [&Descriptor; 5] = [&NONE, &TWO, &FOUR, &TEXT, &MIXED];
+static PROBES: [&Descriptor; 5] = [&NONE, &TWO, &FOUR, &TEXT, &MIXED];
 
 /// A flight recorder, which never stops.
 const FLIGHT: Buffers = Buffers { packet_size: 1 << 16, packets: 16, flags: control::OVERWRITE };

@@ -18,7 +18,7 @@ descriptor!(SECOND: "queue:second", "%lu", "a", "8", [false]);
 descriptor!(AGAIN: "queue:second", "%lu", "a", "8", [false]);
 descriptor!(OTHER: "other:one", "%lu %lu", "a, a", "8 8", [false, false]);
 
-const PROBES: [&Descriptor; 4] = [&FIRST, &SECOND, &AGAIN, &OTHER];
+static PROBES: [&Descriptor; 4] = [&FIRST, &SECOND, &AGAIN, &OTHER];
 
 fn hit() {
     FIRST.hit(&[1]);

@@ -14,7 +14,7 @@ use support::tool::{self, Buffers};
 
 descriptor!(TWO: "test:two", "%lu %lu", "a, b", "8 8", [false, false]);
 
-const PROBES: [&Descriptor; 1] = [&TWO];
+static PROBES: [&Descriptor; 1] = [&TWO];
 
 /// How many hits fit into a packet of 4096 bytes.
 const IN_PACKET: u64 = (4096 - 64) / 32;

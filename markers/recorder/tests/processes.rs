@@ -18,7 +18,7 @@ use support::tool::{self, Buffers};
 descriptor!(TWO: "test:two", "%lu %lu", "a, b", "8 8", [false, false]);
 descriptor!(TEXT: "test:text", "%lu %s", "n, text", "8 s", [false, true]);
 
-const PROBES: [&Descriptor; 2] = [&TWO, &TEXT];
+static PROBES: [&Descriptor; 2] = [&TWO, &TEXT];
 
 const GROWING: Buffers = Buffers { packet_size: 4096, packets: 0, flags: 0 };
 

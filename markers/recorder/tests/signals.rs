@@ -19,7 +19,7 @@ descriptor!(MAIN: "test:main", "%lu %lu", "n, twice", "8 8", [false, false]);
 descriptor!(FIRST: "test:first", "%lu %s", "n, text", "8 s", [false, true]);
 descriptor!(SECOND: "test:second", "%lu %lu %lu", "n, m, o", "8 8 8", [false; 3]);
 
-const PROBES: [&Descriptor; 3] = [&MAIN, &FIRST, &SECOND];
+static PROBES: [&Descriptor; 3] = [&MAIN, &FIRST, &SECOND];
 
 /// How many hits there were of each probe.
 static HITS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
