@@ -2,7 +2,7 @@
 
 /// The ways to write a point in C. The modules of `src/lib.rs` have these names, after the
 /// compiler's.
-const CONTENDERS: [&str; 7] = ["none", "asm", "bare", "mark", "keep", "anchor", "sdt"];
+const CONTENDERS: [&str; 8] = ["none", "asm", "bare", "mark", "keep", "anchor", "switch", "sdt"];
 
 fn main() {
     println!("cargo::rerun-if-changed=../c");

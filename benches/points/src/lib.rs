@@ -69,6 +69,10 @@ contender! {
     anchor: $name a b => { simple_markers::simple_mark!(points:$name, "%u %u", $a, $b, options(anchor)) }
 }
 contender! {
+    /// `simple_probe!` with two values, switched off.
+    switch: $name a b => { simple_markers::simple_probe!(points:$name, "%u %u", $a, $b) }
+}
+contender! {
     /// The crate `probe`.
     probe: $name a b => { ::probe::probe!(points, $name, $a, $b) }
 }
@@ -111,6 +115,8 @@ foreign! {
     gcc_keep: gcc_keep_line gcc_keep_tokenise gcc_keep_scale gcc_keep_three;
     /// gcc: `simple_mark_anchor` with two places.
     gcc_anchor: gcc_anchor_line gcc_anchor_tokenise gcc_anchor_scale gcc_anchor_three;
+    /// gcc: `simple_probe` with two values, switched off.
+    gcc_switch: gcc_switch_line gcc_switch_tokenise gcc_switch_scale gcc_switch_three;
     /// gcc: `DTRACE_PROBE2` of `sys/sdt.h`.
     gcc_sdt: gcc_sdt_line gcc_sdt_tokenise gcc_sdt_scale gcc_sdt_three;
     /// clang: no points.
@@ -125,6 +131,8 @@ foreign! {
     clang_keep: clang_keep_line clang_keep_tokenise clang_keep_scale clang_keep_three;
     /// clang: `simple_mark_anchor` with two places.
     clang_anchor: clang_anchor_line clang_anchor_tokenise clang_anchor_scale clang_anchor_three;
+    /// clang: `simple_probe` with two values, switched off.
+    clang_switch: clang_switch_line clang_switch_tokenise clang_switch_scale clang_switch_three;
     /// clang: `DTRACE_PROBE2` of `sys/sdt.h`.
     clang_sdt: clang_sdt_line clang_sdt_tokenise clang_sdt_scale clang_sdt_three;
 }

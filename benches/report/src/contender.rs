@@ -32,7 +32,7 @@ impl Contender {
 const MARKERS: &str = "simple-markers = { path = \"{markers}\" }";
 
 /// All of them; the first is the code without points.
-pub(crate) const RUST: [Contender; 11] = [
+pub(crate) const RUST: [Contender; 12] = [
     Contender { name: "none", title: "Rust: no points", dependency: "", point: "" },
     Contender {
         name: "asm",
@@ -71,6 +71,12 @@ pub(crate) const RUST: [Contender; 11] = [
         point: "simple_markers::simple_mark!(points:p{number}, \"%u %u\", {a}, {b}, options(anchor));",
     },
     Contender {
+        name: "switch",
+        title: "`simple_probe!`, two values",
+        dependency: MARKERS,
+        point: "simple_markers::simple_probe!(points:p{number}, \"%u %u\", {a}, {b});",
+    },
+    Contender {
         name: "probe",
         title: "`probe`",
         dependency: "probe = \"0.5\"",
@@ -98,13 +104,14 @@ pub(crate) const RUST: [Contender; 11] = [
 
 /// The ways to write a point in C: the name in `c/point.h` and in the tables. The first is the code
 /// without points.
-pub(crate) const C: [(&str, &str); 7] = [
+pub(crate) const C: [(&str, &str); 8] = [
     ("NONE", "no points"),
     ("ASM", "empty `asm`"),
     ("BARE", "`simple_mark`, no arguments"),
     ("MARK", "`simple_mark`, two places"),
     ("KEEP", "`simple_mark_keep`, two"),
     ("ANCHOR", "`simple_mark_anchor`, two places"),
+    ("SWITCH", "`simple_probe`, two values"),
     ("SDT", "`sys/sdt.h`"),
 ];
 

@@ -13,13 +13,14 @@ const TIMES: f64 = 1000.0;
 
 /// The contenders: the module of the crate `points`, the names of its functions (`{}` is the
 /// function), and the name in the table.
-const CONTENDERS: [(&str, &str, &str); 24] = [
+const CONTENDERS: [(&str, &str, &str); 27] = [
     ("none", "points::none::", "Rust: no points"),
     ("asm", "points::asm::", "empty `asm!`"),
     ("bare", "points::bare::", "`simple_mark!`, no arguments"),
     ("mark", "points::mark::", "`simple_mark!`, two places"),
     ("keep", "points::keep::", "`simple_mark!`, two kept"),
     ("anchor", "points::anchor::", "`simple_mark!`, two places, anchor"),
+    ("switch", "points::switch::", "`simple_probe!`, two values"),
     ("probe", "points::probe::", "`probe`"),
     ("usdt", "points::usdt::", "`usdt`"),
     ("tracing", "points::tracing::", "`tracing`, no subscriber"),
@@ -30,6 +31,7 @@ const CONTENDERS: [(&str, &str, &str); 24] = [
     ("gcc_mark", "gcc_mark_", "`simple_mark`, two places"),
     ("gcc_keep", "gcc_keep_", "`simple_mark_keep`, two"),
     ("gcc_anchor", "gcc_anchor_", "`simple_mark_anchor`, two places"),
+    ("gcc_switch", "gcc_switch_", "`simple_probe`, two values"),
     ("gcc_sdt", "gcc_sdt_", "`sys/sdt.h`"),
     ("clang_none", "clang_none_", "clang: no points"),
     ("clang_asm", "clang_asm_", "empty `asm`"),
@@ -37,6 +39,7 @@ const CONTENDERS: [(&str, &str, &str); 24] = [
     ("clang_mark", "clang_mark_", "`simple_mark`, two places"),
     ("clang_keep", "clang_keep_", "`simple_mark_keep`, two"),
     ("clang_anchor", "clang_anchor_", "`simple_mark_anchor`, two places"),
+    ("clang_switch", "clang_switch_", "`simple_probe`, two values"),
     ("clang_sdt", "clang_sdt_", "`sys/sdt.h`"),
 ];
 

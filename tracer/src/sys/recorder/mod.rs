@@ -275,7 +275,9 @@ impl Recorders {
     fn find_buffers(&mut self) {
         for target in &self.targets {
             let Some(folder) = &target.folder else { continue };
-            for name in folder.names() {
+            // A file has a name with a dot until its first page is written.
+            let is_whole = |name: &OsString| name.as_encoded_bytes().first() != Some(&b'.');
+            for name in folder.names().filter(is_whole) {
                 let key = (target.pid, name);
                 // `PID-NUMBER`: a process that the target created writes there too.
                 let pid = key.1.to_str().and_then(|name| name.split_once('-')?.0.parse::<u32>().ok());
@@ -288,8 +290,6 @@ impl Recorders {
                     .and_then(|file| file.map_or(Err(RingError::NoBuffer), |file| Ring::new(file, self.sizes)));
                 let ring = match opened {
                     Ok(ring) => Some(ring),
-                    // Its first page is not written yet.
-                    Err(RingError::NoBuffer | RingError::Short) => continue,
                     Err(why) => {
                         self.failures.push(Failure { pid: target.pid, file: (&key.1).into(), why: why.into() });
                         None
