@@ -4,8 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
-use simple_markers_tracer::bpf::{program::Settings, trace};
 use simple_markers_tracer::bpf::{Target, count::count};
+use simple_markers_tracer::bpf::{program::Settings, trace};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(read) = Plan::from_json(input) else { return };

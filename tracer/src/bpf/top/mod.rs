@@ -1,4 +1,4 @@
-//! The programs of `smark top`, which keep [`Map::Threads`] (`crate::top::entry`).
+//! The programs of `smark top`, which keep `Map::Threads` (`crate::top::entry`).
 //!
 //! All numbers of a thread are absolute: the programs copy what the kernel counts since the thread was
 //! created, and the reader takes differences. So nothing is lost if the reader is slow, and removing
@@ -53,11 +53,11 @@ pub struct RunQueue {
     pub clock_task: u32,
 }
 
-/// The size of the value of [`Map::Shared`].
+/// The size of the value of `Map::Shared`.
 pub const SHARED_SIZE: u32 = 32;
 /// The number of the interval.
 pub const INTERVAL: u16 = 0;
-/// How many switches were not counted because [`Map::Threads`] was full.
+/// How many switches were not counted because `Map::Threads` was full.
 pub const UNCOUNTED: u16 = 8;
 /// What `CLOCK_MONOTONIC` is ahead of the kernel's clock of the CPUs; 0 if it is not known.
 pub const CLOCK_AHEAD: u16 = 16;
