@@ -169,7 +169,7 @@ fn aarch64_tests_a_switch_in_three_instructions() {
                 let image = folder.path().join(format!("asleep{}.so", more.concat()));
                 let mut command = Computer::Aarch64.compilation(compiler, Language::C);
                 command.args(STRICT).args(["-std=c99", level, "-fPIC", "-shared", "-nostdlib"]).args(more);
-                fixture::succeeds_silently(command.arg("tests/probes/asleep.c").arg("-o").arg(&image));
+                fixture::succeeds_silently(command.arg("tests/probes/src/asleep.c").arg("-o").arg(&image));
                 image
             };
             let (with, without) = (compile(&[]), compile(&["-DSIMPLE_MARKER_OFF"]));
@@ -225,7 +225,7 @@ fn every_standard_compiles_probes() {
                 command.args(STRICT).args(["-Wshadow", &format!("-std={standard}"), "-O1", "-c", "-o", "/dev/null"]);
                 // A declaration after a statement is what C++ has always had.
                 command.args(more.iter().filter(|name| language == Language::C || name.starts_with("-D")));
-                command.args(["-x", if language == Language::C { "c" } else { "c++" }, "tests/probes/asleep.c"]);
+                command.args(["-x", if language == Language::C { "c" } else { "c++" }, "tests/probes/src/asleep.c"]);
                 fixture::succeeds_silently(&mut command);
             }
         }
