@@ -164,7 +164,7 @@ fn aarch64_tests_a_switch_in_three_instructions() {
             continue;
         }
         let folder = TempDir::new().expect("a folder");
-        for level in ["-O1", "-O2", "-O3", "-Os"] {
+        for level in tools::slice("aarch64 probe that is off", &["-O1", "-O2", "-O3", "-Os"], &[1]) {
             let compile = |more: &[&str]| {
                 let image = folder.path().join(format!("asleep{}.so", more.concat()));
                 let mut command = Computer::Aarch64.compilation(compiler, Language::C);
@@ -219,7 +219,8 @@ fn every_standard_compiles_probes() {
             continue;
         }
         let of = |language, standards: &'static [&'static str]| standards.iter().map(move |name| (language, *name));
-        for (language, standard) in of(Language::C, &C).chain(of(Language::Cxx, &CXX)) {
+        let all: Vec<_> = of(Language::C, &C).chain(of(Language::Cxx, &CXX)).collect();
+        for (language, standard) in tools::slice(&format!("{} probes", compiler.name()), &all, &[0, 5]) {
             for more in [&["-DSIMPLE_MARKER_RECORDER", "-Wdeclaration-after-statement"][..], &["-DSIMPLE_MARKER_OFF"]] {
                 let mut command = compiler.command(language);
                 command.args(STRICT).args(["-Wshadow", &format!("-std={standard}"), "-O1", "-c", "-o", "/dev/null"]);

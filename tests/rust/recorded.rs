@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::tools::{self, find, run};
 use simple_markers_tests::watched::can_watch;
 
 use crate::trace::hits;
@@ -23,12 +23,19 @@ fn built(package: &str, profile: &str, folder: &str, program: &str) -> PathBuf {
     fixture::target().join(folder).join(program)
 }
 
-static VALUES: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
-    ["dev", "demo"].map(|profile| {
-        let folder = if profile == "dev" { "debug" } else { profile };
-        built("simple-markers-test-probes", profile, folder, "probe-values")
-    })
+/// The program by profile; the last one is optimised.
+static VALUES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let profiles = tools::slice("recorded", &[("dev", "debug"), ("demo", "demo")], &[1]);
+    let programs = profiles
+        .into_iter()
+        .map(|(profile, folder)| built("simple-markers-test-probes", profile, folder, "probe-values"));
+    programs.collect()
 });
+
+/// The optimised program.
+fn optimised() -> &'static Path {
+    VALUES.last().expect("a program")
+}
 
 static SORTER: LazyLock<PathBuf> = LazyLock::new(|| built("sorter", "demo", "demo", "sorter"));
 
@@ -100,7 +107,7 @@ fn a_child_records_too() {
     for (options, expected) in
         [(&["trace", "--json"][..], vec![81 + 79, 79]), (&["trace", "--json", "--no-children"], vec![81 + 79])]
     {
-        let (lines, errors) = smark(options, &[text(&VALUES[1]), "fork"]);
+        let (lines, errors) = smark(options, &[text(optimised()), "fork"]);
         let (found, end) = hits(&lines);
         let mut processes: BTreeMap<u64, usize> = BTreeMap::new();
         for hit in &found {
@@ -118,7 +125,9 @@ fn babeltrace(folder: &Path) -> Option<Vec<String>> {
 
 #[test]
 fn a_program_that_ends_badly_has_recorded_everything() {
-    for (how, program) in [("panic", &VALUES[0]), ("abort", &VALUES[1]), ("kill", &VALUES[1]), ("", &VALUES[0])] {
+    for (how, program) in
+        [("panic", VALUES[0].as_path()), ("abort", optimised()), ("kill", optimised()), ("", VALUES[0].as_path())]
+    {
         let folder = tempfile::tempdir().expect("a folder");
         let recording = folder.path().join("recording");
         let mut command = Command::new(program);
