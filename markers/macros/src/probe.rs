@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
-use simple_markers_record::printf::Specifier;
+use simple_markers_record::buffer::{Layout, MAX_WORDS};
 use simple_markers_record::site;
 
 use crate::check;
@@ -11,10 +11,6 @@ use crate::pairing::{Pair, Shown};
 use crate::record::{self, SiteRecord};
 use crate::syntax::{Argument, Branch, Marker, ProbeInvocation};
 use crate::target::Target;
-
-/// The number of registers that the values of a probe may take: as many as x86-64 has, without the
-/// stack, frame and base pointers.
-const MOST_WORDS: usize = 12;
 
 /// Who the values go to while the probe is on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +85,7 @@ fn items(krate: &TokenTree, marker: &Marker, words: &Words, receiver: Receiver) 
         Receiver::Recorder => {
             let arguments: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
             let name = format!("{}\0", marker.name);
-            let rest = format!("\0{}\0{}\0{}\0", marker.format.value(), arguments.join(", "), words.types.join(" "));
+            let rest = format!("\0{}\0{}\0{}\0", marker.format.value(), arguments.join(", "), words.types());
             quote_spanned! { Span::mixed_site()=>
                 #krate::__private::concat!(
                     #name, #krate::__private::file!(), "\0", #krate::__private::line!(), #rest
@@ -149,13 +145,13 @@ struct Words {
     operands: Vec<TokenStream>,
     /// One entry of the operands string for each argument.
     entries: Vec<String>,
-    /// What each argument is, for the recorder: `-4`, `8f`, `8p`, `s`.
-    types: Vec<String>,
+    /// What each argument is.
+    kinds: Vec<Kind>,
 }
 
 impl Words {
     fn new(krate: &TokenTree, target: Target, pairs: &[Pair<'_>]) -> syn::Result<Self> {
-        let mut words = Self { operands: Vec::new(), entries: Vec::new(), types: Vec::new() };
+        let mut words = Self { operands: Vec::new(), entries: Vec::new(), kinds: Vec::new() };
         for (index, pair) in pairs.iter().enumerate() {
             let binding = binding(krate, index, pair);
             let first = words.operands.len();
@@ -168,12 +164,12 @@ impl Words {
                 words.entries.push(format!("{}@{}", kind.operand(), register(target, first, kind.size())));
                 words.operands.push(quote_spanned! { binding.span()=> in(reg) #binding });
             }
-            words.types.push(kind.name());
-            if words.operands.len() > MOST_WORDS {
+            words.kinds.push(kind);
+            if words.operands.len() > MAX_WORDS as usize {
                 return Err(syn::Error::new(
                     pair.argument.span(),
                     format!(
-                        "a probe has at most {MOST_WORDS} values, and text counts as two: record the rest with a second probe"
+                        "a probe has at most {MAX_WORDS} values, and text counts as two: record the rest with a second probe"
                     ),
                 ));
             }
@@ -181,16 +177,15 @@ impl Words {
         Ok(words)
     }
 
-    /// What the recorder reads: the number of words, the number of arguments, and a bit for each
-    /// argument that is text.
+    /// What the recorder reads. There are no more words than a layout has.
     fn layout(&self) -> u32 {
-        let texts = self
-            .types
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| *name == "s")
-            .fold(0, |bits, (index, _)| bits | 1 << index);
-        self.operands.len() as u32 | (self.types.len() as u32) << 8 | texts << 16
+        let is_text: Vec<bool> = self.kinds.iter().map(|kind| *kind == Kind::Text).collect();
+        Layout::new(&is_text).map_or(0, |layout| layout.0)
+    }
+
+    /// What each argument is, for the recorder: `-4`, `8f`, `8p`, `s`.
+    fn types(&self) -> String {
+        self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" ")
     }
 
     /// The assembly of the site.
@@ -247,7 +242,7 @@ impl Kind {
     fn of(pair: &Pair<'_>) -> Self {
         match pair.shown {
             Shown::By(_, specifier) if specifier.letter() == 's' => return Self::Text,
-            Shown::By(_, specifier) if is_pointer(specifier) => return Self::Pointer,
+            Shown::By(_, specifier) if specifier.letter() == 'p' => return Self::Pointer,
             Shown::By(..) | Shown::Star => {}
         }
         match promoted(pair.shown) {
@@ -282,10 +277,6 @@ impl Kind {
             Self::Text => "s".to_owned(),
         }
     }
-}
-
-fn is_pointer(specifier: Specifier) -> bool {
-    specifier.letter() == 'p'
 }
 
 /// The placeholder of operand number `index` as a register of `size` bytes.
