@@ -146,23 +146,27 @@ macro_rules! define_probe {
     };
 }
 
-/// Calls the macro `$define` for the first target whose condition holds, or with `off` if none does.
+/// Defines both macros for the first target whose condition holds, or for `off` if none does.
 macro_rules! define_for {
-    ($d:tt $define:ident $($condition:meta => $target:tt,)*) => {
-        define_for! { @ $d $define () $($condition => $target,)* }
+    ($d:tt $($condition:meta => $target:tt,)*) => {
+        define_for! { @ $d () $($condition => $target,)* }
     };
-    (@ $d:tt $define:ident ($($before:meta)*) $condition:meta => $target:tt, $($rest:tt)*) => {
+    (@ $d:tt ($($before:meta)*) $condition:meta => $target:tt, $($rest:tt)*) => {
         #[cfg(all($condition, not(any($($before,)*))))]
-        $define! { $d $target }
-        define_for! { @ $d $define ($($before)* $condition) $($rest)* }
+        define! { $d $target }
+        #[cfg(all($condition, not(any($($before,)*))))]
+        define_probe! { $d $target }
+        define_for! { @ $d ($($before)* $condition) $($rest)* }
     };
-    (@ $d:tt $define:ident ($($before:meta)*)) => {
+    (@ $d:tt ($($before:meta)*)) => {
         #[cfg(not(any($($before,)*)))]
-        $define! { $d off }
+        define! { $d off }
+        #[cfg(not(any($($before,)*)))]
+        define_probe! { $d off }
     };
 }
 
-define_for! { $ define
+define_for! { $
     any(
         simple_marker_off,
         feature = "off",
@@ -178,23 +182,5 @@ define_for! { $ define
     all(target_arch = "x86", target_pointer_width = "32") => x86,
     all(target_arch = "aarch64", target_pointer_width = "64") => aarch64,
     target_arch = "riscv32" => riscv32,
-    target_arch = "riscv64" => riscv64,
-}
-
-// As above, without targets whose registers do not hold 64 bits.
-define_for! { $ define_probe
-    any(
-        simple_marker_off,
-        feature = "off",
-        miri,
-        windows,
-        target_vendor = "apple",
-        target_family = "wasm",
-        target_os = "uefi",
-        target_os = "aix",
-        target_os = "cygwin",
-    ) => off,
-    all(target_arch = "x86_64", target_pointer_width = "64") => x86_64,
-    all(target_arch = "aarch64", target_pointer_width = "64") => aarch64,
     target_arch = "riscv64" => riscv64,
 }

@@ -24,7 +24,8 @@ pub(crate) enum Receiver {
 /// The expansion of a probe: a block of type `()`.
 pub(crate) fn probe(invocation: &ProbeInvocation, pairs: &[Pair<'_>], receiver: Receiver) -> syn::Result<TokenStream> {
     let ProbeInvocation { krate, target, marker } = invocation;
-    let Some((target, branch)) = *target else {
+    // A value of 64 bits does not fit a register of a 32-bit target.
+    let Some((target, branch)) = target.filter(|(target, _)| target.address_size() == 8) else {
         let arguments = evaluated(krate, pairs, &TokenStream::new());
         return Ok(quote_spanned! { Span::mixed_site()=> { if false { #arguments } } });
     };
@@ -289,4 +290,23 @@ fn register(target: Target, index: usize, size: u8) -> String {
         (Target::Riscv32 | Target::Riscv64, _) => "",
     };
     format!("{{{index}{modifier}}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairing::pair;
+
+    #[test]
+    fn probes_are_only_for_targets_of_64_bits() {
+        let is_emitted = |target: &str| {
+            let tokens = format!("crate {target} load a:b, \"text\"").parse().expect("tokens");
+            let invocation: ProbeInvocation = syn::parse2(tokens).expect("a probe");
+            let pairs = pair(&invocation.marker).expect("pairs");
+            let expansion = probe(&invocation, &pairs, Receiver::Tool).expect("an expansion");
+            expansion.to_string().contains("asm")
+        };
+        let emitted = ["x86_64", "x86", "aarch64", "riscv32", "riscv64", "off"].map(is_emitted);
+        assert_eq!(emitted, [true, false, true, false, true, false]);
+    }
 }
