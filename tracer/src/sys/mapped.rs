@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The files that are mapped executable, without duplicates, in the order of their addresses.
 /// `None` if there is no such process, or its list must not be read.
@@ -50,7 +50,7 @@ pub struct Region {
 
 impl Region {
     /// The address of a byte of its file; `None` if it is not in the region.
-    fn address_of(&self, offset: u64) -> Option<u64> {
+    pub(super) fn address_of(&self, offset: u64) -> Option<u64> {
         let address = self.addresses.start.checked_add(offset.checked_sub(self.offset)?)?;
         self.addresses.contains(&address).then_some(address)
     }
@@ -70,14 +70,11 @@ pub fn regions(pid: u32) -> Option<Vec<Region>> {
     Some(parse(&std::fs::read(format!("/proc/{pid}/maps")).ok()?, 2, b'x'))
 }
 
-/// The address at which a process has a byte of a file, in memory that it may write to: the last
-/// one, because a page of the file can also be at the end of what is read-only once the program
-/// runs. `None` if it has not mapped that, or its list must not be read.
+/// The memory of a process that it may write to, in the order of the addresses. `None` if there is no
+/// such process, or its list must not be read.
 #[must_use]
-pub(super) fn writable(pid: u32, file: &Path, offset: u64) -> Option<u64> {
-    let maps = std::fs::read(format!("/proc/{pid}/maps")).ok()?;
-    let regions = parse(&maps, 1, b'w').into_iter().rev().filter(|region| region.name == file);
-    regions.filter_map(|region| region.address_of(offset)).next()
+pub(super) fn writable(pid: u32) -> Option<Vec<Region>> {
+    Some(parse(&std::fs::read(format!("/proc/{pid}/maps")).ok()?, 1, b'w'))
 }
 
 /// The regions whose right number `index` (`rwxp`) is `right`.

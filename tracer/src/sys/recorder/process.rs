@@ -10,7 +10,7 @@ use simple_markers_record::buffer::control;
 use simple_markers_resolver::address::FileOffset;
 
 use crate::recorder::ring::Sizes;
-use crate::sys::mapped;
+use crate::sys::mapped::{self, Region};
 
 /// What to write to the control block of an image.
 #[derive(Clone, Debug)]
@@ -67,12 +67,14 @@ pub enum ArmError {
 pub(super) struct Memory {
     pid: u32,
     file: File,
+    /// What the process may write to, when this was opened.
+    writable: Vec<Region>,
 }
 
 impl Memory {
     pub(super) fn open(pid: u32) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
-        Ok(Self { pid, file })
+        Ok(Self { pid, file, writable: mapped::writable(pid).unwrap_or_default() })
     }
 
     /// The user and the group of the process.
@@ -81,9 +83,11 @@ impl Memory {
         Ok((status.uid(), status.gid()))
     }
 
-    /// Where a byte of an image is in memory that can be written.
+    /// Where a byte of an image is in memory that can be written: the last place, because a page of the
+    /// file can also be at the end of what is read-only once the program runs.
     fn address(&self, image: &Path, offset: FileOffset) -> Result<u64, ArmError> {
-        mapped::writable(self.pid, image, offset.0).ok_or(ArmError::NotMapped)
+        let regions = self.writable.iter().rev().filter(|region| region.name == image);
+        regions.filter_map(|region| region.address_of(offset.0)).next().ok_or(ArmError::NotMapped)
     }
 
     /// The control block at an offset of an image.
@@ -100,7 +104,7 @@ impl Memory {
     /// Whether the control block of an image is already this process's.
     pub(super) fn is_ours(&self, image: &Path, control: FileOffset, ours: Owner) -> Result<bool, ArmError> {
         let (_, block) = self.block(image, control)?;
-        let owner = Owner { pid: u32_at(&block, control::OWNER), start: u64_at(&block, control::OWNER_START) };
+        let owner = owner_of(&block);
         match u32_at(&block, control::STATE) {
             control::STATE_FREE => Ok(false),
             control::STATE_TOOL if owner == ours => Ok(true),
@@ -161,10 +165,7 @@ impl Memory {
         switches: &[(FileOffset, u16)],
     ) -> Result<(u64, u32), ArmError> {
         let (address, block) = self.block(image, control)?;
-        let is_ours = u32_at(&block, control::STATE) == control::STATE_TOOL
-            && u32_at(&block, control::OWNER) == owner.pid
-            && u64_at(&block, control::OWNER_START) == owner.start;
-        if !is_ours {
+        if (u32_at(&block, control::STATE), owner_of(&block)) != (control::STATE_TOOL, owner) {
             return Ok((0, 0));
         }
         let off: Vec<_> = switches.iter().map(|(offset, _)| (*offset, 0)).collect();
@@ -172,6 +173,11 @@ impl Memory {
         self.file.write_all_at(&control::STATE_FREE.to_le_bytes(), address + control::STATE as u64)?;
         Ok((u64_at(&block, control::LOST), u32_at(&block, control::ERROR)))
     }
+}
+
+/// The tool that a control block names.
+fn owner_of(block: &[u8; control::SIZE]) -> Owner {
+    Owner { pid: u32_at(block, control::OWNER), start: u64_at(block, control::OWNER_START) }
 }
 
 fn u32_at(block: &[u8; control::SIZE], at: usize) -> u32 {
