@@ -2,7 +2,7 @@
 //! (`docs/section-format.md`).
 
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
 /// The switch of a probe, and what the recorder needs to know of it.
 #[derive(Debug)]
@@ -12,16 +12,18 @@ pub struct Probe {
     /// under which the recorder writes the probe.
     switch: AtomicU32,
     /// Number of words, number of arguments (8 bits each), and a bit for each argument that is text.
-    layout: u32,
+    /// The recorder changes it while there is a handler.
+    layout: AtomicU32,
     /// Name, file, line, format, arguments and their types, each with a NUL at its end; null without
     /// a recorder.
     strings: *const u8,
     /// A function of the program that gets the values, or null.
     handler: AtomicPtr<()>,
-    reserved: usize,
+    /// The layout, while there is a handler.
+    kept_layout: AtomicUsize,
 }
 
-// SAFETY: `strings` points to constant text, and the other fields are atomic or constant.
+// SAFETY: `strings` points to constant text, and the other fields are atomic.
 unsafe impl Sync for Probe {}
 
 impl Probe {
@@ -30,10 +32,10 @@ impl Probe {
     pub const fn new(layout: u32, strings: &'static str) -> Self {
         Self {
             switch: AtomicU32::new(0),
-            layout,
+            layout: AtomicU32::new(layout),
             strings: if strings.is_empty() { ptr::null() } else { strings.as_ptr() },
             handler: AtomicPtr::new(ptr::null_mut()),
-            reserved: 0,
+            kept_layout: AtomicUsize::new(0),
         }
     }
 }
@@ -52,7 +54,7 @@ mod tests {
             offset_of!(Probe, layout),
             offset_of!(Probe, strings),
             offset_of!(Probe, handler),
-            offset_of!(Probe, reserved),
+            offset_of!(Probe, kept_layout),
         ];
         assert_eq!(offsets, [0, 4, 8, 16, 24]);
     }

@@ -2,6 +2,7 @@
 //! without it.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -250,4 +251,38 @@ fn a_running_program_is_armed_by_one_tool_at_a_time() {
     drop(lines);
     third.wait().expect("it ends");
     assert_eq!(folders(&pid), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_handles_its_probes_beside_a_tool() {
+    for program in &*VALUES {
+        let mut command = Command::new(program);
+        let mut running =
+            Running(command.arg("handle").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts"));
+        let pid = running.pid();
+        let mut smark = Command::new(fixture::smark());
+        smark.args(["trace", "-p", &pid, "--limit", "1", "values:signed"]).stdout(Stdio::piped());
+        let mut smark = smark.spawn().expect("smark starts");
+        let mut input = running.0.stdin.take().expect("its input");
+        // Until the tool has armed the probe and seen a hit. It switches the probe off before it ends.
+        wait_until("smark sees a hit", || {
+            writeln!(input, "7").expect("it reads");
+            smark.try_wait().expect("a status").is_some()
+        });
+        writeln!(input, "8").expect("it reads");
+        drop(input);
+        let output = running.0.stdout.take().expect("its output");
+        let lines: Vec<_> = std::io::BufRead::lines(std::io::BufReader::new(output)).map_while(Result::ok).collect();
+        let of =
+            |name: &str| lines.iter().filter(|line| line.starts_with(name)).map(String::as_str).collect::<Vec<_>>();
+        let handled: Vec<_> = of("handled: ").into_iter().filter_map(|line| line.strip_prefix("handled: ")).collect();
+        let (signed, texts) = (of("values:signed: "), of("values:texts: "));
+        assert!(signed.contains(&"values:signed: 8 8 8 8 8"), "{lines:?}");
+        assert_eq!(
+            handled.iter().copied().filter(|line| line.starts_with("values:signed")).collect::<Vec<_>>(),
+            signed
+        );
+        assert_eq!(handled.iter().copied().filter(|line| line.starts_with("values:texts")).collect::<Vec<_>>(), texts);
+        assert_eq!(handled.len(), signed.len() + texts.len());
+    }
 }

@@ -19,9 +19,9 @@ mod support {
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use simple_markers_record::buffer::control;
+use simple_markers_recorder::{Hit, Values, handle, unhandle};
 use support::child::Folder;
 use support::probe::Descriptor;
 use support::tool::{self, Buffers};
@@ -40,13 +40,13 @@ const FLIGHT: Buffers = Buffers { packet_size: 1 << 16, packets: 16, flags: cont
 const GROWING: Buffers = Buffers { packet_size: 1 << 16, packets: 0, flags: 0 };
 
 /// A loop's body.
-type Hit = fn(u64);
+type Body = fn(u64);
 
 fn main() {
     let millions = std::env::args().nth(1).map_or(4, |millions| millions.parse().expect("a number"));
     let hits = millions * 1_000_000;
     let loops = median(|| measure(hits, |number| _ = std::hint::black_box([number, number])));
-    let rows: [(&str, Hit); 6] = [
+    let rows: [(&str, Body); 6] = [
         ("no argument", |_| NONE.hit(&[])),
         ("2 arguments", |number| TWO.hit(&[number, 2])),
         ("4 arguments", |number| FOUR.hit(&[number, 2, 3, 4])),
@@ -59,7 +59,7 @@ fn main() {
     ];
     let asleep = median(|| measure(hits, |number| TWO.hit(&[number, 2])));
     println!("loop {loops:.1} ns, asleep {:.1}", asleep - loops);
-    println!("{:30} {:>8} {:>8} {:>8} {:>8}", "ns", "ring", "growing", "full", "slow");
+    println!("{:30} {:>8} {:>8} {:>8} {:>8} {:>8}", "ns", "ring", "growing", "full", "slow", "handler");
     for (name, hit) in rows {
         let ring = with_buffers(FLIGHT, || median(|| measure(hits, hit)));
         let growing = with_buffers(GROWING, || median(|| measure(hits, hit)));
@@ -68,11 +68,17 @@ fn main() {
         // Each hit takes the slow path.
         let slow = Buffers { flags: control::OVERWRITE | control::MONOTONIC, ..FLIGHT };
         let slow = with_buffers(slow, || median(|| measure(hits / 20, hit)));
-        println!("{name:30} {:8.1} {:8.1} {:8.1} {:8.1}", ring - loops, growing - loops, full - loops, slow - loops);
+        // Not recorded.
+        let count = |_: &Hit<'_>, values: Values<'_>| _ = std::hint::black_box(values.len());
+        assert_eq!(handle::<Values<'_>>("bench:*", Box::leak(Box::new(count))), Ok(PROBES.len()));
+        let handler = median(|| measure(hits / 20, hit));
+        assert_eq!(unhandle("*"), Ok(PROBES.len()));
+        let [ring, growing, full, slow, handler] = [ring, growing, full, slow, handler].map(|ns| ns - loops);
+        println!("{name:30} {ring:8.1} {growing:8.1} {full:8.1} {slow:8.1} {handler:8.1}");
     }
     let one = with_buffers(FLIGHT, || median(|| threads(1, hits)));
     let four = with_buffers(FLIGHT, || median(|| threads(4, hits)));
-    println!("processor time: 1 thread {one:.1} ns, 4 threads {four:.1} on {} processors", processors());
+    println!("1 thread {one:.1} ns, 4 threads {four:.1} on {} processors", processors());
     live();
 }
 
@@ -80,13 +86,13 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// ns for each hit.
+/// ns of processor time for each hit.
 fn measure(hits: u64, mut hit: impl FnMut(u64)) -> f64 {
-    let start = Instant::now();
+    let start = thread_time();
     for number in 0..hits {
         hit(std::hint::black_box(number));
     }
-    start.elapsed().as_nanos() as f64 / hits as f64
+    (thread_time() - start) / hits as f64
 }
 
 fn median(mut run: impl FnMut() -> f64) -> f64 {
@@ -103,18 +109,14 @@ fn with_buffers<T>(buffers: Buffers, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// ns of processor time for each hit, with `count` threads at once.
+/// The same with `count` threads at once.
 fn threads(count: usize, hits: u64) -> f64 {
-    let run = || {
-        let start = thread_time();
-        measure(hits, |number| TWO.hit(&[number, 2]));
-        thread_time() - start
-    };
+    let run = || measure(hits, |number| TWO.hit(&[number, 2]));
     let times: f64 = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|_| scope.spawn(run)).collect();
         threads.into_iter().map(|thread| thread.join().expect("a thread")).sum()
     });
-    times / hits as f64 / count as f64
+    times / count as f64
 }
 
 /// The processor time of this thread in ns.

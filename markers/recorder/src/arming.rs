@@ -109,13 +109,13 @@ pub fn disarm(patterns: &str) -> Result<usize, ArmError> {
 }
 
 /// Only one thread at a time arms. It does not wait: it may be in a signal handler.
-struct Lock;
+pub(crate) struct Lock;
 
 /// The process that arms. A child of `fork` has none of its threads.
 static LOCKED: AtomicU32 = AtomicU32::new(0);
 
 impl Lock {
-    fn take() -> Result<Self, ArmError> {
+    pub(crate) fn take() -> Result<Self, ArmError> {
         let pid = sys::getpid();
         let before = LOCKED.load(Ordering::Relaxed);
         if before == pid {

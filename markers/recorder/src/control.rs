@@ -1,15 +1,16 @@
 //! The control block of this image: who has armed its probes, and where the buffers go.
 
+use core::arch::global_asm;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use simple_markers_record::buffer::{control, packet};
+use simple_markers_record::buffer::{CLOCK_UNKNOWN, control, packet};
 
 use crate::sys::Errno;
 
 /// The block. A tool writes it from outside, so every access is atomic.
 ///
-/// `entry.rs` defines it with its first contents. The layout is that of [`control`].
+/// The layout is that of [`control`].
 #[repr(C, align(64))]
 pub(crate) struct Control {
     magic: [u8; 8],
@@ -41,6 +42,24 @@ const _: () = {
     assert!(core::mem::offset_of!(Control, clock) == control::CLOCK);
     assert!(core::mem::offset_of!(Control, folder) == control::FOLDER);
 };
+
+global_asm!(
+    ".pushsection __simple_control,\"aw\",@progbits",
+    ".balign 64",
+    ".hidden simple_marker_control",
+    ".globl simple_marker_control",
+    ".type simple_marker_control,@object",
+    ".size simple_marker_control,{size}",
+    "simple_marker_control:",
+    ".ascii \"SMCTRL\\0\\001\"",
+    ".zero {clock} - 8",
+    ".long {unknown}",
+    ".zero {size} - {clock} - 4",
+    ".popsection",
+    size = const control::SIZE,
+    clock = const control::CLOCK,
+    unknown = const CLOCK_UNKNOWN,
+);
 
 unsafe extern "C" {
     safe static simple_marker_control: Control;

@@ -1,7 +1,9 @@
 //! `simple_marker_record`, which an armed probe calls, in assembly for x86-64.
 //!
 //! On entry: `[rsp]` the return address, `[rsp+8]` the first 8 bytes of the descriptor (u16
-//! semaphore, u16 id, u32 layout), `[rsp+16..]` the words. It keeps all registers but the flags.
+//! semaphore, u16 id, u32 layout), `[rsp+16..]` the words. It keeps all registers but the flags. A
+//! hit with a handler goes to `simple_marker_handled` first (`saved.rs`), which changes `[rsp+8]`
+//! and comes back.
 //!
 //! # Why a record is never torn
 //!
@@ -25,80 +27,9 @@ use core::mem::offset_of;
 
 use simple_markers_record::buffer::{control, event, packet};
 
-use crate::hit::slow;
-use crate::thread::{Local, Writer};
-
-/// What the kernel expects before the address at which a sequence starts again. The C library
-/// registers its threads with the same one.
-pub(crate) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
-
-/// Offset of the pointer to the current sequence in the memory that the kernel knows.
-pub(crate) const RSEQ_CS: usize = 8;
-
-/// Offset of the CPU there.
-pub(crate) const RSEQ_CPU: usize = 4;
-
-// The frame of the slow path has this room for the registers that xsave writes: in the compacted
-// and in the standard form the parts of `PARTS` end before it.
-const SAVED: usize = 2816;
-
-// x87, SSE, AVX, the three parts of AVX-512, and the general registers of APX. The compiler uses no
-// others without being told.
-const PARTS: u32 = 0x8_00e7;
+use crate::thread::{Local, RSEQ_CPU, RSEQ_CS, RSEQ_SIGNATURE, Writer};
 
 global_asm!(
-    // The control block.
-    ".pushsection __simple_control,\"aw\",@progbits",
-    ".balign 64",
-    ".hidden simple_marker_control",
-    ".globl simple_marker_control",
-    ".type simple_marker_control,@object",
-    ".size simple_marker_control,{control_size}",
-    "simple_marker_control:",
-    ".ascii \"SMCTRL\\0\\001\"",
-    ".zero {clock} - 8",
-    ".long 2",
-    ".zero {control_size} - {clock} - 4",
-    ".popsection",
-    // What other code gives this image: the bounds of its descriptors, and the restartable
-    // sequences of the C library. Each may be missing.
-    ".pushsection .data.rel.ro.simple_marker,\"aw\",@progbits",
-    ".balign 8",
-    ".weak __start___simple_probe",
-    ".hidden __start___simple_probe",
-    ".weak __stop___simple_probe",
-    ".hidden __stop___simple_probe",
-    ".weak __rseq_offset",
-    ".weak __rseq_size",
-    ".hidden simple_marker_image",
-    ".globl simple_marker_image",
-    "simple_marker_image:",
-    ".quad __start___simple_probe",
-    ".quad __stop___simple_probe",
-    ".quad __rseq_offset",
-    ".quad __rseq_size",
-    ".popsection",
-    // The thread's own: `Local`.
-    ".pushsection .tbss.simple_marker,\"awT\",@nobits",
-    ".balign 32",
-    ".hidden simple_marker_local",
-    ".type simple_marker_local,@object",
-    "simple_marker_local:",
-    ".zero {local_size}",
-    ".popsection",
-    // The start and the end of the program.
-    ".pushsection .init_array,\"aw\",@init_array",
-    ".balign 8",
-    ".quad {start}",
-    ".popsection",
-    ".pushsection .fini_array,\"aw\",@fini_array",
-    ".balign 8",
-    ".quad {finish}",
-    ".popsection",
-    // How the slow path saves vector registers: 0 not known, 1 fxsave, 2 xsave, 3 xsavec.
-    ".pushsection .bss.simple_marker,\"aw\",@nobits",
-    "simple_marker_saving: .zero 1",
-    ".popsection",
     // Sequences: version, flags, start, length, where they start again.
     ".macro simple_marker_sequence name",
     ".pushsection __rseq_cs,\"aw\",@progbits",
@@ -120,71 +51,57 @@ global_asm!(
     ".long {signature}",
     ".Lsimple_marker_\\name\\()_abort:",
     ".endm",
-    ".macro simple_marker_push register",
+    ".macro simple_marker_push registers:vararg",
+    ".irp register, \\registers",
     "push \\register",
     ".cfi_adjust_cfa_offset 8",
+    ".endr",
     ".endm",
-    ".macro simple_marker_pop register",
+    ".macro simple_marker_pop registers:vararg",
+    ".irp register, \\registers",
     "pop \\register",
     ".cfi_adjust_cfa_offset -8",
+    ".endr",
     ".endm",
-    ".pushsection .text.simple_marker_record,\"ax\",@progbits",
-    ".hidden simple_marker_record",
-    ".globl simple_marker_record",
-    ".type simple_marker_record,@function",
-    ".balign 64",
-    "simple_marker_record:",
-    ".cfi_startproc",
-    // The id.
-    "cmp word ptr [rsp + 10], 0",
-    "je 9f",
-    "simple_marker_push rax",
-    "simple_marker_push rcx",
-    "simple_marker_push rdx",
-    "simple_marker_push rsi",
-    "simple_marker_push rdi",
-    "simple_marker_push r8",
-    "simple_marker_push r9",
-    ".cfi_remember_state",
-    // rcx: the writer of this thread. It stays the same while the thread lives.
-    "mov rcx, qword ptr [rip + simple_marker_local@GOTTPOFF]",
-    "mov rcx, qword ptr fs:[rcx + {writer}]",
-    "test rcx, rcx",
-    "jz 8f",
-    // r8: id, and above it the size of the record in words.
-    "mov r8d, dword ptr [rsp + 68]",
-    "cmp r8d, 0x10000",
-    "jae 5f",
-    "movzx r8d, r8b",
-    "add r8d, 2",
-    "shl r8d, 16",
-    "mov r8w, word ptr [rsp + 66]",
+    // What a hit saves, and what one with texts saves below.
+    ".macro simple_marker_restore",
+    "simple_marker_pop r9, r8, rdi, rsi, rdx, rcx, rax",
+    ".endm",
+    ".macro simple_marker_restore_texts",
+    "add rsp, 48",
+    ".cfi_adjust_cfa_offset -48",
+    "simple_marker_pop rbp, rbx, r12, r11, r10",
+    ".endm",
+    // Starts a sequence, finds room for a record and writes its header. r8: the id, and above it the
+    // size of the record in words. Then rsi is the packet, r9 the record, rdi what the kernel knows;
+    // rax and rdx are changed. Goes to `slow` if it needs the slow path, and to `full` if there is
+    // no packet, or no room.
+    ".macro simple_marker_reserve name, writer, slow, full",
+    ".Lsimple_marker_\\name\\()_again:",
     // A child of fork has a writer of zeros.
-    ".Lsimple_marker_scalars_again:",
-    "mov rdi, qword ptr [rcx + {rseq}]",
+    "mov rdi, qword ptr [\\writer + {rseq}]",
     "test rdi, rdi",
-    "jz 8f",
-    "lea rax, [rip + .Lsimple_marker_scalars]",
+    "jz \\slow",
+    "lea rax, [rip + .Lsimple_marker_\\name]",
     "mov qword ptr [rdi + {rseq_cs}], rax",
-    ".Lsimple_marker_scalars_start:",
-    "mov rsi, qword ptr [rcx + {packet}]",
+    ".Lsimple_marker_\\name\\()_start:",
+    "mov rsi, qword ptr [\\writer + {packet}]",
     "test rsi, rsi",
-    "jz 6f",
+    "jz \\full",
     "mov eax, dword ptr [rip + simple_marker_control + {generation}]",
-    "cmp eax, dword ptr [rcx + {writer_generation}]",
-    "jne 8f",
+    "cmp eax, dword ptr [\\writer + {writer_generation}]",
+    "jne \\slow",
     // Sizes are in bits here.
     "mov r9, qword ptr [rsi + {content_size}]",
     "mov eax, r8d",
     "shr eax, 16",
     "shl eax, 6",
     "add rax, r9",
-    "cmp rax, qword ptr [rcx + {limit}]",
-    "ja 6f",
+    "cmp rax, qword ptr [\\writer + {limit}]",
+    "ja \\full",
     "rdtsc",
     "shl rdx, 32",
     "or rax, rdx",
-    // r9: the record.
     "shr r9, 3",
     "add r9, rsi",
     "mov qword ptr [r9 + {time}], rax",
@@ -192,6 +109,37 @@ global_asm!(
     "shl rax, 32",
     "or rax, r8",
     "mov qword ptr [r9 + {id}], rax",
+    ".endm",
+    ".pushsection .text.simple_marker_record,\"ax\",@progbits",
+    ".hidden simple_marker_record",
+    ".globl simple_marker_record",
+    ".type simple_marker_record,@function",
+    ".hidden simple_marker_slow",
+    ".hidden simple_marker_handled",
+    ".hidden simple_marker_control",
+    ".hidden simple_marker_local",
+    ".balign 64",
+    "simple_marker_record:",
+    ".cfi_startproc",
+    // The id: 0 if nobody records, negative if the probe has a handler only.
+    "cmp word ptr [rsp + 10], 0",
+    "jle 9f",
+    "simple_marker_push rax, rcx, rdx, rsi, rdi, r8, r9",
+    ".cfi_remember_state",
+    // rcx: the writer of this thread. It stays the same while the thread lives.
+    "mov rcx, qword ptr [rip + simple_marker_local@GOTTPOFF]",
+    "mov rcx, qword ptr fs:[rcx + {writer}]",
+    "mov r8d, dword ptr [rsp + 68]",
+    "cmp r8d, 0x10000",
+    "jae 5f",
+    "test rcx, rcx",
+    "jz 8f",
+    // r8: id, and above it the size of the record in words.
+    "movzx r8d, r8b",
+    "add r8d, 2",
+    "shl r8d, 16",
+    "mov r8w, word ptr [rsp + 66]",
+    "simple_marker_reserve scalars, rcx, 8f, 6f",
     "mov edx, r8d",
     "shr edx, 16",
     "lea rax, [r9 + rdx * 8]",
@@ -211,14 +159,10 @@ global_asm!(
     // The kernel must not look at a sequence of a library that was closed.
     "4:",
     "mov qword ptr [rdi + {rseq_cs}], 0",
-    "simple_marker_pop r9",
-    "simple_marker_pop r8",
-    "simple_marker_pop rdi",
-    "simple_marker_pop rsi",
-    "simple_marker_pop rdx",
-    "simple_marker_pop rcx",
-    "simple_marker_pop rax",
+    "simple_marker_restore",
+    "ret",
     "9:",
+    "jl simple_marker_handled",
     "ret",
     "simple_marker_abort scalars",
     ".cfi_restore_state",
@@ -246,34 +190,27 @@ global_asm!(
     "jmp 4b",
     "simple_marker_abort drop",
     // It starts at the beginning, since it may have come from texts.
-    "simple_marker_pop r9",
-    "simple_marker_pop r8",
-    "simple_marker_pop rdi",
-    "simple_marker_pop rsi",
-    "simple_marker_pop rdx",
-    "simple_marker_pop rcx",
-    "simple_marker_pop rax",
+    "simple_marker_restore",
     "jmp simple_marker_record",
     ".cfi_restore_state",
     ".cfi_remember_state",
+    "7:",
+    "simple_marker_restore",
+    "jmp simple_marker_handled",
+    ".cfi_restore_state",
+    ".cfi_remember_state",
     "8:",
-    "simple_marker_pop r9",
-    "simple_marker_pop r8",
-    "simple_marker_pop rdi",
-    "simple_marker_pop rsi",
-    "simple_marker_pop rdx",
-    "simple_marker_pop rcx",
-    "simple_marker_pop rax",
+    "simple_marker_restore",
     "jmp simple_marker_slow",
-    // A record with texts. First the lengths, so that nothing is measured twice: another thread may
-    // change a text.
+    // A probe with a handler has a negative layout; the others have texts. First the lengths, so
+    // that nothing is measured twice: another thread may change a text.
     "5:",
     ".cfi_restore_state",
-    "simple_marker_push r10",
-    "simple_marker_push r11",
-    "simple_marker_push r12",
-    "simple_marker_push rbx",
-    "simple_marker_push rbp",
+    "test r8d, r8d",
+    "js 7b",
+    "test rcx, rcx",
+    "jz 8b",
+    "simple_marker_push r10, r11, r12, rbx, rbp",
     "sub rsp, 48",
     ".cfi_adjust_cfa_offset 48",
     // Now the descriptor is at rsp + 152 and the words at rsp + 160. [rsp..48]: for each text how
@@ -333,36 +270,7 @@ global_asm!(
     "29:",
     "shl r8d, 16",
     "mov r8w, word ptr [rsp + 154]",
-    ".Lsimple_marker_texts_again:",
-    "mov rdi, qword ptr [r12 + {rseq}]",
-    "test rdi, rdi",
-    "jz 38f",
-    "lea rax, [rip + .Lsimple_marker_texts]",
-    "mov qword ptr [rdi + {rseq_cs}], rax",
-    ".Lsimple_marker_texts_start:",
-    "mov rsi, qword ptr [r12 + {packet}]",
-    "test rsi, rsi",
-    "jz 36f",
-    "mov eax, dword ptr [rip + simple_marker_control + {generation}]",
-    "cmp eax, dword ptr [r12 + {writer_generation}]",
-    "jne 38f",
-    "mov r9, qword ptr [rsi + {content_size}]",
-    "mov eax, r8d",
-    "shr eax, 16",
-    "shl eax, 6",
-    "add rax, r9",
-    "cmp rax, qword ptr [r12 + {limit}]",
-    "ja 36f",
-    "rdtsc",
-    "shl rdx, 32",
-    "or rax, rdx",
-    "shr r9, 3",
-    "add r9, rsi",
-    "mov qword ptr [r9 + {time}], rax",
-    "mov eax, dword ptr [rdi + {rseq_cpu}]",
-    "shl rax, 32",
-    "or rax, r8",
-    "mov qword ptr [r9 + {id}], rax",
+    "simple_marker_reserve texts, r12, 38f, 36f",
     // r9: where to write. r10: which of the remaining arguments are texts, and one bit more, so
     // that 1 is the end. r11: the words. rbx: number of the text.
     "add r9, {event_header}",
@@ -450,13 +358,7 @@ global_asm!(
     ".Lsimple_marker_texts_end:",
     ".cfi_remember_state",
     "mov rdi, qword ptr [r12 + {rseq}]",
-    "add rsp, 48",
-    ".cfi_adjust_cfa_offset -48",
-    "simple_marker_pop rbp",
-    "simple_marker_pop rbx",
-    "simple_marker_pop r12",
-    "simple_marker_pop r11",
-    "simple_marker_pop r10",
+    "simple_marker_restore_texts",
     "jmp 4b",
     ".cfi_restore_state",
     ".cfi_remember_state",
@@ -464,128 +366,22 @@ global_asm!(
     "jmp .Lsimple_marker_texts_again",
     "36:",
     "mov rcx, r12",
-    "add rsp, 48",
-    ".cfi_adjust_cfa_offset -48",
-    "simple_marker_pop rbp",
-    "simple_marker_pop rbx",
-    "simple_marker_pop r12",
-    "simple_marker_pop r11",
-    "simple_marker_pop r10",
+    "simple_marker_restore_texts",
     "jmp 6b",
     ".cfi_restore_state",
     "38:",
-    "add rsp, 48",
-    ".cfi_adjust_cfa_offset -48",
-    "simple_marker_pop rbp",
-    "simple_marker_pop rbx",
-    "simple_marker_pop r12",
-    "simple_marker_pop r11",
-    "simple_marker_pop r10",
+    "simple_marker_restore_texts",
     "jmp 8b",
     ".cfi_endproc",
     ".size simple_marker_record, . - simple_marker_record",
-    // The slow path: everything that the compiler may use is saved, then `slow` records the hit.
-    ".type simple_marker_slow,@function",
-    "simple_marker_slow:",
-    ".cfi_startproc",
-    "simple_marker_push rbp",
-    "mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "push rax",
-    "push rcx",
-    "push rdx",
-    "push rbx",
-    "push rsi",
-    "push rdi",
-    "push r8",
-    "push r9",
-    "push r10",
-    "push r11",
-    "sub rsp, {saved}",
-    "and rsp, -64",
-    "cld",
-    "movzx esi, byte ptr [rip + simple_marker_saving]",
-    "test esi, esi",
-    "jnz 2f",
-    // Leaf 1: ecx bit 27, the system saves with xsave. Leaf 13, 1: eax bit 1, xsavec.
-    "mov eax, 1",
-    "xor ecx, ecx",
-    "cpuid",
-    "mov esi, 1",
-    "bt ecx, 27",
-    "jnc 1f",
-    "mov eax, 13",
-    "mov ecx, 1",
-    "cpuid",
-    "mov esi, 2",
-    "test eax, 2",
-    "jz 1f",
-    "mov esi, 3",
-    "1:",
-    "mov byte ptr [rip + simple_marker_saving], sil",
-    "2:",
-    "mov ebx, esi",
-    "mov eax, {parts}",
-    "xor edx, edx",
-    "cmp ebx, 2",
-    "jb 4f",
-    // The header of the saved state has to be zero.
-    "xor ecx, ecx",
-    "3:",
-    "mov qword ptr [rsp + rcx * 8 + 512], rdx",
-    "inc ecx",
-    "cmp ecx, 8",
-    "jne 3b",
-    "cmp ebx, 3",
-    "je 5f",
-    "xsave64 [rsp]",
-    "jmp 6f",
-    "4:",
-    "fxsave64 [rsp]",
-    "jmp 6f",
-    "5:",
-    "xsavec64 [rsp]",
-    "6:",
-    "lea rdi, [rbp + 16]",
-    "mov rsi, qword ptr [rip + simple_marker_local@GOTTPOFF]",
-    "add rsi, qword ptr fs:[0]",
-    "call {slow}",
-    "cmp ebx, 2",
-    "jb 7f",
-    "mov eax, {parts}",
-    "xor edx, edx",
-    "xrstor64 [rsp]",
-    "jmp 8f",
-    "7:",
-    "fxrstor64 [rsp]",
-    "8:",
-    "lea rsp, [rbp - 80]",
-    "pop r11",
-    "pop r10",
-    "pop r9",
-    "pop r8",
-    "pop rdi",
-    "pop rsi",
-    "pop rbx",
-    "pop rdx",
-    "pop rcx",
-    "pop rax",
-    "pop rbp",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_endproc",
-    ".size simple_marker_slow, . - simple_marker_slow",
     ".popsection",
-    ".hidden {slow}",
-    ".hidden {start}",
-    ".hidden {finish}",
     ".purgem simple_marker_abort",
     ".purgem simple_marker_push",
     ".purgem simple_marker_pop",
-    control_size = const control::SIZE,
-    clock = const control::CLOCK,
+    ".purgem simple_marker_restore",
+    ".purgem simple_marker_restore_texts",
+    ".purgem simple_marker_reserve",
     generation = const control::GENERATION,
-    local_size = const size_of::<Local>(),
     writer = const offset_of!(Local, slot),
     packet = const offset_of!(Writer, fast_packet),
     limit = const offset_of!(Writer, limit),
@@ -602,43 +398,4 @@ global_asm!(
     id = const event::ID,
     event_header = const event::HEADER,
     max_text = const event::MAX_TEXT,
-    saved = const SAVED,
-    parts = const PARTS,
-    slow = sym slow,
-    start = sym crate::start::start,
-    finish = sym crate::start::finish,
 );
-
-/// What `simple_marker_image` has.
-#[repr(C)]
-pub(crate) struct Image {
-    pub(crate) probes: *const u8,
-    pub(crate) probes_end: *const u8,
-    /// The distance of the registered memory from the thread pointer; null without a C library that
-    /// registers it.
-    pub(crate) rseq_offset: *const isize,
-    /// 0 if it is not registered.
-    pub(crate) rseq_size: *const u32,
-}
-
-// SAFETY: nobody writes it after the program was linked and relocated.
-unsafe impl Sync for Image {}
-
-unsafe extern "C" {
-    safe static simple_marker_image: Image;
-}
-
-/// What the image was linked with.
-pub(crate) fn image() -> &'static Image {
-    &simple_marker_image
-}
-
-/// The thread pointer.
-pub(crate) fn thread_pointer() -> *mut u8 {
-    let pointer;
-    // SAFETY: the ABI of thread-local storage has the pointer there.
-    unsafe {
-        core::arch::asm!("mov {}, fs:[0]", out(reg) pointer, options(nostack, preserves_flags, readonly));
-    }
-    pointer
-}

@@ -6,10 +6,10 @@ use simple_markers_record::buffer::{CLOCK_COUNTER, CLOCK_MONOTONIC, event, packe
 
 use crate::clock;
 use crate::control::{Settings, control};
-use crate::entry::RSEQ_CPU;
 use crate::packet::{self, Begin, Memory, bits};
 use crate::process::Process;
 use crate::sys::{self, Errno, File};
+use crate::thread::RSEQ_CPU;
 use path::{Path, Stage};
 
 mod path;

@@ -13,11 +13,11 @@ use crate::thread::{Local, Slot, Writer, leave_sequence};
 
 /// What an armed probe passes.
 #[repr(C)]
-pub(crate) struct Hit {
+pub(crate) struct Passed {
     semaphore: u16,
-    id: u16,
-    layout: u32,
-    words: [u64; 0],
+    pub(crate) id: u16,
+    pub(crate) layout: u32,
+    pub(crate) words: [u64; 0],
 }
 
 /// Records a hit.
@@ -25,7 +25,7 @@ pub(crate) struct Hit {
 /// # Safety
 ///
 /// `hit` has as many words as its layout says, and `local` is that of the calling thread.
-pub(crate) unsafe extern "C" fn slow(hit: *const Hit, local: *const Local) {
+pub(crate) unsafe extern "C" fn slow(hit: *const Passed, local: *const Local) {
     let _blocked = sys::Blocked::new();
     // SAFETY: as the caller says.
     let local = unsafe { &*local };
@@ -115,7 +115,7 @@ impl Work<'_> {
 
 /// A record that was measured.
 struct Record {
-    hit: *const Hit,
+    hit: *const Passed,
     /// For each text how many bytes are copied, and its length.
     texts: [(u32, u32); 6],
     /// Bytes of the record.
@@ -126,7 +126,7 @@ impl Record {
     /// # Safety
     ///
     /// The hit has as many words as its layout says, and its texts can be read.
-    unsafe fn new(hit: *const Hit) -> Self {
+    unsafe fn new(hit: *const Passed) -> Self {
         let mut record = Self { hit, texts: [(0, 0); 6], size: event::HEADER as u64 };
         let mut text = 0;
         // SAFETY: as the caller says.
@@ -196,7 +196,7 @@ impl Record {
 /// # Safety
 ///
 /// The text can be read.
-unsafe fn measure(text: *const u8, length: u64) -> (u32, u32) {
+pub(crate) unsafe fn measure(text: *const u8, length: u64) -> (u32, u32) {
     let most = event::MAX_TEXT as u32;
     if text.is_null() {
         return (0, 0);

@@ -4,7 +4,8 @@
 //! no system call and allocates nothing. It may be in a signal handler, also in one that interrupts
 //! another hit. `docs/probes.md`, "The recorder", says what is recorded and what it costs.
 //!
-//! Probes are armed by a tool, by the variable `SIMPLE_MARKERS_RECORD`, or by [`arm`].
+//! Probes are armed by a tool, by the variable `SIMPLE_MARKERS_RECORD`, or by [`arm`]. Functions of the
+//! program can get the values of hits too, see [`handle`].
 //!
 //! On Linux on x86-64. On other targets the crate is empty.
 #![no_std]
@@ -19,16 +20,23 @@ mod control;
 mod entry;
 mod file;
 mod glob;
+mod handled;
+mod handler;
 mod hit;
+mod image;
 mod metadata;
 #[cfg(test)]
 mod model;
 mod packet;
 mod probe;
 mod process;
+mod saved;
 mod start;
 mod sys;
 mod thread;
+mod values;
 
 pub use arming::{ArmError, arm, disarm};
+pub use handler::{HandleError, handle, unhandle};
 pub use probe::{Probe, Probes, probes};
+pub use values::{Argument, Arguments, Hit, Value, Values};

@@ -1,24 +1,30 @@
 //! The probes of this image.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU16, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 
-use simple_markers_record::buffer::Layout;
+use simple_markers_record::args;
+use simple_markers_record::buffer::{HANDLED, Layout, MAX_ID, NO_ID};
 
-use crate::entry::image;
+use crate::handled::Handler;
+use crate::image::image;
 
 /// The descriptor of a probe, in the section `__simple_probe`.
 #[repr(C, align(32))]
 struct Descriptor {
     /// How many tools stop at the site.
     semaphore: AtomicU16,
-    /// What the recorder writes with each hit; 0 while it does not record.
+    /// What the recorder writes with each hit: 1 to [`MAX_ID`]. 0 while nobody records,
+    /// [`NO_ID`] if there is a handler.
     id: AtomicU16,
-    layout: u32,
+    /// [`Layout`], or [`HANDLED`] and the index of the descriptor while there is a handler.
+    layout: AtomicU32,
     /// name, file, line, format, arguments and types, each with a NUL.
     strings: *const core::ffi::c_char,
-    handler: *const u8,
-    reserved: u64,
+    handler: AtomicPtr<Handler>,
+    /// The layout, if the probe has had a handler.
+    kept_layout: AtomicU32,
+    reserved: u32,
 }
 
 /// A probe of this program or shared library.
@@ -28,12 +34,23 @@ pub struct Probe {
     number: u16,
 }
 
-// SAFETY: the strings are constants, and the rest is atomic or never changes.
+// SAFETY: the strings are constants, and the rest is atomic.
 unsafe impl Send for Probe {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Probe {}
 
 impl Probe {
+    /// Probe number `index` of the image, from 0.
+    pub(crate) fn with_index(index: usize) -> Option<Self> {
+        let image = image();
+        let count = (image.probes_end as usize).saturating_sub(image.probes as usize) / size_of::<Descriptor>();
+        // Greater numbers are not those of records.
+        let number = u16::try_from(index + 1).ok().filter(|&number| index < count && number <= MAX_ID)?;
+        // SAFETY: the linker puts the descriptors of the image between these addresses.
+        let descriptor = unsafe { &*image.probes.cast::<Descriptor>().add(index) };
+        Some(Self { descriptor, number })
+    }
+
     /// The name, such as `queue:submit`.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -64,21 +81,55 @@ impl Probe {
         self.string(4)
     }
 
-    /// Whether the probe is on: for the recorder, or for a tool that stops at it.
+    /// The arguments as written, one by one.
+    pub fn argument_names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let names = args::split(self.arguments().as_bytes());
+        names.take(self.layout().arguments() as usize).map(|name| core::str::from_utf8(name).unwrap_or_default())
+    }
+
+    /// Whether the probe is on: for the recorder, for a handler, or for a tool that stops at it.
     #[must_use]
     pub fn is_armed(&self) -> bool {
-        self.descriptor.semaphore.load(Ordering::Relaxed) != 0 || self.is_recorded()
+        self.descriptor.semaphore.load(Ordering::Relaxed) != 0 || self.descriptor.id.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the recorder records hits.
     pub(crate) fn is_recorded(&self) -> bool {
-        self.descriptor.id.load(Ordering::Relaxed) != 0
+        (1..=MAX_ID).contains(&self.descriptor.id.load(Ordering::Relaxed))
     }
 
     /// Makes the recorder record hits, or no longer.
     pub(crate) fn set_recorded(&self, is_recorded: bool) {
-        let id = if is_recorded { self.number } else { 0 };
-        self.descriptor.id.store(id, Ordering::Release);
+        let off = if self.handler().is_some() { NO_ID } else { 0 };
+        self.descriptor.id.store(if is_recorded { self.number } else { off }, Ordering::SeqCst);
+    }
+
+    /// The handler of hits.
+    pub(crate) fn handler(&self) -> Option<&'static Handler> {
+        // SAFETY: handlers are never freed.
+        unsafe { self.descriptor.handler.load(Ordering::SeqCst).as_ref() }
+    }
+
+    /// Sets the handler, or removes it. A tool that switches the probe off writes the id, then looks
+    /// for a handler; here it is the other way round, so one of both sees what the other one did.
+    pub(crate) fn set_handler(&self, handler: Option<&'static Handler>) {
+        let Descriptor { id, layout, handler: to, kept_layout, .. } = self.descriptor;
+        let pointer = handler.map_or(core::ptr::null_mut(), |handler| core::ptr::from_ref(handler).cast_mut());
+        let change_id = |from, to| {
+            // Any other number is that of a recorder.
+            let _ = id.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
+        };
+        let real = self.layout().0;
+        if handler.is_some() {
+            to.store(pointer, Ordering::SeqCst);
+            kept_layout.store(real, Ordering::Release);
+            layout.store(HANDLED | (u32::from(self.number) - 1), Ordering::Release);
+            change_id(0, NO_ID);
+        } else {
+            to.store(pointer, Ordering::SeqCst);
+            change_id(NO_ID, 0);
+            layout.store(real, Ordering::Release);
+        }
     }
 
     /// The number of hits in recordings of this program: 1 for the first probe.
@@ -88,7 +139,9 @@ impl Probe {
 
     /// The layout of the values.
     pub(crate) fn layout(&self) -> Layout {
-        Layout(self.descriptor.layout)
+        let layout = self.descriptor.layout.load(Ordering::Acquire);
+        let is_handled = layout & HANDLED != 0;
+        Layout(if is_handled { self.descriptor.kept_layout.load(Ordering::Acquire) } else { layout })
     }
 
     /// The type of each argument: its size in bytes, after `-` if it is signed, before `f` for a
@@ -155,13 +208,8 @@ impl Iterator for Probes {
     type Item = Probe;
 
     fn next(&mut self) -> Option<Probe> {
-        let image = image();
-        let count = (image.probes_end as usize).saturating_sub(image.probes as usize) / size_of::<Descriptor>();
-        // Numbers of more than 16 bits do not fit into a record.
-        let number = u16::try_from(self.next + 1).ok().filter(|_| self.next < count)?;
-        // SAFETY: the linker puts the descriptors of the image between these addresses.
-        let descriptor = unsafe { &*image.probes.cast::<Descriptor>().add(self.next) };
+        let probe = Probe::with_index(self.next)?;
         self.next += 1;
-        Some(Probe { descriptor, number })
+        Some(probe)
     }
 }

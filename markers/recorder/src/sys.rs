@@ -197,7 +197,7 @@ pub(crate) unsafe fn unmap(at: *mut u8, size: usize) {
 }
 
 /// Memory of zeros.
-fn memory(size: usize) -> Result<usize, Errno> {
+pub(crate) fn memory(size: usize) -> Result<usize, Errno> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
     // SAFETY: the kernel chooses a free place.
@@ -292,6 +292,18 @@ pub(crate) fn now(clock: libc::clockid_t) -> u64 {
     // SAFETY: it writes the time. It has a fast way without a system call; its clocks exist.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// The `errno` of this thread.
+pub(crate) fn errno() -> Errno {
+    // SAFETY: it is a variable of the thread.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the `errno` of this thread.
+pub(crate) fn set_errno(errno: Errno) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
 }
 
 /// Sleeps.

@@ -1,14 +1,39 @@
 //! What belongs to a thread: a few bytes of thread-local storage, and a slot of the process.
 
+use core::arch::global_asm;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-use crate::entry::{RSEQ_CPU, RSEQ_CS, RSEQ_SIGNATURE, image, thread_pointer};
 pub(crate) use crate::file::Writer;
+use crate::image::image;
 use crate::process::Process;
 use crate::sys::{self, Errno};
 
-/// The thread-local storage of a thread. `entry.rs` defines it.
+/// What the kernel expects before the address at which a sequence starts again. The C library
+/// registers its threads with the same one.
+pub(crate) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
+
+/// Offset of the pointer to the current sequence in the memory that the kernel knows.
+pub(crate) const RSEQ_CS: usize = 8;
+
+/// Offset of the CPU there.
+pub(crate) const RSEQ_CPU: usize = 4;
+
+global_asm!(
+    ".pushsection .tbss.simple_marker,\"awT\",@nobits",
+    ".balign 32",
+    ".hidden simple_marker_local",
+    ".globl simple_marker_local",
+    ".type simple_marker_local,@object",
+    ".size simple_marker_local, {size}",
+    "simple_marker_local:",
+    ".zero {size}",
+    ".popsection",
+    size = const size_of::<Local>(),
+);
+
+/// The thread-local storage of a thread: the symbol `simple_marker_local`. Zeros are its first
+/// contents.
 #[repr(C, align(32))]
 pub(crate) struct Local {
     /// Memory for restartable sequences, if the C library registers none.
@@ -16,6 +41,8 @@ pub(crate) struct Local {
     /// The slot of the thread; null before its first hit. A child of `fork` inherits the pointer,
     /// and finds zeros there.
     pub(crate) slot: AtomicPtr<Slot>,
+    /// Whether a handler of the program runs.
+    pub(crate) is_handling: AtomicBool,
 }
 
 /// A thread's part of the memory of the process.
@@ -93,4 +120,14 @@ pub(crate) unsafe fn leave_sequence(rseq: *mut u8) {
         // SAFETY: as the caller says.
         unsafe { rseq.add(RSEQ_CS).cast::<u64>().write_volatile(0) };
     }
+}
+
+/// The thread pointer.
+fn thread_pointer() -> *mut u8 {
+    let pointer;
+    // SAFETY: the ABI of thread-local storage has the pointer there.
+    unsafe {
+        core::arch::asm!("mov {}, fs:[0]", out(reg) pointer, options(nostack, preserves_flags, readonly));
+    }
+    pointer
 }

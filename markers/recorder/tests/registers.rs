@@ -3,8 +3,10 @@
 mod support;
 
 use std::arch::global_asm;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use simple_markers_record::buffer::control;
+use simple_markers_recorder::{Values, handle, unhandle};
 use support::child::run;
 use support::probe::{Descriptor, text};
 use support::reader;
@@ -191,6 +193,9 @@ fn hit(probe: &Descriptor, words: &[u64], seed: &mut u64) {
     }
 }
 
+/// How often the handler was called.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
 fn hits(count: usize) {
     let mut seed = 0x1234_5678_9abc_def1;
     let [at, length] = text(b"a text of some length");
@@ -223,6 +228,19 @@ fn registers_are_kept() {
             tool::arm(&folder, buffers, &probes);
             hits(1000);
         }
+        // A handler that uses all kinds of registers, on probes that are recorded and that are not.
+        let handled = handle::<Values<'_>>("test:*", &|hit, values| {
+            let sum: f64 = (0..values.len()).map(|number| (number as f64).sqrt()).sum();
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            assert!(!format!("{sum} {hit:?}").is_empty());
+        });
+        assert_eq!(handled, Ok(2));
+        tool::arm(&folder.join("0"), growing, &probes);
+        hits(1000);
+        tool::disarm(&probes);
+        hits(1000);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 6000 * (1 + level()));
+        assert_eq!(unhandle("*"), Ok(2));
         tool::arm(&folder.join("missing"), ring, &probes);
         hits(100);
         assert_eq!(tool::error(), libc::ENOENT as u32);
@@ -230,10 +248,10 @@ fn registers_are_kept() {
     };
     run("registers_are_kept", inner, |folder| {
         let layouts = [TWO.layout(), TEXTS.layout()];
-        for number in ["0", "1"] {
+        for (number, expected) in [("0", 6000), ("1", 3000)] {
             let files = reader::growing_folder(&folder.join(number), &layouts);
             let count: u64 = files.values().map(|file| file.hits.len() as u64).sum();
-            assert_eq!(count, 3000 * (1 + level()));
+            assert_eq!(count, expected * (1 + level()));
         }
     });
 }

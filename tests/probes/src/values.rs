@@ -2,7 +2,8 @@
 //! is written without the macro and its conversions.
 //!
 //! `probe-values [HOW]`: `threads` passes them on three threads that end, `fork` also in a child,
-//! `panic`, `abort` and `kill` end the program like that, behind the last probe.
+//! `panic`, `abort` and `kill` end the program like that, behind the last probe. `handle` handles some of
+//! them itself, and passes them again for each number that it reads.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -101,8 +102,27 @@ fn pass_all() {
     ]);
 }
 
+/// Prints what handlers get.
+fn handle_some() {
+    let handled = simple_markers::handle::<(i32, i32, i32, i64, isize)>("values:signed", &|_, (a, b, c, d, e)| {
+        says!("handled", "values:signed: {a} {b} {c} {d} {e}");
+    });
+    assert_eq!(handled, Ok(1));
+    let handled = simple_markers::handle::<simple_markers::Values<'_>>("values:texts", &|hit, values| {
+        let texts = values.map(|value| match value {
+            simple_markers::Value::Text(text) => format!("<{}>", String::from_utf8_lossy(text)),
+            value => format!("{value:?}"),
+        });
+        says!("handled", "{}: {}", hit.probe().name(), texts.collect::<Vec<_>>().join(" "));
+    });
+    assert_eq!(handled, Ok(1));
+}
+
 fn main() {
     let how = std::env::args().nth(1).unwrap_or_default();
+    if how == "handle" {
+        handle_some();
+    }
     let mut times = 0;
     evaluated(&mut times);
     evaluated(&mut times);
@@ -127,6 +147,11 @@ fn main() {
         "kill" => {
             // SAFETY: it ends this process.
             unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        }
+        "handle" => {
+            for line in std::io::stdin().lines().map_while(Result::ok) {
+                numbers(line.parse().expect("a number"));
+            }
         }
         _ => {}
     }

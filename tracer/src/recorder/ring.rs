@@ -115,6 +115,9 @@ impl Ring {
         };
         // A place that was never used has no header.
         let Some(first) = header()?.filter(|header| header.sequence == self.number) else { return Ok(false) };
+        if !first.is_closed && first.content() == Some(self.done as u64) {
+            return Ok(false);
+        }
         // If the packet is closed, its size does not change any more. So it is read after that.
         let Some(second) = header()?.filter(|header| header.sequence == self.number) else { return Ok(false) };
         let damaged = || RingError::Damaged { number: self.number };

@@ -3,6 +3,10 @@
 /// The most words of a probe.
 pub const MAX_WORDS: u32 = 12;
 
+/// In place of the layout of a probe with a handler: this bit, and the index of its descriptor in the
+/// image. The handler is word 2 of the descriptor, and the layout is in its last 8 bytes.
+pub const HANDLED: u32 = 1 << 31;
+
 /// The layout of a probe: how many words and arguments it has, and which arguments are texts.
 ///
 /// | bits | |

@@ -2,9 +2,9 @@
 
 use std::arch::asm;
 use std::ffi::c_char;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 
-use simple_markers_record::buffer::Layout;
+use simple_markers_record::buffer::{HANDLED, Layout};
 // Only the assembly of probes refers to it.
 use simple_markers_recorder as _;
 
@@ -12,13 +12,14 @@ use simple_markers_recorder as _;
 pub struct Descriptor {
     pub semaphore: AtomicU16,
     pub id: AtomicU16,
-    pub layout: u32,
+    pub layout: AtomicU32,
     pub strings: *const c_char,
-    pub handler: *const u8,
-    pub reserved: u64,
+    pub handler: AtomicPtr<()>,
+    pub kept_layout: AtomicU32,
+    pub reserved: u32,
 }
 
-// SAFETY: the pointers are constants.
+// SAFETY: the pointer to the strings is a constant.
 unsafe impl Sync for Descriptor {}
 
 /// A static descriptor in the section of descriptors.
@@ -30,11 +31,14 @@ macro_rules! descriptor {
         $vis static $name: $crate::support::probe::Descriptor = $crate::support::probe::Descriptor {
             semaphore: std::sync::atomic::AtomicU16::new(0),
             id: std::sync::atomic::AtomicU16::new(0),
-            layout: simple_markers_record::buffer::Layout::new(&$is_text).unwrap().0,
+            layout: std::sync::atomic::AtomicU32::new(
+                simple_markers_record::buffer::Layout::new(&$is_text).unwrap().0,
+            ),
             strings: concat!($probe, "\0", file!(), "\0", line!(), "\0", $format, "\0", $arguments, "\0", $types, "\0")
                 .as_ptr()
                 .cast(),
-            handler: std::ptr::null(),
+            handler: std::sync::atomic::AtomicPtr::new(std::ptr::null_mut()),
+            kept_layout: std::sync::atomic::AtomicU32::new(0),
             reserved: 0,
         };
     };
@@ -42,7 +46,8 @@ macro_rules! descriptor {
 
 impl Descriptor {
     pub fn layout(&self) -> Layout {
-        Layout(self.layout)
+        let layout = self.layout.load(Ordering::Relaxed);
+        Layout(if layout & HANDLED == 0 { layout } else { self.kept_layout.load(Ordering::Relaxed) })
     }
 
     pub fn id(&self) -> u16 {
@@ -61,7 +66,7 @@ impl Descriptor {
     /// What an armed probe does.
     #[inline(always)]
     pub fn awake<const WORDS: usize>(&self, words: &[u64; WORDS]) {
-        assert_eq!(self.layout().words() as usize, WORDS);
+        debug_assert_eq!(self.layout().words() as usize, WORDS);
         // SAFETY: these are the instructions of a probe. The recorder keeps all registers.
         unsafe {
             asm!(

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use simple_markers_record::buffer::control;
+use simple_markers_record::buffer::{NO_ID, control};
 
 use super::probe::Descriptor;
 
@@ -64,7 +64,9 @@ fn start_time() -> u64 {
 
 pub fn disarm(probes: &[&Descriptor]) {
     for probe in probes {
-        probe.id.store(0, Ordering::Relaxed);
+        probe.id.store(0, Ordering::SeqCst);
+        let is_handled = !probe.handler.load(Ordering::SeqCst).is_null();
+        probe.id.store(if is_handled { NO_ID } else { 0 }, Ordering::SeqCst);
     }
     u32_at(control::STATE).store(control::STATE_FREE, Ordering::Relaxed);
 }

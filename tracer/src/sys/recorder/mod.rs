@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use simple_markers_record::buffer::event::Event;
-use simple_markers_record::buffer::{CLOCK_COUNTER, Layout as Words, packet};
+use simple_markers_record::buffer::{CLOCK_COUNTER, Layout as Words, MAX_ID, packet};
 use simple_markers_resolver::address::FileOffset;
 
 use super::clock::add_now;
@@ -88,6 +88,7 @@ struct Target {
 struct Buffer {
     /// `None` if it is not read any more.
     ring: Option<Ring>,
+    /// How many hits had been lost when it was given up.
     lost: u64,
 }
 
@@ -172,7 +173,8 @@ impl Recorders {
         for (number, site) in plan.sites.iter().enumerate().skip(self.seen) {
             let Some((recorded, switch)) = site.recorded.as_ref().zip(site.switch) else { continue };
             let Some(image) = plan.images.get(site.image) else { continue };
-            let (Ok(id), Ok(site_number)) = (u16::try_from(self.probes.len() + 1), u32::try_from(number)) else {
+            let (Ok(id @ ..=MAX_ID), Ok(site_number)) = (u16::try_from(self.probes.len() + 1), u32::try_from(number))
+            else {
                 break;
             };
             if site.filter == Some(Condition::Known(false)) {
@@ -229,14 +231,10 @@ impl Recorders {
         for ((pid, name), buffer) in buffers {
             let Some(ring) = &mut buffer.ring else { continue };
             let is_counter = ring.clock == CLOCK_COUNTER;
-            let read = ring.read(&mut |header, event| pending.add(header, event, is_counter));
-            let lost = read.and_then(|()| ring.lost());
-            match lost {
-                Ok(lost) => buffer.lost = lost,
-                Err(why) => {
-                    failures.push(Failure { pid: *pid, file: name.into(), why: why.into() });
-                    buffer.ring = None;
-                }
+            if let Err(why) = ring.read(&mut |header, event| pending.add(header, event, is_counter)) {
+                failures.push(Failure { pid: *pid, file: name.into(), why: why.into() });
+                buffer.lost = ring.lost().unwrap_or(0);
+                buffer.ring = None;
             }
         }
         add_now(&mut self.counter);
@@ -320,7 +318,8 @@ impl Recorders {
 
     /// How many hits were dropped.
     pub(super) fn lost(&self) -> u64 {
-        self.lost + self.buffers.values().map(|buffer| buffer.lost).sum::<u64>()
+        let of = |buffer: &Buffer| buffer.ring.as_ref().and_then(|ring| ring.lost().ok()).unwrap_or(buffer.lost);
+        self.lost + self.buffers.values().map(of).sum::<u64>()
     }
 }
 

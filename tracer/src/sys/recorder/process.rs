@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
-use simple_markers_record::buffer::control;
+use simple_markers_record::buffer::{self, control};
 use simple_markers_resolver::address::FileOffset;
 
 use crate::recorder::ring::Sizes;
@@ -150,7 +150,7 @@ impl Memory {
     pub(super) fn number(&self, image: &Path, switches: &[(FileOffset, u16)]) -> Result<(), ArmError> {
         for (offset, id) in switches {
             let address = self.address(image, *offset)?;
-            self.file.write_all_at(&id.to_le_bytes(), address + 2)?;
+            self.file.write_all_at(&id.to_le_bytes(), address + ID)?;
         }
         Ok(())
     }
@@ -168,12 +168,34 @@ impl Memory {
         if (u32_at(&block, control::STATE), owner_of(&block)) != (control::STATE_TOOL, owner) {
             return Ok((0, 0));
         }
-        let off: Vec<_> = switches.iter().map(|(offset, _)| (*offset, 0)).collect();
-        self.number(image, &off)?;
+        for (offset, _) in switches {
+            self.switch_off(self.address(image, *offset)?)?;
+        }
         self.file.write_all_at(&control::STATE_FREE.to_le_bytes(), address + control::STATE as u64)?;
         Ok((u64_at(&block, control::LOST), u32_at(&block, control::ERROR)))
     }
 }
+
+impl Memory {
+    /// Stops the recording of the probe at an address, which may have a handler of the program. The
+    /// program may set or remove that at the same time, so it is looked for again after each write.
+    fn switch_off(&self, descriptor: u64) -> io::Result<()> {
+        let mut id = 0u16;
+        loop {
+            self.file.write_all_at(&id.to_le_bytes(), descriptor + ID)?;
+            let mut handler = [0; 8];
+            self.file.read_exact_at(&mut handler, descriptor + buffer::HANDLER as u64)?;
+            let wanted = if handler == [0; 8] { 0 } else { buffer::NO_ID };
+            if id == wanted {
+                return Ok(());
+            }
+            id = wanted;
+        }
+    }
+}
+
+/// Where the number of a probe is in its descriptor.
+const ID: u64 = 2;
 
 /// The tool that a control block names.
 fn owner_of(block: &[u8; control::SIZE]) -> Owner {
@@ -181,9 +203,9 @@ fn owner_of(block: &[u8; control::SIZE]) -> Owner {
 }
 
 fn u32_at(block: &[u8; control::SIZE], at: usize) -> u32 {
-    block.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    buffer::u32_at(block, at).unwrap_or(0)
 }
 
 fn u64_at(block: &[u8; control::SIZE], at: usize) -> u64 {
-    block.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    buffer::u64_at(block, at).unwrap_or(0)
 }

@@ -1,0 +1,62 @@
+//! What the image was linked with: its probes, and the restartable sequences of the C library. And
+//! what runs at its start and its end.
+
+use core::arch::global_asm;
+
+use crate::start::{finish, start};
+
+global_asm!(
+    // Each of these symbols may be missing.
+    ".pushsection .data.rel.ro.simple_marker,\"aw\",@progbits",
+    ".balign 8",
+    ".weak __start___simple_probe",
+    ".hidden __start___simple_probe",
+    ".weak __stop___simple_probe",
+    ".hidden __stop___simple_probe",
+    ".weak __rseq_offset",
+    ".weak __rseq_size",
+    ".hidden simple_marker_image",
+    ".globl simple_marker_image",
+    "simple_marker_image:",
+    ".quad __start___simple_probe",
+    ".quad __stop___simple_probe",
+    ".quad __rseq_offset",
+    ".quad __rseq_size",
+    ".popsection",
+    ".pushsection .init_array,\"aw\",@init_array",
+    ".balign 8",
+    ".quad {start}",
+    ".popsection",
+    ".pushsection .fini_array,\"aw\",@fini_array",
+    ".balign 8",
+    ".quad {finish}",
+    ".popsection",
+    ".hidden {start}",
+    ".hidden {finish}",
+    start = sym start,
+    finish = sym finish,
+);
+
+/// What `simple_marker_image` has.
+#[repr(C)]
+pub(crate) struct Image {
+    pub(crate) probes: *const u8,
+    pub(crate) probes_end: *const u8,
+    /// The distance of the registered memory from the thread pointer; null without a C library that
+    /// registers it.
+    pub(crate) rseq_offset: *const isize,
+    /// 0 if it is not registered.
+    pub(crate) rseq_size: *const u32,
+}
+
+// SAFETY: nobody writes it after the program was linked and relocated.
+unsafe impl Sync for Image {}
+
+unsafe extern "C" {
+    safe static simple_marker_image: Image;
+}
+
+/// What the image was linked with.
+pub(crate) fn image() -> &'static Image {
+    &simple_marker_image
+}
