@@ -48,6 +48,9 @@
  *      fmt   A string literal, also of several parts and with macros such as PRIu64. The language
  *            is that of printf, and so are the checks (-Wformat; also -Wformat-signedness if the
  *            compiler has it: gcc does, clang 14 does not).
+ *            Words in braces behind an integer conversion name its values: %u{IDLE=0,BUSY=1},
+ *            %x{READ=1|WRITE=2} for flags, and %d{} for the enumerators of the argument's type.
+ *            SIMPLE_WORD(O_CREAT) is the word O_CREAT=0100, of a macro. See docs/markers.md.
  *      ...   For simple_mark, places to read: variables, members, elements. Up to 32.
  *
  * Options: macros to define before the first inclusion
@@ -150,6 +153,10 @@
 #if defined __clang__
 #pragma clang diagnostic pop
 #endif
+
+/* A word of a format: the name of a macro, and what the macro expands to. */
+#define SIMPLE_WORD(name) #name "=" SIMPLE_MARKER_EXPANDED_(name)
+#define SIMPLE_MARKER_EXPANDED_(expansion) #expansion
 
 /* 0 if there is only a format, otherwise SOME. */
 #define SIMPLE_MARKER_ARITY_(...)                                                                                              \

@@ -46,6 +46,7 @@ mod check;
 pub mod conversion;
 mod probe;
 mod target;
+mod words;
 
 /// The folder of `simple_marker.h`, for a build script that compiles C with markers.
 ///
@@ -70,11 +71,14 @@ pub use simple_markers_recorder::{
 /// Names that the expansions of [`simple_mark!`] and [`simple_probe!`] use. Not an interface.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::check::{OtherKind, named, right};
     pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};
     pub use crate::check::{address_word, pointer_word, star_word, text_words, word};
     pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
     pub use crate::probe::Probe;
+    pub use crate::words::{Part, as_text, joined, length};
     pub use core::arch::{asm, global_asm};
+    pub use core::ptr::read;
     pub use core::{column, concat, file, line, primitive};
     pub use simple_markers_macros::marker;
     #[cfg(not(all(feature = "recorder", target_os = "linux", target_arch = "x86_64")))]

@@ -95,6 +95,7 @@ fn plan() -> Plan {
     let argument = |text: &str, field, size, kind: NumberKind| PlannedArgument {
         text: text.into(),
         source: Source::Read(Reading::Number { field, size, kind }),
+        names: None,
     };
     Plan {
         images: vec![PlannedImage {

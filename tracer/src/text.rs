@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_record::ByteOrder;
-use simple_markers_record::printf::{Conversion, Piece, parse};
+use simple_markers_record::printf::{Conversion, Count, Piece, parse};
 use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::resolve::names_of;
 use simple_markers_resolver::text::from_bytes;
-use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, Shape, Type, printf};
+use simple_markers_resolver::types::{Language, Limits, Names, Object, ReadContext, Shape, Type, printf};
 
 use crate::hit::Hit;
 use crate::plan::Placeholder;
@@ -20,6 +21,8 @@ use crate::value::{Missing, Value};
 pub struct Format {
     text: Arc<str>,
     pieces: Vec<Piece>,
+    /// The names of each argument.
+    names: Vec<Option<Arc<Names>>>,
 }
 
 impl Format {
@@ -36,7 +39,7 @@ impl Format {
                 }
             }
         }
-        Self { text: Arc::clone(text), pieces }
+        Self { text: Arc::clone(text), pieces, names: names_of(text) }
     }
 
     /// Appends what the format says of a hit. A value that is missing stands as `<lost>`,
@@ -46,18 +49,24 @@ impl Format {
     }
 
     /// The same with the values alone.
-    pub fn write_values<'a>(&self, mut values: impl Iterator<Item = Result<Value<'a>, Missing>>, out: &mut String) {
+    pub fn write_values<'a>(&self, values: impl Iterator<Item = Result<Value<'a>, Missing>>, out: &mut String) {
+        let names = self.names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
+        let mut values = values.zip(names);
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(range) => out.push_str(self.text.get(range.clone()).unwrap_or_default()),
                 Piece::Percent(_) => out.push('%'),
                 Piece::Conversion(conversion) => {
                     let stars = values.by_ref().take(conversion.stars());
-                    let stars: Result<Vec<i64>, Missing> = stars.map(|star| star.map(|star| count(&star))).collect();
+                    let stars: Result<Vec<i64>, Missing> =
+                        stars.map(|(star, _)| star.map(|star| count(&star))).collect();
                     // Without a record of the marker's arguments there are fewer values.
-                    let Some(value) = values.next() else { continue };
+                    let Some((value, names)) = values.next() else { continue };
                     match stars.and_then(|stars| Ok((stars, value?))) {
-                        Ok((stars, value)) => converted(conversion, &stars, &value, out),
+                        Ok((stars, value)) => match names.and_then(|names| value.name(names)) {
+                            Some(name) => padded(conversion, &stars, &name, out),
+                            None => converted(conversion, &stars, &value, out),
+                        },
                         Err(missing) => _ = write!(out, "<{}>", word(&missing)),
                     }
                 }
@@ -81,6 +90,24 @@ pub fn word(missing: &Missing) -> &'static str {
     };
     placeholder.as_str()
 }
+
+/// Appends a name in the width of a conversion.
+fn padded(conversion: &Conversion, stars: &[i64], name: &str, out: &mut String) {
+    let width = match conversion.width {
+        None => 0,
+        Some(Count::Digits(digits)) => i64::from(digits),
+        Some(Count::Argument) => stars.first().copied().unwrap_or(0),
+    };
+    let is_left = conversion.flags.minus || width < 0;
+    let fill = usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX).min(WIDEST);
+    let _ = match is_left {
+        true => write!(out, "{name:<fill$}"),
+        false => write!(out, "{name:>fill$}"),
+    };
+}
+
+/// The widest field of a name.
+const WIDEST: usize = 1 << 14;
 
 /// Appends a value as a conversion writes it.
 fn converted(conversion: &Conversion, stars: &[i64], value: &Value<'_>, out: &mut String) {
@@ -217,19 +244,26 @@ impl<'a> Heading<'a> {
 /// A hit as a JSON object (`docs/live.md`).
 #[must_use]
 pub fn json(hit: &Hit<'_>) -> Json {
-    let arguments = hit.site.arguments.iter().map(|argument| &*argument.text);
+    let arguments = hit.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
     json_values(&Heading::new(hit, &hit.thread_name()), arguments.zip(hit.values()))
 }
 
-/// The same from its parts: the heading, and the text and the value of each argument.
+/// The same from its parts: the heading, and the text, the names and the value of each argument.
 #[must_use]
 pub fn json_values<'a>(
     heading: &Heading<'_>,
-    arguments: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
+    arguments: impl Iterator<Item = ((&'a str, Option<&'a Names>), Result<Value<'a>, Missing>)>,
 ) -> Json {
     let args: Vec<Json> = arguments
-        .map(|(text, value)| match value {
-            Ok(value) => json!({ "text": text, "value": json_value(&value), "why": null }),
+        .map(|((text, names), value)| match value {
+            Ok(value) => {
+                let mut argument = json!({ "text": text, "value": json_value(&value), "why": null });
+                let name = names.and_then(|names| value.name(names));
+                if let (Some(name), Some(object)) = (name, argument.as_object_mut()) {
+                    object.insert("name".to_owned(), name.into());
+                }
+                argument
+            }
             Err(missing) => json!({ "text": text, "value": null, "why": json_why(&missing) }),
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::integer;
+use simple_markers_resolver::types::Names;
 
 use crate::plan::{Placeholder, Reading, Source};
 use crate::record::{Field, Layout, Record};
@@ -65,6 +66,13 @@ impl Value<'_> {
             }
             Self::Number { kind: NumberKind::Float, .. } | Self::Text { .. } | Self::Null | Self::Array { .. } => None,
         }
+    }
+
+    /// What stands for an integer; `None` if it has no name.
+    #[must_use]
+    pub fn name(&self, names: &Names) -> Option<String> {
+        let Self::Number { size, .. } = *self else { return None };
+        names.name(self.integer()?, size)
     }
 
     /// The floating-point number; `None` for anything else.

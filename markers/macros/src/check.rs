@@ -6,6 +6,7 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 
+use crate::operand::promoted;
 use crate::pairing::{Pair, Shown};
 use crate::place::Place;
 use crate::syntax::Argument;
@@ -14,7 +15,40 @@ use crate::syntax::Argument;
 /// [`safely_readable`].
 pub(crate) fn place(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
     let (expression, span) = (&place.expression, place.span());
-    call(krate, pair, &quote_spanned! { span=> &raw const #expression })
+    match pair.is_named {
+        true => named(krate, pair, place),
+        false => call(krate, pair, &quote_spanned! { span=> &raw const #expression }),
+    }
+}
+
+/// The check of an enumeration or a number for `%d{}`. The cast compiles for no other type.
+fn named(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
+    let span = krate.span().located_at(place.span());
+    let mut krate = krate.clone();
+    krate.set_span(span);
+    let (expression, conversion) = (&place.expression, conversion(&krate, pair, span));
+    let value = cast(&krate, pair, &quote_spanned! { place.span()=> &raw const #expression });
+    quote_spanned! { span=>
+        {
+            use #krate::__private::OtherKind as _;
+            #krate::__private::right(#krate::__private::named::<#conversion, _>(&raw const #expression).kind());
+            let _ = #value;
+        }
+    }
+}
+
+/// The value of an enumeration behind a pointer, as the conversion takes it. Reading it does not move
+/// it.
+pub(crate) fn cast(krate: &TokenTree, pair: &Pair<'_>, pointer: &TokenStream) -> TokenStream {
+    let span = pair.argument.span();
+    let width = match pair.argument.width() {
+        Some(width) => quote_spanned! { span=> #width },
+        None => {
+            let promoted = Ident::new(promoted(pair.shown), span);
+            quote_spanned! { span=> #krate::__private::primitive::#promoted }
+        }
+    };
+    quote_spanned! { span=> #krate::__private::read(#pointer) as #width }
 }
 
 /// The check that a kept place can be read without `unsafe`; empty for a place that is not read.
@@ -34,7 +68,7 @@ pub(crate) fn read(pair: &Pair<'_>) -> TokenStream {
     let Argument::KeptPlace { place, .. } = pair.argument else { return TokenStream::new() };
     let expression = &place.expression;
     match pair.shown {
-        _ if pair.shows_address() => TokenStream::new(),
+        _ if pair.shows_address() || pair.is_named => TokenStream::new(),
         Shown::By(_, specifier) if matches!(specifier.letter(), 'p' | 's') => {
             quote_spanned! { Span::mixed_site()=> let _ = &raw const *#expression; }
         }
@@ -47,24 +81,48 @@ pub(crate) fn value(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) -> Toke
     call(krate, pair, &quote_spanned! { binding.span()=> &raw const #binding })
 }
 
+/// The value of a probe's argument with `{}`, behind the reference `binding`, as a word.
+pub(crate) fn named_word(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) -> TokenStream {
+    let span = krate.span().located_at(pair.argument.span());
+    let mut krate = krate.clone();
+    krate.set_span(span);
+    let (conversion, value) = (conversion(&krate, pair, span), cast(&krate, pair, &quote_spanned! { span=> #binding }));
+    quote_spanned! { Span::mixed_site()=>
+        {
+            use #krate::__private::OtherKind as _;
+            #krate::__private::right(#krate::__private::named::<#conversion, _>(#binding).kind());
+            // SAFETY: a value of this type, behind a reference, has no destructor: the cast takes no other.
+            let value = unsafe { #value };
+            value as i64 as u64
+        }
+    }
+}
+
 /// The function that makes the value of a probe's argument a word, or two of text. It compiles if
 /// the argument's conversion shows the target of its parameter.
 pub(crate) fn word(krate: &TokenTree, pair: &Pair<'_>) -> TokenStream {
     let span = krate.span().located_at(pair.argument.span());
     let mut krate = krate.clone();
     krate.set_span(span);
-    let Shown::By(length, specifier) = pair.shown else {
+    let Shown::By(_, specifier) = pair.shown else {
         return quote_spanned! { span=> #krate::__private::star_word };
     };
     match specifier.letter() {
         'p' if pair.argument.is_address() => quote_spanned! { span=> #krate::__private::address_word },
         'p' => quote_spanned! { span=> #krate::__private::pointer_word },
         's' => quote_spanned! { span=> #krate::__private::text_words },
-        letter => {
-            let conversion = Ident::new(&format!("{}{letter}", length.as_str()), span);
-            quote_spanned! { span=> #krate::__private::word::<#krate::conversion::#conversion, _> }
+        _ => {
+            let conversion = conversion(&krate, pair, span);
+            quote_spanned! { span=> #krate::__private::word::<#conversion, _> }
         }
     }
+}
+
+/// The type of an argument's conversion.
+fn conversion(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
+    let Shown::By(length, specifier) = pair.shown else { return TokenStream::new() };
+    let conversion = Ident::new(&format!("{}{}", length.as_str(), specifier.letter()), span);
+    quote_spanned! { span=> #krate::conversion::#conversion }
 }
 
 /// A call that compiles if the argument's conversion shows the target of `pointer`. Errors point at
@@ -86,7 +144,7 @@ fn function(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
     let kept = pair.argument.is_kept();
     let width =
         pair.argument.width().map_or_else(|| quote_spanned! { span=> _ }, |width| quote_spanned! { span=> #width });
-    let Shown::By(length, specifier) = pair.shown else {
+    let Shown::By(_, specifier) = pair.shown else {
         return if kept {
             quote_spanned! { span=> #krate::__private::kept_star::<#width> }
         } else {
@@ -100,9 +158,8 @@ fn function(krate: &TokenTree, pair: &Pair<'_>, span: Span) -> TokenStream {
         'p' => quote_spanned! { span=> #krate::__private::pointer },
         's' if kept => quote_spanned! { span=> #krate::__private::kept_text::<#width> },
         's' => quote_spanned! { span=> #krate::__private::text },
-        letter => {
-            let conversion = Ident::new(&format!("{}{letter}", length.as_str()), span);
-            let conversion = quote_spanned! { span=> #krate::conversion::#conversion };
+        _ => {
+            let conversion = conversion(krate, pair, span);
             if kept {
                 quote_spanned! { span=> #krate::__private::kept_scalar::<#conversion, #width> }
             } else {

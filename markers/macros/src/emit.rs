@@ -25,7 +25,8 @@ pub(crate) fn marker(invocation: &Invocation, pairs: &[Pair<'_>]) -> syn::Result
         None => {
             let reads: TokenStream = pairs.iter().map(check::read).collect();
             let values = bind_values(krate, pairs, TokenStream::new());
-            quote_spanned! { Span::mixed_site()=> if false { #reads #values } }
+            let words = marker.format.check();
+            quote_spanned! { Span::mixed_site()=> if false { #words #reads #values } }
         }
     };
     Ok(quote_spanned! { Span::mixed_site()=> { #checks #body } })
@@ -73,7 +74,7 @@ fn binding(krate: &TokenTree, index: usize, argument: &Argument) -> Ident {
 /// The record of `__simple_marker.1`. It is at module level, so it exists even if every copy of the
 /// code is removed.
 fn declaration(krate: &TokenTree, marker: &Marker) -> TokenStream {
-    let in_template = marker.arguments.iter().any(Argument::is_kept);
+    let in_template = marker.arguments.iter().any(Argument::is_kept) || marker.format.has_values();
     let items = record::declaration(krate, marker, in_template);
     // The block hides the module from the user's arguments, which may name a `declaration` of their
     // own.
@@ -96,11 +97,13 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
     };
     // A template with operands cannot be raw. A raw one uses AT&T syntax on x86, because LLVM
     // removes `$` from Intel syntax.
-    let syntax = match (operands.is_empty(), target.is_x86()) {
+    let is_raw = operands.is_empty() && !marker.format.has_values();
+    let syntax = match (is_raw, target.is_x86()) {
         (true, true) => quote! { , raw, att_syntax },
         (true, false) => quote! { , raw },
         (false, _) => TokenStream::new(),
     };
+    let words = marker.format.operands();
     Ok(quote_spanned! { Span::mixed_site()=>
         // SAFETY: the template has only assembler directives and at most one `nop`. Neither changes
         // any state.
@@ -108,6 +111,7 @@ fn site(krate: &TokenTree, target: Target, marker: &Marker, pairs: &[Pair<'_>]) 
             #krate::__private::asm!(
                 #template,
                 #(#operands,)*
+                #words
                 options(#memory, nostack, preserves_flags #syntax)
             );
         }

@@ -23,6 +23,8 @@ pub(crate) struct Operand {
 enum Value {
     /// `value as TYPE`.
     As(&'static str),
+    /// `TYPE` of the value of an enumeration, which is not moved.
+    Named(&'static str),
     /// `&raw const *value`: a reference or a pointer, as a raw pointer.
     Pointer,
     /// `&raw const place`: the address of a place.
@@ -41,7 +43,7 @@ impl Operand {
                 "a 64-bit value does not fit a register of this 32-bit target: mark the place without `keep`, or keep its halves",
             ));
         }
-        let signed = matches!(conversion, Value::As(name) if name.starts_with('i'));
+        let signed = matches!(conversion, Value::As(name) | Value::Named(name) if name.starts_with('i'));
         let (class, modifier) = register(target, size, float);
         let sign = if signed { "-" } else { "" };
         let kind = if float { "f" } else { "" };
@@ -59,6 +61,12 @@ impl Operand {
             Value::As(name) => {
                 let name = Ident::new(name, span);
                 quote_spanned! { span=> in(#class) #expression as #krate::__private::primitive::#name }
+            }
+            Value::Named(name) => {
+                let name = Ident::new(name, span);
+                quote_spanned! { span=>
+                    in(#class) #krate::__private::read(&raw const #expression) as #krate::__private::primitive::#name
+                }
             }
             Value::Pointer => quote_spanned! { span=> in(#class) &raw const *#expression as *const () },
             Value::Address => quote_spanned! { span=> in(#class) &raw const #expression as *const () },
@@ -92,7 +100,8 @@ fn value(target: Target, pair: &Pair<'_>) -> syn::Result<(u8, bool, Value)> {
         "isize" | "usize" => pointer,
         _ => 8,
     };
-    Ok((size, name.starts_with('f'), Value::As(name)))
+    let conversion = if pair.is_named { Value::Named(name) } else { Value::As(name) };
+    Ok((size, name.starts_with('f'), conversion))
 }
 
 /// The type that C passes for a conversion or a `*`.

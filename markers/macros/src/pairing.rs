@@ -1,14 +1,16 @@
 //! Assigns the arguments of a marker to the conversions of its format.
 
 use proc_macro2::Span;
-use simple_markers_record::conversion;
 use simple_markers_record::printf::{self, Length, Piece, Specifier};
+use simple_markers_record::{conversion, names};
 
 use crate::syntax::{Argument, Marker};
 
 /// An argument with its conversion.
 pub(crate) struct Pair<'a> {
     pub(crate) shown: Shown,
+    /// Whether the conversion has `{}`: the debug information names the values of the argument.
+    pub(crate) is_named: bool,
     pub(crate) argument: &'a Argument,
 }
 
@@ -33,7 +35,7 @@ pub(crate) enum Shown {
 /// Fails if the format is malformed, has a conversion without a Rust type, or takes another number
 /// of arguments than the marker has. All errors are reported at once.
 pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
-    let format = marker.format.value();
+    let format = marker.format.declared();
     let mut errors = Errors(None);
     let mut wanted = Vec::new();
     for piece in printf::parse(format.as_bytes()) {
@@ -44,8 +46,14 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
                 if conversion::accepts(conversion.length, conversion.specifier).is_empty() {
                     errors.push(marker.format.span(), no_such_type(&text, conversion.length, conversion.specifier));
                 }
-                wanted.extend((0..conversion.stars()).map(|_| (Shown::Star, text.clone())));
-                wanted.push((Shown::By(conversion.length, conversion.specifier), text));
+                let at = conversion.written().end;
+                if let Some(mistake) = names::mistake(format.as_bytes(), at, conversion.specifier) {
+                    let wrong = format.get(mistake.range).unwrap_or_default();
+                    errors.push(marker.format.span(), format!("{}, at `{wrong}`", mistake.kind));
+                }
+                let is_named = conversion.words(format.as_bytes()).is_some_and(|words| words.is_empty());
+                wanted.extend((0..conversion.stars()).map(|_| (Shown::Star, false, text.clone())));
+                wanted.push((Shown::By(conversion.length, conversion.specifier), is_named, text));
             }
             Err(error) => {
                 let bytes = format.as_bytes().get(error.range.clone()).unwrap_or_default();
@@ -55,7 +63,7 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     }
     errors.finish()?;
     let mut errors = Errors(None);
-    for (shown, text) in wanted.iter().skip(marker.arguments.len()) {
+    for (shown, _, text) in wanted.iter().skip(marker.arguments.len()) {
         let what = if matches!(shown, Shown::Star) { format!("the `*` of `{text}`") } else { format!("`{text}`") };
         errors.push(
             marker.format.span(),
@@ -78,7 +86,24 @@ pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
         );
     }
     errors.finish()?;
-    Ok(wanted.into_iter().zip(&marker.arguments).map(|((shown, _), argument)| Pair { shown, argument }).collect())
+    let mut errors = Errors(None);
+    let pairs: Vec<Pair<'_>> = wanted
+        .into_iter()
+        .zip(&marker.arguments)
+        .map(|((shown, is_named, _), argument)| Pair { shown, is_named, argument })
+        .collect();
+    for pair in pairs.iter().filter(|pair| pair.is_named) {
+        if let Argument::KeptValue { name, .. } = pair.argument {
+            errors.push(pair.argument.span(), format!(
+                "the debug information has no names for an expression (`{name}`): mark a place of an enumeration, or write \
+                 the names into the braces, as in `{{IDLE=0,BUSY=1}}`"
+            ));
+        } else if pair.argument.is_address() {
+            errors.push(pair.argument.span(), "`{}` shows an enumeration, not an address: remove the `&`".to_owned());
+        }
+    }
+    errors.finish()?;
+    Ok(pairs)
 }
 
 fn arguments(count: usize) -> String {

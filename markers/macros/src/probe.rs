@@ -26,24 +26,28 @@ pub(crate) fn probe(invocation: &ProbeInvocation, pairs: &[Pair<'_>], receiver: 
     let ProbeInvocation { krate, target, marker } = invocation;
     // A value of 64 bits does not fit a register of a 32-bit target.
     let Some((target, branch)) = target.filter(|(target, _)| target.address_size() == 8) else {
-        let arguments = evaluated(krate, pairs, &TokenStream::new());
+        let arguments = evaluated(krate, pairs, &marker.format.check());
         return Ok(quote_spanned! { Span::mixed_site()=> { if false { #arguments } } });
     };
     let words = Words::new(krate, target, pairs)?;
     let armed = evaluated(krate, pairs, &words.recorded(krate, target, marker, receiver));
-    let items = items(krate, marker, &words, receiver);
-    let switched = switched(krate, target, branch, &armed);
+    let declaration = record::declaration(krate, marker, true);
+    let space = record::space(krate);
+    let probe = probe_static(krate, marker, &words, receiver);
+    let (inside, outside) = if is_in_block(marker, receiver) { (None, Some(probe)) } else { (Some(probe), None) };
+    let switched = switched(krate, target, branch, &path(marker, receiver), &armed);
     Ok(quote_spanned! { Span::mixed_site()=>
         {
-            mod simple_probe_declaration { #items }
+            mod simple_probe_declaration { #declaration #space #inside }
+            #outside
             #switched
         }
     })
 }
 
 /// `armed`, executed if the switch is on.
-fn switched(krate: &TokenTree, target: Target, branch: Branch, armed: &TokenStream) -> TokenStream {
-    let switch = quote! { sym simple_probe_declaration::PROBE };
+fn switched(krate: &TokenTree, target: Target, branch: Branch, path: &TokenStream, armed: &TokenStream) -> TokenStream {
+    let switch = quote! { sym #path };
     if branch == Branch::Goto {
         return quote_spanned! { Span::mixed_site()=>
             // SAFETY: the assembly compares a word of a static and jumps. Nobody writes that word while
@@ -76,31 +80,52 @@ fn switched(krate: &TokenTree, target: Target, branch: Branch, armed: &TokenStre
     }
 }
 
-/// The items of the declaration's module: the record, and the static with the switch.
-fn items(krate: &TokenTree, marker: &Marker, words: &Words, receiver: Receiver) -> TokenStream {
-    let declaration = record::declaration(krate, marker, true);
-    let space = record::space(krate);
+/// Whether the static is where the probe is, because its strings have constants that may be local to the
+/// function. Otherwise it is in the declaration's module, which hides its name.
+fn is_in_block(marker: &Marker, receiver: Receiver) -> bool {
+    receiver == Receiver::Recorder && marker.format.has_values()
+}
+
+/// The path of the static.
+fn path(marker: &Marker, receiver: Receiver) -> TokenStream {
+    match is_in_block(marker, receiver) {
+        true => quote! { SIMPLE_PROBE_DECLARATION },
+        false => quote! { simple_probe_declaration::PROBE },
+    }
+}
+
+/// The static with the switch.
+fn probe_static(krate: &TokenTree, marker: &Marker, words: &Words, receiver: Receiver) -> TokenStream {
     let layout = words.layout();
     let strings = match receiver {
         Receiver::Tool => quote! { "" },
         Receiver::Recorder => {
             let arguments: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
             let name = format!("{}\0", marker.name);
-            let rest = format!("\0{}\0{}\0{}\0", marker.format.value(), arguments.join(", "), words.types());
-            quote_spanned! { Span::mixed_site()=>
+            let rest = format!("\0{}\0{}\0", arguments.join(", "), words.types());
+            let before = quote_spanned! { Span::mixed_site()=>
                 #krate::__private::concat!(
-                    #name, #krate::__private::file!(), "\0", #krate::__private::line!(), #rest
+                    #name, #krate::__private::file!(), "\0", #krate::__private::line!(), "\0"
                 )
+            };
+            match marker.format.has_values() {
+                true => marker.format.constant(krate, &before, &rest),
+                false => {
+                    let rest = format!("{}{rest}", marker.format.declared());
+                    quote_spanned! { Span::mixed_site()=> #krate::__private::concat!(#before, #rest) }
+                }
             }
         }
     };
+    let (visible, name) = match is_in_block(marker, receiver) {
+        true => (quote! {}, quote! { SIMPLE_PROBE_DECLARATION }),
+        false => (quote! { pub(super) }, quote! { PROBE }),
+    };
     quote_spanned! { Span::mixed_site()=>
-        #declaration
-        #space
         // The compiler must not conclude that nobody writes it.
         #[used]
         #[unsafe(link_section = "__simple_probe")]
-        pub(super) static PROBE: #krate::__private::Probe = #krate::__private::Probe::new(#layout, #strings);
+        #visible static #name: #krate::__private::Probe = #krate::__private::Probe::new(#layout, #strings);
     }
 }
 
@@ -126,8 +151,16 @@ fn evaluated(krate: &TokenTree, pairs: &[Pair<'_>], inner: &TokenStream) -> Toke
     let bindings = pairs.iter().enumerate().map(|(index, pair)| binding(krate, index, pair));
     let words = pairs.iter().enumerate().map(|(index, pair)| {
         let binding = binding(krate, index, pair);
-        let word = check::word(krate, pair);
-        quote_spanned! { binding.span()=> let #binding = #word(#binding); }
+        match pair.is_named {
+            true => {
+                let word = check::named_word(krate, pair, &binding);
+                quote_spanned! { binding.span()=> let #binding = #word; }
+            }
+            false => {
+                let word = check::word(krate, pair);
+                quote_spanned! { binding.span()=> let #binding = #word(#binding); }
+            }
+        }
     });
     // `match` keeps temporaries until the values are read.
     quote_spanned! { Span::mixed_site()=>
@@ -193,12 +226,14 @@ impl Words {
     fn recorded(&self, krate: &TokenTree, target: Target, marker: &Marker, receiver: Receiver) -> TokenStream {
         let Self { operands, entries, .. } = self;
         let (probe, record) = (operands.len(), operands.len() + 1);
-        let mut symbols = quote! { sym simple_probe_declaration::PROBE, };
+        let path = path(marker, receiver);
+        let mut symbols = quote! { sym #path, };
         let mut code = " nop".to_owned();
         if receiver == Receiver::Recorder {
             symbols.extend(quote_spanned! { Span::mixed_site()=> sym #krate::__private::simple_marker_record, });
             code.push_str(&call(operands.len(), probe, record));
         }
+        let formatted = marker.format.operands();
         let has_operands = if operands.is_empty() { 0 } else { site::HAS_OPERANDS };
         let (entries, switch) = (entries.join(" "), format!("{{{probe}}}"));
         let record = SiteRecord {
@@ -212,7 +247,7 @@ impl Words {
             // SAFETY: the template has a `nop` and directives. The call keeps every register, and skips the
             // bytes below the stack pointer that the function may use.
             unsafe {
-                #krate::__private::asm!(#template, #(#operands,)* #symbols options(readonly, nostack));
+                #krate::__private::asm!(#template, #(#operands,)* #symbols #formatted options(readonly, nostack));
             }
         }
     }

@@ -57,10 +57,12 @@ pub(crate) struct SiteRecord<'a> {
 }
 
 impl SiteRecord<'_> {
-    /// The template: a label, `code`, and the record of the label.
+    /// The template: a label, `code`, and the record of the label. The values of the format's words are
+    /// its operands.
     pub(crate) fn template(&self, krate: &TokenTree, code: &str, marker: &Marker) -> TokenStream {
         let Self { target, flags, entries, switch } = self;
-        let Text { name, format, args } = Text::new(marker);
+        let Text { name, args, .. } = Text::new(marker);
+        let format = marker.format.in_template();
         let address_size = target.address_size();
         let (length, switch) = match switch {
             None => (site::record_length(address_size), String::new()),
@@ -106,7 +108,7 @@ impl Text {
         let args: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
         Self {
             name: assembler::escape(marker.name.as_bytes()),
-            format: assembler::escape(marker.format.value().as_bytes()),
+            format: assembler::escape(marker.format.declared().as_bytes()),
             args: assembler::escape(args.join(", ").as_bytes()),
         }
     }

@@ -7,6 +7,7 @@ use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, LitStr, Token, Type, parenthesized};
 
+use crate::format::Format;
 use crate::place::Place;
 use crate::target::Target;
 
@@ -41,7 +42,7 @@ pub(crate) enum Branch {
 /// A marker as written.
 pub(crate) struct Marker {
     pub(crate) name: String,
-    pub(crate) format: LitStr,
+    pub(crate) format: Format,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) anchored: bool,
 }
@@ -215,12 +216,12 @@ fn name(input: ParseStream<'_>) -> syn::Result<String> {
     if input.peek(Token![,]) || input.is_empty() { Ok(name) } else { Err(input.error(WANTED)) }
 }
 
-fn format(input: ParseStream<'_>) -> syn::Result<LitStr> {
+fn format(input: ParseStream<'_>) -> syn::Result<Format> {
     let format: LitStr = input.parse().map_err(|error| {
         syn::Error::new(error.span(), "a marker's format must be a string literal, because it is read at compile time")
     })?;
     without_nul(&format)?;
-    Ok(format)
+    Format::new(format)
 }
 
 fn without_nul(literal: &LitStr) -> syn::Result<String> {

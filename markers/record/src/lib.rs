@@ -10,8 +10,8 @@
 //! - [`STRINGS`] (`.debug.simple_marker.str`): the strings of the site records, read by
 //!   [`strings`].
 //!
-//! [`printf`] parses the format of a marker, and [`conversion`] is the table of types that each
-//! conversion accepts. [`operand`] reads the locations of kept arguments, and [`args`] the argument
+//! [`printf`] parses the format of a marker with the words of [`names`], and [`conversion`] is the
+//! table of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and [`args`] the argument
 //! list. [`buffer`] is what a program writes while its probes are on.
 //!
 //! The macro writes the sections and the resolver reads them. Both use this crate for the formats,
@@ -28,6 +28,7 @@ pub mod conversion;
 pub mod declaration;
 mod error;
 pub mod identifier;
+pub mod names;
 pub mod operand;
 pub mod printf;
 pub mod site;

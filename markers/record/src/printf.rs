@@ -1,11 +1,13 @@
 //! The grammar of printf formats: `%[flags][width][.precision][length]conversion`, ISO C23 7.23.6.1
-//! with the GNU flag `'`.
+//! with the GNU flag `'`, and words in braces behind a conversion ([`crate::names`]).
 //!
 //! The parser returns the pieces of a format with their byte ranges, so an error can point at a
 //! conversion inside the format. [`crate::conversion`] has the types that a conversion accepts.
 
 use core::fmt;
 use core::ops::Range;
+
+use crate::names::{self, Words};
 
 /// One piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub enum Piece {
 /// One conversion of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// Its bytes in the format, from `%` to the conversion specifier.
+    /// Its bytes in the format, from `%` to the conversion specifier, or to the braces with its words.
     pub range: Range<usize>,
     /// Its flags.
     pub flags: Flags,
@@ -33,9 +35,27 @@ pub struct Conversion {
     pub length: Length,
     /// The conversion specifier.
     pub specifier: Specifier,
+    /// What is between the braces behind it; `None` if no words follow.
+    pub words: Option<Range<usize>>,
 }
 
 impl Conversion {
+    /// Its bytes in the format without its words: from `%` to the conversion specifier.
+    #[must_use]
+    pub fn written(&self) -> Range<usize> {
+        match &self.words {
+            Some(words) => self.range.start..words.start.saturating_sub(1),
+            None => self.range.clone(),
+        }
+    }
+
+    /// The names for the argument's values in the format that the conversion is in; `None` if there are
+    /// none.
+    #[must_use]
+    pub fn words<'f>(&self, format: &'f [u8]) -> Option<Words<'f>> {
+        names::words(format.get(self.words.clone()?)?)
+    }
+
     /// How many arguments of type `int` precede the conversion's own: one for each `*`.
     #[must_use]
     pub fn stars(&self) -> usize {
@@ -239,8 +259,21 @@ impl Pieces<'_> {
             b'n' => ErrorKind::WritesMemory,
             _ => ErrorKind::Unknown(letter),
         })?;
+        let words = self.words(specifier);
         let range = start..self.offset;
-        Ok(Piece::Conversion(Conversion { range, flags, width, precision, length, specifier }))
+        Ok(Piece::Conversion(Conversion { range, flags, width, precision, length, specifier, words }))
+    }
+
+    fn words(&mut self, specifier: Specifier) -> Option<Range<usize>> {
+        let inner = names::braced(self.format.get(self.offset..)?)?;
+        if !names::takes_words(specifier) {
+            return None;
+        }
+        names::words(inner)?;
+        let start = self.offset.checked_add(1)?;
+        let end = start.checked_add(inner.len())?;
+        self.offset = end.checked_add(1)?;
+        Some(start..end)
     }
 
     fn flags(&mut self) -> Flags {
@@ -328,6 +361,7 @@ mod tests {
                 precision: Some(Count::Digits(3)),
                 length: Length::L,
                 specifier: Specifier(b'd'),
+                words: None,
             })
         );
         assert_eq!(pieces[4], Piece::Literal(14..15));
@@ -346,6 +380,19 @@ mod tests {
         assert_eq!(all[1].precision, Some(Count::Digits(0)));
         assert_eq!((all[2].width, all[2].length), (Some(Count::Digits(18)), Length::Hh));
         assert_eq!((all[3].precision, all[3].stars()), (Some(Count::Digits(5)), 0));
+    }
+
+    #[test]
+    fn words_belong_to_the_conversion_before_them() {
+        let format = "a %-5u{IDLE=0,BUSY=1} %x{R=1|W=2}{} %d{} %d{ %s{} %d{a} %u{a=b}";
+        let read = conversions(format);
+        let words: Vec<_> = read.iter().map(|read| read.words.clone().map(|words| &format[words])).collect();
+        assert_eq!(words, [Some("IDLE=0,BUSY=1"), Some("R=1|W=2"), Some(""), None, None, None, None]);
+        assert_eq!(&format[read[0].range.clone()], "%-5u{IDLE=0,BUSY=1}");
+        assert_eq!(read[1].words(format.as_bytes()).unwrap().iter().count(), 2);
+        let pieces: Vec<_> = parse(format.as_bytes()).map(Result::unwrap).collect();
+        assert_eq!(pieces[4], Piece::Literal(33..36));
+        assert_eq!(&format[33..36], "{} ");
     }
 
     #[test]

@@ -102,6 +102,9 @@ pub(crate) fn kind(kind: &DiagnosticKind) -> String {
             "{name} ({file}:{line}): uprobes arm the probe in running processes only, not in those that start later: two \
              writable segments share the page of the file that its switch is in (link with -z separate-loadable-segments)"
         ),
+        DiagnosticKind::Words { name, file, line, mistake } => {
+            format!("{name} ({file}:{line}): {}", super::mismatch::words(mistake))
+        }
         DiagnosticKind::UnnamedFunctions { error } => format!("functions without symbols are not named: {error}"),
         DiagnosticKind::DebugFile(problem) => debug_file(problem),
     }

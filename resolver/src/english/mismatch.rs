@@ -1,6 +1,6 @@
 //! Why an argument is not what its conversion expects, in English.
 
-use crate::resolve::{GivenType, Mismatch, MismatchHelp};
+use crate::resolve::{GivenType, Mismatch, MismatchHelp, WordsMistake};
 use crate::types::Language;
 
 use super::bytes;
@@ -17,7 +17,17 @@ pub(crate) fn mismatch(mismatch: &Mismatch) -> String {
             let int = if *language == Language::C { "an `int`" } else { "an `i32`" };
             format!("a `*` given {}: it takes {int}", given(of))
         }
+        Mismatch::NoNames { given: of } => {
+            format!("`{{}}` given {}, which is no enumeration: write the names as `{{NAME=VALUE,..}}`", given(of))
+        }
+        Mismatch::Words(mistake) => words(mistake),
     }
+}
+
+/// What is wrong with braces behind a conversion.
+pub(crate) fn words(mistake: &WordsMistake) -> String {
+    let WordsMistake { text, kind } = mistake;
+    format!("{kind}, at `{text}`")
 }
 
 fn given(of: &GivenType) -> String {

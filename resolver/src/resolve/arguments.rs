@@ -12,7 +12,10 @@ use simple_markers_record::printf;
 
 use super::names::AddressNames;
 use super::place::{Place, PlaceError};
-use super::{Argument, DataModel, DeclaredArgument, Encoding, Mismatch, Nearest, Reason, Verdict, conversions};
+use super::{
+    Argument, DataModel, DeclaredArgument, DeclaredWords, Encoding, Mismatch, Nearest, Reason, Verdict, conversions,
+    words,
+};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{Change, DebugInfo, Described, Die, Frame, Lookup, NoSuchPart, Projection, Scope, Step, TypeRef};
@@ -201,6 +204,9 @@ impl<'d, 's> Arguments<'d, 's> {
         argument.mismatch = self.mismatch(declared, &of, argument.language);
         let size = of.size;
         argument.ty = Some(of);
+        if declared.words == Some(DeclaredWords::Type) {
+            words::add_names_of_type(&mut argument);
+        }
         match location.and_then(|location| judge(location, size)) {
             Ok((verdict, reason, location)) => {
                 argument.verdict = Some(verdict);
@@ -398,6 +404,9 @@ impl<'d, 's> Arguments<'d, 's> {
             return conversions::star_mismatch(of, model);
         }
         match printf::parse(conversion.as_bytes()).next() {
+            Some(Ok(printf::Piece::Conversion(conversion))) if declared.words == Some(DeclaredWords::Type) => {
+                conversions::mismatch_of_named(&conversion, of, model)
+            }
             Some(Ok(printf::Piece::Conversion(conversion))) => conversions::mismatch(&conversion, of, model),
             _ => None,
         }

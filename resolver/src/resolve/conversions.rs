@@ -11,6 +11,7 @@ use std::sync::Arc;
 use simple_markers_record::conversion::{self, STAR, accepts};
 use simple_markers_record::printf::{Conversion, Length, Specifier};
 
+use super::WordsMistake;
 use crate::types::{Language, Shape, Type, names_text, pointee, short_name, transparent};
 
 /// What the meaning of a conversion depends on.
@@ -47,6 +48,13 @@ pub enum Mismatch {
         /// The language of the marker.
         language: Language,
     },
+    /// `{}` behind a conversion, and the type of the argument is no enumeration.
+    NoNames {
+        /// The type of the argument.
+        given: GivenType,
+    },
+    /// The braces behind the conversion look like words, and cannot be read.
+    Words(WordsMistake),
 }
 
 /// The type of an argument that its conversion does not expect.
@@ -77,6 +85,8 @@ impl Mismatch {
             Self::NotAConversion { .. } => "not_a_conversion",
             Self::Type { .. } => "type",
             Self::Star { .. } => "star",
+            Self::NoNames { .. } => "no_names",
+            Self::Words(_) => "words",
         }
     }
 }
@@ -117,6 +127,21 @@ pub fn mismatch(conversion: &Conversion, of: &Type, model: DataModel) -> Option<
         false => {
             Some(Mismatch::Type { conversion: written(), given: given(of), help: help(letter, length, of, model) })
         }
+    }
+}
+
+/// The same for a conversion with `{}`, which also takes an enumeration of Rust of its size or less.
+pub(super) fn mismatch_of_named(conversion: &Conversion, of: &Type, model: DataModel) -> Option<Mismatch> {
+    let most = match conversion.length {
+        Length::None => 4,
+        Length::Hh => 1,
+        Length::H => 2,
+        _ => 8,
+    };
+    match (&of.shape, model.language, of.size) {
+        (Shape::Enumeration { .. }, Language::Rust, Some(size)) if size <= most => None,
+        (Shape::Enumeration { .. }, Language::Rust, None) => None,
+        _ => mismatch(conversion, of, model),
     }
 }
 
@@ -263,7 +288,7 @@ fn is_float_letter(letter: char) -> bool {
 }
 
 /// A type as a mismatch has it.
-fn given(of: &Type) -> GivenType {
+pub(super) fn given(of: &Type) -> GivenType {
     let is_signed = match &of.shape {
         Shape::Integer { signed } => Some(*signed),
         _ => None,

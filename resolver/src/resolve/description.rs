@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use simple_markers_record::{args, printf};
+use simple_markers_record::{args, names, printf};
 
-use super::DeclaredArgument;
+use super::{DeclaredArgument, DeclaredWords, WordsMistake};
 use crate::text;
+use crate::types::Names;
 
 /// A format with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Described {
 #[must_use]
 pub fn describe(format: &[u8], list: &[u8]) -> Described {
     let texts: Vec<&[u8]> = args::split(list).collect();
-    let mut conversions: Vec<Arc<str>> = Vec::new();
+    let mut conversions: Vec<Converted> = Vec::new();
     let mut description = Vec::with_capacity(format.len());
     let written = |range: std::ops::Range<usize>| format.get(range).unwrap_or_default();
     for piece in printf::parse(format) {
@@ -31,7 +32,8 @@ pub fn describe(format: &[u8], list: &[u8]) -> Described {
             Ok(printf::Piece::Literal(range)) => description.extend_from_slice(written(range)),
             Ok(printf::Piece::Percent(_)) => description.push(b'%'),
             Ok(printf::Piece::Conversion(conversion)) => {
-                conversions.extend((0..conversion.stars()).map(|_| Arc::from("*")));
+                conversions.extend((0..conversion.stars()).map(|_| Converted::star()));
+                let converted = Converted::new(&conversion, format);
                 let conversion = written(conversion.range);
                 match texts.get(conversions.len()) {
                     Some(text) => {
@@ -40,7 +42,7 @@ pub fn describe(format: &[u8], list: &[u8]) -> Described {
                     }
                     None => description.extend_from_slice(conversion),
                 }
-                conversions.push(text::from_bytes(conversion).into());
+                conversions.push(converted);
             }
             Err(error) => description.extend_from_slice(written(error.range)),
         }
@@ -48,9 +50,43 @@ pub fn describe(format: &[u8], list: &[u8]) -> Described {
     let mut conversions = conversions.into_iter();
     let args = texts
         .iter()
-        .map(|text| DeclaredArgument { text: text::from_bytes(text).into(), conversion: conversions.next() })
+        .map(|text| {
+            let text = text::from_bytes(text).into();
+            match conversions.next() {
+                Some(Converted { conversion, words, mistake }) => {
+                    DeclaredArgument { text, conversion: Some(conversion), words, mistake }
+                }
+                None => DeclaredArgument { text, conversion: None, words: None, mistake: None },
+            }
+        })
         .collect();
     Described { description: text::from_bytes(&description).into(), args }
+}
+
+/// What the format says of an argument.
+struct Converted {
+    conversion: Arc<str>,
+    words: Option<DeclaredWords>,
+    mistake: Option<WordsMistake>,
+}
+
+impl Converted {
+    fn star() -> Self {
+        Self { conversion: "*".into(), words: None, mistake: None }
+    }
+
+    fn new(conversion: &printf::Conversion, format: &[u8]) -> Self {
+        let written = conversion.written();
+        let mistake = names::mistake(format, written.end, conversion.specifier).map(|mistake| WordsMistake {
+            text: text::from_bytes(format.get(mistake.range).unwrap_or_default()).into(),
+            kind: mistake.kind,
+        });
+        let words = conversion.words(format).map(|words| match words.is_empty() {
+            true => DeclaredWords::Type,
+            false => DeclaredWords::Format(Arc::new(Names::of_words(&words))),
+        });
+        Self { conversion: text::from_bytes(format.get(written).unwrap_or_default()).into(), words, mistake }
+    }
 }
 
 #[cfg(test)]

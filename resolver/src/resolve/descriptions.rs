@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::interner::{Interner, TextId};
-use super::join::RawMarker;
 use super::{Described, describe};
 
 /// The descriptions that were made, by format and arguments.
@@ -15,14 +14,15 @@ pub(super) struct Descriptions {
 
 impl Descriptions {
     /// The description of a marker; its format alone if the budget for text is used up.
-    pub(super) fn of(&mut self, texts: &mut Interner<'_>, raw: &RawMarker) -> Described {
-        let described = self.known.entry((raw.format, raw.args)).or_insert_with(|| {
-            let (format, args) = (texts.bytes(raw.format), texts.bytes(raw.args));
-            // An upper bound of the size: each `%d` takes one argument.
-            if texts.charge(format.len().saturating_add(args.len().saturating_mul(16))) {
-                describe(format, args)
+    pub(super) fn of(&mut self, texts: &mut Interner<'_>, format: TextId, args: TextId) -> Described {
+        let described = self.known.entry((format, args)).or_insert_with(|| {
+            let (text, args) = (texts.bytes(format), texts.bytes(args));
+            // An upper bound of the size: each `%d` takes one argument, and a word has at least 4 bytes.
+            let of_format = if text.contains(&b'{') { text.len().saturating_mul(16) } else { text.len() };
+            if texts.charge(of_format.saturating_add(args.len().saturating_mul(16))) {
+                describe(text, args)
             } else {
-                Described { description: texts.text(raw.format), args: Arc::from([]) }
+                Described { description: texts.text(format), args: Arc::from([]) }
             }
         });
         described.clone()

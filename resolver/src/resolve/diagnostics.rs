@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{LineProblem, SwitchProblem};
+use super::{LineProblem, SwitchProblem, WordsMistake};
 use crate::address::SectionOffset;
 use crate::{Error, english};
 
@@ -86,6 +86,17 @@ pub enum DiagnosticKind {
         file: Arc<str>,
         /// Its source line, from 1.
         line: u32,
+    },
+    /// The braces behind a conversion look like words, and cannot be read.
+    Words {
+        /// The marker's name.
+        name: Arc<str>,
+        /// Its source file.
+        file: Arc<str>,
+        /// Its source line, from 1.
+        line: u32,
+        /// What is wrong.
+        mistake: WordsMistake,
     },
     /// Functions without symbols are not named, because the debug information cannot be read.
     UnnamedFunctions {
@@ -213,6 +224,7 @@ impl DiagnosticKind {
             Self::BetweenFunctions { .. } => "between_functions",
             Self::Switch { .. } => "switch",
             Self::SwitchSharesPage { .. } => "switch_shares_page",
+            Self::Words { .. } => "words",
             Self::UnnamedFunctions { .. } => "unnamed_functions",
             Self::DebugFile(problem) => match problem {
                 DebugFileProblem::LinkIsPath { .. } => "debug_file_link_is_path",

@@ -35,6 +35,8 @@ pub(super) struct RawSite {
     pub(super) column: u32,
     pub(super) anchored: bool,
     pub(super) operands: Option<TextId>,
+    /// The format of its record. Words in it may have values that the declaration does not know.
+    pub(super) format: Option<TextId>,
     /// Of a probe: where its switch is. The inner value is `None` if the linker dropped the switch.
     pub(super) switch: Option<Option<Pc>>,
     /// The number of its run of records with one address. A compiler writes records in the order of
@@ -228,6 +230,7 @@ impl<'a> Join<'a> {
             column: site.column,
             anchored: site.is_anchored(),
             operands,
+            format: Some(format),
             switch,
             run: self.last.1,
             copies: 1,

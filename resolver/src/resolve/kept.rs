@@ -131,8 +131,9 @@ mod tests {
 
     #[test]
     fn operands_become_locations() {
-        let declared: Vec<_> =
-            ["a", "b", "c", "d", "e"].map(|text| DeclaredArgument { text: text.into(), conversion: None }).into();
+        let declared: Vec<_> = ["a", "b", "c", "d", "e"]
+            .map(|text| DeclaredArgument { text: text.into(), conversion: None, words: None, mistake: None })
+            .into();
         let mut bad = Vec::new();
         let args = arguments(&declared, b"-4@edi - 8f@-8(%rbp) 3@x 8@$-5", Processor::X86_64, |entry| {
             bad.push(entry.to_vec());

@@ -59,7 +59,7 @@ pub(super) fn find(
     }
     let mut searches: Vec<Search<'_>> = Vec::with_capacity(unrecorded.len());
     for (index, marker) in unrecorded.into_iter().enumerate() {
-        let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker));
+        let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker.format, marker.args));
         searches.push(Search::start(index, marker, file, described, debug));
     }
     // Markers of one unit are next to each other, so that threads share the unit's caches.
@@ -146,6 +146,7 @@ impl<'m> Search<'m> {
                 column: 0,
                 anchored: false,
                 operands: None,
+                format: None,
                 switch: None,
                 run: 0,
                 copies: 1,

@@ -10,8 +10,8 @@ use object::SectionIndex;
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
-use simple_markers_record::SITES;
 use simple_markers_record::buffer::Layout as Words;
+use simple_markers_record::{DECLARATIONS, SITES};
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
@@ -24,7 +24,7 @@ use super::lookup::{Found, Lookup};
 use super::site_debug::{Surroundings, Wanted};
 use super::{
     Absence, Argument, DeclaredArgument, Described, DiagnosticKind, Exactness, LineProblem, Marker, Site, SitePlace,
-    Switch, SwitchProblem, kept, raw_sites, switch,
+    Switch, SwitchProblem, kept, raw_sites, switch, words,
 };
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
@@ -100,7 +100,8 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
     /// Everything about a marker that its records say.
     fn draft(&mut self, index: usize, mut raw: RawMarker) -> Draft {
         raw_sites::settle(&mut raw.sites);
-        let described = self.descriptions.of(&mut self.texts, &raw);
+        self.complete_format(&mut raw);
+        let described = self.descriptions.of(&mut self.texts, raw.format, raw.args);
         let size = described.args.len().saturating_mul(size_of::<Argument>());
         let kept = raw.sites.iter().map(|site| match self.texts.charge(size) {
             true => self.kept_arguments(site, &described.args),
@@ -108,6 +109,18 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         });
         let kept = kept.collect();
         Draft { index, file: self.texts.text(raw.file), raw, described, kept }
+    }
+
+    /// Takes the format of the first site if only sites have the values of its words. Sites keep a
+    /// format of their own if it is another one.
+    fn complete_format(&self, raw: &mut RawMarker) {
+        let has_unknown = words::has_unknown(self.texts.bytes(raw.format));
+        if let Some(known) = raw.sites.iter().find_map(|site| site.format).filter(|_| has_unknown) {
+            raw.format = known;
+        }
+        for site in &mut raw.sites {
+            site.format = site.format.filter(|own| has_unknown && *own != raw.format);
+        }
     }
 
     /// The arguments of a site as far as its record describes them.
@@ -132,7 +145,11 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
                 let function = (!surroundings.is_not_there).then_some(instance);
                 self.folded.add(pc, function, index, sites.len());
             }
-            let site = self.site(site, args, surroundings, probed);
+            let declared = match site.format {
+                Some(format) => self.descriptions.of(&mut self.texts, format, raw.args).args,
+                None => Arc::clone(&described.args),
+            };
+            let site = self.site(site, &declared, args, surroundings, probed);
             if let (Some(problem), Some(_)) = (site.switch.as_ref().and_then(|switch| switch.problem), site.file_offset)
             {
                 refused.get_or_insert(problem);
@@ -141,6 +158,10 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             sites.push(site);
         }
         let name = self.texts.text(raw.name);
+        for mistake in described.args.iter().filter_map(|declared| declared.mistake.clone()) {
+            let (name, file, line) = (Arc::clone(&name), Arc::clone(&file), raw.line);
+            self.diagnostics.note(DECLARATIONS, DiagnosticKind::Words { name, file, line, mistake });
+        }
         let at = || (Arc::clone(&name), Arc::clone(&file), raw.line);
         if let Some(problem) = refused {
             let (name, file, line) = at();
@@ -181,16 +202,25 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         (surroundings, probed, args)
     }
 
-    fn site(&mut self, raw: &RawSite, mut args: Vec<Argument>, surroundings: Surroundings, probed: Probed) -> Site {
+    fn site(
+        &mut self,
+        raw: &RawSite,
+        declared: &[DeclaredArgument],
+        mut args: Vec<Argument>,
+        surroundings: Surroundings,
+        probed: Probed,
+    ) -> Site {
         let (place, file_offset) = raw.pc.map(|pc| self.place(pc)).unzip();
         let switch = raw.switch.map(|switch| self.switch(switch));
         let named = raw.pc.and_then(|pc| self.named.get(&pc)).cloned();
         let (symbol, symbol_offset) = named.as_ref().and_then(|named| named.symbol.clone()).unzip();
         for (argument, resolved) in args.iter_mut().zip(surroundings.args) {
-            if !argument.is_kept {
-                *argument = resolved;
+            match argument.is_kept {
+                false => *argument = resolved,
+                true => (argument.names, argument.mismatch) = (resolved.names, resolved.mismatch),
             }
         }
+        words::add_names(&mut args, declared);
         Site {
             place,
             file_offset: file_offset.flatten(),

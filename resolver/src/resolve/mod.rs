@@ -40,6 +40,7 @@ mod rows;
 mod site_debug;
 mod switch;
 mod value;
+mod words;
 
 use std::sync::Arc;
 
@@ -67,6 +68,7 @@ pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
 pub use switch::{Switch, SwitchProblem};
 pub use value::Bytes;
+pub use words::{format_with_names, names_of};
 
 /// How much a resolution finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -60,6 +60,7 @@ mod tests {
             column: 0,
             anchored: false,
             operands: None,
+            format: None,
             switch: None,
             run,
             copies: 1,

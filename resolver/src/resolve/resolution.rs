@@ -7,12 +7,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};
+use simple_markers_record::names::MistakeKind;
+
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
 use crate::image::{Architecture, ImageKind};
 use crate::location::Location;
-use crate::types::{Language, Type};
+use crate::types::{Language, Names, Type};
 use crate::verdicts::Code;
 
 /// Everything that was found in the files that were looked at.
@@ -261,6 +263,28 @@ pub struct DeclaredArgument {
     pub text: Arc<str>,
     /// Its conversion (`%d`; `*` for a width or precision); `None` if the format has none for it.
     pub conversion: Option<Arc<str>>,
+    /// Where the names for its values come from; `None` if its conversion has no braces.
+    pub words: Option<DeclaredWords>,
+    /// What is wrong with the braces behind its conversion.
+    pub mistake: Option<WordsMistake>,
+}
+
+/// Where the names for the values of an argument come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeclaredWords {
+    /// `{}`: from the type of the argument.
+    Type,
+    /// `{IDLE=0,BUSY=1}`: from the format. Values that only a site has are left out.
+    Format(Arc<Names>),
+}
+
+/// What is wrong with braces behind a conversion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordsMistake {
+    /// The wrong part of the format.
+    pub text: Arc<str>,
+    /// What is wrong.
+    pub kind: MistakeKind,
 }
 
 /// Where in an image a site is.
@@ -475,6 +499,9 @@ pub struct Argument {
     pub ranges: Vec<Range<u64>>,
     /// Why its conversion does not fit its type; `None` if it fits.
     pub mismatch: Option<Mismatch>,
+    /// Names for its values, from the words of the format, or from its type if the format has `{}`;
+    /// `None` if it has none.
+    pub names: Option<Arc<Names>>,
     /// For a lost argument, where its last location before the site ended; `None` if it had none
     /// there, and for other arguments.
     pub ended: Option<Ended>,
@@ -517,6 +544,7 @@ impl Argument {
             reason: None,
             ranges: Vec::new(),
             mismatch: None,
+            names: None,
             ended: None,
         }
     }

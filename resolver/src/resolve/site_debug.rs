@@ -13,7 +13,7 @@ use super::join::Pc;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
 use super::order::Order;
-use super::{Argument, DeclaredArgument, Ended, Inlined, Reason, Verdict};
+use super::{Argument, DeclaredArgument, DeclaredWords, Ended, Inlined, Reason, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
@@ -111,7 +111,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let result = instance.and_then(|function| self.result_size(function));
         let code = Code { instructions, function: instance, pc, result };
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
-            true => Argument::unresolved(&declared.text),
+            true => self.named(declared, &stop),
             false => self.argument(declared, &stop, &code, anchored),
         };
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
@@ -129,6 +129,16 @@ impl<'d, 's> SiteDebug<'d, 's> {
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,
         })
+    }
+
+    /// An argument that the program keeps. Only the names for its values are looked up.
+    fn named(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> Argument {
+        let mut argument = Argument::unresolved(&declared.text);
+        if declared.words == Some(DeclaredWords::Type) {
+            let looked = self.arguments.resolve(declared, stop).argument;
+            (argument.names, argument.mismatch) = (looked.names, looked.mismatch);
+        }
+        argument
     }
 
     /// An argument, doubted.
@@ -190,7 +200,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         self.debug.allow(STEPS);
         let place = (stop.file, stop.line);
         let name = self.debug.sharing(stop.scope?, variable, place, &stop.frame, &stop.frame).ok().flatten()?;
-        let other = DeclaredArgument { text: name.as_str().into(), conversion: None };
+        let other = DeclaredArgument { text: name.as_str().into(), conversion: None, words: None, mistake: None };
         let Looked { argument: shared, variable: other, .. } = self.arguments.resolve(&other, stop);
         let is_later = self.debug.declared_line(other?)? > self.debug.declared_line(variable)?;
         let begins_too = shared.ranges.iter().any(|range| range.start == begin);

@@ -5,6 +5,7 @@
 
 mod decimal;
 mod float;
+mod names;
 mod object;
 mod printf;
 mod quote;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::dwarf::{ArrayProblem, PlaceProblem};
 
+pub use names::{Names, write_flags};
 pub use object::{Object, ReadContext};
 pub use printf::printf;
 pub use render::{Limits, Rendered, render};

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::float::Float;
+use super::names::{are_flags, write_flags};
 use super::object::{OUTSIDE, Object, ReadContext, number};
 use super::wrappers::{self, pointee, short_name, transparent};
 use super::{Language, Member, Sequence, SequenceKind, Shape, Type, Variants, quote};
@@ -187,21 +188,13 @@ impl Renderer<'_> {
             return;
         }
         // Single-bit enumerators are flags. They are written as the kernel's `__print_flags` does.
-        let is_flags = enumerators.iter().all(|(_, known)| *known >= 0 && known.count_ones() <= 1);
-        if value <= 0 || !is_flags || !enumerators.iter().any(|(_, known)| known & value != 0) {
-            let _ = write!(self.out.text, "{value}");
-            return;
-        }
-        let (mut left, mut separator) = (value, "");
-        for (name, known) in enumerators {
-            if left & known != 0 {
-                left &= !known;
-                let _ = write!(self.out.text, "{separator}{name}");
-                separator = "|";
+        let bits = |value: i128| u64::try_from(value).ok();
+        match bits(value).filter(|value| *value != 0 && are_flags(enumerators)) {
+            Some(flags) if enumerators.iter().any(|(_, known)| known & value != 0) => {
+                let masks = enumerators.iter().filter_map(|(name, known)| Some((bits(*known)?, &**name)));
+                write_flags(flags, "|", masks.filter(|(mask, _)| *mask != 0), &mut self.out.text);
             }
-        }
-        if left != 0 {
-            let _ = write!(self.out.text, "{separator}{left:#x}");
+            _ => _ = write!(self.out.text, "{value}"),
         }
     }
 

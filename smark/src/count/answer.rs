@@ -93,6 +93,7 @@ impl Answer {
 pub(super) fn value_text(value: &KeyValue) -> String {
     match value {
         KeyValue::Integer(number) => number.to_string(),
+        KeyValue::Named { name, .. } => name.to_string(),
         KeyValue::Float(number) => number.to_string(),
         KeyValue::Text { bytes, is_cut } => format!("{}{}", from_bytes(bytes), if *is_cut { ".." } else { "" }),
         KeyValue::Null => "(null)".to_owned(),

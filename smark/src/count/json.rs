@@ -12,7 +12,10 @@ impl Answer {
     pub(crate) fn json(&self) -> Vec<Json> {
         let row = |row: &MarkerCounts| {
             let by = row.values.as_ref().map(|values| {
-                let shown = self.shown(values).iter().map(|(value, count)| json!([json_key(value), count]));
+                let shown = self.shown(values).iter().map(|(value, count)| match value {
+                    KeyValue::Named { name, .. } => json!([json_key(value), count, &**name]),
+                    _ => json!([json_key(value), count]),
+                });
                 Json::from(shown.collect::<Vec<_>>())
             });
             let other = row.values.as_ref().map(|values| self.other(values).map_or(0, |(_, count)| count));
@@ -53,7 +56,7 @@ impl Answer {
 
 fn json_key(value: &KeyValue) -> Json {
     match value {
-        KeyValue::Integer(number) => json_integer(*number),
+        KeyValue::Integer(number) | KeyValue::Named { number, .. } => json_integer(*number),
         KeyValue::Float(number) if number.is_finite() => Json::from(*number),
         KeyValue::Float(_) | KeyValue::Text { .. } => Json::from(value_text(value)),
         KeyValue::Null => Json::Null,

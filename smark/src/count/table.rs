@@ -44,7 +44,11 @@ impl Answer {
                 out.push_str(&format!("{}: {} hits, `{}`\n", name(row), row.hits, shown(self.argument())));
                 let ranges = buckets.iter().map(|(bucket, count)| {
                     let (low, high) = coarse_range(*bucket);
-                    (low.to_string(), high.to_string(), *count)
+                    let low_is_high = low == high;
+                    let name = row.names.as_ref().filter(|_| low == high).and_then(|names| names.name(low, 8));
+                    let low = name.unwrap_or_else(|| low.to_string());
+                    let high = if low_is_high { low.clone() } else { high.to_string() };
+                    (low, high, *count)
                 });
                 bars(&ranges.collect::<Vec<_>>(), &mut out);
             }

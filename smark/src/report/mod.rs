@@ -155,7 +155,8 @@ impl Report {
             }
             match self.json {
                 true => {
-                    let arguments = event.site.arguments.iter().map(|argument| &*argument.text);
+                    let arguments = event.site.arguments.iter();
+                    let arguments = arguments.map(|argument| (&*argument.text, argument.names.as_deref()));
                     text.push_str(&text::json_values(&heading, arguments.zip(values)).to_string());
                 }
                 false => lines.write_values(&heading, event.site.marker, &event.marker.format, values, &mut text),

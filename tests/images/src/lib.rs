@@ -469,6 +469,8 @@ pub fn everything() -> Resolution {
     let declared = |index: usize, argument: &Argument| DeclaredArgument {
         text: Arc::clone(&argument.text),
         conversion: conversions.get(index).map(|conversion| Arc::from(*conversion)),
+        words: None,
+        mistake: None,
     };
     let marker = |name: &str, line| Marker {
         id: 0,

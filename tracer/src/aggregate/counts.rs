@@ -3,10 +3,13 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use simple_markers_resolver::types::Names;
+
 use super::key::{KeyValue, bucket_of, group_of};
 use super::{Aggregate, Question, Tallies, Tally};
+use crate::filter::{Readable, normalized};
 use crate::histogram::{Durations, coarse_range};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSite};
 
 /// What was counted at the sites of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +41,8 @@ pub struct MarkerCounts {
     /// The coarse buckets that are not empty, in the order of their values. `None` if they were not
     /// asked for.
     pub buckets: Option<Vec<(u32, u64)>>,
+    /// Names for the values of the argument that was asked for, if they are the same at all sites.
+    pub names: Option<Arc<Names>>,
 }
 
 /// The hits that are in no interval.
@@ -80,6 +85,7 @@ impl Counts {
                 Aggregate::End(_) => unmatched.ends += tallies.get(Tally::Unmatched),
                 _ => unmatched.repeated += tallies.get(Tally::Unmatched),
             }
+            let names = names(question, sites().filter_map(|site| plan.sites.get(site)));
             let of_group = || counted.values.iter().filter(|(key, _)| group_of(key) == Some(group));
             markers.push(MarkerCounts {
                 marker: Arc::clone(&marker.name),
@@ -87,7 +93,13 @@ impl Counts {
                 is_event: marker.event.is_some(),
                 hits: tallies.get(Tally::Hits),
                 values: matches!(question, Question::Values(_)).then(|| {
-                    let decoded = of_group().filter_map(|(key, count)| Some((first.aggregate.decode(key)?, *count)));
+                    let size = match &first.aggregate {
+                        Aggregate::Values(Readable::Number { size, .. }) => *size,
+                        _ => 8,
+                    };
+                    let decoded = of_group().filter_map(|(key, count)| {
+                        Some((first.aggregate.decode(key)?.with_name(names.as_deref(), size), *count))
+                    });
                     let mut decoded: Vec<_> = decoded.collect();
                     decoded.sort_by(|(a, count_a), (b, count_b)| count_b.cmp(count_a).then_with(|| order(a, b)));
                     decoded
@@ -98,6 +110,7 @@ impl Counts {
                     buckets.sort_by_key(|(bucket, _)| coarse_range(*bucket));
                     buckets
                 }),
+                names,
             });
         }
         let is_time = matches!(question, Question::Time { .. });
@@ -106,17 +119,32 @@ impl Counts {
     }
 }
 
+/// The names for the values of the argument that is asked for, if they are the same at all sites.
+fn names<'p>(question: &Question, mut sites: impl Iterator<Item = &'p PlannedSite>) -> Option<Arc<Names>> {
+    let (Question::Values(name) | Question::Histogram(name)) = question else { return None };
+    let name = normalized(name);
+    let of = |site: &PlannedSite| {
+        let argument = site.arguments.iter().find(|argument| normalized(&argument.text) == name);
+        argument.and_then(|argument| argument.names.clone())
+    };
+    let names = of(sites.next()?)?;
+    sites.all(|site| of(site).as_ref() == Some(&names)).then_some(names)
+}
+
 /// The order of values that were seen equally often.
 fn order(a: &KeyValue, b: &KeyValue) -> Ordering {
     // Null pointers are among texts, and sorting needs a total order.
     let kind = |value: &KeyValue| match value {
         KeyValue::Null => 0,
-        KeyValue::Integer(_) => 1,
+        KeyValue::Integer(_) | KeyValue::Named { .. } => 1,
         KeyValue::Float(_) => 2,
         KeyValue::Text { .. } => 3,
     };
     match (a, b) {
-        (KeyValue::Integer(a), KeyValue::Integer(b)) => a.cmp(b),
+        (
+            KeyValue::Integer(a) | KeyValue::Named { number: a, .. },
+            KeyValue::Integer(b) | KeyValue::Named { number: b, .. },
+        ) => a.cmp(b),
         (KeyValue::Float(a), KeyValue::Float(b)) => a.total_cmp(b),
         (KeyValue::Text { bytes: a, is_cut }, KeyValue::Text { bytes: b, is_cut: other }) => {
             a.cmp(b).then_with(|| is_cut.cmp(other))

@@ -1,6 +1,9 @@
 //! The keys of what is counted, and the layout of the maps that have them.
 
+use std::sync::Arc;
+
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::types::Names;
 
 use super::Aggregate;
 use crate::bytes::put;
@@ -36,6 +39,13 @@ pub const BUCKET_KEY_SIZE: u32 = 8;
 pub enum KeyValue {
     /// An integer.
     Integer(i128),
+    /// An integer with a name.
+    Named {
+        /// The integer.
+        number: i128,
+        /// What stands for it.
+        name: Arc<str>,
+    },
     /// A floating-point number.
     Float(f64),
     /// A text.
@@ -47,6 +57,19 @@ pub enum KeyValue {
     },
     /// A null pointer in place of a text.
     Null,
+}
+
+impl KeyValue {
+    /// The value with its name, if it is an integer of `size` bytes that has one.
+    pub(super) fn with_name(self, names: Option<&Names>, size: u8) -> Self {
+        match (self, names) {
+            (Self::Integer(number), Some(names)) => match names.name(number, size) {
+                Some(name) => Self::Named { number, name: name.into() },
+                None => Self::Integer(number),
+            },
+            (value, _) => value,
+        }
+    }
 }
 
 /// The key of a value or of an interval, as a BPF program writes it.

@@ -78,6 +78,7 @@ fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
     let argument = |(number, argument): (usize, &super::description::DescribedArgument)| PlannedArgument {
         text: Arc::clone(&argument.text),
         source: source(number, argument.unread),
+        names: argument.names.clone(),
     };
     PlannedSite {
         image: site.image,

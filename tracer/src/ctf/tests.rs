@@ -26,7 +26,7 @@ fn marker(image: usize, name: &str, format: &str, sites: usize) -> PlannedMarker
 }
 
 fn site(marker: usize, address: u64, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source };
+    let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source, names: None };
     PlannedSite {
         image: 0,
         marker,
@@ -223,7 +223,7 @@ fn what_is_written_is_read() {
             site: event.site.address,
         };
         assert_eq!(heading, Heading::new(&hit, &hit.thread_name()));
-        let arguments = event.site.arguments.iter().map(|argument| &*argument.text);
+        let arguments = event.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
         assert_eq!(json_values(&heading, arguments.zip(event.values.iter().cloned())), json(&hit));
         let format = Format::new(&hit.marker.format);
         let (mut one, mut other) = (String::new(), String::new());

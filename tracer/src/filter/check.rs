@@ -198,14 +198,28 @@ enum Side<'s> {
     Argument(Readable),
 }
 
-fn side<'s>(operand: &'s Operand, site: &PlannedSite) -> Result<Side<'s>, Unfit> {
+fn side<'s>(operand: &'s Operand, other: &Operand, site: &PlannedSite) -> Result<Side<'s>, Unfit> {
     match &operand.term {
         Term::Integer(value) => Ok(Side::Literal(*value)),
-        Term::Text(bytes) => Ok(Side::LiteralText(bytes)),
-        Term::Name(name) => {
-            readable(name, site).map(Side::Argument).map_err(|why| Unfit { range: operand.range.clone(), why })
-        }
+        Term::Text(bytes) => match std::str::from_utf8(bytes).ok().and_then(|name| constant(name, other, site)) {
+            Some(value) => Ok(Side::Literal(value)),
+            None => Ok(Side::LiteralText(bytes)),
+        },
+        Term::Name(name) => match (readable(name, site), constant(name, other, site)) {
+            (Err(Mismatch::Unknown { .. }), Some(value)) => Ok(Side::Literal(value)),
+            (readable, _) => readable.map(Side::Argument).map_err(|why| Unfit { range: operand.range.clone(), why }),
+        },
     }
+}
+
+/// The value that has a name among those of the argument that it is compared with.
+fn constant(name: &str, with: &Operand, site: &PlannedSite) -> Option<i128> {
+    let Term::Name(argument) = &with.term else { return None };
+    let Readable::Number { size, kind, .. } = readable(argument, site).ok()? else { return None };
+    let named = site.arguments.iter().filter(|it| normalized(&it.text) == **argument);
+    let value = named.filter_map(|it| it.names.as_ref()?.value(name)).next()?;
+    // An enumerator may be negative where the argument is read as unsigned.
+    Some(known(integer::unsigned(value as u64, size), size, kind == NumberKind::Signed))
 }
 
 /// An argument of a site by its name without white space.
@@ -269,7 +283,7 @@ fn compare(comparison: &Comparison, site: &PlannedSite) -> Result<Condition, Unf
         Readable::Number { number, .. } => Ok(Some(number)),
         Readable::Text(_) => Ok(None),
     };
-    match (side(left, site)?, side(right, site)?) {
+    match (side(left, right, site)?, side(right, left, site)?) {
         (Side::Argument(a), Side::Argument(b)) => match (number(left, a)?, number(right, b)?) {
             (Some(a), Some(b)) => Ok(numbers(a, *operator, b)),
             (None, None) => unfit(&whole, Mismatch::TwoTexts),

@@ -4,10 +4,12 @@
 //! is the filter and what is counted, is not part of it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::resolve::Exactness;
+use simple_markers_resolver::types::Names;
 
 use super::{
     FieldType, LeftOut, MAX_TEXT, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite,
@@ -22,6 +24,9 @@ use crate::json::{Error, Fault, Object, hexadecimal};
 pub const VERSION: u64 = 2;
 /// The version of plan files without switches, which older readers know.
 const WITHOUT_SWITCHES: u64 = 1;
+
+/// The names for the values of each argument of a marker.
+type NamesOfMarker = Vec<Option<Arc<Names>>>;
 
 /// Why a plan file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,7 +83,8 @@ impl Plan {
             PlannedMarker { event: Some(_), .. } => Err(Error::new(Fault::Malformed).at("event")),
             marker => Ok(marker),
         })?;
-        let sites = json.all("sites", |json| site(json, &markers))?;
+        let names: Vec<_> = markers.iter().map(PlannedMarker::names).collect();
+        let sites = json.all("sites", |json| site(json, &markers, &names))?;
         let left_out = json.all("left_out", |json| left_out(json, images.len()))?;
         Ok(Self { images, markers, sites, left_out })
     }
@@ -118,11 +124,15 @@ fn site_json(site: &PlannedSite) -> Json {
     json
 }
 
-fn site(json: Object<'_>, markers: &[PlannedMarker]) -> Result<PlannedSite, Error> {
+fn site(json: Object<'_>, markers: &[PlannedMarker], names: &[NamesOfMarker]) -> Result<PlannedSite, Error> {
     let marker = json.index("marker", markers.len())?;
     let inputs = json.items("inputs", input)?;
     if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
         return Err(Error::new(Fault::Range).at("inputs"));
+    }
+    let mut arguments = json.all("arguments", |json| argument(json, &inputs))?;
+    for (argument, names) in arguments.iter_mut().zip(names.get(marker).into_iter().flatten()) {
+        argument.names.clone_from(names);
     }
     Ok(PlannedSite {
         image: markers.get(marker).map_or(0, |marker| marker.image),
@@ -132,7 +142,7 @@ fn site(json: Object<'_>, markers: &[PlannedMarker]) -> Result<PlannedSite, Erro
         probe: Vaddr(json.address("probe")?),
         offset: FileOffset(json.address("file_offset")?),
         switch: json.some("switch").map(|_| json.address("switch").map(FileOffset)).transpose()?,
-        arguments: json.all("arguments", |json| argument(json, &inputs))?,
+        arguments,
         inputs,
         filter: None,
         aggregate: Aggregate::Hits,
@@ -216,7 +226,7 @@ fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, Error
             Err(_) => return Err(Error::new(Fault::Malformed).at("either")),
         },
     };
-    Ok(PlannedArgument { text: json.name("text")?, source })
+    Ok(PlannedArgument { text: json.name("text")?, source, names: None })
 }
 
 fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, Error> {

@@ -6,8 +6,10 @@ use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{self, ArgumentOmission, ExportError, Planned, Point};
 use simple_markers_resolver::location::{Expr, Location, Node, ValueType};
-use simple_markers_resolver::resolve::{Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict};
-use simple_markers_resolver::types::{Shape, Type};
+use simple_markers_resolver::resolve::{
+    Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
+};
+use simple_markers_resolver::types::{Names, Shape, Type};
 
 use super::{
     LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded, Source,
@@ -56,9 +58,12 @@ impl Plan {
         for planned in planned {
             match planned {
                 Planned::Point(point) => {
-                    let marker = self.marker(number, point.marker);
+                    let marker = self.marker(number, &point);
+                    let names = self.markers.get(marker).map(PlannedMarker::names).unwrap_or_default();
                     let control = image.recorder.filter(|_| settings.is_recorded);
-                    if let Some(recorded) = control.and_then(|control| recorded(&point, number, marker, control)) {
+                    if let Some(recorded) =
+                        control.and_then(|control| recorded(&point, number, marker, &names, control))
+                    {
                         let is_copy = |site: &PlannedSite| site.recorded.is_some() && site.switch == recorded.switch;
                         if !self.sites.iter().any(|site| site.marker == marker && is_copy(site)) {
                             self.sites.push(recorded);
@@ -71,7 +76,7 @@ impl Plan {
                         thread_pointer: settings.thread_pointer,
                         is_sleepable: settings.is_sleepable,
                     };
-                    self.sites.push(site(&point, number, marker, &target, thread_locals, settings));
+                    self.sites.push(site(&point, number, (marker, &names), &target, thread_locals, settings));
                 }
                 Planned::LeftOut { marker, place, why } => {
                     let (marker, why) = (Arc::clone(&marker.name), Unwatched::Omitted(why));
@@ -82,21 +87,30 @@ impl Plan {
         Ok(())
     }
 
-    /// The number of a marker.
-    fn marker(&mut self, image: usize, marker: &Marker) -> usize {
+    /// The number of the marker of a site. The copies of a marker may have other names for values.
+    fn marker(&mut self, image: usize, point: &Point<'_>) -> usize {
+        let marker = point.marker;
         let planned = PlannedMarker {
             image,
             name: Arc::clone(&marker.name),
             file: Arc::clone(&marker.file),
             line: marker.line,
-            format: Arc::clone(&marker.format),
+            format: format_with_names(marker, point.site),
             sites: marker.sites.len(),
             event: None,
         };
         // The points come in the order of the markers.
-        if self.markers.last() != Some(&planned) {
-            self.markers.push(planned);
+        let is_it = |known: &PlannedMarker| {
+            known.image == image
+                && known.name == planned.name
+                && known.line == planned.line
+                && known.file == planned.file
+        };
+        let mut known = self.markers.iter().enumerate().rev().take_while(|(_, known)| is_it(known));
+        if let Some((number, _)) = known.find(|(_, known)| **known == planned) {
+            return number;
         }
+        self.markers.push(planned);
         self.markers.len() - 1
     }
 }
@@ -104,7 +118,7 @@ impl Plan {
 fn site(
     point: &Point<'_>,
     image: usize,
-    marker: usize,
+    (marker, names): (usize, &[Option<Arc<Names>>]),
     target: &Target,
     thread_locals: &ThreadLocals,
     settings: &Settings,
@@ -113,11 +127,13 @@ fn site(
     let arguments = point
         .wanted()
         .into_iter()
-        .map(|wanted| {
+        .enumerate()
+        .map(|(index, wanted)| {
             let mut reader =
                 Reader { inputs: &mut inputs, target, thread_locals, text: settings.text.clamp(1, MAX_TEXT) };
             let source = reader.source(wanted.argument, wanted.letter, wanted.fetch);
-            PlannedArgument { text: Arc::clone(&wanted.argument.text), source }
+            let names = names.get(index).cloned().flatten();
+            PlannedArgument { text: Arc::clone(&wanted.argument.text), source, names }
         })
         .collect();
     PlannedSite {
@@ -141,7 +157,13 @@ fn site(
 
 /// The site of a probe that the program records itself. `None` if it is no probe, or one whose
 /// arguments the recorder describes otherwise than the marker.
-fn recorded(point: &Point<'_>, image: usize, marker: usize, control: FileOffset) -> Option<PlannedSite> {
+fn recorded(
+    point: &Point<'_>,
+    image: usize,
+    marker: usize,
+    names: &[Option<Arc<Names>>],
+    control: FileOffset,
+) -> Option<PlannedSite> {
     let (switch, words) = (point.switch?, point.site.switch.as_ref()?.words?);
     let (mut inputs, mut arguments) = (Vec::new(), Vec::new());
     for (index, wanted) in point.wanted().into_iter().enumerate() {
@@ -154,7 +176,8 @@ fn recorded(point: &Point<'_>, image: usize, marker: usize, control: FileOffset)
             // A pointer of which the recorder has the address.
             _ => Reading::Number { field: index, size: 8, kind: NumberKind::Pointer },
         };
-        arguments.push(PlannedArgument { text: Arc::clone(&wanted.argument.text), source: Source::Read(reading) });
+        let (text, names) = (Arc::clone(&wanted.argument.text), names.get(index).cloned().flatten());
+        arguments.push(PlannedArgument { text, source: Source::Read(reading), names });
     }
     (words.arguments() as usize == arguments.len()).then(|| PlannedSite {
         image,

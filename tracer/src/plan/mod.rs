@@ -16,7 +16,8 @@ use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
-use simple_markers_resolver::resolve::{Exactness, Verdict};
+use simple_markers_resolver::resolve::{Exactness, Verdict, names_of};
+use simple_markers_resolver::types::Names;
 
 use crate::aggregate::Aggregate;
 use crate::bpf::Uncompilable;
@@ -70,7 +71,7 @@ pub struct PlannedMarker {
     pub file: Arc<str>,
     /// The source line, from 1.
     pub line: u32,
-    /// The printf format.
+    /// The printf format. The names that the debug information has for `{}` are in it as words.
     pub format: Arc<str>,
     /// How many sites it has in the image, with those that are not watched.
     pub sites: usize,
@@ -125,6 +126,8 @@ pub struct PlannedArgument {
     pub text: Arc<str>,
     /// Where its value comes from.
     pub source: Source,
+    /// Names for its values: the words of the marker's format.
+    pub names: Option<Arc<Names>>,
 }
 
 /// Where the value of an argument comes from.
@@ -302,6 +305,17 @@ impl Display for Unwatched {
         match self {
             Self::Omitted(omission) => write!(f, "{omission}"),
             Self::Filed { words, .. } => f.write_str(words),
+        }
+    }
+}
+
+impl PlannedMarker {
+    /// The names for the values of each argument.
+    #[must_use]
+    pub fn names(&self) -> Vec<Option<Arc<Names>>> {
+        match self.event {
+            Some(_) => Vec::new(),
+            None => names_of(&self.format),
         }
     }
 }

@@ -60,7 +60,7 @@ fn expressions() -> Vec<Expr> {
 }
 
 fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)>) -> PlannedSite {
-    let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source };
+    let argument = |(text, source): (&str, Source)| PlannedArgument { text: text.into(), source, names: None };
     PlannedSite {
         image: marker / 2,
         marker,

@@ -5,7 +5,8 @@ use crate::resolve::DeclaredArgument;
 
 /// A marker as in the record of a program.
 fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&str]) -> Marker {
-    let declared = |text: &&str| DeclaredArgument { text: (*text).into(), conversion: None };
+    let declared =
+        |text: &&str| DeclaredArgument { text: (*text).into(), conversion: None, words: None, mistake: None };
     Marker {
         id: 1,
         name: name.into(),

@@ -2,6 +2,9 @@
 //!
 //! The syntax is parsed by the modules of the real macro.
 
+#[allow(dead_code, reason = "the twin ignores the format")]
+#[path = "../../../../markers/macros/src/format.rs"]
+mod format;
 #[allow(dead_code, reason = "the twin ignores the options, widths and spans")]
 #[path = "../../../../markers/macros/src/place.rs"]
 mod place;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::types::Names;
 
 use super::{
     Class, ClassField, DescribedArgument, DescribedOmission, DescribedSite, Description, FieldType, MAX_CLASSES,
@@ -75,12 +76,13 @@ impl Description {
         if classes.len() > MAX_CLASSES {
             return Err(Error::new(Fault::Range).at("classes").into());
         }
+        let names: Vec<_> = markers.iter().map(PlannedMarker::names).collect();
         Ok(Self {
             uuid: json.get("uuid", |value| uuid(value.as_str()?))?,
             tool: json.text("tool")?.to_owned(),
             clock_offset: json.number("clock_offset_ns")?,
             start: json.number("start_ns")?,
-            sites: json.all("sites", |json| site(json, &images, &markers, &classes))?,
+            sites: json.all("sites", |json| site(json, &images, &markers, &names, &classes))?,
             left_out: json.all("left_out", left_out)?,
             kernel: kernel(json)?,
             images,
@@ -137,13 +139,14 @@ fn site(
     json: Object<'_>,
     images: &[PlannedImage],
     markers: &[PlannedMarker],
+    names: &[Vec<Option<Arc<Names>>>],
     classes: &[Class],
 ) -> Result<DescribedSite, Error> {
     let argument = |json: Object<'_>| {
         let why = json.maybe_name("why")?.map(|why| why.to_string());
-        Ok(DescribedArgument { text: json.name("text")?, unread: Placeholder::read(json)?, why })
+        Ok(DescribedArgument { text: json.name("text")?, unread: Placeholder::read(json)?, why, names: None })
     };
-    let site = DescribedSite {
+    let mut site = DescribedSite {
         image: json.index("image", images.len())?,
         marker: json.index("marker", markers.len())?,
         function: json.maybe_name("function")?,
@@ -153,6 +156,9 @@ fn site(
         class: json.some("class").map(|_| json.index("class", classes.len())).transpose()?,
         arguments: json.all("arguments", argument)?,
     };
+    for (argument, names) in site.arguments.iter_mut().zip(names.get(site.marker).into_iter().flatten()) {
+        argument.names.clone_from(names);
+    }
     let Some(class) = site.class.and_then(|number| classes.get(number)) else { return Ok(site) };
     let is_read = |number| class.fields.iter().any(|field| field.argument == number);
     let of_arguments = class.fields.iter().all(|field| field.argument < site.arguments.len());

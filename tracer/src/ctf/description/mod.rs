@@ -11,10 +11,12 @@
 
 mod json;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::types::Names;
 
 use super::identifier::identifier;
 use crate::event::{KernelEvent, Known};
@@ -85,6 +87,8 @@ pub struct DescribedArgument {
     pub unread: Option<Placeholder>,
     /// Why it is never read, if there is more to say.
     pub why: Option<String>,
+    /// Names for its values: the words of the marker's format.
+    pub names: Option<Arc<Names>>,
 }
 
 /// A site that was not watched.
@@ -186,7 +190,7 @@ fn described(planned: &PlannedSite) -> DescribedSite {
             Source::Unread(why) => (Some(why.placeholder()), why.words()),
             Source::Read(_) | Source::Either(..) => (None, None),
         };
-        DescribedArgument { text: Arc::clone(&argument.text), unread, why }
+        DescribedArgument { text: Arc::clone(&argument.text), unread, why, names: argument.names.clone() }
     };
     DescribedSite {
         image: planned.image,
@@ -209,32 +213,46 @@ fn fields(site: &PlannedSite, event: Option<&KernelEvent>) -> Vec<ClassField> {
         let Some(of) = field_type(&argument.source) else { continue };
         let name = identifier(&argument.text, &names);
         names.push(name.clone());
-        let choices = event.and_then(|event| event.choices_of(&argument.text));
-        fields.push(ClassField { argument: number, name, of, labels: labels(choices, of) });
+        let labels = match (event.and_then(|event| event.choices_of(&argument.text)), &argument.names) {
+            (Some(choices), _) => labels_of_choices(choices, of),
+            // CTF 1.8 has no flags: readers would show a sum of them as unknown.
+            (None, Some(names)) if names.is_flags => Vec::new(),
+            (None, Some(names)) => labels(names.pairs.iter().map(|(value, name)| (*value as u64, &**name)), of),
+            (None, None) => Vec::new(),
+        };
+        fields.push(ClassField { argument: number, name, of, labels });
     }
     fields
 }
 
-/// The names of the values of a field of this type.
-fn labels(choices: Option<&Choices>, of: FieldType) -> Vec<(u64, Arc<str>)> {
-    let mut labels: Vec<(u64, Arc<str>)> = Vec::new();
-    let (Some(choices), FieldType::Number { size, kind: NumberKind::Signed | NumberKind::Unsigned }) = (choices, of)
-    else {
-        return labels;
-    };
-    let all = u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8).unwrap_or(0);
+/// The names of the values of a field of an event of the kernel.
+fn labels_of_choices(choices: &Choices, of: FieldType) -> Vec<(u64, Arc<str>)> {
     // A name of a part of the value says nothing about the whole.
-    if choices.delimiter.is_none() && choices.mask & all != all {
-        return labels;
+    if choices.delimiter.is_none() && all_bits(of).is_some_and(|all| choices.mask & all != all) {
+        return Vec::new();
     }
-    for (bits, name) in &choices.pairs {
+    labels(choices.pairs.iter().map(|(bits, name)| (*bits, name.as_str())), of)
+}
+
+/// The names of the values of a field of this type: each value once, and each name once.
+fn labels<'n>(pairs: impl Iterator<Item = (u64, &'n str)>, of: FieldType) -> Vec<(u64, Arc<str>)> {
+    let mut labels: Vec<(u64, Arc<str>)> = Vec::new();
+    let Some(all) = all_bits(of) else { return labels };
+    let (mut values, mut names) = (HashSet::new(), HashSet::new());
+    for (bits, name) in pairs {
         let bits = bits & all;
-        let is_new = labels.iter().all(|(known, of)| *known != bits && **of != **name);
-        if is_new && !name.is_empty() {
-            labels.push((bits, Arc::from(name.as_str())));
+        if !name.is_empty() && !values.contains(&bits) && names.insert(name) {
+            values.insert(bits);
+            labels.push((bits, Arc::from(name)));
         }
     }
     labels
+}
+
+/// The bits of an integer of this type; `None` if it is none.
+fn all_bits(of: FieldType) -> Option<u64> {
+    let FieldType::Number { size, kind: NumberKind::Signed | NumberKind::Unsigned } = of else { return None };
+    u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8)
 }
 
 /// The type of the field of an argument; `None` if it is not read.

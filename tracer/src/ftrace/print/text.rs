@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use simple_markers_resolver::types::write_flags;
+
 use super::integer::Integer;
 use super::node::{Dump, Fault, Made, Node, Scope};
 use super::pointer::{write_bitmap, write_hex};
@@ -64,7 +66,10 @@ pub(super) fn push_lossy(bytes: &[u8], out: &mut String) {
 impl Made {
     fn write(&self, scope: Scope<'_>, out: &mut String) -> Result<(), Fault> {
         match self {
-            Self::Flags { value, delimiter, pairs } => write_flags(value.number(scope)?, delimiter, pairs, out),
+            Self::Flags { value, delimiter, pairs } => {
+                let masks = pairs.iter().map(|(mask, name)| (*mask, &**name));
+                write_flags(value.number(scope)?, delimiter, masks, out);
+            }
             Self::Symbolic { value, pairs } => {
                 let value = value.number(scope)?;
                 match pairs.iter().find(|(of, _)| *of == value).filter(|(_, name)| !name.is_empty()) {
@@ -96,31 +101,6 @@ impl Made {
             }),
         }
         Ok(())
-    }
-}
-
-/// `trace_print_flags_seq`
-fn write_flags(value: u64, delimiter: &str, pairs: &[(u64, Box<str>)], out: &mut String) {
-    let mut left = value;
-    let mut is_first = true;
-    let mut next = |out: &mut String| {
-        if !std::mem::take(&mut is_first) {
-            out.push_str(delimiter);
-        }
-    };
-    for (mask, name) in pairs {
-        if left == 0 {
-            break;
-        }
-        if left & mask == *mask {
-            left &= !mask;
-            next(out);
-            out.push_str(name);
-        }
-    }
-    if left != 0 {
-        next(out);
-        let _ = write!(out, "{left:#x}");
     }
 }
 

@@ -1,0 +1,56 @@
+//! Enumerations: `%d{}`.
+//!
+//! No trait says that a type is an enumeration without fields, but the operator `as` takes one. The
+//! expansion has both: a cast, and a call that checks a number as without `{}`.
+
+use core::marker::PhantomData;
+
+use super::shown::{Fits, Shown};
+use crate::conversion::Conversion;
+
+/// An argument of type `T` for conversion `L`. Its method `kind` is that of the implementation if a
+/// conversion shows the type, else that of [`OtherKind`].
+#[derive(Debug)]
+pub struct Named<L, T>(PhantomData<(L, fn() -> T)>);
+
+/// The argument that the pointer points to.
+pub const fn named<L: Conversion, T>(_: *const T) -> Named<L, T> {
+    Named(PhantomData)
+}
+
+impl<L: Conversion, T: Shown<L>> Named<L, T> {
+    /// A type that a conversion shows.
+    #[must_use]
+    pub const fn kind(&self) -> Plain<L, T> {
+        Plain(PhantomData)
+    }
+}
+
+/// Any type.
+pub trait OtherKind {
+    /// A type that no conversion shows.
+    fn kind(&self) -> Other {
+        Other
+    }
+}
+
+impl<L, T> OtherKind for Named<L, T> {}
+
+/// A type that some conversion shows.
+#[derive(Debug)]
+pub struct Plain<L, T>(PhantomData<(L, fn() -> T)>);
+
+/// A type that no conversion shows. It is an enumeration if the cast compiles.
+#[derive(Debug)]
+pub struct Other;
+
+/// The conversion is the right one for the type.
+pub trait Right {}
+
+#[diagnostic::do_not_recommend]
+impl<L: Conversion, T: Shown<L>> Right for Plain<L, T> where T::As: Fits<L, T, L::Expected> {}
+
+impl Right for Other {}
+
+/// Compiles if the conversion is the right one.
+pub fn right<K: Right>(_: K) {}
