@@ -64,8 +64,8 @@ pub const fn include_dir() -> &'static str {
 
 #[cfg(all(feature = "recorder", target_os = "linux", target_arch = "x86_64"))]
 pub use simple_markers_recorder::{
-    Argument, Arguments, ArmError, HandleError, Hit, Probe, Probes, Value, Values, arm, disarm, handle, probes,
-    unhandle,
+    Argument, Arguments, ArmError, HandleError, Hit, Probe, Probes, Value, Values, arm, arm_keeping, disarm, handle,
+    probes, unhandle,
 };
 
 /// Names that the expansions of [`simple_mark!`] and [`simple_probe!`] use. Not an interface.

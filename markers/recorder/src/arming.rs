@@ -65,6 +65,17 @@ impl core::error::Error for ArmError {}
 /// A tool has armed probes, other probes are recorded in another folder, or the folder cannot be
 /// made.
 pub fn arm(patterns: &str, folder: &str) -> Result<usize, ArmError> {
+    arm_keeping(patterns, folder, 0)
+}
+
+/// The same, but only the last records are kept, as by a flight recorder: at least the last `keep` bytes
+/// of each thread, and at most a third more and 1 MiB. At 0 all are kept. If the program records already, that
+/// does not change.
+///
+/// # Errors
+///
+/// As for [`arm`].
+pub fn arm_keeping(patterns: &str, folder: &str, keep: u64) -> Result<usize, ArmError> {
     let _lock = Lock::take()?;
     let matching = probes().filter(|probe| glob::matches(patterns, probe.name())).count();
     if matching == 0 {
@@ -77,7 +88,7 @@ pub fn arm(patterns: &str, folder: &str) -> Result<usize, ArmError> {
         STATE_TOOL if tool_lives() => {
             return Err(ArmError::Tool { pid: control().owner.load(Ordering::Relaxed) });
         }
-        _ => begin(&mut path).map_err(|errno| ArmError::Folder { errno })?,
+        _ => begin(&mut path, keep).map_err(|errno| ArmError::Folder { errno })?,
     }
     for probe in probes().filter(|probe| glob::matches(patterns, probe.name())) {
         probe.set_recorded(true);
@@ -158,7 +169,7 @@ static BEGAN: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 static RATE: AtomicU64 = AtomicU64::new(0);
 
 /// Makes the folder, and sets the control block for growing files.
-fn begin(path: &mut Folder) -> Result<(), Errno> {
+fn begin(path: &mut Folder, keep: u64) -> Result<(), Errno> {
     let is_ours = RECORDER.load(Ordering::Relaxed) == sys::getpid() && is_folder(path);
     match sys::make_folder(path.as_c_str()?) {
         Err(libc::EEXIST) if is_ours => {}
@@ -174,7 +185,7 @@ fn begin(path: &mut Folder) -> Result<(), Errno> {
     }
     RATE.store(rate, Ordering::Relaxed);
     write_metadata(path, &Recording { clock, rate, moment })?;
-    control().set(Settings { packet_size: PACKET_SIZE, packets: 0, overwrites: false, is_monotonic: false });
+    control().set(Settings { packet_size: PACKET_SIZE, packets: 0, overwrites: false, is_monotonic: false, keep });
     control().set_folder(path.as_c_str()?)?;
     control().state.store(STATE_PROGRAM, Ordering::Release);
     control().generation.fetch_add(1, Ordering::AcqRel);

@@ -24,7 +24,7 @@ pub(crate) struct Control {
     lost: AtomicU64,
     pub(crate) generation: AtomicU32,
     pub(crate) clock: AtomicU32,
-    unused: u64,
+    keep: AtomicU64,
     folder: [AtomicU8; control::FOLDER_SIZE],
 }
 
@@ -40,6 +40,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Control, lost) == control::LOST);
     assert!(core::mem::offset_of!(Control, generation) == control::GENERATION);
     assert!(core::mem::offset_of!(Control, clock) == control::CLOCK);
+    assert!(core::mem::offset_of!(Control, keep) == control::KEEP);
     assert!(core::mem::offset_of!(Control, folder) == control::FOLDER);
 };
 
@@ -70,6 +71,9 @@ pub(crate) fn control() -> &'static Control {
     &simple_marker_control
 }
 
+/// The most bytes of the last records that are kept of a thread.
+pub(crate) const MOST_KEPT: u64 = 1 << 40;
+
 /// How buffers are made.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
@@ -81,6 +85,8 @@ pub(crate) struct Settings {
     pub(crate) overwrites: bool,
     /// Whether the counter of the processor must not be used.
     pub(crate) is_monotonic: bool,
+    /// How many bytes of the last records of a growing file are kept; 0: all.
+    pub(crate) keep: u64,
 }
 
 impl Control {
@@ -103,6 +109,7 @@ impl Control {
             packets,
             overwrites: flags & control::OVERWRITE != 0,
             is_monotonic: flags & control::MONOTONIC != 0,
+            keep: self.keep.load(Ordering::Relaxed).min(MOST_KEPT),
         })
     }
 
@@ -113,6 +120,7 @@ impl Control {
         let overwrite = u32::from(settings.overwrites) * control::OVERWRITE;
         let monotonic = u32::from(settings.is_monotonic) * control::MONOTONIC;
         self.flags.store(overwrite | monotonic, Ordering::Relaxed);
+        self.keep.store(settings.keep, Ordering::Relaxed);
     }
 
     /// Copies the folder into `room`, without a NUL.

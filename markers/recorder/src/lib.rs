@@ -36,7 +36,7 @@ mod sys;
 mod thread;
 mod values;
 
-pub use arming::{ArmError, arm, disarm};
+pub use arming::{ArmError, arm, arm_keeping, disarm};
 pub use handler::{HandleError, handle, unhandle};
 pub use probe::{Probe, Probes, probes};
 pub use values::{Argument, Arguments, Hit, Value, Values};

@@ -6,7 +6,7 @@ use core::fmt::Write as _;
 use simple_markers_record::buffer::control::{FOLDER_SIZE, STATE_PROGRAM};
 
 use crate::arming::{self, ArmError};
-use crate::control::control;
+use crate::control::{MOST_KEPT, control};
 use crate::file::Text;
 use crate::process::Process;
 use crate::{probes, sys};
@@ -18,6 +18,9 @@ const RECORD: &[u8] = b"SIMPLE_MARKERS_RECORD";
 /// The folder of the recording.
 const OUTPUT: &[u8] = b"SIMPLE_MARKERS_OUTPUT";
 
+/// How many MiB of the last records of each thread are kept.
+const KEEP: &[u8] = b"SIMPLE_MARKERS_KEEP";
+
 /// Runs before `main`. A program without the variable reads its environment and no more.
 pub(crate) extern "C" fn start() {
     let Some(patterns) = sys::variable(RECORD) else { return };
@@ -25,6 +28,11 @@ pub(crate) extern "C" fn start() {
     if patterns.is_empty() || sys::is_privileged() || probes().next().is_none() {
         return;
     }
+    let Some(keep) = kept(sys::variable(KEEP).map_or("", text)) else {
+        return sys::complain(
+            b"simple-markers: nothing is recorded: SIMPLE_MARKERS_KEEP is no number of MiB from 1 to 1048576\n",
+        );
+    };
     let given = sys::variable(OUTPUT).map(text).filter(|folder| !folder.is_empty());
     let mut folder = Text::<FOLDER_SIZE>::new();
     let named = match given {
@@ -32,7 +40,7 @@ pub(crate) extern "C" fn start() {
         None => write!(folder, "simple-markers-{}", sys::getpid()),
     };
     let mut armed = match named {
-        Ok(()) => arming::arm(patterns, string(&folder)),
+        Ok(()) => arming::arm_keeping(patterns, string(&folder), keep),
         Err(_) => Err(ArmError::Folder { errno: libc::ENAMETOOLONG }),
     };
     // A program that runs others, which inherit the variables, or another image of this program.
@@ -48,7 +56,7 @@ pub(crate) extern "C" fn start() {
             if named.is_err() {
                 break;
             }
-            armed = arming::arm(patterns, string(&folder));
+            armed = arming::arm_keeping(patterns, string(&folder), keep);
             if armed != Err(ArmError::Folder { errno: libc::EEXIST }) {
                 break;
             }
@@ -79,6 +87,17 @@ pub(crate) extern "C" fn finish() {
         if is_own || process.take_over(slot, tid) {
             // SAFETY: this thread owns it, and no handler can run.
             unsafe { (*slot.writer.get()).finish() };
+        }
+    }
+}
+
+/// How many bytes of the last records are kept; 0 for all, `None` if the variable has no such number.
+fn kept(variable: &str) -> Option<u64> {
+    let most = MOST_KEPT >> 20;
+    match variable {
+        "" => Some(0),
+        number => {
+            number.parse().ok().filter(|mebibytes| (1..=most).contains(mebibytes)).map(|mebibytes: u64| mebibytes << 20)
         }
     }
 }

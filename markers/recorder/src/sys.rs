@@ -154,7 +154,7 @@ impl File {
     }
 
     /// Maps a part of the file for reading and writing, at `at` if that is not null. What is mapped
-    /// there is replaced. A child does not inherit the mapping, and its pages are present.
+    /// there is replaced, also if this fails. A child does not inherit the mapping.
     ///
     /// # Safety
     ///
@@ -165,18 +165,44 @@ impl File {
         let flags = (libc::MAP_SHARED | fixed) as usize;
         // SAFETY: the kernel chooses the place, or the caller vouches for it.
         let mapped = unsafe { call(libc::SYS_mmap, [at as usize, size, protection, flags, self.0, offset as usize]) }?;
-        let advise = |advice: i32| plain(libc::SYS_madvise, [mapped, size, advice as usize, 0, 0, 0]);
-        let result = advise(libc::MADV_DONTFORK).and_then(|_| match advise(libc::MADV_POPULATE_WRITE) {
-            // Old kernels do not know it. The first store on each page is slower then.
-            Err(libc::EINVAL) => Ok(0),
-            result => result,
-        });
-        if let Err(error) = result {
+        if let Err(error) = plain(libc::SYS_madvise, [mapped, size, libc::MADV_DONTFORK as usize, 0, 0, 0]) {
             // SAFETY: it was mapped above, or the caller gives it up.
             unsafe { unmap(mapped as *mut u8, size) };
             return Err(error);
         }
         Ok(mapped as *mut u8)
+    }
+
+    /// The same for a part whose room was reserved, with its pages.
+    ///
+    /// # Safety
+    ///
+    /// As for `map`.
+    pub(crate) unsafe fn map_window(&self, at: *mut u8, offset: u64, size: usize) -> Result<*mut u8, Errno> {
+        // SAFETY: as the caller says.
+        let mapped = unsafe { self.map(at, offset, size) }?;
+        match make_present(mapped, size) {
+            // Old kernels do not know it. The first store on each page is slower then.
+            Ok(()) | Err(libc::EINVAL) => Ok(mapped),
+            Err(error) => {
+                // SAFETY: it was mapped above.
+                unsafe { unmap(mapped, size) };
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Gives a part of a mapping of a file its pages, so that stores there cannot fail.
+///
+/// # Errors
+///
+/// `EINVAL` before Linux 5.14, `ENOSPC` if the disk is full.
+pub(crate) fn make_present(at: *mut u8, size: usize) -> Result<(), Errno> {
+    match plain(libc::SYS_madvise, [at as usize, size, libc::MADV_POPULATE_WRITE as usize, 0, 0, 0]) {
+        // Where a store would get SIGBUS.
+        Err(libc::EFAULT) => Err(libc::ENOSPC),
+        result => result.map(drop),
     }
 }
 

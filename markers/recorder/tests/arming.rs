@@ -2,12 +2,14 @@
 
 mod support;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use simple_markers_record::buffer::{Layout, control};
-use simple_markers_recorder::{ArmError, Probe, arm, disarm, probes};
+use simple_markers_recorder::{ArmError, Probe, arm, arm_keeping, disarm, probes};
 use support::babeltrace::babeltrace;
-use support::child::run;
+use support::child::{Folder, Killed, command, inside, run};
 use support::probe::Descriptor;
 use support::reader::growing_folder;
 use support::tool;
@@ -122,4 +124,110 @@ fn a_tool_that_lives_keeps_its_probes() {
         assert_eq!(armed(), ["queue:second", "queue:second"]);
     };
     run("a_tool_that_lives_keeps_its_probes", inner, |_| ());
+}
+
+/// The numbers of the hits that a recording has, in the order of their times.
+fn numbers(folder: &Path) -> Vec<u64> {
+    let layouts: Vec<Layout> = probes().map(|probe| layout(probe.name())).collect();
+    let mut hits: Vec<_> = growing_folder(folder, &layouts).into_values().flat_map(|file| file.hits).collect();
+    hits.sort_by_key(|hit| hit.time);
+    let number = |hit: &support::reader::Hit| match hit.values[..] {
+        [support::reader::Value::Scalar(number)] => number,
+        _ => panic!("{hit:?}"),
+    };
+    hits.iter().map(number).collect()
+}
+
+/// Whether these are the last of the numbers up to `end`, at least as many as fit into a MiB.
+fn assert_last(numbers: &[u64], end: u64) {
+    const IN_MIB: usize = (1 << 20) / 24;
+    assert!(numbers.len() >= IN_MIB, "{}", numbers.len());
+    assert!(numbers.len() <= IN_MIB * 7 / 3, "{}", numbers.len());
+    assert!(numbers.iter().copied().eq(end - numbers.len() as u64..end));
+}
+
+#[test]
+fn only_the_last_records_are_kept() {
+    const COUNT: u64 = 300_000;
+    let inner = |parent: &Path| {
+        let folder = parent.join("trace");
+        assert_eq!(arm_keeping("queue:first", folder.to_str().unwrap(), 1 << 20), Ok(1));
+        for number in 0..1000 {
+            FIRST.hit(&[number]);
+        }
+        let room = || -> u64 {
+            support::reader::files(&folder).iter().map(|file| file.metadata().unwrap().blocks() * 512).sum()
+        };
+        assert!(room() <= 256 << 10, "{}", room());
+        assert!(numbers(&folder).into_iter().eq(0..1000));
+        for number in 1000..COUNT {
+            FIRST.hit(&[number]);
+        }
+        assert_last(&numbers(&folder), COUNT);
+        assert!(room() <= 4 * 512 << 10, "{}", room());
+        assert_eq!(support::reader::files(&folder).len(), 4);
+        // Somebody removes a file, and the writer makes another one.
+        std::fs::remove_file(&support::reader::files(&folder)[0]).unwrap();
+        for number in COUNT..2 * COUNT {
+            FIRST.hit(&[number]);
+        }
+        assert_last(&numbers(&folder), 2 * COUNT);
+        assert_eq!((tool::lost(), tool::error()), (0, 0));
+    };
+    run("only_the_last_records_are_kept", inner, |parent| {
+        let folder = parent.join("trace");
+        let numbers = numbers(&folder);
+        assert_last(&numbers, 600_000);
+        if let Some(lines) = babeltrace(&folder, &[]) {
+            assert_eq!(lines.len(), numbers.len());
+            assert!(lines.last().unwrap().ends_with("{ a = 599999 }"), "{:?}", lines.last());
+        }
+    });
+}
+
+#[test]
+fn the_last_records_are_there_after_a_kill() {
+    let test = "the_last_records_are_there_after_a_kill";
+    if inside(test).is_some() {
+        for number in 0.. {
+            FIRST.hit(&[number]);
+        }
+    }
+    let parent = Folder::new(test);
+    for round in 0..10 {
+        let folder = parent.path().join(round.to_string());
+        let mut command = command(test, parent.path());
+        command.env("SIMPLE_MARKERS_RECORD", "queue:first").env("SIMPLE_MARKERS_OUTPUT", &folder);
+        let mut child =
+            Killed(command.env("SIMPLE_MARKERS_KEEP", "1").stdout(std::process::Stdio::null()).spawn().unwrap());
+        // Until it has gone round once.
+        while !(folder.exists() && support::reader::files(&folder).len() == 4) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(3700 * round));
+        child.0.kill().unwrap();
+        child.0.wait().unwrap();
+        // One may just have been hidden, to be written anew.
+        let numbers = numbers(&folder);
+        assert_last(&numbers, numbers.last().unwrap() + 1);
+        if round == 9 {
+            babeltrace(&folder, &[]).inspect(|lines| assert_eq!(lines.len(), numbers.len()));
+        }
+    }
+}
+
+#[test]
+fn a_size_that_is_none_is_refused() {
+    let test = "a_size_that_is_none_is_refused";
+    if inside(test).is_some() {
+        return assert!(armed().is_empty());
+    }
+    let folder = Folder::new(test);
+    for keep in ["0", "-1", "x", "1048577", "99999999999999999999999"] {
+        let mut command = command(test, folder.path());
+        let output = command.env("SIMPLE_MARKERS_RECORD", "*").env("SIMPLE_MARKERS_KEEP", keep).output().unwrap();
+        support::child::succeeded(&output);
+        let said = "simple-markers: nothing is recorded: SIMPLE_MARKERS_KEEP is no number of MiB from 1 to 1048576\n";
+        assert_eq!(String::from_utf8_lossy(&output.stderr), said);
+    }
 }

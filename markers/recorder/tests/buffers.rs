@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Barrier;
 
@@ -76,6 +77,19 @@ fn a_full_ring_drops_and_counts() {
         assert_eq!(tool::lost(), 0);
     };
     run("a_full_ring_drops_and_counts", inner, |_| ());
+}
+
+#[test]
+fn a_ring_takes_the_memory_of_the_packets_that_were_begun() {
+    let inner = |folder: &Path| {
+        tool::arm(folder, tool::RING, &PROBES);
+        for packets in 1..=4 {
+            hit(0..IN_PACKET);
+            let status = reader::files(folder)[0].metadata().unwrap();
+            assert_eq!((status.len(), status.blocks() * 512), (5 * 4096, (packets + 1) * 4096));
+        }
+    };
+    run("a_ring_takes_the_memory_of_the_packets_that_were_begun", inner, |_| ());
 }
 
 #[test]
@@ -207,6 +221,32 @@ fn a_full_disk_loses_hits_and_nothing_else() {
         hit(0..10);
         assert_eq!(tool::lost(), 10);
         assert_eq!(reader::files(folder).len(), 1);
+        // A ring with more packets than there is room for.
+        std::fs::remove_file(&reader::files(folder)[0]).unwrap();
+        for flags in [0, control::OVERWRITE] {
+            let packets = Buffers { packet_size: 1 << 16, packets: 64, flags };
+            tool::arm(folder, packets, &PROBES);
+            hit(0..100_000);
+            let path = reader::files(folder).remove(0);
+            let layouts = layouts();
+            let mut ring = Ring::open(&path, &layouts);
+            let (mut hits, lost) = (Vec::new(), ring.page().lost);
+            ring.read(&mut hits);
+            let numbers = numbers(&hits);
+            if flags == 0 {
+                assert_eq!(numbers.len() as u64 + lost, 100_000);
+                assert!(numbers.into_iter().eq(0..100_000 - lost));
+                assert_eq!(tool::error(), libc::ENOSPC as u32);
+            } else {
+                assert_eq!((lost, numbers.last()), (0, Some(&99_999)));
+                assert!(numbers.is_sorted() && numbers.len() > 20_000, "{}", numbers.len());
+            }
+            // The next generation gives the memory back.
+            tool::arm(folder, GROWING, &PROBES);
+            std::fs::remove_file(path).unwrap();
+            hit(0..1);
+            reader::files(folder).iter().for_each(|path| std::fs::remove_file(path).unwrap());
+        }
     };
     run("a_full_disk_loses_hits_and_nothing_else", inner, |_| ());
 }

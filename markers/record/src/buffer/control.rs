@@ -44,6 +44,10 @@ pub const GENERATION: usize = 48;
 /// [`super`].
 pub const CLOCK: usize = 52;
 
+/// Offset of how many bytes of the last records are kept of each thread, 8 bytes; 0 for all. For growing
+/// files only: the oldest of a few is written anew.
+pub const KEEP: usize = 56;
+
 /// Offset of the folder of the buffers: absolute, with a NUL.
 pub const FOLDER: usize = 64;
 

@@ -6,6 +6,10 @@
 //! A reader of a ring looks for packet k in its place. It is there if [`SEQUENCE`] is k. The reader
 //! reads [`CLOSED`], then [`CONTENT_SIZE`], then the records, then [`SEQUENCE`] again. If that has
 //! changed, the packet was overwritten in between, and what was read is thrown away.
+//!
+//! In a ring that overwrites its packets some numbers are left out if the disk is full. A reader that does
+//! not find the next number looks for the least greater one of all places, and goes on there if the next one
+//! is still missing.
 
 use super::{u32_at, u64_at};
 

@@ -96,9 +96,18 @@ impl Path {
 
     /// Shows a complete file to readers.
     pub(super) fn publish(&mut self, number: u32) -> Result<(), Errno> {
-        let mut hidden = Self { text: Text::new(), folder: self.folder, pid: self.pid };
-        hidden.text.push(self.text.bytes().get(..self.folder).unwrap_or_default())?;
-        sys::rename(hidden.name(Stage::Hidden, number)?, self.name(Stage::Final, number)?)
+        self.rename(number, Stage::Hidden, Stage::Final)
+    }
+
+    /// Hides a file from readers.
+    pub(super) fn hide(&mut self, number: u32) -> Result<(), Errno> {
+        self.rename(number, Stage::Final, Stage::Hidden)
+    }
+
+    fn rename(&mut self, number: u32, from: Stage, to: Stage) -> Result<(), Errno> {
+        let mut before = Self { text: Text::new(), folder: self.folder, pid: self.pid };
+        before.text.push(self.text.bytes().get(..self.folder).unwrap_or_default())?;
+        sys::rename(before.name(from, number)?, self.name(to, number)?)
     }
 
     /// Removes a file that is not complete.

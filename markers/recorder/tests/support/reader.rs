@@ -156,22 +156,22 @@ impl<'a> Ring<'a> {
         loop {
             let size = u64::from(page.packet_size);
             let offset = ring::SIZE as u64 + self.next % u64::from(page.packets) * size;
-            let Some(before) = self.header(offset).filter(|header| header.sequence != packet::NO_SEQUENCE) else {
-                return;
-            };
-            if before.sequence > self.next {
-                // Overwritten: go on with the oldest packet that is left.
+            let before = self.header(offset).filter(|header| header.sequence == self.next);
+            let Some(before) = before else {
+                // Overwritten, or left out: go on with the oldest packet that follows.
                 let places = (0..u64::from(page.packets)).map(|place| ring::SIZE as u64 + place * size);
                 let sequences = places.filter_map(|offset| self.header(offset)).map(|header| header.sequence);
-                let oldest = sequences.filter(|&sequence| sequence != packet::NO_SEQUENCE).min().unwrap();
+                let following = sequences.filter(|sequence| (self.next + 1..packet::NO_SEQUENCE).contains(sequence));
+                let Some(oldest) = following.min() else { return };
+                // It may have been begun after the first look.
+                if self.header(offset).is_some_and(|header| header.sequence == self.next) {
+                    continue;
+                }
                 self.missed += oldest - self.next;
                 (self.next, self.read) = (oldest, 0);
                 self.free();
                 continue;
-            }
-            if before.sequence != self.next {
-                return;
-            }
+            };
             // One read of a header may have an old size and a new flag, so the size is read again.
             let header = self.header(offset).unwrap();
             let content = header.content().expect("a size");
