@@ -17,7 +17,7 @@ use simple_markers_tests::watched::can_watch;
 use crate::trace::hits;
 
 /// Builds a package of the workspace without optimisation, and returns the path of a program.
-fn built(package: &str, profile: &str, folder: &str, program: &str) -> PathBuf {
+pub(crate) fn built(package: &str, profile: &str, folder: &str, program: &str) -> PathBuf {
     let mut cargo = fixture::cargo();
     cargo.current_dir(fixture::workspace()).args(["build", "--offline", "--quiet", "--profile", profile]);
     run(cargo.args(["--package", package]).env("CARGO_TARGET_DIR", fixture::target()));
@@ -182,6 +182,8 @@ struct Running(Child);
 impl Running {
     /// A sorter that sorts for a long time.
     fn sorter() -> Self {
+        // It takes a processor, so what is slow to build comes first.
+        let _ = fixture::smark();
         let mut command = Command::new(&*SORTER);
         Self(command.args(["100000000", "100"]).stdout(Stdio::null()).spawn().expect("it starts"))
     }

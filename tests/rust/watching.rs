@@ -8,6 +8,7 @@ mod kernel_events;
 mod kernel_text;
 mod libraries;
 mod plan;
+mod probe_twins;
 mod probes_watched;
 mod rates;
 mod record;
