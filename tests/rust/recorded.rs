@@ -97,6 +97,8 @@ fn threads_that_end_lose_nothing() {
         let mut threads: BTreeMap<u64, u32> = BTreeMap::new();
         for hit in &found {
             *threads.entry(hit["tid"].as_u64().expect("a thread")).or_default() += 1;
+            // Also if the thread or the process had ended when it was read.
+            assert_eq!(hit["comm"], "probe-values", "{hit}");
         }
         // The first thread also passes `values:evaluated` twice.
         assert_eq!(threads.values().copied().collect::<Vec<_>>(), [81, 79, 79, 79]);

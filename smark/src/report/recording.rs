@@ -31,7 +31,11 @@ pub(super) struct Read {
 impl Recording {
     pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
         let path = folder.join(ctf::DESCRIPTION);
-        let text = fs::read(&path).with_context(|| format!("{}: not a recording of smark", path.display()))?;
+        let text = fs::read(&path).with_context(|| {
+            // A program that records its probes itself writes no more than CTF.
+            let help = if folder.join("metadata").is_file() { "; babeltrace2 may read it" } else { "" };
+            format!("{}: not a recording of smark{help}", path.display())
+        })?;
         let description = Description::from_json(&text).with_context(|| path.display().to_string())?;
         let path = folder.join(ctf::STREAM);
         let stream = File::open(&path).and_then(|file| files::map(&file));

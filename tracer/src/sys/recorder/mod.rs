@@ -206,7 +206,12 @@ impl Recorders {
                     continue;
                 }
                 match target.arm(&memory, image, self.owner, self.sizes) {
-                    Ok(()) | Err(ArmError::NotMapped) => {}
+                    // Its hits may be read after it has ended.
+                    Ok(()) => {
+                        let pid = target.pid;
+                        self.names.entry((pid, pid)).or_insert_with(|| name_of(pid, pid).unwrap_or_default());
+                    }
+                    Err(ArmError::NotMapped) => {}
                     Err(why) => {
                         target.refused.insert(image.path.clone());
                         self.failures.push(Failure { pid: target.pid, file: image.path.clone(), why: why.into() });
@@ -252,7 +257,11 @@ impl Recorders {
             let time = if read.is_counter { self.counter.time(read.time) } else { Some(read.time) };
             let Some(time) = time else { continue };
             let (process, thread) = (read.process, read.thread);
-            let name = self.names.entry((process, thread)).or_insert_with(|| name_of(process, thread));
+            if !self.names.contains_key(&(process, thread)) {
+                let name = name_of(process, thread).or_else(|| self.names.get(&(process, process)).cloned());
+                self.names.insert((process, thread), name.unwrap_or_default());
+            }
+            let name = self.names.get(&(process, thread)).map_or(&[][..], Vec::as_slice);
             let header = Header { time, thread, process, site: probe.site, cpu: read.cpu, name };
             let arguments = pending.arguments.get(read.arguments).unwrap_or_default();
             let event = Event { time: read.time, id: read.id, cpu: read.cpu, arguments };
@@ -368,12 +377,12 @@ impl Pending {
     }
 }
 
-/// The name of a thread; empty if it has ended.
-fn name_of(process: u32, thread: u32) -> Vec<u8> {
+/// The name of a thread, or of its process if the thread has ended; `None` if both have.
+fn name_of(process: u32, thread: u32) -> Option<Vec<u8>> {
     let name = std::fs::read(format!("/proc/{process}/task/{thread}/comm"));
-    let mut name = name.or_else(|_| std::fs::read(format!("/proc/{process}/comm"))).unwrap_or_default();
+    let mut name = name.or_else(|_| std::fs::read(format!("/proc/{process}/comm"))).ok()?;
     if name.last() == Some(&b'\n') {
         name.pop();
     }
-    name
+    Some(name)
 }
