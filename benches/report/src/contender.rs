@@ -10,7 +10,7 @@ pub(crate) struct Contender {
     /// Its line under `[dependencies]`; `{markers}` is the folder of `simple-markers`.
     pub(crate) dependency: &'static str,
     /// A point, with placeholders `{number}`, `{a}` and `{b}` for its number and two variables.
-    point: &'static str,
+    pub(crate) point: &'static str,
 }
 
 impl Contender {

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::contender::Contender;
 
 /// This workspace's folder.
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -99,7 +99,17 @@ pub(crate) fn c_library(
     Ok(output)
 }
 
-fn run(command: &mut Command) -> Result<()> {
+/// Builds the recorder for C; returns the library.
+pub(crate) fn recorder_library(folder: &Path) -> Result<PathBuf> {
+    let target = folder.join("target");
+    let mut command = Command::new("cargo");
+    command.args(["build", "--quiet", "--release", "--package", "simple-markers-c", "--target-dir"]).arg(&target);
+    run(command.current_dir(workspace().join("..")))?;
+    Ok(target.join("release/libsimple_marker.a"))
+}
+
+/// Runs a command.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{command:?}"))?;
     ensure!(status.success(), "{command:?}: {status}");
     Ok(())

@@ -3,11 +3,12 @@
 //! - `report machine`: the machine of the measurements.
 //! - `report functions BENCHMARK FOLDER`: the functions of the crate `points`, from the executable
 //!   of the benchmark and from the folder with gungraun's callgrind files.
-//! - `report inlining FOLDER`, `report file-size FOLDER`, `report build-time FOLDER ROUNDS`:
+//! - `report inlining FOLDER`, `report file-size FOLDER`, `report classes FOLDER`, `report build-time FOLDER ROUNDS`:
 //!   generates crates and C files in the folder and compiles them there.
 //! - `report paste FILE NAME`: replaces the table NAME in a Markdown file by standard input.
 
 mod build_time;
+mod classes;
 mod code;
 mod contender;
 mod file_size;
@@ -31,6 +32,7 @@ fn main() -> Result<()> {
         ["functions", benchmark, folder] => functions::table(Path::new(benchmark), Path::new(folder))?,
         ["inlining", folder] => inlining::table(Path::new(folder))?,
         ["file-size", folder] => file_size::table(Path::new(folder))?,
+        ["classes", folder] => classes::table(Path::new(folder))?,
         ["build-time", folder, rounds] => {
             build_time::table(Path::new(folder), rounds.parse().context(rounds.to_owned())?)?
         }
@@ -40,7 +42,7 @@ fn main() -> Result<()> {
             return markdown::paste(Path::new(file), name, &table);
         }
         _ => bail!(
-            "report machine | functions | inlining | file-size | build-time | paste: see the head of report/src/main.rs"
+            "report machine | functions | inlining | file-size | classes | build-time | paste: see the head of report/src/main.rs"
         ),
     };
     print!("{table}");
