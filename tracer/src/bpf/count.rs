@@ -2,7 +2,7 @@
 
 use super::assembler::{Code, Label};
 use super::expression::{Target, Uncompilable};
-use super::input::Input;
+use super::input::{Input, NUL_ENDS};
 use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
 use super::program::{Program, ProgramError, Settings};
 use crate::aggregate::{Aggregate, CUT, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, Tally};
@@ -173,8 +173,9 @@ impl Program<'_> {
         match input {
             Input::Bytes { .. } => {
                 let (_, count) = self.words.get(field).copied().flatten().unwrap_or_default();
-                let within = code.label();
+                let (within, ends_with_nul) = (code.label(), code.label());
                 code.load(Size::Eight, Reg::R2, Reg::Frame, count.unwrap_or(word));
+                code.jump_if_immediate(Jump::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
                 code.store(Size::Eight, Reg::Frame, length, Reg::R2);
                 code.jump_if_immediate(Jump::LessEqual, Reg::R2, most, within);
                 code.set(Reg::R2, CUT);
@@ -185,6 +186,12 @@ impl Program<'_> {
                 code.alu_immediate(Alu::Add, Reg::R1, text.into());
                 code.call(Helper::ProbeReadUser);
                 code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unread);
+                code.jump(done);
+                code.place(ends_with_nul);
+                // The key has the length 0.
+                code.jump_if_immediate(Jump::Equal, Reg::R3, 0, done);
+                self.read_text(text, KEY_TEXT as u64 + 2);
+                self.text_length(key, unread);
             }
             Input::Text { most: of_input, .. } => {
                 let is_text = code.label();
@@ -193,11 +200,8 @@ impl Program<'_> {
                 code.store(Size::Eight, Reg::Frame, length, Reg::R1);
                 code.jump(done);
                 code.place(is_text);
-                code.copy(Reg::R1, Reg::Frame);
-                code.alu_immediate(Alu::Add, Reg::R1, text.into());
                 // With the NUL, and a byte more to see that the text goes on.
-                code.set(Reg::R2, u64::from(*of_input).min(KEY_TEXT as u64 + 2));
-                code.call(Helper::ProbeReadUserStr);
+                self.read_text(text, u64::from(*of_input).min(KEY_TEXT as u64 + 2));
                 self.text_length(key, unread);
             }
             Input::Field { offset, place } => {

@@ -2,7 +2,7 @@
 
 use super::assembler::Label;
 use super::expression::Uncompilable;
-use super::input::Input;
+use super::input::{Input, NUL_ENDS};
 use super::instruction::{Alu, Condition as Jump, Helper, Reg, Size};
 use super::program::Program;
 use crate::aggregate::Tally;
@@ -145,7 +145,9 @@ impl Program<'_> {
         match input {
             Input::Bytes { .. } => {
                 let (_, count) = self.words.get(field).copied().flatten().unwrap_or_default();
+                let (ends_with_nul, is_read) = (code.label(), code.label());
                 code.load(Size::Eight, Reg::R2, Reg::Frame, count.unwrap_or(word));
+                code.jump_if_immediate(Jump::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
                 code.jump_if_immediate(Jump::NotEqual, Reg::R2, length, ways.fails);
                 if length > 0 {
                     code.copy(Reg::R1, Reg::Frame);
@@ -154,15 +156,19 @@ impl Program<'_> {
                     code.call(Helper::ProbeReadUser);
                     code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, ways.unread);
                 }
+                code.jump(is_read);
+                code.place(ends_with_nul);
+                // In place of an empty text.
+                code.jump_if_immediate(Jump::Equal, Reg::R3, 0, if length == 0 { ways.holds } else { ways.fails });
+                self.read_text(buffer, length as u64 + 2);
+                self.text_length_equals(length, ways);
+                self.code.place(is_read);
             }
             Input::Text { most, .. } => {
                 // A null pointer has no text.
                 code.jump_if_immediate(Jump::Equal, Reg::R3, 0, ways.fails);
-                code.copy(Reg::R1, Reg::Frame);
-                code.alu_immediate(Alu::Add, Reg::R1, buffer.into());
                 // With the NUL, and a byte more to see that the text goes on.
-                code.set(Reg::R2, (length as u64 + 2).min(u64::from(*most)));
-                code.call(Helper::ProbeReadUserStr);
+                self.read_text(buffer, (length as u64 + 2).min(u64::from(*most)));
                 self.text_length_equals(length, ways);
             }
             Input::Field { offset, place } => {
@@ -188,6 +194,14 @@ impl Program<'_> {
             self.stack.pop();
         }
         Ok(())
+    }
+
+    /// Reads the text at the address in `R3` into words of the stack, at most so many bytes with its NUL.
+    pub(super) fn read_text(&mut self, to: i16, most: u64) {
+        self.code.copy(Reg::R1, Reg::Frame);
+        self.code.alu_immediate(Alu::Add, Reg::R1, to.into());
+        self.code.set(Reg::R2, most);
+        self.code.call(Helper::ProbeReadUserStr);
     }
 
     /// Compares the length of a text that a helper copied. `R0` has what the helper returned.

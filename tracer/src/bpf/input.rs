@@ -69,6 +69,10 @@ impl Input {
     }
 }
 
+/// In place of how many bytes there are, all ones: they end at the first NUL, and a null pointer has none
+/// (`docs/section-format.md`).
+pub(super) const NUL_ENDS: i32 = -1;
+
 /// The most words that the inputs of a program take. The rest of the stack is for computations.
 pub const MAX_WORDS: usize = 24;
 

@@ -6,7 +6,7 @@
 
 use super::assembler::Code;
 use super::expression::Target;
-use super::input::{Input, MAX_WORDS};
+use super::input::{Input, MAX_WORDS, NUL_ENDS};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, Settings, Words};
 use crate::filter;
@@ -119,33 +119,51 @@ impl Program<'_> {
             Input::Number(_) | Input::Field { .. } | Input::Recorded { .. } => return,
             Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
         };
-        let is_read = code.label();
+        let (is_read, failed) = (code.label(), code.label());
         if let Some(length) = length {
-            let within = code.label();
+            let (within, ends_with_nul) = (code.label(), code.label());
             code.load(Size::Eight, Reg::R2, Reg::Frame, length);
+            code.jump_if_immediate(Condition::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
             code.store(Size::Eight, Reg::R7, offset + 8, Reg::R2);
             code.jump_if_immediate(Condition::LessEqual, Reg::R2, most, within);
             code.set(Reg::R2, most as u64);
             code.place(within);
-        } else {
-            code.store_immediate(Size::Eight, Reg::R7, offset + 8, 0);
-            // A null pointer has no text.
-            code.jump_if_immediate(Condition::Equal, Reg::R3, 0, is_read);
-            code.set(Reg::R2, most as u64);
-        }
-        code.copy(Reg::R1, Reg::R7);
-        code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
-        let failed = code.label();
-        if length.is_some() {
+            code.copy(Reg::R1, Reg::R7);
+            code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
             code.call(Helper::ProbeReadUser);
             code.jump_if_immediate(Condition::Equal, Reg::R0, 0, is_read);
-        } else {
-            code.call(Helper::ProbeReadUserStr);
-            code.jump_if_immediate(Condition::SignedLess, Reg::R0, 0, failed);
+            code.jump(failed);
+            code.place(ends_with_nul);
+        }
+        code.store_immediate(Size::Eight, Reg::R7, offset + 8, 0);
+        // A null pointer has no text.
+        code.jump_if_immediate(Condition::Equal, Reg::R3, 0, is_read);
+        code.set(Reg::R2, most as u64);
+        code.copy(Reg::R1, Reg::R7);
+        code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
+        code.call(Helper::ProbeReadUserStr);
+        code.jump_if_immediate(Condition::SignedLess, Reg::R0, 0, failed);
+        if length.is_some() {
+            let goes_on = code.label();
+            code.jump_if_immediate(Condition::Equal, Reg::R0, most, goes_on);
+            // Without the NUL.
+            code.alu_immediate(Alu::Sub, Reg::R0, 1);
             code.store(Size::Eight, Reg::R7, offset + 8, Reg::R0);
             code.jump(is_read);
-            code.place(failed);
+            code.place(goes_on);
+            // The last byte is a NUL that the kernel has put there, or that of the text.
+            code.store_immediate(Size::Eight, Reg::R7, offset + 8, NUL_ENDS);
+            code.load(Size::Eight, Reg::R3, Reg::Frame, word);
+            code.alu_immediate(Alu::Add, Reg::R3, most - 1);
+            code.set(Reg::R2, 1);
+            code.copy(Reg::R1, Reg::R7);
+            code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16 + most - 1);
+            code.call(Helper::ProbeReadUser);
+        } else {
+            code.store(Size::Eight, Reg::R7, offset + 8, Reg::R0);
         }
+        code.jump(is_read);
+        code.place(failed);
         self.unread(index);
         self.code.place(is_read);
     }
