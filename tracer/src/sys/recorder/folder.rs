@@ -31,14 +31,18 @@ impl Folder {
     /// Makes a folder that only a user may enter.
     pub(super) fn create(owner: Owner, pid: u32, (user, group): (u32, u32)) -> io::Result<Self> {
         let base = format!("{PREFIX}-{}-{}-{pid}", owner.pid, owner.start);
-        let parent = File::open(format!("/proc/{pid}/root{MEMORY}"))?;
+        let parent = memory_of(pid)?;
         let path = of(&parent).join(&base);
         DirBuilder::new().mode(0o700).create(&path)?;
+        let folder = open_folder(&path)?;
+        // In a folder of its own the process can put another one in its place.
+        if folder.metadata()?.uid() != own_user() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         // Only root may give it away; for anybody else the user is the same.
         if user != own_user() {
-            std::os::unix::fs::lchown(&path, Some(user), Some(group))?;
+            std::os::unix::fs::fchown(&folder, Some(user), Some(group))?;
         }
-        let folder = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)?;
         Ok(Self { name: format!("{MEMORY}/{base}"), folder, parent, user })
     }
 
@@ -61,6 +65,32 @@ impl Drop for Folder {
         let base = self.name.strip_prefix(MEMORY).and_then(|name| name.strip_prefix('/')).unwrap_or_default();
         remove(&of(&self.folder), &of(&self.parent).join(base));
     }
+}
+
+/// The folder of memory as a process sees it. Links there lead to where they lead for the process, which
+/// may have made them.
+fn memory_of(pid: u32) -> io::Result<File> {
+    use std::os::fd::{AsRawFd as _, FromRawFd as _};
+    let root = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(format!("/proc/{pid}/root"))?;
+    let path = std::ffi::CString::new(MEMORY)?;
+    // SAFETY: it has only numbers, and 0 is valid for all of them.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) as u64;
+    how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
+    // SAFETY: the pointers are valid until the call returns, and the size is that of the structure.
+    let opened = unsafe {
+        libc::syscall(libc::SYS_openat2, root.as_raw_fd(), path.as_ptr(), &raw const how, size_of::<libc::open_how>())
+    };
+    match libc::c_int::try_from(opened) {
+        // SAFETY: the kernel has just opened it, and nobody else knows it.
+        Ok(opened @ 0..) => Ok(unsafe { File::from_raw_fd(opened) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Opens a folder, if the path is one and not a link to one.
+fn open_folder(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)
 }
 
 /// The path of an open folder.
@@ -90,11 +120,18 @@ fn remove(folder: &Path, name: &Path) {
 
 /// Removes the folders of tools that were killed.
 pub(super) fn remove_leftovers() {
-    for name in names(Path::new(MEMORY)) {
+    remove_leftovers_in(Path::new(MEMORY));
+}
+
+fn remove_leftovers_in(parent: &Path) {
+    for name in names(parent) {
         let owner = name.to_str().and_then(owner);
         if owner.is_some_and(|owner| !owner.is_alive()) {
-            let path = Path::new(MEMORY).join(name);
-            remove(&path, &path);
+            let path = parent.join(name);
+            // Anybody may make a link of that name.
+            if let Ok(folder) = open_folder(&path) {
+                remove(&of(&folder), &path);
+            }
         }
     }
 }
@@ -113,4 +150,65 @@ pub(super) fn free(file: &File) {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: it changes a file that is open. A file that cannot be freed is freed with its process.
     let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, i64::try_from(size).unwrap_or(i64::MAX)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::symlink;
+
+    fn folder() -> Folder {
+        let owner = Owner::of(std::process::id()).expect("this process");
+        // Tests of one process run at the same time.
+        static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let start = owner.start + NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let status = std::fs::metadata("/proc/self").expect("this process");
+        Folder::create(Owner { start, ..owner }, owner.pid, (status.uid(), status.gid())).expect("a folder")
+    }
+
+    #[test]
+    fn only_files_of_the_user_are_opened() {
+        let folder = folder();
+        let at = |name: &str| Path::new(&folder.name).join(name);
+        std::fs::write(at("1-1"), "buffer").expect("a file");
+        assert!(folder.open(OsStr::new("1-1")).expect("it is opened").is_some());
+        std::fs::hard_link(at("1-1"), at("1-2")).expect("a second name");
+        assert!(folder.open(OsStr::new("1-1")).expect("it is opened").is_none());
+        symlink(at("1-1"), at("1-3")).expect("a link");
+        assert!(folder.open(OsStr::new("1-3")).is_err());
+        // Nobody else opens the pipe, and that does not block.
+        let pipe = CString::new(at("1-4").as_os_str().as_bytes()).expect("no NUL");
+        // SAFETY: the path is valid until the call returns.
+        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        assert!(folder.open(OsStr::new("1-4")).expect("it is opened").is_none());
+        std::fs::create_dir(at("1-5")).expect("a folder");
+        assert!(folder.open(OsStr::new("1-5")).is_err());
+        assert!(folder.open(OsStr::new("1-6")).is_err());
+        assert_eq!(folder.names().count(), 5);
+        std::fs::remove_dir(at("1-5")).expect("an empty folder");
+        let name = folder.name.clone();
+        drop(folder);
+        assert!(!Path::new(&name).exists());
+    }
+
+    #[test]
+    fn a_link_with_the_name_of_a_folder_is_not_followed() {
+        let folder = folder();
+        let at = |name: &str| Path::new(&folder.name).join(name);
+        std::fs::create_dir(at("precious")).expect("a folder");
+        std::fs::write(at("precious/file"), "precious").expect("a file");
+        // No process had this number when the machine started.
+        symlink(at("precious"), at("smark-4194304-1-1")).expect("a link");
+        std::fs::create_dir(at("smark-4194304-1-2")).expect("a folder");
+        std::fs::write(at("smark-4194304-1-2/1-1"), "buffer").expect("a file");
+        let own = Owner::of(std::process::id()).expect("this process");
+        std::fs::create_dir(at(&format!("smark-{}-{}-1", own.pid, own.start))).expect("a folder");
+        remove_leftovers_in(Path::new(&folder.name));
+        assert!(at("precious/file").exists());
+        assert!(!at("smark-4194304-1-2").exists());
+        assert!(at(&format!("smark-{}-{}-1", own.pid, own.start)).exists());
+        std::fs::remove_dir_all(&folder.name).expect("the folder is removed");
+    }
 }
