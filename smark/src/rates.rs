@@ -10,12 +10,12 @@ use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{Counts, Question};
 use simple_markers_tracer::sys::{self, Mode, Session};
 
-use crate::watch::Watch;
+use crate::watch::{RING, Watch};
 use crate::{Console, narrow};
 
 /// Counts hits in the kernel, and prints at the end of each interval those that came in it.
 pub(crate) fn run(watch: Watch, every: Duration, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
-    let mut watching = watch.start(console, Mode::Count { most_values: 1 })?;
+    let mut watching = watch.start(console, Mode::Count { most_values: 1, ring: RING })?;
     let start = watching.started;
     let mut rates = Rates { start, last: start, every, counts: Vec::new(), json, colour: console.colour };
     let mut pause = |plan: &Plan, session: &Session| {
@@ -30,7 +30,9 @@ pub(crate) fn run(watch: Watch, every: Duration, json: bool, console: &Console) 
         rates.print(&watching.plan, session)?;
         if json {
             let hits: u64 = rates.counts.iter().sum();
-            let end = json!({ "hits": hits, "lost": 0, "unfiltered": narrow::unfiltered(session)?, "exit": exit });
+            let lost = session.lost()?;
+            let end =
+                json!({ "hits": hits + lost, "lost": lost, "unfiltered": narrow::unfiltered(session)?, "exit": exit });
             writeln!(io::stdout().lock(), "{}", json!({ "end": end }))?;
         }
     }

@@ -34,25 +34,25 @@ static VALUES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
 });
 
 /// The optimised program.
-fn optimised() -> &'static Path {
+pub(crate) fn optimised() -> &'static Path {
     VALUES.last().expect("a program")
 }
 
-static SORTER: LazyLock<PathBuf> = LazyLock::new(|| built("sorter", "demo", "demo", "sorter"));
+pub(crate) static SORTER: LazyLock<PathBuf> = LazyLock::new(|| built("sorter", "demo", "demo", "sorter"));
 
 /// Runs `smark` with a program, and returns its lines and what it says to people.
-fn smark(arguments: &[&str], program: &[&str]) -> (Vec<String>, String) {
+pub(crate) fn smark(arguments: &[&str], program: &[&str]) -> (Vec<String>, String) {
     let output = Command::new(fixture::smark()).args(arguments).arg("--").args(program).output().expect("smark runs");
     let lines = String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect();
     (lines, String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
 /// What the program printed, and what the probes said, without threads: both in their order.
-fn printed_and_said(lines: &[String]) -> (Vec<&str>, Vec<&str>) {
+pub(crate) fn printed_and_said(lines: &[String]) -> (Vec<&str>, Vec<&str>) {
     let printed = lines.iter().filter(|line| line.starts_with("values:")).map(String::as_str).collect();
     let said = lines.iter().filter_map(|line| line.split_once(" values:").map(|_| line));
     let said = said.filter_map(|line| line.get(line.find(" values:")? + 1..));
@@ -64,7 +64,7 @@ fn each_value_is_the_one_the_program_prints() {
     for program in &*VALUES {
         let (lines, errors) = smark(&["trace"], &[text(program)]);
         let (printed, said) = printed_and_said(&lines);
-        assert_eq!(printed.len(), 79, "{lines:?}");
+        assert_eq!(printed.len(), 80, "{lines:?}");
         assert_eq!(said, printed, "{errors}");
         assert!(lines.contains(&"evaluated: 2".to_owned()), "an armed probe evaluates its arguments");
         // While they are off, nothing is evaluated.
@@ -85,6 +85,10 @@ fn the_kernel_reads_the_same_values_at_the_sites() {
         let (lines, errors) = smark(&["trace", "--engine", "bpf"], &[text(program)]);
         let (printed, said) = printed_and_said(&lines);
         assert_eq!(said, printed, "{errors}");
+        // A text of which only the address is known.
+        let filter = ["--where", "`c.as_ptr()` == \"12345678\"", "values:other_texts"];
+        let (lines, errors) = smark(&[&["trace", "--engine", "bpf"][..], &filter].concat(), &[text(program)]);
+        assert_eq!(printed_and_said(&lines).1, ["values:other_texts: <12345678> <12345678> <12345678>"], "{errors}");
     }
 }
 
@@ -101,14 +105,14 @@ fn threads_that_end_lose_nothing() {
             assert_eq!(hit["comm"], "probe-values", "{hit}");
         }
         // The first thread also passes `values:evaluated` twice.
-        assert_eq!(threads.values().copied().collect::<Vec<_>>(), [81, 79, 79, 79]);
+        assert_eq!(threads.values().copied().collect::<Vec<_>>(), [82, 80, 80, 80]);
     }
 }
 
 #[test]
 fn a_child_records_too() {
     for (options, expected) in
-        [(&["trace", "--json"][..], vec![81 + 79, 79]), (&["trace", "--json", "--no-children"], vec![81 + 79])]
+        [(&["trace", "--json"][..], vec![82 + 80, 80]), (&["trace", "--json", "--no-children"], vec![82 + 80])]
     {
         let (lines, errors) = smark(options, &[text(optimised()), "fork"]);
         let (found, end) = hits(&lines);
@@ -151,7 +155,7 @@ fn a_program_that_ends_badly_has_recorded_everything() {
 }
 
 /// The comparisons and swaps that the program prints, of all algorithms.
-fn work(printed: &[String]) -> (u64, u64) {
+pub(crate) fn work(printed: &[String]) -> (u64, u64) {
     let number = |line: &str, index: usize| line.split_whitespace().nth(index)?.parse::<u64>().ok();
     let lines = printed.iter().filter_map(|line| Some((number(line, 1)?, number(line, 3)?)));
     lines.fold((0, 0), |sum, (comparisons, swaps)| (sum.0 + comparisons, sum.1 + swaps))
@@ -179,18 +183,18 @@ fn what_is_recorded_and_what_is_lost_are_all_hits() {
 }
 
 /// A program that is killed at the end.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Running {
     /// A sorter that sorts for a long time.
-    fn sorter() -> Self {
+    pub(crate) fn sorter() -> Self {
         // It takes a processor, so what is slow to build comes first.
         let _ = fixture::smark();
         let mut command = Command::new(&*SORTER);
         Self(command.args(["100000000", "100"]).stdout(Stdio::null()).spawn().expect("it starts"))
     }
 
-    fn pid(&self) -> String {
+    pub(crate) fn pid(&self) -> String {
         self.0.id().to_string()
     }
 }
@@ -204,13 +208,13 @@ impl Drop for Running {
 }
 
 /// The folders of buffers for a process.
-fn folders(pid: &str) -> Vec<String> {
+pub(crate) fn folders(pid: &str) -> Vec<String> {
     let entries = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("smark-") && name.ends_with(&format!("-{pid}"))).collect()
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < Duration::from_secs(30), "{what}");

@@ -59,7 +59,7 @@ fn read(ring: &mut Ring) -> (Vec<(u64, u16)>, Result<(), RingError>) {
         events.push((event.time, event.id));
         let _ = header.tid;
     });
-    (events, result)
+    (events, result.map(drop))
 }
 
 #[test]
@@ -127,4 +127,17 @@ fn a_damaged_packet_ends_its_buffer() {
         }
     }
     assert!(damaged > 60 && whole > 300, "{damaged} {whole}");
+}
+
+#[test]
+fn numbers_that_cannot_be_are_no_reason_to_end() {
+    let mut bytes = buffer();
+    // The last number that there is.
+    put(&mut bytes, ring::CONSUMED, &u64::MAX.to_le_bytes());
+    put(&mut bytes, ring::LOST, &u64::MAX.to_le_bytes());
+    packet(&mut bytes, u64::MAX, true, &[(u64::MAX, u16::MAX)]);
+    packet(&mut bytes, 0, false, &[(0, 0)]);
+    let mut ring = Ring::new(file(&bytes), SIZES).expect("a buffer");
+    assert_eq!(read(&mut ring).0, [(u64::MAX, u16::MAX), (0, 0)]);
+    assert_eq!((read(&mut ring).0, ring.lost().expect("a buffer")), (Vec::new(), u64::MAX));
 }

@@ -143,13 +143,7 @@ fn examine(example: &Example, options: &Options, folder: &Path, passes: &[Pass])
     let resolution = resolve(path, &std::fs::read(&image).expect("the program"));
     let mut plan = Plan::default();
     let kernel = Kernel::new();
-    let settings = Settings {
-        export: Default::default(),
-        text: 256,
-        thread_pointer: kernel.thread_pointer,
-        is_sleepable: true,
-        is_recorded: false,
-    };
+    let settings = Settings { thread_pointer: kernel.thread_pointer, ..Settings::default() };
     for image in &resolution.images {
         plan.add(image, path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }

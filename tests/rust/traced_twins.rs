@@ -84,13 +84,7 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     let path = image.to_str().expect("UTF-8").to_owned();
     let resolution = resolve(&path, &std::fs::read(&image).expect("the program"));
     let mut plan = Plan::default();
-    let settings = Settings {
-        export: Default::default(),
-        text: 256,
-        thread_pointer: kernel.thread_pointer,
-        is_sleepable: true,
-        is_recorded: false,
-    };
+    let settings = Settings { thread_pointer: kernel.thread_pointer, ..Settings::default() };
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Executable(0), &|_| true, &settings).expect("it can be watched");
     }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use simple_markers_resolver::export::Settings as Choice;
 use simple_markers_resolver::resolve::resolve;
 use simple_markers_tracer::plan::{Plan, Settings};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
@@ -16,13 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::fs::canonicalize(file)?.display().to_string();
     let resolution = resolve(&path, &std::fs::read(&path)?);
     let kernel = Kernel::new();
-    let settings = Settings {
-        export: Choice::default(),
-        text: 64,
-        thread_pointer: kernel.thread_pointer,
-        is_sleepable: true,
-        is_recorded: false,
-    };
+    let settings = Settings { thread_pointer: kernel.thread_pointer, ..Settings::default() };
     let mut plan = Plan::default();
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;

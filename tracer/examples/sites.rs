@@ -13,9 +13,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = std::env::args().nth(1).ok_or("usage: sites PROGRAM")?;
     let kernel = Kernel::new();
     let plan = shared::plan(&program, kernel.thread_pointer)?;
-    for (name, mode) in
-        [("trace", Mode::Trace { ring: 1 << 23, with_stack: false }), ("count", Mode::Count { most_values: 1 << 16 })]
-    {
+    for (name, mode) in [
+        ("trace", Mode::Trace { ring: 1 << 23, with_stack: false }),
+        ("count", Mode::Count { most_values: 1 << 16, ring: 1 << 23 }),
+    ] {
         let mut times: [Vec<Duration>; 2] = Default::default();
         for _ in 0..ROUNDS {
             let start = Instant::now();

@@ -67,6 +67,18 @@ impl Durations {
         self.counts.iter().sum()
     }
 
+    /// Adds other durations.
+    pub fn add(&mut self, other: &Self) {
+        let (is_none, is_other_none) = (self.count() == 0, other.count() == 0);
+        (self.min, self.max) = match (is_none, is_other_none) {
+            (true, _) => (other.min, other.max),
+            (_, true) => (self.min, self.max),
+            _ => (self.min.min(other.min), self.max.max(other.max)),
+        };
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, more)| *sum += more);
+    }
+
     /// A duration in ns that `percent` of all do not exceed (the nearest rank): the middle of its
     /// bucket. `None` if there is none.
     #[must_use]
@@ -131,5 +143,11 @@ mod tests {
         }
         let one = Durations { counts: [vec![0; 40], vec![1]].concat(), min: 130, max: 130 };
         assert_eq!((one.percentile(1), one.percentile(99)), (Some(130), Some(130)));
+        let mut sum = Durations::default();
+        sum.add(&one);
+        sum.add(&Durations::default());
+        assert_eq!(sum, one);
+        sum.add(&all);
+        assert_eq!((sum.count(), sum.min, sum.max), (1001, 1, 1_000_000));
     }
 }

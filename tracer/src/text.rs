@@ -220,8 +220,8 @@ pub struct Heading<'a> {
     pub marker: &'a str,
     /// The name of the program or shared object.
     pub module: &'a str,
-    /// The link-time address of the site.
-    pub site: Vaddr,
+    /// The link-time address of the site; `None` if it is not known which copy of a probe was passed.
+    pub site: Option<Vaddr>,
 }
 
 impl<'a> Heading<'a> {
@@ -236,7 +236,7 @@ impl<'a> Heading<'a> {
             name,
             marker: &hit.marker.name,
             module: &hit.image.module,
-            site: hit.site.address,
+            site: hit.site.known_address(),
         }
     }
 }
@@ -267,7 +267,8 @@ pub fn json_values<'a>(
             Err(missing) => json!({ "text": text, "value": null, "why": json_why(&missing) }),
         })
         .collect();
-    let own = [("module", heading.module.into()), ("site", heading.site.to_string().into()), ("args", args.into())];
+    let site = heading.site.map(|site| site.to_string());
+    let own = [("module", heading.module.into()), ("site", site.into()), ("args", args.into())];
     object(heading, "marker", own)
 }
 

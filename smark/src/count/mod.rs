@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::sys::{self, Mode, Session};
+use simple_markers_tracer::sys::{self, Session};
 
 use self::screen::Screen;
 use crate::Console;
-use crate::watch::{STATUS, Watch};
+use crate::watch::{Buffer, STATUS, Watch};
 
 pub(crate) use self::answer::Answer;
 pub(crate) use self::question::{Ask, interval};
@@ -25,7 +25,8 @@ pub(crate) use self::question::{Ask, interval};
 /// Count the hits of markers, in the kernel
 ///
 /// The operands and the choice are those of `smark trace`. The counts are exact: no buffer is between the program and the counter.
-/// The table is printed at the end; on a terminal it is also refreshed each second.
+/// The table is printed at the end; on a terminal it is also refreshed each second. Probes that a program records itself are counted
+/// from its buffers; hits that a full buffer loses are said at the end, and with --engine bpf there are none.
 ///
 /// --by counts the values of an argument, --hist counts them by powers of two. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
@@ -50,6 +51,8 @@ pub(crate) struct Count {
     /// Print a line of JSON for each marker
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    buffer: Buffer,
 }
 
 const EXAMPLES: &str = "\
@@ -78,7 +81,7 @@ impl Count {
         let question = self.watch.question.clone();
         let is_terminal = io::stdout().is_terminal() && !self.json;
         let every = self.every.or(is_terminal.then_some(Duration::from_secs(1)));
-        let mut watching = self.watch.start(console, Mode::Count { most_values: self.ask.max_values })?;
+        let mut watching = self.watch.start(console, self.buffer.count(self.ask.max_values))?;
         let answer = |plan: &Plan, session: &Session| {
             Ok::<_, sys::Error>(Answer::new(plan, &question, &session.counted()?, &self.ask))
         };
@@ -105,12 +108,18 @@ impl Count {
         match self.json {
             true => {
                 print_json(&answer)?;
-                let end = json!({ "unfiltered": answer.unfiltered(), "uncounted": answer.uncounted(), "exit": exit });
+                let (unfiltered, uncounted, lost) = (answer.unfiltered(), answer.uncounted(), watching.lost()?);
+                let end = json!({ "lost": lost, "unfiltered": unfiltered, "uncounted": uncounted, "exit": exit });
                 writeln!(io::stdout().lock(), "{}", json!({ "end": end }))?;
             }
             false => screen.show(&answer.text(), false)?,
         }
         answer.tell(console);
+        if session.lost()? > session.missed()? {
+            console.note(
+                "probes were counted from what the program recorded; with --engine bpf the kernel counts each hit",
+            );
+        }
         watching.end(console)
     }
 }

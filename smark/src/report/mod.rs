@@ -229,6 +229,6 @@ fn heading<'a>(event: &Event<'a>, name: &'a str) -> Heading<'a> {
         name,
         marker: &event.marker.name,
         module: &event.image.module,
-        site: event.site.address,
+        site: event.site.known_address(),
     }
 }

@@ -9,7 +9,7 @@ use simple_markers_tracer::sys::Mode;
 use simple_markers_tracer::top::table::Table;
 
 use crate::Console;
-use crate::watch::{Watch, Watching};
+use crate::watch::{RING, Watch, Watching};
 
 /// The most processes whose hits are kept.
 const PROCESSES: u32 = 1 << 16;
@@ -36,7 +36,7 @@ impl Hits {
             bail!("--marker needs a FILE with markers, or a process with -p PID");
         }
         let watching = Watch::of_processes(patterns, files, pids)?;
-        let watching = watching.start(console, Mode::Count { most_values: PROCESSES })?;
+        let watching = watching.start(console, Mode::Count { most_values: PROCESSES, ring: RING })?;
         Ok(Self { watching, shown: HashMap::new(), full: 0 })
     }
 

@@ -84,9 +84,20 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub(crate) fn mode(&self, with_stack: bool) -> Mode {
-        Mode::Trace { ring: self.buffer.saturating_mul(1024).next_power_of_two(), with_stack }
+        Mode::Trace { ring: self.ring(), with_stack }
+    }
+
+    pub(crate) fn count(&self, most_values: u32) -> Mode {
+        Mode::Count { most_values, ring: self.ring() }
+    }
+
+    fn ring(&self) -> u32 {
+        self.buffer.saturating_mul(1024).next_power_of_two()
     }
 }
+
+/// The size in bytes of the buffer for commands without the option.
+pub(crate) const RING: u32 = 8 << 20;
 
 /// The section of the help about the exit status.
 pub(crate) const STATUS: &str = "\
@@ -181,6 +192,11 @@ impl Watch {
         if watching.plan.sites.is_empty() && watching.status == Status::NoMatch {
             return Ok(watching);
         }
+        // If the kernel measures times from the start, it also has to see the probes of files that come later.
+        if let (Question::Time { .. }, Mode::Count { .. }) = (&watching.watch.question, mode) {
+            let is_recorded = |plan: &Plan| plan.sites.iter().any(|site| site.recorded.is_some());
+            watching.is_recorded &= is_recorded(&watching.plan);
+        }
         let is_refused = watching.file.is_some() && watching.status == Status::Unreadable;
         if watching.plan.sites.is_empty() && (is_refused || watching.pids.is_empty() && program.is_none()) {
             bail!("there is no site to watch");
@@ -219,7 +235,13 @@ impl Watch {
     /// and have no stacks.
     fn is_recorded(&self, mode: Mode) -> bool {
         let has_processes = !self.pid.is_empty() || !self.command.is_empty();
-        has_processes && self.engine.is_none() && matches!(mode, Mode::Trace { with_stack: false, .. })
+        let is_possible = match mode {
+            Mode::Trace { with_stack, .. } => !with_stack,
+            // `smark top` asks now and then, and a buffer has to be read all the time.
+            Mode::Count { .. } => self.question != Question::Processes,
+            Mode::Nothing => false,
+        };
+        has_processes && self.engine.is_none() && is_possible
     }
 
     /// Sets the probes with the engine that the user wants, or that the kernel offers.

@@ -64,7 +64,7 @@ impl Watching {
             let Some(session) = &mut self.session else { return Ok(()) };
             session.read(&self.plan, false, &mut |hit| wants_more = wants_more && each(hit));
             wants_more = wants_more && pause(&self.plan, session)?;
-            if wants_more {
+            if wants_more && !session.is_busy() {
                 std::thread::sleep(INTERVAL);
             }
         }

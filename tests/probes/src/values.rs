@@ -88,7 +88,16 @@ fn evaluated(times: &mut u32) {
     });
 }
 
+/// The recorder keeps 256 bytes of a text.
+#[inline(never)]
+fn cut(text: &str, length: usize) {
+    let c = CString::new(text).expect("no NUL");
+    simple_probe!(values:cut, "<%s> <%s>", text, c.as_ptr());
+    says!("values:cut", "<{}..> <{}..>", &text[..length], &text[..length]);
+}
+
 fn pass_all() {
+    cut(&"0123456789".repeat(30), 256);
     for step in [0, 1, -1, 127, -128, 32_768, -2_147_483_648, i64::MAX, i64::MIN] {
         numbers(step);
     }

@@ -11,8 +11,7 @@ use simple_markers_tracer::thread_local::ThreadLocals;
 pub(crate) fn plan(program: impl AsRef<std::path::Path>, thread_pointer: Option<u32>) -> Result<Plan, Box<dyn Error>> {
     let path = std::fs::canonicalize(program)?.display().to_string();
     let resolution = resolve(&path, &std::fs::read(&path)?);
-    let settings =
-        Settings { export: Default::default(), text: 64, thread_pointer, is_sleepable: true, is_recorded: false };
+    let settings = Settings { text: 64, thread_pointer, ..Settings::default() };
     let mut plan = Plan::default();
     for image in &resolution.images {
         plan.add(image, &path, &ThreadLocals::Unknown, &|_| true, &settings)?;

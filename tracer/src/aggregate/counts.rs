@@ -1,6 +1,7 @@
 //! The answer to a question, made of what was counted.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use simple_markers_resolver::types::Names;
@@ -67,6 +68,22 @@ pub struct Counts {
     pub sum: Tallies,
     /// The hits that are in no interval.
     pub unmatched: Unmatched,
+}
+
+impl Counted {
+    /// Adds what was counted elsewhere of the same plan. No interval begins in one and ends in the other.
+    pub fn add(&mut self, other: Self) {
+        self.tallies.resize(self.tallies.len().max(other.tallies.len()), Tallies::default());
+        self.tallies.iter_mut().zip(&other.tallies).for_each(|(sum, more)| sum.add(more));
+        let mut values: HashMap<Vec<u8>, u64> = std::mem::take(&mut self.values).into_iter().collect();
+        for (key, count) in other.values {
+            let sum = values.entry(key).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        self.values = values.into_iter().collect();
+        self.durations.add(&other.durations);
+        self.open = self.open.saturating_add(other.open);
+    }
 }
 
 impl Counts {

@@ -1,9 +1,11 @@
 //! What is counted at a site: by the kernel, or from a recording.
 //!
 //! `key.rs` has the layout of the maps, `counts.rs` makes the answer of what was counted, and
-//! `replay.rs` counts the hits of a recording as the BPF programs count them.
+//! `replay.rs` counts the hits of a recording, and those that programs record themselves, as the BPF
+//! programs count them. `intervals.rs` finds the start of an end.
 
 mod counts;
+mod intervals;
 mod key;
 mod replay;
 
@@ -16,6 +18,7 @@ use crate::filter::{Filter, Mismatch, Number, Readable, Unfit, normalized, reada
 use crate::plan::{Plan, PlannedSite};
 
 pub use counts::{Counted, Counts, MarkerCounts, Unmatched};
+pub use intervals::{Intervals, Started};
 pub use key::{
     BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, TIMES, bucket_of,
     group_of, process_of,
@@ -109,6 +112,14 @@ impl Tallies {
     #[must_use]
     pub fn get(&self, tally: Tally) -> u64 {
         self.0.get(tally as usize).copied().unwrap_or(0)
+    }
+
+    /// The same with one tally only; the others are 0.
+    #[must_use]
+    pub fn only(&self, tally: Tally) -> Self {
+        let mut only = Self::default();
+        only.0.iter_mut().zip(self.0).skip(tally as usize).take(1).for_each(|(to, from)| *to = from);
+        only
     }
 
     /// Adds other tallies.

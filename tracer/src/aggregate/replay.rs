@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
 use super::key::{IntervalKey, Key, key_of, process_key};
-use super::{Aggregate, Counted, Tallies, Tally};
+use super::{Aggregate, Counted, Intervals, Started, Tallies, Tally};
 use crate::filter::{Inputs, Readable};
 use crate::histogram::{Durations, FINE, coarse, fine};
 use crate::plan::Plan;
@@ -35,7 +35,8 @@ pub struct Replay {
     values: HashMap<Key, u64>,
     /// By the group and the bucket.
     buckets: HashMap<(u32, u32), u64>,
-    starts: HashMap<IntervalKey, u64>,
+    /// The times of the starts.
+    starts: Intervals<u64>,
     durations: Durations,
 }
 
@@ -49,7 +50,7 @@ impl Replay {
             tallies: Vec::new(),
             values: HashMap::new(),
             buckets: HashMap::new(),
-            starts: HashMap::new(),
+            starts: Intervals::default(),
             durations: Durations { counts: vec![0; FINE as usize], min: u64::MAX, max: 0 },
         };
         replay.extend(plan);
@@ -92,29 +93,23 @@ impl Replay {
         }
     }
 
-    fn tally(&mut self, site: usize, tally: Tally) {
+    /// Adds 1 to a tally of a site.
+    pub fn tally(&mut self, site: usize, tally: Tally) {
         if let Some(count) = self.tallies.get_mut(site).and_then(|of_site| of_site.0.get_mut(tally as usize)) {
             *count += 1;
         }
     }
 
     fn start(&mut self, key: IntervalKey, time: u64) -> Option<Tally> {
-        let has_space = self.starts.len() < self.most;
-        match self.starts.entry(key) {
-            Entry::Occupied(mut start) => {
-                start.insert(time);
-                Some(Tally::Unmatched)
-            }
-            Entry::Vacant(start) if has_space => {
-                start.insert(time);
-                None
-            }
-            Entry::Vacant(_) => Some(Tally::Full),
+        match self.starts.start(key, time, self.most) {
+            Started::Open => None,
+            Started::InPlaceOf(_) => Some(Tally::Unmatched),
+            Started::Full(_) => Some(Tally::Full),
         }
     }
 
     fn end(&mut self, key: IntervalKey, time: u64) -> Option<Tally> {
-        let Some(start) = self.starts.remove(&key) else { return Some(Tally::Unmatched) };
+        let Some(start) = self.starts.end(&key) else { return Some(Tally::Unmatched) };
         let duration = time.saturating_sub(start);
         let Durations { counts, min, max } = &mut self.durations;
         if let Some(count) = counts.get_mut(fine(duration) as usize) {
@@ -139,7 +134,7 @@ impl Replay {
             tallies: self.tallies.clone(),
             values: values.chain(self.buckets.iter().map(|(key, count)| (bucket(key), *count))).collect(),
             durations: self.durations.clone(),
-            open: self.starts.len() as u64,
+            open: self.starts.count() as u64,
         }
     }
 }

@@ -220,7 +220,7 @@ fn what_is_written_is_read() {
             name: &name,
             marker: &event.marker.name,
             module: &event.image.module,
-            site: event.site.address,
+            site: event.site.known_address(),
         };
         assert_eq!(heading, Heading::new(&hit, &hit.thread_name()));
         let arguments = event.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));

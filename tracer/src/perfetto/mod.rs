@@ -188,7 +188,9 @@ impl<'d> Timeline<'d> {
                 });
             };
             entry(own::CPU, annotation::UINT_VALUE, event.cpu.into());
-            entry(own::SITE, annotation::POINTER_VALUE, event.site.address.0);
+            if let Some(address) = event.site.known_address() {
+                entry(own::SITE, annotation::POINTER_VALUE, address.0);
+            }
             if has_thread {
                 entry(own::THREAD, annotation::UINT_VALUE, event.thread.into());
             }

@@ -1,11 +1,9 @@
 //! Which events are the begin and the end of slices.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use crate::aggregate::{Aggregate, IntervalKey, Question, Unmatched};
+use crate::aggregate::{Aggregate, IntervalKey, Intervals, Question, Started, Unmatched};
 use crate::ctf::{Chosen, Event};
 
 /// Two markers whose events become slices.
@@ -21,7 +19,7 @@ pub struct Pair {
     has_key: bool,
     /// The sites, with what is an end and what is a begin.
     sites: Chosen,
-    open: HashMap<IntervalKey, Rc<Begin>>,
+    open: Intervals<Rc<Begin>>,
     tally: PairTally,
 }
 
@@ -71,7 +69,7 @@ impl Pair {
         let Question::Time { from, to, key } = question else { return None };
         let (from, to, has_key) = (from.clone(), to.clone(), key.is_some());
         let name = format!("{from}..{to}");
-        Some(Self { from, to, name, has_key, sites, open: HashMap::new(), tally: PairTally::default() })
+        Some(Self { from, to, name, has_key, sites, open: Intervals::default(), tally: PairTally::default() })
     }
 
     /// What became of its events.
@@ -100,7 +98,7 @@ impl Pair {
         if !is_end {
             return Some(Role::Begin(key));
         }
-        match self.open.remove(&key) {
+        match self.open.end(&key) {
             Some(begin) => {
                 self.tally.slices += u64::from(begin.is_wanted);
                 Some(Role::End(begin))
@@ -115,18 +113,13 @@ impl Pair {
     /// Opens a slice, unless `most` are open. Returns the begin that it replaces, or itself if there
     /// is no space.
     pub(super) fn open(&mut self, key: IntervalKey, begin: Rc<Begin>, most: usize) -> Option<Rc<Begin>> {
-        let has_space = self.open.len() < most;
-        match self.open.entry(key) {
-            Entry::Occupied(mut open) => {
-                let before = open.insert(begin);
+        match self.open.start(key, begin, most) {
+            Started::Open => None,
+            Started::InPlaceOf(before) => {
                 self.tally.unmatched.repeated += u64::from(before.is_wanted);
                 Some(before)
             }
-            Entry::Vacant(open) if has_space => {
-                open.insert(begin);
-                None
-            }
-            Entry::Vacant(_) => {
+            Started::Full(begin) => {
                 self.tally.full += u64::from(begin.is_wanted);
                 Some(begin)
             }
@@ -135,8 +128,8 @@ impl Pair {
 
     /// The begins that had no end.
     pub(super) fn close(&mut self) -> impl Iterator<Item = Rc<Begin>> + use<> {
-        let open = std::mem::take(&mut self.open);
-        self.tally.unmatched.open += open.values().filter(|begin| begin.is_wanted).count() as u64;
-        open.into_values()
+        let open: Vec<_> = self.open.take().collect();
+        self.tally.unmatched.open += open.iter().filter(|begin| begin.is_wanted).count() as u64;
+        open.into_iter()
     }
 }

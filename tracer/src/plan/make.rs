@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use simple_markers_record::buffer;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{self, ArgumentOmission, ExportError, Planned, Point};
@@ -36,6 +37,14 @@ pub struct Settings {
     pub is_recorded: bool,
 }
 
+impl Default for Settings {
+    /// Exact sites, texts of 256 bytes, and no thread-local variables, for programs that may sleep.
+    fn default() -> Self {
+        let export = export::Settings::default();
+        Self { export, text: 256, thread_pointer: None, is_sleepable: true, is_recorded: false }
+    }
+}
+
 impl Plan {
     /// Adds the markers of an image that `keep` accepts. `path` is its absolute path.
     /// `thread_locals` says how its thread-local variables are found.
@@ -61,12 +70,11 @@ impl Plan {
                     let marker = self.marker(number, &point);
                     let names = self.markers.get(marker).map(PlannedMarker::names).unwrap_or_default();
                     let control = image.recorder.filter(|_| settings.is_recorded);
-                    if let Some(recorded) =
-                        control.and_then(|control| recorded(&point, number, marker, &names, control))
-                    {
-                        let is_copy = |site: &PlannedSite| site.recorded.is_some() && site.switch == recorded.switch;
-                        if !self.sites.iter().any(|site| site.marker == marker && is_copy(site)) {
-                            self.sites.push(recorded);
+                    let recorded = control.and_then(|control| recorded(&point, number, marker, &names, control));
+                    if let Some(recorded) = recorded {
+                        match self.sites.iter_mut().find(|site| site.marker == marker && site.is_copy(&recorded)) {
+                            Some(site) => site.add_copy(&recorded),
+                            None => self.sites.push(recorded),
                         }
                         continue;
                     }
@@ -168,7 +176,7 @@ fn recorded(
     let (mut inputs, mut arguments) = (Vec::new(), Vec::new());
     for (index, wanted) in point.wanted().into_iter().enumerate() {
         let is_text = words.is_text(u32::try_from(index).ok()?);
-        let kind = if is_text { FieldKind::Bytes(MAX_TEXT) } else { FieldKind::Number };
+        let kind = if is_text { FieldKind::Bytes(buffer::event::MAX_TEXT as u16) } else { FieldKind::Number };
         inputs.push(Input::Recorded { argument: u16::try_from(index).ok()?, kind });
         let reading = match wanted.fetch {
             _ if is_text => Reading::Text { field: index },
@@ -191,8 +199,25 @@ fn recorded(
         arguments,
         filter: None,
         aggregate: Aggregate::Hits,
-        recorded: Some(Recorded { control, words }),
+        recorded: Some(Recorded { control, words, copies: 1 }),
     })
+}
+
+impl PlannedSite {
+    /// Whether a site is a copy of the same probe, which the program records itself.
+    fn is_copy(&self, of: &Self) -> bool {
+        self.recorded.is_some() && self.switch == of.switch
+    }
+
+    /// Notes that a probe has another copy.
+    fn add_copy(&mut self, copy: &Self) {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.copies = recorded.copies.saturating_add(1);
+        }
+        if self.function != copy.function {
+            self.function = None;
+        }
+    }
 }
 
 /// Makes the inputs of a site.

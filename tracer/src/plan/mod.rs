@@ -86,7 +86,8 @@ pub struct PlannedSite {
     pub image: usize,
     /// The marker.
     pub marker: usize,
-    /// The out-of-line function that holds it; `None` if nothing names it.
+    /// The out-of-line function that holds it; `None` if nothing names it, or it is not known which of
+    /// several does.
     pub function: Option<Arc<str>>,
     /// The link-time address of the site.
     pub address: Vaddr,
@@ -110,13 +111,24 @@ pub struct PlannedSite {
 }
 
 /// A probe that the program records itself (`simple_markers_record::buffer`). All copies of a probe
-/// are one site.
+/// are one site, that of the first one: a record does not say which copy was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The offset of the recorder's control block in the file.
     pub control: FileOffset,
     /// What the recorder writes.
     pub words: Words,
+    /// How many copies there are.
+    pub copies: u32,
+}
+
+impl PlannedSite {
+    /// The link-time address of the site; `None` if it is that of one of several copies, and a hit does
+    /// not say of which.
+    #[must_use]
+    pub fn known_address(&self) -> Option<Vaddr> {
+        self.recorded.is_none_or(|recorded| recorded.copies == 1).then_some(self.address)
+    }
 }
 
 /// An argument at a site.

@@ -87,21 +87,23 @@ impl Ring {
     }
 
     /// Hands on the events that are complete, with the header of their packet, and frees the packets
-    /// that are read. Reads at most as many packets as the buffer has.
+    /// that are read. Reads at most as many packets as the buffer has. Returns how many are read to
+    /// their ends.
     ///
     /// # Errors
     ///
     /// The file cannot be read, or a packet is damaged. Nothing more is handed on then.
-    pub fn read(&mut self, each: &mut dyn FnMut(&Header, &Event<'_>)) -> Result<(), RingError> {
-        for _ in 0..self.sizes.packets {
+    pub fn read(&mut self, each: &mut dyn FnMut(&Header, &Event<'_>)) -> Result<u32, RingError> {
+        for count in 0..self.sizes.packets {
             if !self.read_packet(each)? {
-                break;
+                return Ok(count);
             }
-            self.number += 1;
+            // The program can write any number there.
+            self.number = self.number.wrapping_add(1);
             self.done = packet::HEADER;
             self.file.write_all_at(&self.number.to_le_bytes(), ring::CONSUMED as u64)?;
         }
-        Ok(())
+        Ok(self.sizes.packets)
     }
 
     /// Hands on what is new in the packet. Returns whether it is read to its end.

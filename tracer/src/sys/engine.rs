@@ -1,18 +1,15 @@
 //! A session: what a plan names is watched by one of two engines, and recorded by the programs
 //! themselves where they can.
 
-use super::clock::now;
 use super::error::Error;
 use super::programs::Programs;
-use super::recorder::{Failure, Recorders};
+use super::recorded::Recorded;
+use super::recorder::Failure;
 use super::tracefs::{Tracefs, remove_leftovers};
-use crate::aggregate::{Counted, Tallies};
-use crate::bpf::input::Input;
+use crate::aggregate::{Aggregate, Counted, Tallies, Tally};
 use crate::bpf::program::ProgramError;
 use crate::hit::Hit;
-use crate::order::Order;
 use crate::plan::Plan;
-use crate::record::{Layout, Record};
 
 pub use super::programs::Kernel;
 
@@ -44,6 +41,10 @@ pub enum Mode {
     Count {
         /// The most values, buckets and open intervals that are kept.
         most_values: u32,
+        /// The size in bytes of the buffer for hits that the kernel does not count: those that programs
+        /// record themselves, and the others if intervals may be between both. A power of two, and at
+        /// least a page.
+        ring: u32,
     },
     /// Nothing: measures what a probe costs by itself.
     Nothing,
@@ -67,6 +68,9 @@ pub enum SessionError {
     /// Programs record hits of processes that are named, with their values and no stack.
     #[error("programs record their probes only for processes that are named, without stacks")]
     NotRecorded,
+    /// The kernel measures intervals already.
+    #[error("intervals of probes that programs record are not measured in the kernel")]
+    NotInOrder,
     /// The engine without BPF records no stacks.
     #[error("stacks are recorded with BPF only")]
     NeedsBpf,
@@ -111,10 +115,6 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// A hit is handed on so much later, in ns, if programs record some hits themselves: a thread may lose
-/// the processor between the time of a hit and its record.
-const DELAY: u64 = 20_000_000;
-
 /// A plan that is watched. When it is dropped, the probes are removed.
 #[derive(Debug)]
 pub struct Session {
@@ -132,16 +132,6 @@ pub struct Session {
 enum Running {
     Bpf(Box<Programs>),
     Tracefs(Box<Tracefs>),
-}
-
-/// Hits that programs record themselves, and how they are put in one order with the others.
-#[derive(Debug)]
-struct Recorded {
-    recorders: Recorders,
-    order: Order,
-    /// By the number of the site, for all sites of the plan.
-    layouts: Vec<Layout>,
-    received: u64,
 }
 
 impl Session {
@@ -181,36 +171,40 @@ impl Session {
     ///
     /// The kernel refuses it, or a site needs a program that is too long.
     pub fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
+        if self.recorded.is_none() && plan.sites.iter().any(|site| site.recorded.is_some()) {
+            if self.running.is_some() && matches!(self.mode, Mode::Count { .. }) && has_intervals(plan) {
+                return Err(SessionError::NotInOrder);
+            }
+            self.recorded = Some(Recorded::new(&self.scope, self.mode)?);
+        }
         // A plan without sites starts the engine too, which tells whether it works.
         let is_for_engine = plan.sites.is_empty() || plan.sites.iter().any(|site| site.recorded.is_none());
         match &mut self.running {
             Some(Running::Bpf(programs)) => programs.attach(plan)?,
             Some(Running::Tracefs(tracefs)) => tracefs.attach(plan)?,
             None if is_for_engine => {
-                let Self { scope, mode, kernel, .. } = self;
+                let Self { scope, kernel, .. } = self;
+                let mode = match (self.mode, &self.recorded) {
+                    // An interval may be between a hit that the kernel sees and one that it does not see.
+                    (Mode::Count { ring, .. }, Some(_)) if has_intervals(plan) => {
+                        Mode::Trace { ring, with_stack: false }
+                    }
+                    (mode, _) => mode,
+                };
                 self.running = Some(match self.engine {
-                    Engine::Bpf => Running::Bpf(Box::new(Programs::start(plan, scope, *mode, *kernel)?)),
-                    Engine::Tracefs => Running::Tracefs(Box::new(Tracefs::start(plan, scope, *mode)?)),
+                    Engine::Bpf => Running::Bpf(Box::new(Programs::start(plan, scope, mode, *kernel)?)),
+                    Engine::Tracefs => Running::Tracefs(Box::new(Tracefs::start(plan, scope, mode)?)),
                 });
             }
             None => {}
         }
-        if self.recorded.is_none() && plan.sites.iter().any(|site| site.recorded.is_some()) {
-            let recorders = Recorders::new(&self.scope, self.mode)?;
-            self.recorded = Some(Recorded { recorders, order: Order::default(), layouts: Vec::new(), received: 0 });
-        }
         if let Some(recorded) = &mut self.recorded {
-            recorded.recorders.attach(plan);
             let known = match &self.running {
                 Some(Running::Bpf(programs)) => programs.layouts(),
                 Some(Running::Tracefs(tracefs)) => tracefs.layouts(),
                 None => &[],
             };
-            let layouts = plan.sites.iter().enumerate().map(|(number, site)| match site.recorded {
-                Some(_) => Layout::new(site.inputs.iter().map(Input::kind)),
-                None => known.get(number).cloned().unwrap_or_default(),
-            });
-            recorded.layouts = layouts.collect();
+            recorded.attach(plan, known);
         }
         Ok(())
     }
@@ -221,6 +215,12 @@ impl Session {
         let Some(recorded) = &mut self.recorded else { return Vec::new() };
         recorded.recorders.arm();
         recorded.recorders.take_failures()
+    }
+
+    /// Whether a program records so many hits that its buffer may be full soon.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.recorded.as_ref().is_some_and(|recorded| recorded.recorders.is_busy())
     }
 
     /// Hands on the hits that are complete, in the order of their times. Returns how many there
@@ -234,19 +234,10 @@ impl Session {
             Some(Running::Tracefs(tracefs)) => tracefs.read(plan, is_last, each),
             None => 0,
         };
-        let Some(Recorded { recorders, order, layouts, received }) = recorded else { return read_running(each) };
-        let time = if is_last { u64::MAX } else { now().saturating_sub(DELAY) };
-        recorders.read(plan, order);
-        read_running(&mut |hit| order.add(hit.record.time(), hit.record.0));
-        let mut count = 0;
-        order.take_before(time, &mut |record| {
-            if let Some(hit) = Hit::new(Record(record), plan, layouts) {
-                count += 1;
-                each(&hit);
-            }
-        });
-        *received += count;
-        count
+        match recorded {
+            Some(recorded) => recorded.read(plan, is_last, &mut read_running, each),
+            None => read_running(each),
+        }
     }
 
     /// Removes the probes. After it no new record is written.
@@ -261,7 +252,7 @@ impl Session {
         }
     }
 
-    /// How many hits were handed on.
+    /// How many hits were handed on, and how many of those that programs recorded were counted.
     #[must_use]
     pub fn received(&self) -> u64 {
         match (&self.recorded, &self.running) {
@@ -306,6 +297,14 @@ impl Session {
     ///
     /// The map cannot be read.
     pub fn tallies(&self) -> Result<Vec<Tallies>, Error> {
+        let mut counted = Counted { tallies: self.tallies_of_engine()?, ..Counted::default() };
+        if let Some(recorded) = &self.recorded {
+            counted.add(Counted { tallies: recorded.counts.tallies().to_vec(), ..Counted::default() });
+        }
+        Ok(counted.tallies)
+    }
+
+    fn tallies_of_engine(&self) -> Result<Vec<Tallies>, Error> {
         match &self.running {
             Some(Running::Bpf(programs)) => programs.tallies(),
             Some(Running::Tracefs(tracefs)) => Ok(tracefs.tallies()),
@@ -319,10 +318,25 @@ impl Session {
     ///
     /// A map cannot be read.
     pub fn counted(&self) -> Result<Counted, Error> {
-        match &self.running {
-            Some(Running::Bpf(programs)) => programs.counted(),
-            Some(Running::Tracefs(tracefs)) => Ok(tracefs.counted()),
-            None => Ok(Counted::default()),
+        let mut counted = match (&self.running, &self.recorded) {
+            // It hands on its hits, and only knows which of them had no space or could not be filtered.
+            (Some(_), Some(recorded)) if recorded.is_in_order => {
+                let tallies = self.tallies_of_engine()?;
+                let tallies = tallies.iter().map(|of_site| of_site.only(Tally::Unfiltered)).collect();
+                Counted { tallies, ..Counted::default() }
+            }
+            (Some(Running::Bpf(programs)), _) => programs.counted()?,
+            (Some(Running::Tracefs(tracefs)), _) => tracefs.counted(),
+            (None, _) => Counted::default(),
+        };
+        if let Some(recorded) = &self.recorded {
+            counted.add(recorded.counts.counted());
         }
+        Ok(counted)
     }
+}
+
+/// Whether the times between two markers are asked for.
+pub(super) fn has_intervals(plan: &Plan) -> bool {
+    plan.sites.iter().any(|site| matches!(site.aggregate, Aggregate::Start(_) | Aggregate::End(_)))
 }

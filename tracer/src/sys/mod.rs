@@ -12,6 +12,7 @@ mod mapping;
 mod process;
 mod processes;
 mod programs;
+mod recorded;
 mod recorder;
 mod ring;
 pub mod signals;

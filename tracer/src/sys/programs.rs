@@ -130,7 +130,7 @@ impl Programs {
 
     /// Creates a map that the programs of the plan need, unless it is there.
     fn create(&mut self, map: Map, plan: &Plan) -> Result<(), Error> {
-        let most = if let Mode::Count { most_values } = self.mode { most_values } else { 1 };
+        let most = if let Mode::Count { most_values, .. } = self.mode { most_values } else { 1 };
         let is_histogram = |site: &PlannedSite| matches!(site.aggregate, Aggregate::Histogram(_));
         let sites = u32::try_from(plan.sites.len()).unwrap_or(u32::MAX).max(SITES);
         let created = match map {

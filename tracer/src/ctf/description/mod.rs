@@ -64,9 +64,12 @@ pub struct DescribedSite {
     pub image: usize,
     /// The marker.
     pub marker: usize,
-    /// The out-of-line function that holds it; `None` if nothing names it.
+    /// The out-of-line function that holds it; `None` if nothing names it, or it is not known which of
+    /// several does.
     pub function: Option<Arc<str>>,
-    /// Its link-time address.
+    /// How many copies it stands for. If there are several, an event does not say of which it is.
+    pub copies: u32,
+    /// The link-time address of it, or of the first copy.
     pub address: Vaddr,
     /// The link-time address of the probe.
     pub probe: Vaddr,
@@ -184,6 +187,15 @@ impl Description {
     }
 }
 
+impl DescribedSite {
+    /// The link-time address of the site; `None` if it is that of one of several copies, and an event does
+    /// not say of which.
+    #[must_use]
+    pub fn known_address(&self) -> Option<Vaddr> {
+        (self.copies == 1).then_some(self.address)
+    }
+}
+
 fn described(planned: &PlannedSite) -> DescribedSite {
     let argument = |argument: &crate::plan::PlannedArgument| {
         let (unread, why) = match &argument.source {
@@ -196,6 +208,7 @@ fn described(planned: &PlannedSite) -> DescribedSite {
         image: planned.image,
         marker: planned.marker,
         function: planned.function.clone(),
+        copies: planned.recorded.map_or(1, |recorded| recorded.copies),
         address: planned.address,
         probe: planned.probe,
         offset: planned.offset,

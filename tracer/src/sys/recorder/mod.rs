@@ -13,13 +13,13 @@ use simple_markers_record::buffer::event::Event;
 use simple_markers_record::buffer::{CLOCK_COUNTER, Layout as Words, MAX_ID, packet};
 use simple_markers_resolver::address::FileOffset;
 
-use super::clock::add_now;
+use super::clock::{add_now, now};
 use super::engine::{Mode, Scope, SessionError};
+use crate::aggregate::{Aggregate, Passage, Replay, Tally};
 use crate::bpf::input::Input;
 use crate::filter::{Condition, Fields};
 use crate::ftrace::machine::Header;
-use crate::order::Order;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSite};
 use crate::record::{Layout, Record};
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Ring, event};
@@ -30,6 +30,13 @@ use process::{Block, Memory, Owner};
 
 /// The largest packet in bytes. A packet is freed when all of it is read.
 const LARGEST_PACKET: u32 = 1 << 20;
+
+/// The most lost hits that are believed.
+const MOST_LOST: u64 = 1 << 48;
+
+/// The most buffers that are read, and the most names of threads that are kept. A program has a buffer
+/// for each thread that runs at the same time.
+const MOST: usize = 1 << 16;
 
 /// The probes that are armed in processes, and their buffers.
 #[derive(Debug)]
@@ -54,6 +61,7 @@ pub(super) struct Recorders {
     /// Hits without a buffer.
     lost: u64,
     failures: Vec<Failure>,
+    is_busy: bool,
 }
 
 /// A probe of the plan.
@@ -141,9 +149,10 @@ pub enum Why {
 impl Recorders {
     /// Arms nothing yet.
     pub(super) fn new(scope: &Scope, mode: Mode) -> Result<Self, SessionError> {
-        let (Scope::Processes { pids, with_children }, Mode::Trace { ring, with_stack: false }) = (scope, mode) else {
+        let (Mode::Trace { ring, with_stack: false } | Mode::Count { ring, .. }) = mode else {
             return Err(SessionError::NotRecorded);
         };
+        let Scope::Processes { pids, with_children } = scope else { return Err(SessionError::NotRecorded) };
         folder::remove_leftovers();
         let owner = Owner::of(std::process::id()).ok_or(SessionError::NotRecorded)?;
         // Each thread has a buffer.
@@ -164,6 +173,7 @@ impl Recorders {
             pending: Pending::default(),
             lost: 0,
             failures: Vec::new(),
+            is_busy: false,
         })
     }
 
@@ -226,36 +236,35 @@ impl Recorders {
         std::mem::take(&mut self.failures)
     }
 
-    /// Adds the records of the hits that wait in the buffers.
-    pub(super) fn read(&mut self, plan: &Plan, order: &mut Order) {
+    /// Hands on the records of the hits that wait in the buffers for which their filters hold, with
+    /// their times. Those of each thread are in their order. The others are noted in `counts`, if a
+    /// filter could not be evaluated.
+    pub(super) fn read(&mut self, plan: &Plan, counts: &mut Replay, each: &mut dyn FnMut(u64, &[u8])) {
         if self.counter.is_empty() {
             add_now(&mut self.counter);
         }
         self.find_buffers();
         let Self { buffers, pending, failures, .. } = self;
-        for ((pid, name), buffer) in buffers {
-            let Some(ring) = &mut buffer.ring else { continue };
-            let is_counter = ring.clock == CLOCK_COUNTER;
-            if let Err(why) = ring.read(&mut |header, event| pending.add(header, event, is_counter)) {
-                failures.push(Failure { pid: *pid, file: name.into(), why: why.into() });
-                buffer.lost = ring.lost().unwrap_or(0);
-                buffer.ring = None;
-            }
-        }
+        self.is_busy = read_buffers(buffers, failures, &mut |header, event, is_counter| {
+            pending.add(header, event, is_counter);
+        });
         add_now(&mut self.counter);
-        self.hand_on(plan, order);
+        self.hand_on(plan, counts, now(), each);
     }
 
-    /// Adds the records of the events that were read.
-    fn hand_on(&mut self, plan: &Plan, order: &mut Order) {
+    /// Hands on the records of the events that were read before a time.
+    fn hand_on(&mut self, plan: &Plan, counts: &mut Replay, before: u64, each: &mut dyn FnMut(u64, &[u8])) {
         let mut pending = std::mem::take(&mut self.pending);
+        if self.names.len() > MOST {
+            let is_target = |pid: u32| self.targets.iter().any(|target| target.pid == pid);
+            self.names.retain(|(process, thread), _| process == thread && is_target(*process));
+        }
         let mut record = Vec::new();
         for read in pending.events.drain(..) {
-            let Some(probe) = usize::from(read.id).checked_sub(1).and_then(|index| self.probes.get(index)) else {
-                continue;
-            };
+            let Some((probe, site)) = probe(&self.probes, plan, read.id) else { continue };
             let time = if read.is_counter { self.counter.time(read.time) } else { Some(read.time) };
-            let Some(time) = time else { continue };
+            // A program may write a time that never comes.
+            let Some(time) = time.map(|time| time.min(before)) else { continue };
             let (process, thread) = (read.process, read.thread);
             if !self.names.contains_key(&(process, thread)) {
                 let name = name_of(process, thread).or_else(|| self.names.get(&(process, process)).cloned());
@@ -268,14 +277,43 @@ impl Recorders {
             if !event::write(&header, &event, probe.words, &probe.layout, &mut record) {
                 continue;
             }
-            let filter = usize::try_from(probe.site).ok().and_then(|site| plan.sites.get(site)?.filter.as_ref());
             let inputs = &Fields { record: Record(&record), layout: &probe.layout };
-            if filter.is_none_or(|filter| filter.evaluate(inputs) == Some(true)) {
-                order.add(time, &record);
+            match site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs)) {
+                Some(true) => each(time, &record),
+                Some(false) => {}
+                None => counts.tally(probe.site as usize, Tally::Unfiltered),
             }
         }
         pending.arguments.clear();
         self.pending = pending;
+    }
+
+    /// Counts the hits that wait in the buffers, without their times. Returns how many there were.
+    pub(super) fn count(&mut self, plan: &Plan, counts: &mut Replay) -> u64 {
+        self.find_buffers();
+        let Self { buffers, probes, failures, .. } = self;
+        let (mut count, mut record) = (0, Vec::new());
+        self.is_busy = read_buffers(buffers, failures, &mut |header, event, _| {
+            let Some((probe, site)) = probe(probes, plan, event.id) else { return };
+            count += 1;
+            let number = probe.site as usize;
+            if site.filter.is_none() && site.aggregate == Aggregate::Hits {
+                return counts.tally(number, Tally::Hits);
+            }
+            let (process, thread) = (header.pid, header.tid);
+            let start = Header { time: 0, thread, process, site: probe.site, cpu: 0, name: b"" };
+            if event::write(&start, event, probe.words, &probe.layout, &mut record) {
+                let inputs = &Fields { record: Record(&record), layout: &probe.layout };
+                let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
+                counts.add(&site.aggregate, holds, &Passage { site: number, time: 0, process, thread, inputs });
+            }
+        });
+        count
+    }
+
+    /// Whether a buffer had so much to read the last time that it may be full soon.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_busy
     }
 
     /// Opens the buffers that were made since the last call.
@@ -288,7 +326,8 @@ impl Recorders {
                 let key = (target.pid, name);
                 // `PID-NUMBER`: a process that the target created writes there too.
                 let pid = key.1.to_str().and_then(|name| name.split_once('-')?.0.parse::<u32>().ok());
-                if self.buffers.contains_key(&key) || !self.with_children && pid != Some(target.pid) {
+                let is_wanted = pid.is_some_and(|pid| self.with_children || pid == target.pid);
+                if !is_wanted || self.buffers.len() >= MOST || self.buffers.contains_key(&key) {
                     continue;
                 }
                 let opened = folder
@@ -316,7 +355,7 @@ impl Recorders {
                 let Ok((lost, error)) = memory.disarm(&image.path, image.control, self.owner, &image.switches) else {
                     continue;
                 };
-                self.lost += lost;
+                self.lost = self.lost.saturating_add(lost);
                 if lost > 0 {
                     let why = Why::Program(io::Error::from_raw_os_error(i32::try_from(error).unwrap_or(0)));
                     self.failures.push(Failure { pid: target.pid, file: image.path.clone(), why });
@@ -327,8 +366,9 @@ impl Recorders {
 
     /// How many hits were dropped.
     pub(super) fn lost(&self) -> u64 {
+        // Programs can write any number there, and others are added to it.
         let of = |buffer: &Buffer| buffer.ring.as_ref().and_then(|ring| ring.lost().ok()).unwrap_or(buffer.lost);
-        self.lost + self.buffers.values().map(of).sum::<u64>()
+        self.buffers.values().map(of).fold(self.lost, u64::saturating_add).min(MOST_LOST)
     }
 }
 
@@ -375,6 +415,34 @@ impl Pending {
             arguments: from..self.arguments.len(),
         });
     }
+}
+
+/// Hands on the events of all buffers, and whether their clocks are the processor's counter. Returns
+/// whether a packet was full.
+fn read_buffers(
+    buffers: &mut HashMap<(u32, OsString), Buffer>,
+    failures: &mut Vec<Failure>,
+    each: &mut dyn FnMut(&packet::Header, &Event<'_>, bool),
+) -> bool {
+    let mut is_busy = false;
+    for ((pid, name), buffer) in buffers {
+        let Some(ring) = &mut buffer.ring else { continue };
+        let is_counter = ring.clock == CLOCK_COUNTER;
+        let read = ring.read(&mut |header, event| each(header, event, is_counter));
+        is_busy |= read.as_ref().is_ok_and(|packets| *packets > 0);
+        if let Err(why) = read {
+            failures.push(Failure { pid: *pid, file: name.into(), why: why.into() });
+            buffer.lost = ring.lost().unwrap_or(0);
+            buffer.ring = None;
+        }
+    }
+    is_busy
+}
+
+/// The probe with a number, and its site.
+fn probe<'a>(probes: &'a [Probe], plan: &'a Plan, id: u16) -> Option<(&'a Probe, &'a PlannedSite)> {
+    let probe = probes.get(usize::from(id).checked_sub(1)?)?;
+    Some((probe, plan.sites.get(probe.site as usize)?))
 }
 
 /// The name of a thread, or of its process if the thread has ended; `None` if both have.

@@ -105,7 +105,7 @@ impl Tracefs {
         let (size, most) = match mode {
             Mode::Trace { with_stack: true, .. } => return Err(SessionError::NeedsBpf),
             Mode::Trace { ring, .. } => (ring, 1),
-            Mode::Count { most_values } => (BUFFER, usize::try_from(most_values).unwrap_or(usize::MAX)),
+            Mode::Count { most_values, .. } => (BUFFER, usize::try_from(most_values).unwrap_or(usize::MAX)),
             Mode::Nothing => (BUFFER, 1),
         };
         let hits = Instance::create(&root, &owner.instance(), size, &page)?;
