@@ -1,9 +1,10 @@
-//! The printf grammar on arbitrary bytes: pieces and errors cover the format without gaps.
+//! The printf grammar on arbitrary bytes: pieces and errors cover the format without gaps, and words
+//! have names and values.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use simple_markers_record::conversion;
 use simple_markers_record::printf::{self, Piece};
+use simple_markers_record::{conversion, names};
 
 fuzz_target!(|format: &[u8]| {
     let mut end = 0;
@@ -13,6 +14,18 @@ fuzz_target!(|format: &[u8]| {
             Ok(Piece::Conversion(conversion)) => {
                 assert!(conversion.stars() <= 2);
                 let _ = conversion::accepts(conversion.length, conversion.specifier);
+                if let Some(words) = conversion.words(format) {
+                    assert!(names::takes_words(conversion.specifier));
+                    assert!(words.is_empty() || words.iter().next().is_some());
+                    for word in words.iter() {
+                        assert!(!word.name.is_empty() && word.name.iter().copied().all(names::is_in_name));
+                        let value = word.value.unwrap_or(0);
+                        assert!((i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value));
+                    }
+                }
+                if let Some(mistake) = names::mistake(format, conversion.written().end, conversion.specifier) {
+                    assert!(format.get(mistake.range).is_some());
+                }
                 conversion.range
             }
             Err(error) => error.range,

@@ -13,7 +13,7 @@ mod shown;
 mod text;
 
 pub use kept::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};
-pub use named::{OtherKind, named, right};
+pub use named::{OtherKind, named};
 pub use pointer::{address, address_word, pointer, pointer_word};
 pub use shown::{shown, star, star_word, word};
 pub use text::{text, text_words};

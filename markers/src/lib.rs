@@ -71,7 +71,7 @@ pub use simple_markers_recorder::{
 /// Names that the expansions of [`simple_mark!`] and [`simple_probe!`] use. Not an interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::check::{OtherKind, named, right};
+    pub use crate::check::{OtherKind, named};
     pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};
     pub use crate::check::{address_word, pointer_word, star_word, text_words, word};
     pub use crate::check::{kept_address, kept_pointer, kept_scalar, kept_star, kept_text};

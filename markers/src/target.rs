@@ -61,6 +61,11 @@ macro_rules! define {
         /// `NonZero`, atomics and `Cell` of such an integer. A width or precision of `*` takes an
         /// `i32` argument of its own.
         ///
+        /// Words in braces right behind an integer conversion name the values of its argument:
+        /// `%u{IDLE=0,BUSY=1}` prints one of the names, and `%x{Flags::READ.bits()|Flags::WRITE.bits()}`
+        /// those of the bits that are set. A value is a constant expression. `%d{}` takes a place of an
+        /// enum without fields, and prints the variant that the debug information has for the value.
+        ///
         /// # What `keep` takes and costs
         ///
         /// It takes integers, `bool`, `char`, floats, pointers and references. The value must be in

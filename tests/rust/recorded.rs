@@ -64,7 +64,7 @@ fn each_value_is_the_one_the_program_prints() {
     for program in &*VALUES {
         let (lines, errors) = smark(&["trace"], &[text(program)]);
         let (printed, said) = printed_and_said(&lines);
-        assert_eq!(printed.len(), 80, "{lines:?}");
+        assert_eq!(printed.len(), 86, "{lines:?}");
         assert_eq!(said, printed, "{errors}");
         assert!(lines.contains(&"evaluated: 2".to_owned()), "an armed probe evaluates its arguments");
         // While they are off, nothing is evaluated.
@@ -105,14 +105,14 @@ fn threads_that_end_lose_nothing() {
             assert_eq!(hit["comm"], "probe-values", "{hit}");
         }
         // The first thread also passes `values:evaluated` twice.
-        assert_eq!(threads.values().copied().collect::<Vec<_>>(), [82, 80, 80, 80]);
+        assert_eq!(threads.values().copied().collect::<Vec<_>>(), [88, 86, 86, 86]);
     }
 }
 
 #[test]
 fn a_child_records_too() {
     for (options, expected) in
-        [(&["trace", "--json"][..], vec![82 + 80, 80]), (&["trace", "--json", "--no-children"], vec![82 + 80])]
+        [(&["trace", "--json"][..], vec![88 + 86, 86]), (&["trace", "--json", "--no-children"], vec![88 + 86])]
     {
         let (lines, errors) = smark(options, &[text(optimised()), "fork"]);
         let (found, end) = hits(&lines);
@@ -151,6 +151,18 @@ fn a_program_that_ends_badly_has_recorded_everything() {
         assert_eq!(said, printed, "{how}");
         let signed = events.iter().rfind(|line| line.starts_with("values:signed")).expect("an event");
         assert!(signed.contains(&format!("= {}", i64::MIN)), "{signed}");
+        // Without debug information there are names only in words. The third name is not one of them.
+        let named = events.iter().filter(|line| line.starts_with("values:enumeration: "));
+        let named: Vec<_> = named.filter_map(|line| Some(line.rsplit_once("{ ")?.1)).collect();
+        let of = |state: &str, whence: &str| format!("state = {state}, whence = {whence} }}");
+        assert_eq!(
+            named,
+            [
+                of("-1", "( \"SET\" : container = 0 )"),
+                of("0", "( <unknown> : container = 1 )"),
+                of("300", "( \"END\" : container = 2 )"),
+            ]
+        );
     }
 }
 

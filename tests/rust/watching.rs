@@ -8,6 +8,7 @@ mod kernel_events;
 mod kernel_text;
 mod killed;
 mod libraries;
+mod names;
 mod plan;
 mod probe_twins;
 mod probes_watched;

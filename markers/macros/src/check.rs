@@ -31,7 +31,7 @@ fn named(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
     quote_spanned! { span=>
         {
             use #krate::__private::OtherKind as _;
-            #krate::__private::right(#krate::__private::named::<#conversion, _>(&raw const #expression).kind());
+            #krate::__private::named::<#conversion, _>(&raw const #expression).kind().right();
             let _ = #value;
         }
     }
@@ -90,7 +90,7 @@ pub(crate) fn named_word(krate: &TokenTree, pair: &Pair<'_>, binding: &Ident) ->
     quote_spanned! { Span::mixed_site()=>
         {
             use #krate::__private::OtherKind as _;
-            #krate::__private::right(#krate::__private::named::<#conversion, _>(#binding).kind());
+            #krate::__private::named::<#conversion, _>(#binding).kind().right();
             // SAFETY: a value of this type, behind a reference, has no destructor: the cast takes no other.
             let value = unsafe { #value };
             value as i64 as u64

@@ -217,7 +217,9 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    fn read_all(inner: &str) -> Option<(bool, Vec<(&str, Option<i128>)>)> {
+    type Read<'a> = (bool, Vec<(&'a str, Option<i128>)>);
+
+    fn read_all(inner: &str) -> Option<Read<'_>> {
         let words = words(inner.as_bytes())?;
         let each = words.iter().map(|word| (core::str::from_utf8(word.name).unwrap(), word.value));
         Some((words.is_flags, each.collect()))

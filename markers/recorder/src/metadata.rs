@@ -13,6 +13,8 @@ use crate::file::Text;
 use crate::probe::{Probe, probes};
 use crate::sys::{self, Errno, File};
 
+mod labels;
+
 /// The most arguments of a probe.
 const MOST: usize = 12;
 
@@ -143,13 +145,18 @@ fn event(probe: &Probe, out: &mut impl Write) -> fmt::Result {
             writeln!(out, "\t\tchar8_t _{name}[_{name}__stored];")?;
             continue;
         }
-        let kind = match types.next().unwrap_or_default() {
-            kind if kind.ends_with('f') => "float64_t",
-            kind if kind.ends_with('p') => "hex64_t",
-            kind if kind.starts_with('-') => "int64_t",
-            _ => "uint64_t",
+        let written = types.next().unwrap_or_default();
+        let (kind, of_integer) = match written {
+            kind if kind.ends_with('f') => ("float64_t", None),
+            kind if kind.ends_with('p') => ("hex64_t", None),
+            kind if kind.starts_with('-') => ("int64_t", Some(u64::MAX)),
+            "4" => ("uint64_t", Some(u64::from(u32::MAX))),
+            _ => ("uint64_t", Some(u64::MAX)),
         };
-        writeln!(out, "\t\t{kind} _{name};")?;
+        match of_integer.and_then(|all| labels::labels(probe.format(), argument, all, kind == "int64_t")) {
+            Some(labels) => writeln!(out, "\t\tenum : {kind} {{ {labels} }} _{name};")?,
+            None => writeln!(out, "\t\t{kind} _{name};")?,
+        }
     }
     out.write_str("\t};\n};\n")
 }
@@ -167,7 +174,7 @@ fn choose(name: &mut Text<80>, identifier: &Identifier, used: &[Text<80>]) -> fm
 }
 
 /// A string literal.
-struct Quoted<'a>(&'a str);
+pub(crate) struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -40,17 +40,20 @@ impl<L, T> OtherKind for Named<L, T> {}
 #[derive(Debug)]
 pub struct Plain<L, T>(PhantomData<(L, fn() -> T)>);
 
+impl<L: Conversion, T: Shown<L>> Plain<L, T> {
+    /// Compiles if the conversion is the right one.
+    pub const fn right(&self)
+    where
+        T::As: Fits<L, T, L::Expected>,
+    {
+    }
+}
+
 /// A type that no conversion shows. It is an enumeration if the cast compiles.
 #[derive(Debug)]
 pub struct Other;
 
-/// The conversion is the right one for the type.
-pub trait Right {}
-
-#[diagnostic::do_not_recommend]
-impl<L: Conversion, T: Shown<L>> Right for Plain<L, T> where T::As: Fits<L, T, L::Expected> {}
-
-impl Right for Other {}
-
-/// Compiles if the conversion is the right one.
-pub fn right<K: Right>(_: K) {}
+impl Other {
+    /// Compiles.
+    pub const fn right(&self) {}
+}

@@ -45,7 +45,11 @@ impl Answer {
                 let ranges = buckets.iter().map(|(bucket, count)| {
                     let (low, high) = coarse_range(*bucket);
                     let low_is_high = low == high;
-                    let name = row.names.as_ref().filter(|_| low == high).and_then(|names| names.name(low, 8));
+                    let name = row
+                        .names
+                        .as_ref()
+                        .filter(|names| low_is_high && !names.is_flags)
+                        .and_then(|names| names.name(low, 8));
                     let low = name.unwrap_or_else(|| low.to_string());
                     let high = if low_is_high { low.clone() } else { high.to_string() };
                     (low, high, *count)

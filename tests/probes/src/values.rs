@@ -80,6 +80,41 @@ fn references(requests: &[Request<'_>]) {
     }
 }
 
+bitflags::bitflags! {
+    #[derive(Clone, Copy)]
+    struct Mode: u32 {
+        const READ = 1;
+        const WRITE = 2;
+        const CREATE = 0x40;
+    }
+}
+
+/// It is not `Copy`.
+#[derive(Debug)]
+enum State {
+    Failed = -1,
+    Idle,
+    Busy = 300,
+}
+
+fn names(state: &State, mode: Mode, whence: i32) {
+    const LAST: i32 = libc::SEEK_END;
+    simple_probe!(values:enumeration, "%d{} %-6d{SET=libc::SEEK_SET,END=LAST}.", *state, whence);
+    let name = match whence {
+        libc::SEEK_SET => "SET".to_owned(),
+        libc::SEEK_END => "END".to_owned(),
+        other => other.to_string(),
+    };
+    says!("values:enumeration", "{state:?} {name:<6}.");
+    let bits = mode.bits();
+    simple_probe!(values:flags, "%x{NONE=0|Mode::READ.bits()|Mode::WRITE.bits()}", bits);
+    let known = Mode::READ | Mode::WRITE;
+    let rest = bits & !known.bits();
+    let mut names: Vec<String> = mode.intersection(known).iter_names().map(|(name, _)| name.to_owned()).collect();
+    names.extend((rest != 0).then(|| format!("{rest:#x}")));
+    says!("values:flags", "{}", if names.is_empty() { "NONE".to_owned() } else { names.join("|") });
+}
+
 /// The value of an argument that changes something: it is evaluated only if the probe is on.
 fn evaluated(times: &mut u32) {
     simple_probe!(values:evaluated, "%u", {
@@ -104,6 +139,9 @@ fn pass_all() {
     for text in ["", "a", "1234567", "12345678", "123456789", "zwölf Boxkämpfer", "say \"quotes\" \\ %s"] {
         texts(text);
     }
+    names(&State::Failed, Mode::empty(), libc::SEEK_SET);
+    names(&State::Idle, Mode::READ | Mode::WRITE, libc::SEEK_CUR);
+    names(&State::Busy, Mode::WRITE | Mode::CREATE, libc::SEEK_END);
     let parents = [5, 6];
     references(&[
         Request { tag: 1, path: "/etc", parent: parents.first() },

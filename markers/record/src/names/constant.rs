@@ -106,8 +106,7 @@ impl Parser<'_> {
             return None;
         }
         let digit = |byte: &u8| char::from(*byte).to_digit(base).map(i128::from);
-        let number = digits.iter().try_fold(0i128, |number, byte| bounded(number * i128::from(base) + digit(byte)?));
-        number
+        digits.iter().try_fold(0i128, |number, byte| bounded(number * i128::from(base) + digit(byte)?))
     }
 }
 
