@@ -33,6 +33,9 @@
  *              integers, enums, bools, pointers, floats and doubles.
  *      simple_mark_keep_anchor(name, fmt, ...)
  *              Both.
+ *      simple_mark_ghost(name, fmt, ...)
+ *              A statement that changes no byte of the code with gcc, and of few functions with clang.
+ *              It is only declared: the debug information says where it is (docs/markers.md).
  *      simple_probe(name, fmt, ...)
  *              A marker with a switch, which a tool or the program turns on. While it is off, the
  *              arguments are not evaluated. While it is on, each is evaluated once, from left to
@@ -625,6 +628,7 @@ template <> struct view<double, false> {
     SIMPLE_MARKER_SITE_("%%", id, flags, line)
 #endif
 
+#include "simple_ghost.h"
 #include "simple_probe.h"
 
 #endif /* SIMPLE_MARKER_H */

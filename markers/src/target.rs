@@ -22,6 +22,7 @@ macro_rules! define {
         /// # Syntax
         ///
         /// `simple_mark!(NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)])`
+        /// `simple_mark!(NAME, "FORMAT" [, ARGUMENT]... [, options(ghost)]);`
         ///
         /// - **NAME**: identifiers (keywords too) joined by `:`, or a string literal. By convention
         ///   `subsystem:component`, one marker for each name.
@@ -41,6 +42,9 @@ macro_rules! define {
         /// - **`options(keep)`**: every argument is kept, as if `keep` stood before each place. An
         ///   argument that says `keep` itself keeps its name and width. `options(keep, anchor)`
         ///   does both.
+        /// - **`options(ghost)`**: a marker that the compiler does not see, so that it compiles the same
+        ///   code as without it (`docs/markers.md`, "Ghosts"). Its place is in the debug information
+        ///   alone. It is a statement, and its places are checked and not used.
         ///
         /// # Formats
         ///
@@ -92,7 +96,16 @@ macro_rules! define {
         /// # Where it is allowed
         ///
         /// Wherever an expression of type `()` is, except in a `const fn`, which cannot contain
-        /// assembly.
+        /// assembly. A ghost is allowed wherever a `let` statement is, also in a `const fn`.
+        ///
+        /// ```
+        /// # use simple_markers::simple_mark;
+        /// const fn half(x: u32) -> u32 {
+        ///     simple_mark!(half, "of %u", x, options(ghost));
+        ///     x / 2
+        /// }
+        /// # assert_eq!(half(4), 2);
+        /// ```
         #[macro_export]
         macro_rules! simple_mark {
             ($d($d marker:tt)*) => {

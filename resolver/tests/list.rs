@@ -2,7 +2,7 @@
 
 use images::{Linked, declaration, scsi};
 use simple_markers_resolver::report::{Layout, Verbosity, json, list};
-use simple_markers_resolver::resolve::{Detail, Resolution, resolve, resolve_with};
+use simple_markers_resolver::resolve::{Absence, Detail, Resolution, resolve, resolve_with};
 use simple_markers_resolver::select::{Field, Selection};
 
 fn text(resolution: &Resolution, layout: Layout) -> String {
@@ -104,7 +104,7 @@ fn json_has_all_fields() {
             {
                 "id": 4, "name": "scsi:gone", "file": "scsi.c", "line": 30, "column": null, "format": "100%% of %d",
                 "description": "100% of $n", "args": ["n"], "declared": true, "survival": "eliminated", "sites": [],
-                "absence": null, "is_probe": false,
+                "absence": null, "is_probe": false, "is_ghost": false,
             },
             {
                 "id": 5, "name": "scsi:alone", "file": "scsi.c", "line": 40, "column": 5, "format": "alone",
@@ -119,7 +119,7 @@ fn json_has_all_fields() {
                     "exactness_why": "the instruction before it goes on there, and nothing else leads there",
                     "exactness_reason": "fall_through", "switch": null,
                 }],
-                "absence": null, "is_probe": false,
+                "absence": null, "is_probe": false, "is_ghost": false,
             },
         ])
     );
@@ -161,4 +161,24 @@ fn patterns_match_whole_fields_and_say_what_comes_close() {
     assert_eq!(unmatched[0].closest, ["scsi:queue", "scsi:dead", "scsi:gone"]);
     let error = selection.add(Field::Name, "a[").unwrap_err().to_string();
     assert_eq!(error, "pattern `a[`: unclosed character class; missing ']'");
+}
+
+#[test]
+fn a_ghost_is_listed_and_its_place_is_unknown() {
+    let record = b"loop:step\0f.rs\x00042\0%u\0n\0loop:end\0f.rs\x0043\0\0\0".to_vec();
+    let image = Linked::new().section("__simple_marker.1", record).build();
+    let resolution = resolve("m", &image);
+    assert_eq!(
+        text(&resolution, Layout::default()),
+        "   ID MODULE  FUNCTION           NAME      DESCRIPTION
+    1 m       <unknown> (ghost)  loop:step $n
+    2 m       <unknown>          loop:end
+"
+    );
+    let markers: Vec<_> = resolution.images[0].markers.iter().map(|it| (it.line, it.is_ghost, &it.absence)).collect();
+    assert_eq!(markers, [(42, true, &Some(Absence::Ghost)), (43, false, &None)]);
+    // The note is about the other one.
+    let notes = |image: &[u8]| resolve("m", image).images[0].diagnostics.len();
+    let ghost = b"loop:step\0f.rs\x00042\0%u\0n\0".to_vec();
+    assert_eq!([notes(&image), notes(&Linked::new().section("__simple_marker.1", ghost).build())], [1, 0]);
 }

@@ -11,9 +11,18 @@ use crate::pairing::{Pair, Shown};
 use crate::place::Place;
 use crate::syntax::Argument;
 
+/// The checks of all places. The caller puts them into an `unsafe` block.
+pub(crate) fn places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
+    let check = |pair: &Pair<'_>| match pair.argument {
+        Argument::Place(place) | Argument::KeptPlace { place, .. } => Some(self::place(krate, pair, place)),
+        Argument::KeptValue { .. } => None,
+    };
+    pairs.iter().filter_map(check).collect()
+}
+
 /// The check of a place, marked or kept. The caller puts it into an `unsafe` block, see
 /// [`safely_readable`].
-pub(crate) fn place(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
+fn place(krate: &TokenTree, pair: &Pair<'_>, place: &Place) -> TokenStream {
     let (expression, span) = (&place.expression, place.span());
     match pair.is_named {
         true => named(krate, pair, place),

@@ -5,15 +5,19 @@ use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use simple_markers_record::site;
 
 use crate::check;
+use crate::ghost;
 use crate::operand::Operand;
 use crate::pairing::Pair;
 use crate::record::{self, SiteRecord};
 use crate::syntax::{Argument, Invocation, Marker};
 use crate::target::Target;
 
-/// The expansion of a marker: a block of type `()`.
+/// The expansion of a marker: a block of type `()`; of a ghost, statements.
 pub(crate) fn marker(invocation: &Invocation, pairs: &[Pair<'_>]) -> syn::Result<TokenStream> {
     let Invocation { krate, target, marker } = invocation;
+    if marker.is_ghost {
+        return Ok(ghost::ghost(krate, target.is_some(), marker, pairs));
+    }
     let checks = check_places(krate, pairs);
     let body = match *target {
         Some(target) => {
@@ -34,13 +38,7 @@ pub(crate) fn marker(invocation: &Invocation, pairs: &[Pair<'_>]) -> syn::Result
 
 /// The checks of places, compiled and never executed.
 fn check_places(krate: &TokenTree, pairs: &[Pair<'_>]) -> TokenStream {
-    let places: TokenStream = pairs
-        .iter()
-        .filter_map(|pair| match pair.argument {
-            Argument::Place(place) | Argument::KeptPlace { place, .. } => Some(check::place(krate, pair, place)),
-            Argument::KeptValue { .. } => None,
-        })
-        .collect();
+    let places = check::places(krate, pairs);
     if places.is_empty() {
         return places;
     }

@@ -2,14 +2,15 @@
 //!
 //! `marker!` gets the path of the `simple-markers` crate, the target, and the tokens that the user
 //! wrote. A marker passes through the modules in this order: `syntax` parses it and `place` its
-//! arguments, `format` reads its format,
-//! `pairing` assigns arguments to conversions, `check` writes the type checks, `record`
-//! the records, and `emit` the expansion. For a probe, `probe` does that. `target` and `operand`
-//! have what differs between targets, and `path` checks the path of the source file.
+//! arguments, `format` reads its format, `pairing` assigns arguments to conversions, `check` writes
+//! the type checks, `record` the records, and `emit` the expansion. For a ghost, `ghost` does that,
+//! and for a probe `probe`. `target` and `operand` have what differs between targets, and `path`
+//! checks the path of the source file.
 
 mod check;
 mod emit;
 mod format;
+mod ghost;
 mod operand;
 mod pairing;
 mod path;

@@ -14,12 +14,14 @@ pub(crate) fn declaration(krate: &TokenTree, marker: &Marker, in_template: bool)
     let Text { name, format, args } = Text::new(marker);
     let start = format!(".pushsection {DECLARATIONS},\"\",%progbits\n.asciz \"{name}\",\"");
     let end = format!("\",\"{format}\",\"{args}\"\n.popsection");
+    // The line of a ghost has a zero before it.
+    let line = if marker.is_ghost { "\",\"0" } else { "\",\"" };
     let check_path = path::check(krate, marker, in_template);
     quote_spanned! { Span::mixed_site()=>
         #check_path
         #krate::__private::global_asm!(
             #krate::__private::concat!(
-                #start, #krate::__private::file!(), "\",\"", #krate::__private::line!(), #end
+                #start, #krate::__private::file!(), #line, #krate::__private::line!(), #end
             ),
             options(raw)
         );

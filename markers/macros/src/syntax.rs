@@ -1,5 +1,5 @@
-//! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)]`, and that of a
-//! probe, whose arguments are expressions and which has no options.
+//! The syntax of a marker: `NAME, "FORMAT" [, ARGUMENT]... [, options(keep, anchor)]`, or with
+//! `options(ghost)`, and that of a probe, whose arguments are expressions and which has no options.
 
 use proc_macro2::{Span, TokenTree};
 use syn::ext::IdentExt as _;
@@ -45,6 +45,8 @@ pub(crate) struct Marker {
     pub(crate) format: Format,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) anchored: bool,
+    /// `options(ghost)`: no argument is kept, and it is not anchored.
+    pub(crate) is_ghost: bool,
 }
 
 /// One argument.
@@ -177,11 +179,23 @@ impl Marker {
                 );
             }
         }
-        let Options { keep, anchor } = options.unwrap_or_default();
+        let Options { keep, anchor, ghost } = options.unwrap_or_default();
         if keep {
             arguments = arguments.into_iter().map(Argument::into_kept).collect();
         }
-        Ok(Self { name, format, arguments, anchored: anchor })
+        if let Some(kept) = arguments.iter().find(|argument| ghost && argument.is_kept()) {
+            return Err(syn::Error::new(
+                kept.span(),
+                "a ghost is no code, so it keeps no value: mark the place without `keep`",
+            ));
+        }
+        if ghost && format.has_values() {
+            return Err(syn::Error::new(
+                format.span(),
+                "a ghost has no site, whose record would have the values of the words: write them as numbers",
+            ));
+        }
+        Ok(Self { name, format, arguments, anchored: anchor, is_ghost: ghost })
     }
 }
 
@@ -243,12 +257,13 @@ struct Options {
     /// Every argument is kept.
     keep: bool,
     anchor: bool,
+    ghost: bool,
 }
 
 impl Options {
-    /// `options(keep)`, `options(anchor)`, or both in either order.
+    /// `options(keep)`, `options(anchor)`, or both in either order; `options(ghost)`.
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        const KNOWN: &str = "the options of a marker are `keep` and `anchor`";
+        const KNOWN: &str = "the options of a marker are `keep` and `anchor`, or `ghost`";
         let start: Ident = input.parse()?;
         let content;
         parenthesized!(content in input);
@@ -261,12 +276,19 @@ impl Options {
             let is_set = match option.to_string().as_str() {
                 "keep" => &mut options.keep,
                 "anchor" => &mut options.anchor,
+                "ghost" => &mut options.ghost,
                 _ => return Err(syn::Error::new(option.span(), KNOWN)),
             };
             if std::mem::replace(is_set, true) {
                 return Err(syn::Error::new(
                     option.span(),
                     format!("the option `{option}` is there twice: remove one"),
+                ));
+            }
+            if options.ghost && (options.keep || options.anchor) {
+                return Err(syn::Error::new(
+                    option.span(),
+                    "a ghost is no code: it has no instruction for `anchor` and no operand for `keep`",
                 ));
             }
             if content.is_empty() {

@@ -20,6 +20,8 @@ pub struct Declaration<'a> {
     pub file: &'a [u8],
     /// The source line, counted from 1.
     pub line: u32,
+    /// Whether the marker is a ghost: its line is written with a zero before it.
+    pub is_ghost: bool,
     /// The printf format.
     pub format: &'a [u8],
     /// The argument list as written, separated by commas; empty if there are no arguments.
@@ -35,7 +37,8 @@ impl Declaration<'_> {
         };
         string(self.name);
         string(self.file);
-        string(alloc::format!("{}", self.line).as_bytes());
+        let zero = if self.is_ghost { "0" } else { "" };
+        string(alloc::format!("{zero}{}", self.line).as_bytes());
         string(self.format);
         string(self.args);
     }
@@ -152,8 +155,8 @@ impl<'a> Declarations<'a> {
         }
         let [name, file, line, format, args] = strings;
         let [name_end, _, _, format_end, end] = ends;
-        if let Some(line) = parse_line(line) {
-            Candidate::Record(Declaration { offset: start, name, file, line, format, args }, end)
+        if let Some((line, is_ghost)) = parse_line(line) {
+            Candidate::Record(Declaration { offset: start, name, file, line, is_ghost, format, args }, end)
         } else if padded && parse_line(file).is_some() {
             Candidate::Nameless(format_end)
         } else {
@@ -177,15 +180,17 @@ impl<'a> Iterator for Declarations<'a> {
     }
 }
 
-/// A line number of decimal digits that fits 32 bits; `None` for anything else.
-fn parse_line(digits: &[u8]) -> Option<u32> {
+/// A line number of decimal digits that fits 32 bits, and whether a zero is before it; `None` for
+/// anything else.
+pub(crate) fn parse_line(digits: &[u8]) -> Option<(u32, bool)> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0u32, |line, &digit| {
+    let line = digits.iter().try_fold(0u32, |line, &digit| {
         let value = digit.checked_sub(b'0').filter(|&value| value < 10)?;
         line.checked_mul(10)?.checked_add(u32::from(value))
-    })
+    })?;
+    Some((line, digits.len() > 1 && digits.starts_with(b"0")))
 }
 
 #[cfg(test)]
@@ -208,12 +213,13 @@ mod tests {
             name: b"scsi:queuecommand",
             file: b"drivers/scsi/\xc3\xa9.c",
             line: 4_294_967_295,
+            is_ghost: false,
             format: b"100%% \"{}\" %d",
             args: b"cmd",
         };
         let mut section = Vec::new();
         declaration.write(&mut section);
-        let second = Declaration { offset: section.len() + 3, format: b"", args: b"", ..declaration };
+        let second = Declaration { offset: section.len() + 3, format: b"", args: b"", is_ghost: true, ..declaration };
         section.extend_from_slice(&[0; 3]);
         second.write(&mut section);
         let read: Vec<_> = Declarations::new(&section).collect();

@@ -27,6 +27,7 @@ pub mod buffer;
 pub mod conversion;
 pub mod declaration;
 mod error;
+pub mod ghost;
 pub mod identifier;
 pub mod names;
 pub mod operand;

@@ -71,8 +71,13 @@ pub(crate) fn absence(absence: &Absence, file: &str) -> String {
         Absence::Ambiguous { files } => {
             format!("several files agree equally well with its file: {}", list(files))
         }
+        Absence::Ghost => GHOST.to_owned(),
     }
 }
+
+/// Why it is not known whether a ghost is in the program.
+pub(crate) const GHOST: &str =
+    "it is a ghost: it has no site record, and its place in the debug information is not looked up";
 
 /// The highest number of names listed.
 const MOST: usize = 4;

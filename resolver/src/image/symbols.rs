@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym as _, SymbolTable as ElfSymbolTable};
 use object::{Endianness, SectionIndex, elf};
+use simple_markers_record::ghost;
 
 use super::Image;
 use crate::ranges::RangeMap;
@@ -115,6 +116,26 @@ impl<'data> Image<'data> {
     pub(crate) fn variables(&self) -> Symbols<'_, 'data> {
         let table = self.symbol_table();
         self.named(table, table.variables.get_or_init(|| table.by_address(Symbol::is_variable)))
+    }
+
+    /// The names of the symbols of `.symtab` that may be declarations of ghosts, with their offsets in
+    /// the string table.
+    pub(crate) fn ghosts(&self) -> impl Iterator<Item = (usize, &'data [u8])> {
+        let strings = match &self.elf {
+            object::File::Elf32(elf) => strings_of(elf, elf.elf_symbol_table()),
+            object::File::Elf64(elf) => strings_of(elf, elf.elf_symbol_table()),
+            _ => 0..0,
+        };
+        // The symbols of an image without a ghost are not read.
+        let has_ghosts = self.data.get(strings).is_some_and(|strings| strings.contains(&ghost::SEPARATOR));
+        let variables = has_ghosts.then(|| self.variables());
+        variables.into_iter().flat_map(|of| {
+            let empty = of.table.symbols.iter().filter(|symbol| symbol.is_variable() && symbol.size() == 0);
+            // Many symbols may have one name.
+            let mut seen = HashSet::new();
+            let empty = empty.filter(move |symbol| seen.insert(symbol.name));
+            empty.map(move |symbol| (symbol.name as usize, of.name(symbol)))
+        })
     }
 
     fn named<'t>(&self, table: &'t SymbolTable, by_address: &'t ByAddress) -> Symbols<'t, 'data> {

@@ -121,7 +121,7 @@ impl Serialize for Markers<'_> {
 impl Serialize for View<'_, Marker> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let args = Texts(self.0);
-        let mut marker = serializer.serialize_struct("Marker", 13)?;
+        let mut marker = serializer.serialize_struct("Marker", 14)?;
         marker.serialize_field("id", &self.0.id)?;
         marker.serialize_field("name", &*self.0.name)?;
         marker.serialize_field("file", &*self.0.file)?;
@@ -135,6 +135,7 @@ impl Serialize for View<'_, Marker> {
         marker.serialize_field("sites", &Sites(self.0))?;
         marker.serialize_field("absence", &self.0.absence.as_ref().map(View))?;
         marker.serialize_field("is_probe", &self.0.is_probe)?;
+        marker.serialize_field("is_ghost", &self.0.is_ghost)?;
         marker.end()
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::{Layout, Verbosity, style, verbose};
-use crate::resolve::{Row, Survival};
+use crate::resolve::{Marker, Row, Survival};
 use crate::text::shown;
 
 /// Columns of the ID, as in `dtrace -l`.
@@ -103,11 +103,16 @@ pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io
 /// Module, function and name of a row.
 fn cells<'a>(row: &Row<'a>) -> [Cow<'a, str>; 3] {
     let mut function = shown(row.function);
-    let remark = match (row.copies(), row.marker.is_probe) {
-        (0 | 1, false) => "",
-        (copies, false) => &format!(" (x{copies})"),
-        (0 | 1, true) => " (probe)",
-        (copies, true) => &format!(" (x{copies}, probe)"),
+    let kind = match row.marker {
+        Marker { is_probe: true, .. } => Some("probe"),
+        Marker { is_ghost: true, .. } => Some("ghost"),
+        _ => None,
+    };
+    let remark = match (row.copies(), kind) {
+        (0 | 1, None) => "",
+        (copies, None) => &format!(" (x{copies})"),
+        (0 | 1, Some(kind)) => &format!(" ({kind})"),
+        (copies, Some(kind)) => &format!(" (x{copies}, {kind})"),
     };
     if !remark.is_empty() {
         function.to_mut().push_str(remark);

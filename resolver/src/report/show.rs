@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::{Layout, style};
-use crate::english::{arguments, sites};
+use crate::english::{absence, arguments, sites};
 use crate::resolve::{
-    Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace, Survival,
-    Verdict,
+    Absence, Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace,
+    Survival, Verdict,
 };
 use crate::text::shown;
 use crate::verdicts::Code;
@@ -117,6 +117,9 @@ impl Page<'_> {
                 None => format!("{} (without a conversion)", shown(&arg.text)),
             };
             self.field(2, "arguments", style::PLAIN, &marker.args.iter().map(argument).collect::<Vec<_>>().join(", "))?;
+        }
+        if marker.is_ghost {
+            self.field(2, "ghost", style::PLAIN, "it is no code, and changes none")?;
         }
         if marker.is_probe {
             self.field(2, "probe", style::PLAIN, sites::ARMED_BY)?;
@@ -304,7 +307,10 @@ fn survival(marker: &Marker) -> (Style, String) {
             (style::GONE, format!("discarded {}: {why}", Code::Discarded))
         }
         None => {
-            let why = "the image does not say whether it is in the program";
+            let why = match marker.absence {
+                Some(Absence::Ghost) => absence::GHOST,
+                _ => "the image does not say whether it is in the program",
+            };
             (style::UNKNOWN, format!("unknown {}: {why}", Code::UnknownSurvival))
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use object::SectionIndex;
 use simple_markers_record::declaration::{Declaration, Declarations};
+use simple_markers_record::ghost;
 use simple_markers_record::site::{Site, Sites};
 use simple_markers_record::strings::Strings;
 use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
@@ -59,6 +60,7 @@ pub(super) struct RawMarker {
     pub(super) format: TextId,
     pub(super) args: TextId,
     pub(super) declared: bool,
+    pub(super) is_ghost: bool,
     pub(super) sites: Vec<RawSite>,
     /// Why the line table has no site for it; `None` if it has one, or was not asked.
     pub(super) problem: Option<LineProblem>,
@@ -72,6 +74,8 @@ pub(super) struct Sections<'data> {
     pub(super) declarations: Vec<Contents<'data>>,
     pub(super) sites: Vec<Contents<'data>>,
     pub(super) strings: Vec<Contents<'data>>,
+    /// The declarations of ghosts that are symbols.
+    pub(super) ghosts: Vec<Declaration<'data>>,
     /// Whether sites and strings are from the separate debug file.
     pub(super) are_separate: bool,
 }
@@ -83,7 +87,9 @@ impl<'data> Sections<'data> {
             let contents = image.contents(name);
             contents.filter_map(|contents| contents.map_err(|error| diagnostics.error(&error)).ok()).collect()
         };
-        Self { declarations: load(DECLARATIONS), sites: load(SITES), strings: load(STRINGS), are_separate: false }
+        let (declarations, sites, strings) = (load(DECLARATIONS), load(SITES), load(STRINGS));
+        let ghosts = image.ghosts().filter_map(|(offset, symbol)| ghost::from_symbol(offset, symbol)).collect();
+        Self { declarations, sites, strings, ghosts, are_separate: false }
     }
 
     /// These sections, with the sites of the separate debug file. `strip` moves the sites there;
@@ -91,13 +97,17 @@ impl<'data> Sections<'data> {
     pub(super) fn with_those_of(self, separate: &Image<'data>, diagnostics: &mut Diagnostics) -> Self {
         let theirs = Self::load(separate, diagnostics);
         let declarations = if self.declarations.is_empty() { theirs.declarations } else { self.declarations };
-        Self { declarations, are_separate: !theirs.sites.is_empty(), sites: theirs.sites, strings: theirs.strings }
+        let ghosts = if self.ghosts.is_empty() { theirs.ghosts } else { self.ghosts };
+        let are_separate = !theirs.sites.is_empty();
+        Self { declarations, sites: theirs.sites, strings: theirs.strings, ghosts, are_separate }
     }
 
     /// The size of all sections in bytes.
     pub(super) fn size(&self) -> u64 {
         let all = self.declarations.iter().chain(&self.sites).chain(&self.strings);
-        all.map(|contents| contents.bytes.len() as u64).fold(0, u64::saturating_add)
+        let ghosts =
+            self.ghosts.iter().map(|ghost| ghost.name.len() + ghost.file.len() + ghost.format.len() + ghost.args.len());
+        all.map(|contents| contents.bytes.len()).chain(ghosts).fold(0, |size, next| size.saturating_add(next as u64))
     }
 }
 
@@ -136,6 +146,11 @@ pub(super) fn join<'a>(
             if !carry_on(added, diagnostics) {
                 break;
             }
+        }
+    }
+    for ghost in &sections.ghosts {
+        if !carry_on(join.declare(ghost), diagnostics) {
+            break;
         }
     }
     for contents in &sections.sites {
@@ -192,9 +207,9 @@ impl<'a> Join<'a> {
         };
         let (name, file) = (intern(declaration.name)?, intern(declaration.file)?);
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
-        let (line, sites) = (declaration.line, Vec::new());
-        let marker =
-            RawMarker { name, file, line, format, args, declared: true, sites, problem: None, found: Vec::new() };
+        let (line, is_ghost, sites) = (declaration.line, declaration.is_ghost, Vec::new());
+        let (problem, found) = (None, Vec::new());
+        let marker = RawMarker { name, file, line, format, args, declared: true, is_ghost, sites, problem, found };
         self.marker(marker);
         Ok(())
     }
@@ -237,9 +252,9 @@ impl<'a> Join<'a> {
             records: 1,
             origin: Origin::Record,
         };
-        let (line, sites) = (site.line, Vec::new());
-        let marker =
-            RawMarker { name, file, line, format, args, declared: false, sites, problem: None, found: Vec::new() };
+        let (line, is_ghost, sites) = (site.line, false, Vec::new());
+        let (problem, found) = (None, Vec::new());
+        let marker = RawMarker { name, file, line, format, args, declared: false, is_ghost, sites, problem, found };
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);
         }

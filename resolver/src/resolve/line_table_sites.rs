@@ -51,7 +51,7 @@ pub(super) fn find(
     diagnostics: &mut Diagnostics,
 ) {
     let Joined { texts, markers } = joined;
-    let unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty()).collect();
+    let unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty() && !marker.is_ghost).collect();
     let files: BTreeSet<TextId> = unrecorded.iter().map(|marker| marker.file).collect();
     let files: Vec<_> = files.into_iter().map(|file| texts.text(file)).collect();
     if let Err(error) = debug.find_files(&files) {

@@ -180,10 +180,12 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             description: described.description,
             args: described.args,
             declared: raw.declared,
-            survival: raw_sites::survival(&raw.sites, sites_are_known),
+            // A ghost has no site record either if it is in the program.
+            survival: raw_sites::survival(&raw.sites, sites_are_known && !raw.is_ghost),
+            is_ghost: raw.is_ghost,
             is_probe: sites.iter().any(|site| site.switch.is_some()),
             sites,
-            absence: raw.problem.map(unplaced),
+            absence: raw.problem.map(unplaced).or(raw.is_ghost.then_some(Absence::Ghost)),
         }
     }
 

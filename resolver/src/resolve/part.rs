@@ -90,7 +90,7 @@ impl Part {
     /// The image, with a note if the survival of a marker is still unknown.
     pub(super) fn finish(self) -> ResolvedImage {
         let Self { mut image, why_unknown } = self;
-        let is_unknown = image.markers.iter().any(|marker| marker.survival.is_none());
+        let is_unknown = image.markers.iter().any(|marker| marker.survival.is_none() && !marker.is_ghost);
         if let (Some(why), true) = (why_unknown, is_unknown) {
             let (severity, section) = (Severity::Note, Some(SITES.to_owned()));
             let kind = DiagnosticKind::SurvivalUnknown(why);
@@ -139,7 +139,7 @@ fn why_unknown(
     diagnostics: &Diagnostics,
 ) -> Option<SurvivalUnknown> {
     match () {
-        () if markers.is_empty() => None,
+        () if markers.iter().all(|marker| marker.is_ghost) => None,
         () if diagnostics.errors() > 0 => Some(SurvivalUnknown::UnreadRecords),
         () if sections.sites.is_empty() => Some(SurvivalUnknown::NoSites),
         // rustc may put the declaration in one object of a crate and the code in another.

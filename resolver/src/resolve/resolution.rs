@@ -158,6 +158,8 @@ pub struct Marker {
     /// Whether it is a probe: one of its sites has a switch. A probe without a site cannot be told from
     /// a marker.
     pub is_probe: bool,
+    /// Whether it is a ghost: a marker that is no code, and so has no site record.
+    pub is_ghost: bool,
     /// The live sites by address, then the dead ones.
     pub sites: Vec<Site>,
     /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
@@ -223,6 +225,8 @@ pub enum Absence {
         /// The files.
         files: Vec<Arc<str>>,
     },
+    /// It is a ghost, which has no site record. Its place is not looked up.
+    Ghost,
 }
 
 impl Absence {
@@ -238,6 +242,7 @@ impl Absence {
             Self::Folded { .. } => "folded",
             Self::Unresolved { problem } => problem.name(),
             Self::Ambiguous { .. } => "several_files",
+            Self::Ghost => "ghost",
         }
     }
 
@@ -251,7 +256,7 @@ impl Absence {
             | Self::NoCode { function }
             | Self::Dropped { function, .. }
             | Self::Folded { function, .. } => Some(function),
-            Self::NotCompiled | Self::Unresolved { .. } | Self::Ambiguous { .. } => None,
+            Self::NotCompiled | Self::Unresolved { .. } | Self::Ambiguous { .. } | Self::Ghost => None,
         }
     }
 }

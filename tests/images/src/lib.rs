@@ -34,7 +34,7 @@ pub const COMPRESSED: u64 = 1 << 11;
 pub fn declaration(name: &str, file: &str, line: u32, format: &str, args: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let [name, file, format, args] = [name, file, format, args].map(str::as_bytes);
-    Declaration { offset: 0, name, file, line, format, args }.write(&mut bytes);
+    Declaration { offset: 0, name, file, line, is_ghost: false, format, args }.write(&mut bytes);
     bytes
 }
 
@@ -484,6 +484,7 @@ pub fn everything() -> Resolution {
         declared: true,
         survival: Some(Survival::Live),
         is_probe: false,
+        is_ghost: false,
         sites: Vec::new(),
         absence: None,
     };

@@ -85,6 +85,7 @@ fn sections(functions: &[u64], count: usize) -> Sections {
             name: name.as_bytes(),
             file: file.as_bytes(),
             line,
+            is_ghost: false,
             format: format_text.as_bytes(),
             args: args_text.as_bytes(),
         };

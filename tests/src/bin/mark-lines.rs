@@ -56,6 +56,7 @@ fn main() {
             name: name.as_bytes(),
             file: file.as_bytes(),
             line: u32::try_from(*line).expect("a line number"),
+            is_ghost: false,
             format: b"first %ld, second %p",
             args: format!("{}, {}", variables[0], variables[1]).into_bytes().leak(),
         };

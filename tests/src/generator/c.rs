@@ -24,7 +24,9 @@ impl Program {
         writer.out.line("#include <stdint.h>");
         writer.out.line("#include <stdio.h>");
         writer.out.line("#include <stdlib.h>");
-        if form != Form::Counted {
+        if form == Form::Empty {
+            writer.out.line("#define simple_mark_ghost(...)");
+        } else if form != Form::Counted {
             writer.out.line("#include <simple_marker.h>");
         }
         writer.out.block(HEAD);
@@ -169,9 +171,11 @@ impl C<'_> {
                     Variant::Keep => "simple_mark_keep",
                     Variant::Anchor => "simple_mark_anchor",
                     Variant::KeepAnchor => "simple_mark_keep_anchor",
+                    Variant::Ghost => "simple_mark_ghost",
                 };
                 format!("{name}({}, \"{format}\"{arguments});", marker.name)
             }
+            Form::Empty => format!("simple_mark_ghost({}, \"{format}\"{arguments});", marker.name),
         };
         self.out.marker(index, &code);
     }

@@ -37,6 +37,8 @@ pub enum Variant {
     Anchor,
     /// The arguments are kept, and each marker has its own instruction.
     KeepAnchor,
+    /// The arguments are places, and each marker is a ghost.
+    Ghost,
 }
 
 /// What is written for each marker.
@@ -44,6 +46,8 @@ pub enum Variant {
 pub enum Form {
     /// The marker.
     Marked(Variant),
+    /// The line of a ghost, with a macro that is empty.
+    Empty,
     /// A counter. Before its last line, the program prints a line with the name and count of each.
     Counted,
 }

@@ -27,6 +27,8 @@ impl Program {
             writer
                 .out
                 .line(&format!("static COUNTS: [AtomicU64; {count}] = [const {{ AtomicU64::new(0) }}; {count}];"));
+        } else if form == Form::Empty {
+            writer.out.line("macro_rules! simple_mark { ($($marker:tt)*) => {} }");
         } else {
             writer.out.line("use simple_markers::simple_mark;");
         }
@@ -179,12 +181,13 @@ impl Rust<'_> {
         let format = vec!["%u"; marker.arguments.len()].join(" ");
         let code = match self.form {
             Form::Counted => format!("COUNTS[{index}].fetch_add(1, Relaxed);"),
-            Form::Marked(variant) => {
-                let anchor = match variant {
-                    Variant::Anchor | Variant::KeepAnchor => ", options(anchor)",
-                    Variant::Place | Variant::Keep => "",
+            Form::Marked(_) | Form::Empty => {
+                let options = match self.form {
+                    Form::Marked(Variant::Anchor | Variant::KeepAnchor) => ", options(anchor)",
+                    Form::Marked(Variant::Ghost) | Form::Empty => ", options(ghost)",
+                    _ => "",
                 };
-                format!("simple_mark!({}, \"{format}\"{arguments}{anchor});", marker.name)
+                format!("simple_mark!({}, \"{format}\"{arguments}{options});", marker.name)
             }
         };
         self.out.marker(index, &code);

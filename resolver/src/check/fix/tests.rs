@@ -19,6 +19,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
         declared: true,
         survival: None,
         is_probe: false,
+        is_ghost: false,
         sites: Vec::new(),
         absence: None,
     }

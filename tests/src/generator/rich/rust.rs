@@ -269,13 +269,14 @@ impl Rust<'_> {
 
     fn marker(&mut self, number: usize, places: &[Place]) {
         let keep = if matches!(self.variant, Variant::Keep | Variant::KeepAnchor) { "keep " } else { "" };
-        let anchor = match self.variant {
+        let options = match self.variant {
             Variant::Anchor | Variant::KeepAnchor => ", options(anchor)",
             Variant::Place | Variant::Keep => "",
+            Variant::Ghost => ", options(ghost)",
         };
         let format: Vec<_> = places.iter().map(|place| super::c_expressions::conversion(place.of)).collect();
         let arguments: String = places.iter().map(|of| format!(", {keep}{}", place(of))).collect();
-        self.out.line(&format!("simple_mark!(rich:m{number}, \"{}\"{arguments}{anchor});", format.join(" ")));
+        self.out.line(&format!("simple_mark!(rich:m{number}, \"{}\"{arguments}{options});", format.join(" ")));
     }
 }
 
