@@ -27,3 +27,4 @@ mod trace;
 mod traced_examples;
 mod traced_twins;
 mod tracefs;
+mod unloaded;

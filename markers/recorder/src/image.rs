@@ -4,6 +4,7 @@
 use core::arch::global_asm;
 
 use crate::start::{finish, start};
+use crate::sys;
 
 global_asm!(
     // Each of these symbols may be missing.
@@ -22,6 +23,9 @@ global_asm!(
     ".quad __stop___simple_probe",
     ".quad __rseq_offset",
     ".quad __rseq_size",
+    ".weak __ehdr_start",
+    ".hidden __ehdr_start",
+    ".quad __ehdr_start",
     ".popsection",
     ".pushsection .init_array,\"aw\",@init_array",
     ".balign 8",
@@ -47,6 +51,22 @@ pub(crate) struct Image {
     pub(crate) rseq_offset: *const isize,
     /// 0 if it is not registered.
     pub(crate) rseq_size: *const u32,
+    /// The header of the ELF file, if it is in memory.
+    header: *const u8,
+}
+
+impl Image {
+    /// Whether it is the program, and not a shared library, which can be unloaded.
+    pub(crate) fn is_program(&self) -> bool {
+        // Elf64_Ehdr.e_phoff
+        const PROGRAM_HEADERS: usize = 32;
+        if self.header.is_null() {
+            return false;
+        }
+        // SAFETY: it is the header.
+        let offset = unsafe { self.header.add(PROGRAM_HEADERS).cast::<u64>().read() };
+        sys::program_headers() == self.header as usize + offset as usize
+    }
 }
 
 // SAFETY: nobody writes it after the program was linked and relocated.

@@ -392,6 +392,12 @@ pub(crate) fn is_privileged() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
+/// Where the program's own headers are in memory.
+pub(crate) fn program_headers() -> usize {
+    // SAFETY: it reads what the kernel gave the program.
+    unsafe { libc::getauxval(libc::AT_PHDR) as usize }
+}
+
 /// The variable of the environment with this name, without `=`.
 ///
 /// Only for the start of a program, before it has threads.

@@ -100,6 +100,10 @@ impl Local {
                 return if cpu >= 0 { area } else { sys::NOWHERE };
             }
         }
+        // The kernel would go on writing to the storage of a library that was unloaded.
+        if !image.is_program() {
+            return sys::NOWHERE;
+        }
         let area = self.rseq.get().cast::<u8>();
         // SAFETY: it has 32 bytes aligned to 32, in the static storage of the thread.
         match unsafe { sys::register_rseq(area, RSEQ_SIGNATURE) } {

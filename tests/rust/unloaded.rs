@@ -1,0 +1,85 @@
+//! A shared library that records its probes, and is unloaded while threads that have recorded go on
+//! (`tests/probes/unloaded.c`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use simple_markers_tests::fixture;
+use simple_markers_tests::tools::{find, run};
+
+use crate::trace::hits;
+
+/// Hits of each cycle: 100 on each of three threads.
+const IN_CYCLE: usize = 300;
+
+/// The program and the library.
+fn built(folder: &Path) -> (PathBuf, PathBuf) {
+    let recorder = fixture::build(&["-p", "simple-markers-c"]).join("debug/libsimple_marker.a");
+    let (program, library) = (folder.join("unloaded"), folder.join("plugin.so"));
+    let gcc = || {
+        let mut gcc = Command::new("gcc");
+        gcc.current_dir(fixture::workspace()).args(["-O2", "-I", "markers/include"]);
+        gcc
+    };
+    run(gcc().args(["-pthread", "tests/probes/unloaded.c", "-o"]).arg(&program));
+    let mut gcc = gcc();
+    gcc.args(["-shared", "-fPIC", "-DSIMPLE_MARKER_RECORDER", "tests/probes/plugin.c"]).arg(recorder);
+    run(gcc.args(["-Wl,--exclude-libs,libsimple_marker.a", "-o"]).arg(&library));
+    (program, library)
+}
+
+#[test]
+fn a_library_that_is_unloaded_has_recorded_everything() {
+    const CYCLES: usize = 20;
+    let Some(babeltrace) = find("babeltrace2") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (program, library) = built(folder.path());
+    // With the restartable sequences of the C library, and without any: those of the recorder are only for
+    // programs.
+    for tunables in ["", "glibc.pthread.rseq=0"] {
+        let recordings = folder.path().join(format!("recordings{}", tunables.len()));
+        std::fs::create_dir(&recordings).expect("a folder");
+        let mut command = Command::new(&program);
+        command.arg(&library).arg(CYCLES.to_string()).env("GLIBC_TUNABLES", tunables);
+        command.env("SIMPLE_MARKERS_RECORD", "*").env("SIMPLE_MARKERS_OUTPUT", recordings.join("recording"));
+        let mappings: usize = run(&mut command).trim().parse().expect("a number");
+        // Of each cycle the memory of the process and the file of the thread that goes on.
+        assert!(mappings < 50 + 2 * CYCLES, "{mappings} mappings");
+        // Each time it is loaded it records into a folder of its own.
+        let mut found = BTreeMap::new();
+        for recording in std::fs::read_dir(&recordings).expect("recordings") {
+            let printed = run(Command::new(&babeltrace).arg(recording.expect("a recording").path()));
+            let cycle = |line: &str| line.split_once("{ cycle = ")?.1.split_once(',')?.0.parse::<usize>().ok();
+            let cycles: Vec<_> = printed.lines().map(cycle).collect();
+            assert!(cycles.iter().all(|cycle| *cycle == cycles[0]), "{printed}");
+            found.insert(cycles[0].expect("a number"), cycles.len());
+        }
+        assert_eq!(found, (0..CYCLES).map(|cycle| (cycle, IN_CYCLE)).collect());
+    }
+}
+
+#[test]
+fn a_library_is_unloaded_while_a_tool_watches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (program, library) = built(folder.path());
+    // So many that it is unloaded all the time, and so slow that the tool sees it.
+    for (cycles, milliseconds) in [("1000", "0"), ("15", "60")] {
+        let mut smark = Command::new(fixture::smark());
+        smark.args(["trace", "--json"]).arg(&library).args(["plugin:*", "--"]).arg(&program).arg(&library);
+        let output = smark.args([cycles, milliseconds]).output().expect("smark runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+        let (found, end) = hits(&lines);
+        assert_eq!((&end["exit"], &end["lost"]), (&0.into(), &0.into()), "{errors}");
+        let mut threads: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+        for hit in &found {
+            let value = |argument: usize| hit["args"][argument]["value"].as_u64().expect("a number");
+            assert_eq!(hit["args"][3]["value"], "text");
+            threads.entry((value(0), value(1))).or_default().push(value(2));
+        }
+        // A thread may have begun before the tool came, and then goes on to its end.
+        assert!(threads.values().all(|numbers| numbers.iter().copied().eq(numbers[0]..100)), "{threads:?}");
+        assert!(milliseconds == "0" || threads.len() > 3, "{errors}");
+    }
+}
