@@ -324,3 +324,29 @@ fn the_static_library_records() {
         }
     }
 }
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn the_static_library_calls_handlers() {
+    let library = fixture::build(&["-p", "simple-markers-c"]).join("debug/libsimple_marker.a");
+    let arguments = r#"((signed char)-n, 4000000000u, n / 4.0f, "text", (void *)0x1234)"#;
+    let all = |handler: u32, n: u32| {
+        let values = format!("i-{n} u4000000000 f{} stext p0x1234", f64::from(n) / 4.0);
+        format!(r#"{handler}: handled:all "%hhd %u %f %s %p" {arguments} handled.c:21 {values}"#)
+    };
+    let none = r#"1: handled:none "none" () handled.c:22"#.to_owned();
+    let text = str::to_owned;
+    let expected =
+        [text("2"), all(1, 1), none.clone(), text("1"), all(2, 2), none.clone(), text("1"), none, text("0 -1")];
+    for compiler in [Compiler::Gcc, Compiler::Clang] {
+        if tools::find(compiler.name()).is_none() {
+            continue;
+        }
+        let folder = TempDir::new().expect("a folder");
+        let library = library.to_str().expect("UTF-8");
+        let options = ["-O2", "-DSIMPLE_MARKER_RECORDER"];
+        let image = build(compiler, &["tests/probes/handled.c"], &options, &[library], folder.path());
+        let printed = tools::run(&mut Command::new(image));
+        assert_eq!(printed.lines().collect::<Vec<_>>(), expected, "{}", compiler.name());
+    }
+}
