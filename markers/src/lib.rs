@@ -32,7 +32,8 @@
 //! - `alloc` (on by default): `%s` and `%p` accept `String`, `Vec<u8>`, `Box`, `Rc`, `Arc`, `Cow`
 //!   and `CString`. Turn it off in a `no_std` program without an allocator.
 //! - `off`: checks markers and emits nothing.
-//! - `recorder`: the program records its probes while they are on (`docs/probes.md`, Linux on x86-64).
+//! - `recorder`: the program records its probes while they are on (`docs/probes.md`, Linux on x86-64). On
+//!   other targets arming them is an error.
 //!
 //! # C and C++
 //!
@@ -62,7 +63,7 @@ pub const fn include_dir() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/include")
 }
 
-#[cfg(all(feature = "recorder", target_os = "linux", target_arch = "x86_64"))]
+#[cfg(feature = "recorder")]
 pub use simple_markers_recorder::{
     Argument, Arguments, ArmError, HandleError, Hit, Probe, Probes, Value, Values, arm, arm_keeping, disarm, handle,
     probes, unhandle,

@@ -8,6 +8,7 @@ use simple_markers_record::buffer::{CLOCK_COUNTER, packet};
 
 use crate::clock::{self, Moment};
 use crate::control::{Settings, control};
+use crate::errors::ArmError;
 use crate::file::Text;
 use crate::glob;
 use crate::metadata::{self, Recording};
@@ -18,40 +19,6 @@ use crate::sys::{self, Errno};
 const PACKET_SIZE: u32 = 64 << 10;
 
 const _: () = assert!(PACKET_SIZE >= packet::MIN_SIZE);
-
-/// Why probes are not armed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ArmError {
-    /// A tool has armed probes of this program.
-    Tool {
-        /// The process id of the tool.
-        pid: u32,
-    },
-    /// Another thread arms or disarms probes at this moment.
-    Busy,
-    /// Probes are armed already, and they are recorded in another folder.
-    OtherFolder,
-    /// The folder or its `metadata` cannot be made.
-    Folder {
-        /// The number of the error, as in `errno`: `EEXIST` if the folder exists, `ENAMETOOLONG` if
-        /// its path has more than 447 bytes.
-        errno: i32,
-    },
-}
-
-impl core::fmt::Display for ArmError {
-    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Tool { pid } => write!(out, "the tool with process id {pid} has armed probes of this program"),
-            Self::Busy => out.write_str("another thread is arming or disarming probes"),
-            Self::OtherFolder => out.write_str("probes are recorded in another folder"),
-            Self::Folder { errno } => write!(out, "the folder cannot be made (error {errno})"),
-        }
-    }
-}
-
-impl core::error::Error for ArmError {}
 
 /// Arms the probes of this program or shared library whose names match one of the patterns, and
 /// returns how many match. Hits are recorded in the folder, in the Common Trace Format 1.8.

@@ -1,60 +1,11 @@
 //! Handlers of the program: functions that get the values of hits.
 
 use crate::arming::Lock;
+use crate::errors::HandleError;
 use crate::glob;
 use crate::handled::{self, Call, Handler};
 use crate::probe::{Probe, probes};
 use crate::values::{Arguments, Hit, Mismatch};
-
-/// Why a handler is not set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HandleError {
-    /// Another thread arms or handles probes at this moment.
-    Busy,
-    /// A probe has another number of arguments.
-    Count {
-        /// The name of the probe.
-        probe: &'static str,
-        /// How many arguments the probe has.
-        arguments: usize,
-        /// How many the handler takes.
-        asked: usize,
-    },
-    /// An argument of a probe has another type.
-    Type {
-        /// The name of the probe.
-        probe: &'static str,
-        /// The argument, as written.
-        argument: &'static str,
-        /// Its type.
-        is: &'static str,
-        /// What the handler takes.
-        asked: &'static str,
-    },
-    /// There is no memory.
-    Memory {
-        /// The number of the error, as in `errno`.
-        errno: i32,
-    },
-}
-
-impl core::fmt::Display for HandleError {
-    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Busy => out.write_str("another thread is arming or disarming probes"),
-            Self::Count { probe, arguments, asked } => {
-                write!(out, "the probe {probe} has {arguments} arguments, and the handler takes {asked}")
-            }
-            Self::Type { probe, argument, is, asked } => {
-                write!(out, "the argument `{argument}` of the probe {probe} is {is}, and the handler takes {asked}")
-            }
-            Self::Memory { errno } => write!(out, "there is no memory for the handler (error {errno})"),
-        }
-    }
-}
-
-impl core::error::Error for HandleError {}
 
 /// Calls `handler` for every hit of the probes of this program or shared library whose names match
 /// one of the patterns (as for [`arm`](crate::arm)), and returns how many match. `A` is a tuple with

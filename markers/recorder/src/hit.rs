@@ -10,6 +10,7 @@ use crate::packet;
 use crate::process::{Current, Process};
 use crate::sys::{self, Errno};
 use crate::thread::{Local, Slot, Writer, leave_sequence};
+use crate::values::measure;
 
 /// What an armed probe passes.
 #[repr(C)]
@@ -188,27 +189,6 @@ impl Record {
                 to = to.add(stored as usize);
             }
         }
-    }
-}
-
-/// How many bytes of a text are copied, and the length that is recorded.
-///
-/// # Safety
-///
-/// The text can be read.
-pub(crate) unsafe fn measure(text: *const u8, length: u64) -> (u32, u32) {
-    let most = event::MAX_TEXT as u32;
-    if text.is_null() {
-        return (0, 0);
-    }
-    if length != u64::MAX {
-        let length = u32::try_from(length).unwrap_or(event::NO_LENGTH);
-        return (length.min(most), length);
-    }
-    // SAFETY: the text goes on up to its NUL.
-    match (0..most).find(|&offset| unsafe { text.add(offset as usize).read_volatile() } == 0) {
-        Some(length) => (length, length),
-        None => (most, event::NO_LENGTH),
     }
 }
 

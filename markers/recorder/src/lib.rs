@@ -7,36 +7,63 @@
 //! Probes are armed by a tool, by the variable `SIMPLE_MARKERS_RECORD`, or by [`arm`]. Functions of the
 //! program can get the values of hits too, see [`handle`].
 //!
-//! On Linux on x86-64. On other targets the crate is empty.
+//! On Linux on x86-64. On other targets there are no probes, and arming is an error.
 #![no_std]
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 #[cfg(test)]
 extern crate std;
 
-mod arming;
-mod clock;
-mod control;
-mod entry;
-mod file;
-mod glob;
-mod handled;
-mod handler;
-mod hit;
-mod image;
-mod metadata;
-#[cfg(test)]
-mod model;
-mod packet;
-mod probe;
-mod process;
-mod saved;
-mod start;
-mod sys;
-mod thread;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
+mod errors;
 mod values;
 
-pub use arming::{ArmError, arm, arm_keeping, disarm};
-pub use handler::{HandleError, handle, unhandle};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod arming;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod clock;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod control;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod entry;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod file;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod glob;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod handled;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod handler;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod hit;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod image;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod metadata;
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod model;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod packet;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod probe;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod process;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod saved;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod start;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod sys;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod thread;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use arming::{arm, arm_keeping, disarm};
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::{Probe, Probes, arm, arm_keeping, disarm, handle, probes, unhandle};
+pub use errors::{ArmError, HandleError};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use handler::{handle, unhandle};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use probe::{Probe, Probes, probes};
 pub use values::{Argument, Arguments, Hit, Value, Values};

@@ -5,8 +5,9 @@ use core::fmt::Write as _;
 
 use simple_markers_record::buffer::control::{FOLDER_SIZE, STATE_PROGRAM};
 
-use crate::arming::{self, ArmError};
+use crate::arming;
 use crate::control::{MOST_KEPT, control};
+use crate::errors::ArmError;
 use crate::file::Text;
 use crate::process::Process;
 use crate::{probes, sys};

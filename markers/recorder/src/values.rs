@@ -4,8 +4,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::str::Split;
 
-use crate::hit::measure;
-use crate::probe::Probe;
+use simple_markers_record::buffer::event;
+
+use crate::Probe;
 
 /// A hit of a probe with a handler.
 pub struct Hit<'a> {
@@ -16,6 +17,8 @@ pub struct Hit<'a> {
 }
 
 impl<'a> Hit<'a> {
+    // Without a recorder there are no hits.
+    #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
     /// # Safety
     ///
     /// These are the words of a hit of the probe, and they and the texts live for `'a`.
@@ -312,3 +315,24 @@ tuples! { A B C D E F G H I }
 tuples! { A B C D E F G H I J }
 tuples! { A B C D E F G H I J K }
 tuples! { A B C D E F G H I J K L }
+
+/// How many bytes of a text are copied, and the length that is recorded.
+///
+/// # Safety
+///
+/// The text can be read.
+pub(crate) unsafe fn measure(text: *const u8, length: u64) -> (u32, u32) {
+    let most = event::MAX_TEXT as u32;
+    if text.is_null() {
+        return (0, 0);
+    }
+    if length != u64::MAX {
+        let length = u32::try_from(length).unwrap_or(event::NO_LENGTH);
+        return (length.min(most), length);
+    }
+    // SAFETY: the text goes on up to its NUL.
+    match (0..most).find(|&offset| unsafe { text.add(offset as usize).read_volatile() } == 0) {
+        Some(length) => (length, length),
+        None => (most, event::NO_LENGTH),
+    }
+}

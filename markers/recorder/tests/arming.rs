@@ -164,7 +164,7 @@ fn only_the_last_records_are_kept() {
             FIRST.hit(&[number]);
         }
         assert_last(&numbers(&folder), COUNT);
-        assert!(room() <= 4 * 512 << 10, "{}", room());
+        assert!(room() <= 2 << 20, "{}", room());
         assert_eq!(support::reader::files(&folder).len(), 4);
         // Somebody removes a file, and the writer makes another one.
         std::fs::remove_file(&support::reader::files(&folder)[0]).unwrap();

@@ -3,7 +3,8 @@
 //!
 //! `probe-values [HOW]`: `threads` passes them on three threads that end, `fork` also in a child,
 //! `panic`, `abort` and `kill` end the program like that, behind the last probe. `handle` handles some of
-//! them itself, and passes them again for each number that it reads.
+//! them itself, and passes them again for each number that it reads. `unsupported` prints why they cannot be
+//! armed on this target.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -149,6 +150,15 @@ fn pass_all() {
     ]);
 }
 
+/// Prints why nothing is armed on a target without a recorder.
+fn arm_none() {
+    assert!(simple_markers::probes().next().is_none());
+    let handled = simple_markers::handle::<simple_markers::Values<'_>>("*", &|_, _| ());
+    let armed = simple_markers::arm("*", "recording").expect_err("there is no recorder").to_string();
+    assert_eq!(handled.expect_err("there is no recorder").to_string(), armed);
+    println!("{armed}");
+}
+
 /// Prints what handlers get.
 fn handle_some() {
     let handled = simple_markers::handle::<(i32, i32, i32, i64, isize)>("values:signed", &|_, (a, b, c, d, e)| {
@@ -169,6 +179,8 @@ fn main() {
     let how = std::env::args().nth(1).unwrap_or_default();
     if how == "handle" {
         handle_some();
+    } else if how == "unsupported" {
+        return arm_none();
     }
     let mut times = 0;
     evaluated(&mut times);
