@@ -146,11 +146,16 @@ impl Memory {
         self.number(image, switches)
     }
 
-    /// Writes the number of each switch.
+    /// Gives each switch its number.
     pub(super) fn number(&self, image: &Path, switches: &[(FileOffset, u16)]) -> Result<(), ArmError> {
         for (offset, id) in switches {
             let address = self.address(image, *offset)?;
-            self.file.write_all_at(&id.to_le_bytes(), address + ID)?;
+            // A library may be unloaded at any time, so nothing is written that is there already.
+            let mut before = [0; 2];
+            self.file.read_exact_at(&mut before, address + ID)?;
+            if before != id.to_le_bytes() {
+                self.file.write_all_at(&id.to_le_bytes(), address + ID)?;
+            }
         }
         Ok(())
     }
