@@ -138,3 +138,40 @@ impl Errors {
         self.0.map_or(Ok(()), Err)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The error of a marker, or nothing.
+    fn error(marker: &str) -> String {
+        let parsed = syn::parse_str::<Marker>(marker);
+        parsed.and_then(|marker| pair(&marker).map(drop)).map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn mistakes_in_words_are_errors() {
+        let wrong = [
+            (r#"a, "%u{A=1,A=2}", x"#, "a name is twice in the braces: remove one, at `A=2`"),
+            (r#"a, "%u{=1}", x"#, "a word in braces has no name before its `=`, at `=1`"),
+            (r#"a, "%u{A=1,B}", x"#, "a word in braces has no value: write `NAME=VALUE`, at `B`"),
+            (r#"a, "%s{A=1}", x"#, "only an integer conversion (d i u o x X b B) takes words in braces, at `A=1`"),
+            (
+                r#"a, "%d{A=1 +}", x"#,
+                "`1 +` in braces is no constant expression: the words of a conversion are `NAME=VALUE`",
+            ),
+            (r#"a, "%d{}", &x"#, "`{}` shows an enumeration, not an address: remove the `&`"),
+        ];
+        for (marker, message) in wrong {
+            assert_eq!(error(marker), message);
+        }
+        assert!(error(r#"a, "%u{A=1|B=2,C=3}", x"#).starts_with("words in braces are separated either by"));
+        assert!(
+            error(r#"a, "%d{}", keep n = f()"#)
+                .starts_with("the debug information has no names for an expression (`n`)")
+        );
+        for right in ["%u{A=1,B=f(2),}", "%x{A::B|C::D|}", "%u{", "%u{}", "%u{a}", "%d {A=1,A=2}", "%d{a=%%"] {
+            assert_eq!(error(&format!("a, \"{right}\", x")), "", "{right}");
+        }
+    }
+}
