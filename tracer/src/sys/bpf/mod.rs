@@ -1,0 +1,137 @@
+//! The system call `bpf(2)`: programs here, `map.rs` has the maps, and `link.rs` attaches programs.
+
+mod link;
+mod map;
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+
+use super::error::{Error, Step};
+
+pub(super) use link::{
+    At, LINK_CREATE, attach, attach_tracepoint, check_attach, filters_processes, link_iterator, run_iterator,
+};
+pub(super) use map::{Map, MapType, possible_cpus};
+
+const PROG_LOAD: libc::c_int = 5;
+
+const PROG_TYPE_KPROBE: u32 = 2;
+const PROG_TYPE_TRACEPOINT: u32 = 5;
+const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
+const PROG_TYPE_TRACING: u32 = 26;
+const TRACE_RAW_TP: u32 = 23;
+const TRACE_ITER: u32 = 28;
+const TRACE_UPROBE_MULTI: u32 = 48;
+const F_SLEEPABLE: u32 = 1 << 4;
+
+/// The functions that the programs call are for programs with such a licence.
+const LICENCE: &CStr = c"Dual MIT/GPL";
+
+/// Calls the kernel with the attributes of a command.
+pub(super) fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Result<libc::c_int> {
+    // SAFETY: the attributes are a C structure without padding, of the size that is given. Their
+    // pointers are valid until the call returns.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes as *mut A, size_of::<A>()) };
+    match libc::c_int::try_from(result) {
+        Ok(result @ 0..) => Ok(result),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Calls the kernel with a command that returns a file descriptor.
+pub(super) fn open<A>(command: libc::c_int, attributes: &mut A) -> io::Result<OwnedFd> {
+    let descriptor = bpf(command, attributes)?;
+    // SAFETY: the kernel has just opened it, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct ProgLoad {
+    prog_type: u32,
+    insn_cnt: u32,
+    insns: u64,
+    license: u64,
+    log_level: u32,
+    log_size: u32,
+    log_buf: u64,
+    kern_version: u32,
+    prog_flags: u32,
+    prog_name: [u8; 16],
+    prog_ifindex: u32,
+    expected_attach_type: u32,
+    prog_btf_fd: u32,
+    func_info_rec_size: u32,
+    func_info: u64,
+    func_info_cnt: u32,
+    line_info_rec_size: u32,
+    line_info: u64,
+    line_info_cnt: u32,
+    attach_btf_id: u32,
+}
+
+/// The kind of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It runs at a uprobe.
+    Uprobe {
+        /// Whether it may sleep.
+        is_sleepable: bool,
+    },
+    /// It runs at a tracepoint of the kernel.
+    Tracepoint,
+    /// It runs at an event of the kernel, and gets its record.
+    Event,
+    /// The same, and the verifier knows the types of the arguments.
+    TypedTracepoint {
+        /// The number of the `typedef` that describes the arguments.
+        arguments: u32,
+    },
+    /// It visits the objects of a kind.
+    Iterator {
+        /// The number of the function that describes its arguments.
+        arguments: u32,
+    },
+}
+
+/// The size of the buffer for what the verifier says.
+const LOG: usize = 1 << 16;
+
+/// Loads a program.
+pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
+    let mut name = [0; 16];
+    name.iter_mut().zip(b"smark").for_each(|(to, from)| *to = *from);
+    let (prog_type, expected_attach_type, attach_btf_id) = match kind {
+        Kind::Uprobe { .. } => (PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0),
+        Kind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0, 0),
+        Kind::Event => (PROG_TYPE_TRACEPOINT, 0, 0),
+        Kind::TypedTracepoint { arguments } => (PROG_TYPE_TRACING, TRACE_RAW_TP, arguments),
+        Kind::Iterator { arguments } => (PROG_TYPE_TRACING, TRACE_ITER, arguments),
+    };
+    let prog_flags = if matches!(kind, Kind::Uprobe { is_sleepable: true }) { F_SLEEPABLE } else { 0 };
+    let mut attributes = ProgLoad {
+        prog_type,
+        insn_cnt: (instructions.len() / 8) as u32,
+        insns: instructions.as_ptr() as u64,
+        license: LICENCE.as_ptr() as u64,
+        prog_flags,
+        prog_name: name,
+        expected_attach_type,
+        attach_btf_id,
+        ..ProgLoad::default()
+    };
+    let why = match open(PROG_LOAD, &mut attributes) {
+        Ok(program) => return Ok(program),
+        Err(why) => why,
+    };
+    if why.raw_os_error() == Some(libc::EPERM) {
+        return Err(Error::new(Step::Program, &why));
+    }
+    let mut log = vec![0u8; LOG];
+    (attributes.log_level, attributes.log_size, attributes.log_buf) = (1, LOG as u32, log.as_mut_ptr() as u64);
+    let _ = open(PROG_LOAD, &mut attributes);
+    let end = log.iter().position(|byte| *byte == 0).unwrap_or(0);
+    let log = String::from_utf8_lossy(log.get(..end).unwrap_or_default()).into_owned();
+    Err(Error::new(Step::Program, &why).with_log(log))
+}
