@@ -59,7 +59,17 @@ pub enum ArmError {
     Itself,
     /// The memory of the process cannot be read or written.
     #[error("{0}")]
-    Memory(#[from] io::Error),
+    Memory(io::Error),
+}
+
+impl From<io::Error> for ArmError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // The process ends, and has no memory any more.
+            io::ErrorKind::WriteZero | io::ErrorKind::UnexpectedEof => Self::NotMapped,
+            _ => Self::Memory(error),
+        }
+    }
 }
 
 /// The memory of a process.
