@@ -147,7 +147,7 @@ fn a_program_in_c_outlives_each_tool() {
     if !tries_everything() || find("gcc").is_none() {
         return;
     }
-    fixture::smark();
+    let _ = fixture::smark();
     let library = fixture::build(&["-p", "simple-markers-c"]).join("debug/libsimple_marker.a");
     let folder = TempDir::new().expect("a folder");
     let source = fs::read_to_string(fixture::workspace().join("tests/probes/loop.c")).expect("the source");
