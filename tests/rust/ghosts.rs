@@ -29,9 +29,12 @@ const RUST: [&[&str]; 5] =
     [&["-Copt-level=3"], &["-Copt-level=2"], &["-Copt-level=s"], &["-Copt-level=1"], &["-Copt-level=3", "-Clto=fat"]];
 const C: [&[&str]; 5] = [&["-O3"], &["-O2"], &["-Os"], &["-O1"], &["-O2", "-flto"]];
 
+/// The bytes of a section, and its relocations.
+type Section = (Vec<u8>, Vec<String>);
+
 /// The sections that a program has in memory, with their bytes and relocations. The hash in a mangled
 /// name is left out.
-fn loaded(image: &Path) -> BTreeMap<String, Vec<(Vec<u8>, Vec<String>)>> {
+fn loaded(image: &Path) -> BTreeMap<String, Vec<Section>> {
     let data = fs::read(image).unwrap_or_else(|error| panic!("{}: {error}", image.display()));
     let file = object::File::parse(&*data).expect("an ELF file");
     let mut sections: BTreeMap<String, Vec<_>> = BTreeMap::new();
