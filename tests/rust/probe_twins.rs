@@ -71,12 +71,8 @@ fn printed(source: &str, image: &Path) -> Vec<Pass<Number>> {
         .map(|[name, format]| (name, format.split(' ').collect()))
         .collect();
     let mut command = Command::new(image);
-    let passes = twin::run({
-        command.arg(ROUNDS).stdin(Stdio::null());
-        command
-    })
-    .expect("the twin runs")
-    .0;
+    command.arg(ROUNDS).stdin(Stdio::null());
+    let passes = twin::run(command, twin::SMALL).expect("the twin runs").0;
     let pass = |pass: twin::Pass| {
         let name = pass.marker.0;
         let values = pass.values.iter().zip(&formats[&*name]);

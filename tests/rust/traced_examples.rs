@@ -173,7 +173,7 @@ fn values_of_examples_are_those_of_their_twins() {
         for with in example.compilers.iter().copied().filter(|with| builds::is_installed(*with)) {
             let twin_image = folder.path().join("twin");
             builds::twin(&example.sources(), with, &twin_image).expect("the twin is built");
-            let (passes, _) = twin::run(in_turns(&twin_image, example.arguments)).expect("the twin runs");
+            let (passes, _) = twin::run(in_turns(&twin_image, example.arguments), twin::SMALL).expect("the twin runs");
             let threads: HashSet<u64> = passes.iter().map(|pass| pass.thread).collect();
             assert_eq!(threads.len(), example.threads, "{}", example.name);
             // -O2, which is built fastest.

@@ -78,7 +78,7 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
     let sources = [job.source.clone()];
     let twin_image = folder.join("twin");
     builds::twin(&sources, job.with, &twin_image).expect("the twin is built");
-    let passes = twin::passes(&twin_image, &[ROUNDS.to_owned()], None).expect("the twin runs");
+    let passes = twin::passes(&twin_image, &[ROUNDS.to_owned()], None, twin::SMALL).expect("the twin runs");
     let image: PathBuf = folder.join(format!("{}-{}", job.with.name(), job.variant));
     builds::program(&sources, &job.builds[0], &image).expect("the program is built");
     let path = image.to_str().expect("UTF-8").to_owned();

@@ -69,7 +69,7 @@ fn the_twin_prints_what_the_source_means() {
         }
         let image = folder.path().join("twin");
         builds::twin(&[PathBuf::from(file)], with, &image).expect("it compiles");
-        let passes = twin::passes(&image, &[], None).expect("it runs");
+        let passes = twin::passes(&image, &[], None, twin::SMALL).expect("it runs");
         let gcd = passes.of.iter().find(|((name, ..), _)| name == "updated:gcd").expect("it is passed").1;
         let value = |value: u64| Truth { bytes: value.to_le_bytes().to_vec(), behind: None };
         assert_eq!(*gcd, [vec![value(84), value(36)], vec![value(36), value(12)]], "{file}");
@@ -112,7 +112,7 @@ struct Pair {
     verdicts: &'static [Verdict],
 }
 
-const PAIRS: [Pair; 8] = [
+const PAIRS: [Pair; 9] = [
     Pair {
         source: "recursion.c",
         with: With::Gcc,
@@ -156,6 +156,13 @@ const PAIRS: [Pair; 8] = [
         verdicts: &[Verdict::Live],
     },
     Pair {
+        source: "restored.c",
+        with: With::Clang,
+        text: ["assign; mark", "mark; assign"],
+        values: [&[5], &[1]],
+        verdicts: &[Verdict::Live],
+    },
+    Pair {
         source: "order.c",
         with: With::Clang,
         text: ["mark; assign", "assign; mark"],
@@ -189,7 +196,7 @@ fn one_image_of_two_sources() {
             let (image, twin) = (folder.path().join("image"), folder.path().join("twin"));
             builds::program(std::slice::from_ref(&file), &options, &image).expect("it compiles");
             builds::twin(std::slice::from_ref(&file), with, &twin).expect("it compiles");
-            let passes = twin::passes(&twin, &[], None).expect("it runs");
+            let passes = twin::passes(&twin, &[], None, twin::SMALL).expect("it runs");
             let mut of: Vec<_> = passes.of.into_iter().collect();
             of.sort_by(|one, other| one.0.cmp(&other.0));
             let values = of.into_iter().flat_map(|(_, passes)| passes.into_iter().flatten());

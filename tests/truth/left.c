@@ -80,18 +80,6 @@ static NOINLINE uint32_t copied(uint32_t used, uint32_t a, uint32_t n)
     return used + a;
 }
 
-/* The loop does not read d. Its first value stays described in every iteration. */
-static NOINLINE uint32_t first(uint32_t used, uint32_t n)
-{
-    uint32_t d = 12;
-    while (n-- > 0) {
-        used += n;
-        simple_mark(left:first, "%u", d); //~ d: gcc
-        d = used *= 31;
-    }
-    return d;
-}
-
 /* The loop does not read d. It is described in the register of its second value from the start. */
 static NOINLINE uint32_t second(uint32_t used, uint32_t n)
 {
@@ -127,16 +115,36 @@ static inline uint32_t counted(uint32_t n, uint32_t a)
     return counted(n - 1, a * 31 + n);
 }
 
+struct object {
+    uint32_t field;
+};
+
+/* The field gets its old value back, so no instruction stores either. It is read later. */
+static inline uint32_t put_back(struct object *restrict s, uint32_t other)
+{
+    uint32_t old = s->field;
+    s->field = other;
+    simple_mark(left:restored, "%u", s->field); //~ s->field: clang
+    s->field = old;
+    return old * other;
+}
+
+static NOINLINE uint32_t restored(struct object *s, uint32_t other)
+{
+    return put_back(s, other) + 3;
+}
+
 int main(int count, char **words)
 {
     uint64_t result = 0;
+    struct object object = {count};
     (void)words;
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t n = i + count;
         result = result * 31 + merged(result, n) + shifted(n, n + 1) + high(n, i);
         result = result * 31 + joined(n, i) + countdown(result, n) + reached(n, n + 3, n * 5);
-        result = result * 31 + copied(i, n + 3, n) + first(i, n) + second(i, n) + masked(i, n, n + 3);
-        result = result * 31 + counted(5, result);
+        result = result * 31 + copied(i, n + 3, n) + second(i, n) + masked(i, n, n + 3);
+        result = result * 31 + counted(5, result) + restored(&object, n + 7) + object.field;
     }
     printf("%lu\n", (unsigned long)result);
     return 0;

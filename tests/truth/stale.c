@@ -45,6 +45,18 @@ static __attribute__((noinline)) uint64_t next(void)
     return state >> 33;
 }
 
+/* The loop does not read d. Its first value stays described in every iteration. */
+static __attribute__((noinline)) uint32_t first(uint32_t used, uint32_t n)
+{
+    uint32_t d = 12;
+    while (n-- > 0) {
+        used += n;
+        simple_mark(stale:first, "%u", d);
+        d = used *= 31;
+    }
+    return d;
+}
+
 int main(int count, char **words)
 {
     uint64_t result = 0;
@@ -55,7 +67,7 @@ int main(int count, char **words)
         int64_t c = next();
         result = result * 31 + sunk(a, b, c);
     }
-    result += counted(5, count) + counted(5, count + 1);
+    result += counted(5, count) + counted(5, count + 1) + first(count, 3) + first(count, 5);
     printf("%lu %d\n", (unsigned long)result, recursive(4 + count));
     return 0;
 }

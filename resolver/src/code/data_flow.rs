@@ -82,7 +82,7 @@ pub(crate) struct Access {
     pub(crate) size: u32,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// The register that is stored, all of it or its lower 32 bits.
+    /// The register whose lowest bytes are stored, `size` of them.
     pub(crate) stored: Option<Gpr>,
 }
 

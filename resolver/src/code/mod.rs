@@ -24,6 +24,7 @@ mod jump_tables;
 mod probe;
 mod reaching_definitions;
 mod settled;
+mod spilled;
 mod stack_depth;
 mod supported;
 mod values;

@@ -363,7 +363,7 @@ impl Values {
     }
 
     /// Whether something holds for an instruction, with the values before and after it.
-    pub(super) fn any(&self, cfg: &Cfg, what: impl Fn(usize, &State, &State) -> bool) -> bool {
+    pub(super) fn any(&self, cfg: &Cfg, mut what: impl FnMut(usize, &State, &State) -> bool) -> bool {
         self.heads.iter().any(|(head, state)| {
             let (mut at, mut before) = (Some(*head), state.clone());
             while let Some(index) = at {

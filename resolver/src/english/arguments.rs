@@ -82,7 +82,7 @@ pub(crate) fn reason(reason: &Reason) -> String {
             )
         }
         Reason::OtherConstant { from } => {
-            format!("the instruction at {from:#x} leads here too, and there the debug information has another constant")
+            format!("the instruction at {from:#x} leads here too, and there the debug information has another value")
         }
         Reason::NotInFrame => {
             "the code has no such object in the frame, so the word there may be the pointer itself".to_owned()
@@ -90,6 +90,9 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::ParameterInLoop => {
             "a loop assigns the parameter, and if that was a recursion, this may be the value of another call"
                 .to_owned()
+        }
+        Reason::StoredOver { at } => {
+            format!("{at:#x} stores another value over its copy in the frame, so the register may have the old one")
         }
         Reason::CopiedFrom { name } => {
             format!("it has the register of `{name}` from the same place on, before or after the marker")

@@ -3,8 +3,13 @@
 //! A compiler describes a variable that has no place of its own as a computation on what is left.
 //! It computes with the values of the optimised program, which may be narrower than those of the
 //! source or one step ahead, and it computes in 64 bits.
+//!
+//! gcc does not narrow constants. What it gets wrong is known: the upper bits of a register are not
+//! those of the variable, and a loop may count another way. So its other computations are believed.
 
-use crate::location::{Binary, Expr, Location, Node, Source, Value};
+use std::collections::HashSet;
+
+use crate::location::{Binary, Expr, Location, Node, Register, Source, Unary, Value, ValueType};
 
 /// Whether a value is computed from registers or memory by more than a conversion.
 pub(super) fn is_computed(location: &Location) -> bool {
@@ -12,6 +17,110 @@ pub(super) fn is_computed(location: &Location) -> bool {
         Source::Value(value) => reads(value) && computes(value),
         _ => false,
     })
+}
+
+/// Whether gcc computes a value from upper bits of a register that may be anything, or from a register
+/// that may count the passes of a loop.
+pub(super) fn is_uncertain_by_gcc(location: &Location, is_in_loop: impl Fn() -> bool) -> bool {
+    location.pieces.iter().any(|piece| match &piece.source {
+        Source::Value(value) if reads(value) && computes(value) => {
+            operands(value) != Some(1) || certain(value).is_none() || counts(value) && is_in_loop()
+        }
+        _ => false,
+    })
+}
+
+/// The bits of a computed value that are those of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certain {
+    /// The lower ones, as many as the variable has.
+    Low,
+    All,
+}
+
+/// `None` if no bit is certain.
+fn certain(value: &Expr) -> Option<Certain> {
+    use Certain::{All, Low};
+    let is_generic = |value: &Expr| value.value_type() == ValueType::Generic;
+    Some(match value.node() {
+        Node::Constant(_) | Node::Address(_) | Node::ThreadLocal(_) | Node::Memory { .. } => All,
+        Node::Register(..) if is_generic(value) => Low,
+        Node::Register(..) => All,
+        Node::Unary(Unary::Abs, a) => certain(a).filter(|bits| *bits == All)?,
+        Node::Unary(Unary::Neg | Unary::Not, a) => certain(a)?,
+        Node::Convert(ValueType::Signed(_) | ValueType::Unsigned(_), a) => certain(a).map(|_| All)?,
+        Node::Convert(_, a) | Node::Reinterpret(_, a) if is_generic(a) => certain(a).filter(|bits| *bits == All)?,
+        Node::Convert(_, a) | Node::Reinterpret(_, a) => certain(a)?,
+        Node::Binary(operation, a, b) => {
+            let all = (certain(a)?, certain(b)?) == (All, All);
+            match operation {
+                Binary::And if is_mask_of_word(a) || is_mask_of_word(b) => All,
+                Binary::And | Binary::Or | Binary::Xor if all => All,
+                Binary::Plus | Binary::Minus | Binary::Mul if all && !is_generic(value) => All,
+                Binary::And | Binary::Or | Binary::Xor | Binary::Plus | Binary::Minus | Binary::Mul => Low,
+                // Bits are moved out of the word, to compare or to extend the rest.
+                Binary::Shl if constant(b).is_some_and(|by| (32..64).contains(&by)) => All,
+                Binary::Shl if certain(b)? == All => Low,
+                _ if all => All,
+                _ => return None,
+            }
+        }
+    })
+}
+
+/// How many registers a value is computed from; `None` if it is read from memory.
+fn operands(value: &Expr) -> Option<usize> {
+    fn add(value: &Expr, registers: &mut HashSet<Register>) -> Option<()> {
+        match value.node() {
+            Node::Constant(_) | Node::Address(_) => {}
+            Node::Register(register, _) => _ = registers.insert(*register),
+            Node::Memory { .. } | Node::ThreadLocal(_) => return None,
+            Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => add(a, registers)?,
+            Node::Binary(_, a, b) => {
+                add(a, registers)?;
+                add(b, registers)?;
+            }
+        }
+        Some(())
+    }
+    let mut registers = HashSet::new();
+    add(value, &mut registers)?;
+    Some(registers.len())
+}
+
+fn constant(value: &Expr) -> Option<u64> {
+    match value.node() {
+        Node::Constant(Value { bits, .. }) => Some(*bits),
+        _ => None,
+    }
+}
+
+fn is_mask_of_word(value: &Expr) -> bool {
+    constant(value).is_some_and(|mask| mask <= 0xffff_ffff)
+}
+
+/// Whether a constant is added to a register anywhere, or a register subtracted from one.
+fn counts(value: &Expr) -> bool {
+    match value.node() {
+        Node::Constant(_) | Node::Address(_) | Node::Register(..) | Node::Memory { .. } | Node::ThreadLocal(_) => false,
+        Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => counts(a),
+        Node::Binary(Binary::Plus | Binary::Minus, a, b)
+            if is_register(a) && constant(b).is_some() || constant(a).is_some() && is_register(b) =>
+        {
+            true
+        }
+        Node::Binary(_, a, b) => counts(a) || counts(b),
+    }
+}
+
+/// Whether a value is a register, converted or not.
+fn is_register(value: &Expr) -> bool {
+    match value.node() {
+        Node::Register(..) => true,
+        Node::Convert(_, a) | Node::Reinterpret(_, a) => is_register(a),
+        Node::Binary(Binary::And, a, b) => is_register(a) && constant(b).is_some(),
+        _ => false,
+    }
 }
 
 /// Whether a computation reads anything. If not, it is a constant.
@@ -51,6 +160,34 @@ mod tests {
 
     fn and(mask: u64) -> Expr {
         Expr::new(Node::Binary(Binary::And, register(), Expr::constant(mask))).expect("small")
+    }
+
+    fn binary(operation: Binary, a: Expr, b: Expr) -> Expr {
+        Expr::new(Node::Binary(operation, a, b)).expect("small")
+    }
+
+    #[test]
+    fn gcc_is_believed_where_the_lower_bits_of_one_register_say_all() {
+        let is_uncertain =
+            |value: Expr, in_loop: bool| is_uncertain_by_gcc(&Location::whole(Source::Value(value)), || in_loop);
+        let other = || Expr::new(Node::Register(Register(1), ValueType::Generic)).expect("small");
+        let by = |operation, constant| binary(operation, register(), Expr::constant(constant));
+        assert!(!is_uncertain(by(Binary::Shl, 3), true));
+        assert!(!is_uncertain(by(Binary::Mul, 3), true));
+        assert!(!is_uncertain(binary(Binary::Xor, register(), by(Binary::Shl, 3)), true));
+        // A loop may count from another number.
+        assert!(is_uncertain(by(Binary::Plus, 1), true));
+        assert!(!is_uncertain(by(Binary::Plus, 1), false));
+        assert!(is_uncertain(binary(Binary::Minus, Expr::constant(7), register()), true));
+        // The upper bits of the register may be anything.
+        assert!(is_uncertain(by(Binary::Shr, 2), false));
+        assert!(is_uncertain(by(Binary::Eq, 2), false));
+        assert!(!is_uncertain(binary(Binary::Shr, and(0xff), Expr::constant(2)), false));
+        assert!(!is_uncertain(binary(Binary::Eq, by(Binary::Shl, 48), Expr::constant(0)), false));
+        assert!(!is_uncertain(binary(Binary::Shra, by(Binary::Shl, 56), Expr::constant(56)), false));
+        // One of two may be of another time.
+        assert!(is_uncertain(binary(Binary::Plus, register(), other()), false));
+        assert!(!is_uncertain(register(), true));
     }
 
     #[test]

@@ -61,7 +61,12 @@ pub(super) struct Code<'r, 'c, 'i, 'data, 's> {
 pub(super) fn doubt(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option<Reason> {
     // gcc was wrong about a third of the members that begin within a register.
     let is_within = |piece: &Piece| piece.offset > 0 && matches!(piece.source, Source::Register(_));
-    let is_computed = !evidence.is_ours && computed::is_computed(evidence.location)
+    let is_in_loop = || code.instructions.zip(code.function).is_none_or(|(all, of)| all.is_in_loop(of, code.pc));
+    let is_computed = !evidence.is_ours
+        && match evidence.is_by_gcc {
+            true => computed::is_uncertain_by_gcc(evidence.location, is_in_loop),
+            false => computed::is_computed(evidence.location),
+        }
         || evidence.is_by_gcc && evidence.location.pieces.iter().any(is_within);
     changes(evidence, code)
         .or_else(|| is_computed.then_some(Reason::Computed))

@@ -76,6 +76,13 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
             return Some(Reason::ParameterInLoop);
         }
         let bit = self.instructions.register_bit(register(location)?)?;
+        // gcc describes a parameter that is in the frame, because its address is taken, in the register
+        // of the entry. LLVM does not.
+        if is_parameter && self.stop.scope?.frames.len() == 1 && self.debug.is_by_gcc(self.function) {
+            if let Some(at) = self.instructions.stored_over(self.function, self.pc, bit, argument.size?) {
+                return Some(Reason::StoredOver { at: at.0 });
+            }
+        }
         let mask = 1u64.checked_shl(bit)?;
         let is_written = |at: &Vaddr| self.instructions.writes(self.function, at.0, mask);
         let leads_here = || self.instructions.predecessors(self.function, self.pc);
@@ -125,6 +132,7 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
         // An entry that ends at the site holds there up to a view.
         let holds = |range: &&Range<u64>| range.start < self.pc.0 && self.pc.0 <= range.end;
         let range = argument.ranges.iter().find(holds).filter(|_| is_constant(location))?;
+        let is_by_gcc = self.debug.is_by_gcc(self.function);
         let mut seen = HashSet::new();
         let mut todo = vec![self.pc.0];
         let mut looked = 0;
@@ -135,7 +143,10 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
                 }
                 let is_same = range.contains(&before.start) || {
                     looked += 1;
-                    match described(Vaddr(before.end.saturating_sub(1))).filter(is_constant) {
+                    // gcc does not end a constant where a loop begins that assigns the variable.
+                    let is_back = before.start > self.pc.0 && at <= self.pc.0;
+                    let is_known = |other: &Location| is_constant(other) || (is_by_gcc && is_back);
+                    match described(Vaddr(before.end.saturating_sub(1))).filter(is_known) {
                         Some(other) if other != *location => {
                             // An assignment of the constant may be behind an instruction, not behind a branch.
                             if at != range.start && range.contains(&at)

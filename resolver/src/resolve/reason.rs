@@ -144,7 +144,7 @@ pub enum Reason {
         at: u64,
     },
     /// Doubtful: it is described as a constant, and the code also leads here from an instruction
-    /// where it is described as another constant.
+    /// where it is described as another constant or, behind a jump back, in another place.
     OtherConstant {
         /// The address of that instruction.
         from: u64,
@@ -155,6 +155,12 @@ pub enum Reason {
     /// Doubtful: a loop assigns the parameter at its end. If the loop was a recursion, the value may
     /// be that of another call.
     ParameterInLoop,
+    /// Doubtful: the function keeps the parameter in its frame too, and stores another value there.
+    /// The register still has the value of the entry.
+    StoredOver {
+        /// The address of an instruction that stores it.
+        at: u64,
+    },
     /// Doubtful: its location begins where the same location of a variable begins that is declared
     /// later. It was assigned the other one, before the marker or after it.
     CopiedFrom {
@@ -226,6 +232,7 @@ impl Reason {
             Self::NotInFrame => "not_in_frame",
             Self::ParameterInLoop => "parameter_in_loop",
             Self::OtherConstant { .. } => "other_constant",
+            Self::StoredOver { .. } => "stored_over",
             Self::CopiedFrom { .. } => "copied_from",
             Self::CodeNotFollowed => "code_not_followed",
         }

@@ -127,7 +127,7 @@ impl Job {
         let sources = [self.source.clone()];
         let twin_image = run.folder.join(format!("{stem}-{}-twin", self.with.name()));
         builds::twin(&sources, self.with, &twin_image)?;
-        let passes = twin::passes(&twin_image, &run.arguments, run.stdin.as_deref())?;
+        let passes = twin::passes(&twin_image, &run.arguments, run.stdin.as_deref(), twin::SMALL)?;
         let mut all = Vec::new();
         for options in &self.builds {
             let Options { level, lto, dwarf, with } = options;
@@ -139,6 +139,7 @@ impl Job {
                 arguments: run.arguments.clone(),
                 stdin: run.stdin.clone(),
                 most: run.most,
+                seconds: twin::SMALL,
             };
             all.push(examine(&program, &passes)?);
             if !run.keeps {

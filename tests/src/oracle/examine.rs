@@ -26,6 +26,8 @@ pub struct Program {
     pub stdin: Option<PathBuf>,
     /// The most passes of each marker that are compared.
     pub most: usize,
+    /// The most seconds of a processor that it takes.
+    pub seconds: u64,
 }
 
 /// What the comparison of a program found.
@@ -93,7 +95,8 @@ pub fn examine(program: &Program, twin: &Passes) -> Result<Found, String> {
         }
         if is_done { Next::Remove } else { Next::Again }
     };
-    let stdout = reader::run(&program.image, &program.arguments, program.stdin.as_deref(), &addresses, &mut stopped)?;
+    let input = (&program.arguments[..], program.stdin.as_deref());
+    let stdout = reader::run(&program.image, input, program.seconds, &addresses, &mut stopped)?;
     if stdout != twin.stdout {
         found.complaints.push(format!("{:?}: it prints something else than its twin", program.build));
     }

@@ -17,7 +17,7 @@ use object::elf::PT_TLS;
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 
 use super::machine::Stopped;
-use super::twin::input;
+use super::twin::{input, limit};
 
 /// What the caller wants after a stop at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +36,19 @@ const BREAKPOINT: u8 = 0xcc;
 ///
 /// # Errors
 ///
-/// The program cannot be run under ptrace, forks, or passes a site in a second thread.
+/// The program cannot be run under ptrace, forks, passes a site in a second thread, or takes more
+/// `seconds` of a processor.
 pub fn run(
     image: &Path,
-    arguments: &[String],
-    stdin: Option<&Path>,
+    (arguments, stdin): (&[String], Option<&Path>),
+    seconds: u64,
     sites: &[u64],
     stopped: &mut dyn FnMut(u64, &Stopped<'_>) -> Next,
 ) -> Result<Vec<u8>, String> {
     let output = tempfile::NamedTempFile::new().map_err(|why| why.to_string())?;
     let stdout = output.reopen().map_err(|why| why.to_string())?;
     let process = Process::start(image, arguments, stdin, stdout)?;
+    limit(process.pid.as_raw().unsigned_abs(), seconds);
     let result = process.attend(sites, stopped);
     if result.is_err() {
         let _ = ptrace::kill(process.pid);
@@ -118,6 +120,7 @@ impl Process {
         loop {
             ptrace::cont(self.pid, signal.take()).map_err(|why| failed(&why))?;
             match waitpid(self.pid, Some(WaitPidFlag::__WALL)).map_err(|why| failed(&why))? {
+                WaitStatus::Signaled(_, Signal::SIGKILL, _) => return Err(failed(&"it does not end")),
                 WaitStatus::Exited(..) | WaitStatus::Signaled(..) => return Ok(()),
                 WaitStatus::Stopped(_, Signal::SIGTRAP) => {
                     let mut registers = ptrace::getregs(self.pid).map_err(|why| failed(&why))?;

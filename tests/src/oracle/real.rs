@@ -136,7 +136,7 @@ pub fn lua(builds: &[Options], run_with: &Run) -> Result<Vec<Found>, String> {
         }
         let twin_image = folder.join(format!("twin-{}", with.name()));
         compile(with, "tests/twin/c", &twin_image, &["-O0".to_owned()])?;
-        let passes = twin::passes(&twin_image, &arguments, None)?;
+        let passes = twin::passes(&twin_image, &arguments, None, twin::REAL)?;
         for options in builds {
             let image = folder.join(format!("lua-{}-{}-{}", with.name(), options.level, options.dwarf));
             let words = [format!("-O{}", options.level), format!("-gdwarf-{}", options.dwarf)];
@@ -147,6 +147,7 @@ pub fn lua(builds: &[Options], run_with: &Run) -> Result<Vec<Found>, String> {
                 arguments: arguments.clone(),
                 stdin: None,
                 most: run_with.most,
+                seconds: twin::REAL,
             };
             all.push(examine(&program, &passes)?);
         }
@@ -208,7 +209,7 @@ pub fn ripgrep(builds: &[Options], run_with: &Run) -> Result<Vec<Found>, String>
     copy(&workspace().join("tests/src"), &searched)?;
     let arguments: Vec<String> = ["-j1", "--sort=path", "-n", "-C2", r"fn \w+|\bsum\b"].map(str::to_owned).into();
     let arguments: Vec<String> = arguments.into_iter().chain([searched.to_string_lossy().into_owned()]).collect();
-    let passes = twin::passes(&twins.join("debug/rg"), &arguments, None)?;
+    let passes = twin::passes(&twins.join("debug/rg"), &arguments, None, twin::REAL)?;
     let mut all = Vec::new();
     for options in builds.iter().filter(|options| options.with == With::Rustc) {
         build(&at("markers"), "release", &target, Some(options))?;
@@ -218,6 +219,7 @@ pub fn ripgrep(builds: &[Options], run_with: &Run) -> Result<Vec<Found>, String>
             arguments: arguments.clone(),
             stdin: None,
             most: run_with.most,
+            seconds: twin::REAL,
         };
         all.push(examine(&program, &passes)?);
     }

@@ -1,8 +1,12 @@
 //! Reads what the unoptimised twin of a program prints.
 
 use std::collections::HashMap;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use nix::sys::signal::Signal;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// Name, file and line of a marker.
 pub type Key = (String, String, u32);
@@ -27,15 +31,23 @@ pub struct Passes {
     pub stdout: Vec<u8>,
 }
 
+/// The most seconds of a processor that a small program takes. A generated one may never end.
+pub const SMALL: u64 = 10;
+/// The most that a real program takes.
+pub const REAL: u64 = 600;
+/// The most bytes that a twin prints.
+const PRINTED: u64 = 1 << 30;
+
 /// Runs a twin and returns the passes of its markers.
 ///
 /// # Errors
 ///
-/// It cannot be run, or prints something else. It may fail like the program that it is a twin of.
-pub fn passes(image: &Path, arguments: &[String], stdin: Option<&Path>) -> Result<Passes, String> {
+/// It cannot be run, takes more `seconds` of a processor, or prints something else. It may fail like
+/// the program that it is a twin of.
+pub fn passes(image: &Path, arguments: &[String], stdin: Option<&Path>, seconds: u64) -> Result<Passes, String> {
     let mut command = Command::new(image);
     command.args(arguments).stdin(input(stdin)?);
-    let (passes, stdout) = run(command)?;
+    let (passes, stdout) = run(command, seconds)?;
     Ok(Passes { stdout, ..by_marker(passes) })
 }
 
@@ -55,14 +67,30 @@ pub struct Pass {
 ///
 /// # Errors
 ///
-/// It cannot be run, or prints something else. It may fail like the program that it is a twin of.
-pub fn run(mut command: Command) -> Result<(Vec<Pass>, Vec<u8>), String> {
+/// It cannot be run, takes more `seconds` of a processor, or prints something else. It may fail like
+/// the program that it is a twin of.
+pub fn run(mut command: Command, seconds: u64) -> Result<(Vec<Pass>, Vec<u8>), String> {
     let output = tempfile::NamedTempFile::new().map_err(|why| why.to_string())?;
     command.env("SIMPLE_MARKER_TWIN", output.path()).stderr(Stdio::null());
-    let stdout = command.output().map_err(|why| format!("{command:?}: {why}"))?.stdout;
+    let child = command.stdout(Stdio::piped()).spawn().map_err(|why| format!("{command:?}: {why}"))?;
+    limit(child.id(), seconds);
+    let result = child.wait_with_output().map_err(|why| format!("{command:?}: {why}"))?;
+    if matches!(result.status.signal().map(Signal::try_from), Some(Ok(Signal::SIGKILL | Signal::SIGXFSZ))) {
+        return Err(format!("{command:?}: it does not end"));
+    }
+    let stdout = result.stdout;
     let text = std::fs::read_to_string(output.path()).map_err(|why| why.to_string())?;
     let passes = parse(&text).ok_or_else(|| format!("{command:?}: it does not print passes"))?;
     Ok((passes, stdout))
+}
+
+/// Lets the kernel kill a process that takes more seconds of a processor, or prints without end.
+pub(super) fn limit(process: u32, seconds: u64) {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    for (resource, most) in [(Resource::Cpu, seconds), (Resource::Fsize, PRINTED)] {
+        // A process that has ended needs no limit.
+        let _ = prlimit(pid, resource, Rlimit { current: Some(most), maximum: Some(most) });
+    }
 }
 
 /// The standard input of both programs.

@@ -22,8 +22,8 @@ pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow 
     flow
 }
 
-fn is_whole_or_low(register: Register) -> bool {
-    register.is_gpr64() || register.is_gpr32()
+fn is_second_byte(register: Register) -> bool {
+    matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
 }
 
 pub(super) fn gpr(register: Register) -> Option<Gpr> {
@@ -59,7 +59,7 @@ fn access(iced: &Iced, used: &UsedMemory) -> Option<Access> {
         Mnemonic::Push if iced.op0_kind() == OpKind::Register => Some(iced.op0_register()),
         _ => None,
     };
-    let stored = stored.filter(|register| writes && is_whole_or_low(*register)).and_then(gpr);
+    let stored = stored.filter(|register| writes && !is_second_byte(*register)).and_then(gpr);
     Some(Access { base, offset, is_indexed, size, reads, writes, stored })
 }
 

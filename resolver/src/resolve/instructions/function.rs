@@ -146,6 +146,12 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         self.ask(function, |decoded| decoded.values()?.made(&decoded.cfg, pc, register, size, result))
     }
 
+    /// An instruction that stores another value over the copy in the frame of a register of `size`
+    /// bytes that still has the value of the function's entry.
+    pub(in super::super) fn stored_over(&self, function: Die, pc: Vaddr, register: u32, size: u64) -> Option<Vaddr> {
+        self.ask(function, |decoded| decoded.values()?.stored_over(&decoded.cfg, pc, register, size))
+    }
+
     /// Whether the code shows that an object is at a place, if that is in the frame.
     pub(in super::super) fn is_object(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> bool {
         self.ask(function, |decoded| Some(decoded.values()?.is_object(&decoded.cfg, pc, place))).unwrap_or(true)

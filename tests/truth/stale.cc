@@ -1,4 +1,4 @@
-/* What no rule finds, in C++. `left.c` has the cases of both languages. */
+/* The debug information goes on with the place of the first value, in C++. */
 #include <simple_marker.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ static __attribute__((noinline)) uint32_t captured(uint32_t a)
     auto sum = [&](uint32_t c) { return c + a; };
     uint32_t used = sum(5);
     a = a * 3 + used;
-    simple_mark(left:captured, "%u", a); //~ a: gcc
+    simple_mark(stale:captured, "%u", a);
     return used * a;
 }
 
