@@ -122,7 +122,8 @@ fn a_recording_says_what_the_program_prints() {
     let (lines, errors) = smark(&["record", "-o", text(&recording)], &[text(optimised())]);
     let (printed, _) = printed_and_said(&lines);
     let reported = report(&[], &recording);
-    assert_eq!((printed.len(), printed_and_said(&reported).1), (80, printed), "{errors}");
+    assert!(!printed.is_empty(), "{lines:?}");
+    assert_eq!(printed_and_said(&reported).1, printed, "{errors}");
 }
 
 #[test]
