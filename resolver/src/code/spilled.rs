@@ -157,8 +157,9 @@ mod tests {
         ];
         assert_eq!(stored_over(&code, 0x1010, (RBX, 4)), None);
         assert_eq!(stored_over(&code, 0x1015, (RBX, 4)), Some(0x1010));
-        // The address is not taken.
-        let code = [0x53, 0x89, 0xfb, 0x89, 0x7c, 0x24, 0xfc, 0xe8, 0, 0, 0, 0, 0x5b, 0xc3];
-        assert_eq!(stored_over(&code, 0x100c, (RBX, 4)), None);
+        // The address is not taken: nopl 0(%rax,%rax,1) in place of lea.
+        let mut code = code;
+        code[11..16].copy_from_slice(&[0x0f, 0x1f, 0x44, 0x00, 0x00]);
+        assert_eq!(stored_over(&code, 0x1015, (RBX, 4)), None);
     }
 }
