@@ -69,6 +69,8 @@ impl Probed {
 pub(super) struct Asked<'a> {
     pub(super) pc: Pc,
     pub(super) anchored: bool,
+    /// Whether it is the site of a probe, which the test of the probe's switch alone leads to.
+    pub(super) is_probe: bool,
     /// How many records of the marker at the address one file may have.
     pub(super) copies: u32,
     /// Whether the linker dropped or moved records of the marker there, or there are none at all.

@@ -50,6 +50,7 @@ impl Lookup<'_, '_, '_> {
         let probed = instructions.site(&Asked {
             pc,
             anchored: site.anchored,
+            is_probe: site.switch.is_some(),
             copies: site.copies,
             may_be_elsewhere: has_dead || site.records > 1 || site.origin != Origin::Record,
             function: known.and_then(|known| known.instance),

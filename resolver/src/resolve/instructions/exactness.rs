@@ -11,6 +11,7 @@ use crate::resolve::{Exactness, ExactnessReason, Predecessor};
 impl Instructions<'_, '_, '_, '_> {
     pub(super) fn exactness(&self, decoded: &Decoded<'_>, assessment: &Assessment, asked: &Asked<'_>) -> Probed {
         let (exactness, reason) = match assessment.outcome {
+            Outcome::Exact(ExactReason::Anchored) if asked.is_probe => (Exactness::Exact, ExactnessReason::Anchored),
             Outcome::Exact(_) if asked.is_not_there => (Exactness::Unproven, ExactnessReason::AnotherFunction),
             Outcome::Exact(reason) => match &decoded.unknown_edges {
                 Some(unknown) if !asked.anchored => (Exactness::Unproven, unknown.clone()),
@@ -60,9 +61,13 @@ impl Instructions<'_, '_, '_, '_> {
     }
 
     /// Takes into account that the linker may have folded the marker's function with another one. A
-    /// probe then fires for both, also where the marker has its own instruction.
+    /// probe then fires for both, also where the marker has its own instruction. But functions that
+    /// test the same switch pass the same probe.
     pub(super) fn add_folding(&self, probed: &mut Probed, decoded: &Decoded<'_>, pc: Vaddr, asked: &Asked<'_>) {
         let is_exact = probed.exactness == Some(Exactness::Exact);
+        if is_exact && asked.is_probe {
+            return;
+        }
         if !is_exact && !matches!(probed.exactness, Some(Exactness::Shared | Exactness::Unproven)) {
             return;
         }
