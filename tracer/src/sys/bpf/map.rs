@@ -1,6 +1,5 @@
 //! Maps of BPF.
 
-use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 
 use super::{bpf, open};
