@@ -156,6 +156,6 @@ fn a_program_in_c_outlives_each_tool() {
     let program: PathBuf = compile(folder.path(), "loop", &source, &flags);
     let mut command = Command::new(&program);
     let running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
-    let is_text = |hit: &Json| hit["args"][1]["value"] == argument(hit, 0).to_string();
+    let is_text = |hit: &Json| hit["args"][1]["value"].as_str() == Some(&argument(hit, 0).to_string());
     killed(&program, &mut Running(running), &is_text);
 }
