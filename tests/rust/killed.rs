@@ -95,7 +95,10 @@ fn killed(program: &Path, running: &mut Running, is_whole: &dyn Fn(&Json) -> boo
             false => {
                 let report = Command::new(fixture::smark()).args(["report", "--json", text(&recording)]).output();
                 let report = report.expect("smark runs");
-                assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+                // It may have been killed while it wrote a packet: those before it are printed.
+                let errors = String::from_utf8_lossy(&report.stderr);
+                let is_cut = report.status.code() == Some(2) && errors.contains("stream: offset");
+                assert!(report.status.success() || is_cut, "{errors}");
                 String::from_utf8(report.stdout).expect("UTF-8")
             }
         };
