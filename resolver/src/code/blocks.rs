@@ -81,19 +81,13 @@ impl Cfg {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{CodeRange, Function, NoMemory, x86};
+    use crate::code::{Function, NoMemory, x86};
 
     #[test]
     fn a_block_ends_where_ways_part_or_meet() {
         // 1000: xor %eax,%eax; 1002: inc %eax; 1004: cmp %edi,%eax; 1006: jne 1002; 1008: inc %eax; 100a: ret
         let code = [0x31, 0xc0, 0xff, 0xc0, 0x39, 0xf8, 0x75, 0xfa, 0xff, 0xc0, 0xc3];
-        let function = Function {
-            entry: Vaddr(0x1000),
-            ranges: vec![CodeRange { start: Vaddr(0x1000), bytes: &code }],
-            hidden_edges: Vec::new(),
-            landing_pads_known: true,
-            traps_return: false,
-        };
+        let function = Function::in_one_piece(Vaddr(0x1000), &code);
         let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
         let block = |at| cfg.block(Vaddr(at)).map(|block| (block.before, block.after));
         let addresses = |all: &[u64]| all.iter().copied().map(Vaddr).collect::<Vec<_>>();

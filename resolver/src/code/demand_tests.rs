@@ -1,7 +1,7 @@
 //! Which bits of a value are used, in small functions.
 
 use super::*;
-use crate::code::{CodeRange, Function, NoMemory, x86};
+use crate::code::{Function, NoMemory, x86};
 
 const ENTRY: u64 = 0x1000;
 const RAX: u32 = 0;
@@ -9,14 +9,7 @@ const RDI: u32 = 7;
 
 /// What made the value of a register at an offset of a function whose result has `result` bytes.
 fn made(code: &[u8], offset: u64, register: u32, size: u64, result: Option<u64>) -> Option<Made> {
-    let ranges = vec![CodeRange { start: Vaddr(ENTRY), bytes: code }];
-    let function = Function {
-        entry: Vaddr(ENTRY),
-        ranges,
-        hidden_edges: Vec::new(),
-        landing_pads_known: true,
-        traps_return: false,
-    };
+    let function = Function::in_one_piece(Vaddr(ENTRY), code);
     let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
     let values = Values::of(&function, &cfg).expect("its paths are known");
     values.made(&cfg, Vaddr(ENTRY + offset), register, size, result)

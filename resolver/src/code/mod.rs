@@ -92,6 +92,13 @@ impl<'a> Function<'a> {
         };
         self.ranges.iter().find_map(from).unwrap_or_default()
     }
+
+    /// A function of a program, of which all code and all edges are in these bytes.
+    #[cfg(test)]
+    fn in_one_piece(entry: Vaddr, bytes: &'a [u8]) -> Self {
+        let ranges = vec![CodeRange { start: entry, bytes }];
+        Self { entry, ranges, hidden_edges: Vec::new(), landing_pads_known: true, traps_return: false }
+    }
 }
 
 /// Consecutive bytes of code.

@@ -1,7 +1,7 @@
 //! Tests of memory liveness on functions that are assembled by hand.
 
 use super::*;
-use crate::code::{CodeRange, Function, NoMemory, x86};
+use crate::code::{Function, NoMemory, x86};
 
 const RBX: u32 = 3;
 const RSP: u32 = 4;
@@ -13,8 +13,7 @@ fn place(register: u32, offset: i64, size: u64) -> MemoryPlace {
 }
 
 fn function(bytes: &[u8]) -> Function<'_> {
-    let ranges = vec![CodeRange { start: Vaddr(0x1000), bytes }];
-    Function { entry: Vaddr(0x1000), ranges, hidden_edges: Vec::new(), landing_pads_known: true, traps_return: false }
+    Function::in_one_piece(Vaddr(0x1000), bytes)
 }
 
 fn values(code: &[u8]) -> (Cfg, Values) {

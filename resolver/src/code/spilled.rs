@@ -105,20 +105,13 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{CodeRange, Function, NoMemory, x86};
+    use crate::code::{Function, NoMemory, x86};
 
     const RDI: u32 = 7;
     const RBX: u32 = 3;
 
     fn stored_over(code: &[u8], pc: u64, (register, size): (u32, u64)) -> Option<u64> {
-        let ranges = vec![CodeRange { start: Vaddr(0x1000), bytes: code }];
-        let function = Function {
-            entry: Vaddr(0x1000),
-            ranges,
-            hidden_edges: Vec::new(),
-            landing_pads_known: true,
-            traps_return: false,
-        };
+        let function = Function::in_one_piece(Vaddr(0x1000), code);
         let cfg = Cfg::of(&function, &NoMemory, &x86::X86_64);
         let values = Values::of(&function, &cfg).expect("its paths are known");
         values.stored_over(&cfg, Vaddr(pc), register, size).map(|at| at.0)

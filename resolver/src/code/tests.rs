@@ -13,8 +13,7 @@ impl Memory for Data {
 }
 
 fn function(bytes: &[u8]) -> Function<'_> {
-    let ranges = vec![CodeRange { start: Vaddr(0x1000), bytes }];
-    Function { entry: Vaddr(0x1000), ranges, hidden_edges: Vec::new(), landing_pads_known: true, traps_return: false }
+    Function::in_one_piece(Vaddr(0x1000), bytes)
 }
 
 fn cfg(bytes: &[u8]) -> Cfg {

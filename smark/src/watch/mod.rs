@@ -78,7 +78,7 @@ enum EngineName {
 #[derive(Debug, Args)]
 pub(crate) struct Buffer {
     /// The size of the buffer between the kernel and smark in KiB; it is rounded up to a power of two
-    #[arg(long, value_name = "KIB", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
+    #[arg(long, value_name = "KIB", default_value_t = RING / 1024, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
     buffer: u32,
 }
 
