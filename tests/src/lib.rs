@@ -1,11 +1,12 @@
 //! Shared parts of the tests: [`tools`] to run, [`fixture`] crates to build, the markers of Rust
 //! [`source`], the code of an [`image`] and the compiler's [`listing`] of it. None of these use the
 //! reader under test. [`asleep`] follows what a function executes while its probes are off. [`differential`] compares programs with [`gdb`], on this or another
-//! [`computer`].
+//! [`computer`]. [`ghosts`] counts the hits of ghosts.
 //!
 //! The tests are in `rust/`. `ui/` has the macro invocations that must be refused, `c/` has the
 //! sources for the header.
 
+pub mod arguments;
 pub mod asleep;
 pub mod computer;
 pub mod counted;
@@ -15,6 +16,7 @@ pub mod exactness;
 pub mod fixture;
 pub mod gdb;
 pub mod generator;
+pub mod ghosts;
 pub mod header;
 pub mod image;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

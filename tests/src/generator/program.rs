@@ -15,6 +15,8 @@ pub struct Program {
 pub struct Marker {
     /// Its name: `generated:m17`.
     pub name: String,
+    /// The function that it is in.
+    pub function: String,
     /// Its position in the code.
     pub shape: Shape,
     /// Its arguments.
@@ -472,7 +474,8 @@ impl Maker {
         }
         let index = self.markers.len();
         let name = format!("generated:m{index}");
-        self.markers.push(Marker { name, shape: Shape { within, position }, arguments });
+        let function = self.scope.function.clone();
+        self.markers.push(Marker { name, function, shape: Shape { within, position }, arguments });
         Statement::Marker(index)
     }
 

@@ -22,6 +22,7 @@ use simple_markers_resolver::resolve::{
 
 use elf::Elf;
 use frames::{Frames, Judgement};
+pub(crate) use names::short;
 
 /// An accepted difference between the two readers, or a comparison that is not possible, with its
 /// reason.

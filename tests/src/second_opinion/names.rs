@@ -3,7 +3,7 @@
 /// The last component of a function's name, without parameters, generic arguments and compiler
 /// suffixes: `step` for `queue::Queue<T>::step`, `_ZN5queue4step17h0123456789abcdefE`,
 /// `queue::step(int)` and `step.constprop.0`.
-pub(super) fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let demangled = addr2line::demangle_auto(name.into(), None).into_owned();
     let name = demangled.strip_suffix(".cold").unwrap_or(&demangled);
     // Text in brackets does not matter here. `{closure#0}` and `{{closure}}` are the same.
