@@ -63,6 +63,22 @@ pub const fn include_dir() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/include")
 }
 
+/// Makes [ghosts](simple_mark) of the markers in a function, an `impl`, a trait or a module.
+///
+/// ```
+/// #[simple_markers::ghosts]
+/// fn sum(values: &[u32]) -> u32 {
+///     let mut sum = 0;
+///     for value in values {
+///         simple_markers::simple_mark!(sum:add, "%u", *value);
+///         sum += value;
+///     }
+///     sum
+/// }
+/// # assert_eq!(sum(&[1, 2]), 3);
+/// ```
+pub use simple_markers_macros::ghosts;
+
 #[cfg(feature = "recorder")]
 pub use simple_markers_recorder::{
     Argument, Arguments, ArmError, HandleError, Hit, Probe, Probes, Value, Values, arm, arm_keeping, disarm, handle,

@@ -6,7 +6,10 @@
 // rustfmt indents the inner macro further each time.
 #[rustfmt::skip]
 macro_rules! define {
-    ($d:tt $target:tt) => {
+    ($d:tt off) => { define! { $d off (@block $d name:ident) => {} } };
+    ($d:tt $target:tt) => { define! { $d $target (@block $d name:ident) => { let $d name = (); } } };
+    // `$block` is the rule for the variable of a block, which `#[ghosts]` writes.
+    ($d:tt $target:tt $($block:tt)*) => {
         /// Marks a place in the code, with a name, a printf format and the variables that matter
         /// there.
         ///
@@ -108,6 +111,7 @@ macro_rules! define {
         /// ```
         #[macro_export]
         macro_rules! simple_mark {
+            $($block)*;
             ($d($d marker:tt)*) => {
                 $d crate::__private::marker! { $d crate $target $d($d marker)* }
             };

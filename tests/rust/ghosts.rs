@@ -124,10 +124,13 @@ fn ghosts_change_no_byte_of_generated_rust() {
             let image = rust(&build, &source, options, &[&remapped(&build)]);
             (build, image)
         };
-        let ((_ghosts, ghosts), (_empty, empty)) = (build(GHOST), build(Form::Empty));
-        assert_same(&format!("{options:?}"), &ghosts, &empty);
-        assert_eq!(declared(&ghosts), all(&program), "{options:?}");
+        let (_empty, empty) = build(Form::Empty);
         assert_eq!(declared(&empty), Vec::<String>::new());
+        for form in [GHOST, Form::Marked(Variant::Ghosts)] {
+            let (_ghosts, ghosts) = build(form);
+            assert_same(&format!("{form:?} {options:?}"), &ghosts, &empty);
+            assert_eq!(declared(&ghosts), all(&program), "{form:?} {options:?}");
+        }
     }
 }
 

@@ -6,7 +6,10 @@
 //! the type checks, `record` the records, and `emit` the expansion. For a ghost, `ghost` does that,
 //! and for a probe `probe`. `target` and `operand` have what differs between targets, and `path`
 //! checks the path of the source file.
+//!
+//! `attribute` is apart from them: it only writes the options of a marker that `marker!` then reads.
 
+mod attribute;
 mod check;
 mod emit;
 mod format;
@@ -42,6 +45,12 @@ pub fn probe(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 #[proc_macro]
 pub fn recorded_probe(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand_probe(input.into(), Receiver::Recorder).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Makes ghosts of the markers in an item (`simple_markers::ghosts` has the documentation).
+#[proc_macro_attribute]
+pub fn ghosts(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    attribute::ghosts(arguments.into(), item.into()).into()
 }
 
 fn expand_probe(input: proc_macro2::TokenStream, receiver: Receiver) -> syn::Result<proc_macro2::TokenStream> {

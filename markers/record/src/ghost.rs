@@ -9,6 +9,9 @@ use crate::declaration::{Declaration, parse_line};
 /// How the name of a ghost's variable starts. The number is the version of the names.
 pub const VARIABLE: &str = "__simple_ghost_1_";
 
+/// The name of the variable of a block with ghosts. The number is the version of the names.
+pub const BLOCK: &str = "__simple_ghost_block_1";
+
 /// What identifies a ghost within its line: the 64-bit FNV-1a hash of its name, format and arguments,
 /// each with a NUL at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,9 +114,14 @@ mod tests {
 
     #[test]
     fn other_names_are_no_ghosts() {
-        for name in
-            ["", "x", "__simple_ghost_1_", "__simple_ghost_1_+00000000000000f", "__simple_ghost_2_0000000000000000"]
-        {
+        for name in [
+            "",
+            "x",
+            BLOCK,
+            "__simple_ghost_1_",
+            "__simple_ghost_1_+00000000000000f",
+            "__simple_ghost_2_0000000000000000",
+        ] {
             assert_eq!(Hash::from_variable(name.as_bytes()), None, "{name}");
         }
     }

@@ -171,7 +171,7 @@ impl C<'_> {
                     Variant::Keep => "simple_mark_keep",
                     Variant::Anchor => "simple_mark_anchor",
                     Variant::KeepAnchor => "simple_mark_keep_anchor",
-                    Variant::Ghost => "simple_mark_ghost",
+                    Variant::Ghost | Variant::Ghosts => "simple_mark_ghost",
                 };
                 format!("{name}({}, \"{format}\"{arguments});", marker.name)
             }

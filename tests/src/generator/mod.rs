@@ -39,6 +39,9 @@ pub enum Variant {
     KeepAnchor,
     /// The arguments are places, and each marker is a ghost.
     Ghost,
+    /// The arguments are places. In Rust each function has `#[ghosts]`, which makes ghosts of its
+    /// markers; in C this is the same as `Ghost`.
+    Ghosts,
 }
 
 /// What is written for each marker.

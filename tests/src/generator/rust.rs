@@ -61,7 +61,9 @@ struct Rust<'p> {
 
 impl Rust<'_> {
     fn function(&mut self, function: &Function) {
-        self.out.line(if function.is_inline { "#[inline]" } else { "#[inline(never)]" });
+        let inline = if function.is_inline { "#[inline]" } else { "#[inline(never)]" };
+        let ghosts = if self.form == Form::Marked(Variant::Ghosts) { " #[simple_markers::ghosts]" } else { "" };
+        self.out.line(&format!("{inline}{ghosts}"));
         self.out.line(&format!("fn {}(s: &mut State, mut a: u32, mut b: u32) -> u32 {{", function.name));
         self.statements(&function.body);
         self.out.line(&format!("return {};", expression(&function.result)));

@@ -362,7 +362,7 @@ impl C<'_> {
             Variant::Keep => "simple_mark_keep",
             Variant::Anchor => "simple_mark_anchor",
             Variant::KeepAnchor => "simple_mark_keep_anchor",
-            Variant::Ghost => "simple_mark_ghost",
+            Variant::Ghost | Variant::Ghosts => "simple_mark_ghost",
         };
         let format: Vec<_> = places.iter().map(|place| conversion(place.of)).collect();
         let arguments: String = places.iter().map(|of| format!(", {}", self.place(of))).collect();

@@ -58,7 +58,9 @@ impl Rust<'_> {
         if let Some(number) = self_type {
             self.out.line(&format!("impl S{number} {{"));
         }
-        self.out.line(if function.is_inline { "#[inline]" } else { "#[inline(never)]" });
+        let inline = if function.is_inline { "#[inline]" } else { "#[inline(never)]" };
+        let ghosts = if self.variant == Variant::Ghosts { " #[simple_markers::ghosts]" } else { "" };
+        self.out.line(&format!("{inline}{ghosts}"));
         let parameters: Vec<_> = function.parameters.iter().map(parameter).collect();
         let result = match &function.result {
             ResultType::Scalar(of) => scalar(*of).to_owned(),
@@ -271,7 +273,7 @@ impl Rust<'_> {
         let keep = if matches!(self.variant, Variant::Keep | Variant::KeepAnchor) { "keep " } else { "" };
         let options = match self.variant {
             Variant::Anchor | Variant::KeepAnchor => ", options(anchor)",
-            Variant::Place | Variant::Keep => "",
+            Variant::Place | Variant::Keep | Variant::Ghosts => "",
             Variant::Ghost => ", options(ghost)",
         };
         let format: Vec<_> = places.iter().map(|place| super::c_expressions::conversion(place.of)).collect();
