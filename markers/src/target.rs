@@ -6,9 +6,9 @@
 // rustfmt indents the inner macro further each time.
 #[rustfmt::skip]
 macro_rules! define {
-    ($d:tt off) => { define! { $d off (@block $d name:ident) => {} } };
-    ($d:tt $target:tt) => { define! { $d $target (@block $d name:ident) => { let $d name = (); } } };
-    // `$block` is the rule for the variable of a block, which `#[ghosts]` writes.
+    ($d:tt off) => { define! { $d off (@block $d($d block:tt)*) => {} } };
+    ($d:tt $target:tt) => { define! { $d $target (@block $d($d block:tt)*) => { let $d($d block)*; } } };
+    // `$block` is the rule for the variables of a block, which `#[ghosts]` writes.
     ($d:tt $target:tt $($block:tt)*) => {
         /// Marks a place in the code, with a name, a printf format and the variables that matter
         /// there.

@@ -5,7 +5,7 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote_spanned};
-use simple_markers_record::ghost;
+use simple_markers_record::ghost::Hash;
 
 use crate::check;
 use crate::pairing::Pair;
@@ -28,13 +28,17 @@ pub(crate) fn ghost(krate: &TokenTree, is_emitted: bool, marker: &Marker, pairs:
         return quote_spanned! { Span::mixed_site()=> #checks {} };
     }
     let items = record::declaration(krate, marker, false);
-    let args: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
-    let format = marker.format.declared();
-    let hash = ghost::Hash::new(marker.name.as_bytes(), format.as_bytes(), args.join(", ").as_bytes());
-    let variable = format_ident!("{}", hash.variable().as_str(), span = Span::mixed_site());
+    let variable = format_ident!("{}", hash(marker).variable().as_str(), span = Span::mixed_site());
     quote_spanned! { Span::mixed_site()=>
         const _: () = { mod declaration { #items } };
         #checks
         let #variable = ();
     }
+}
+
+/// What identifies the ghost within its line.
+pub(crate) fn hash(marker: &Marker) -> Hash {
+    let args: Vec<_> = marker.arguments.iter().map(Argument::text).collect();
+    let format = marker.format.declared();
+    Hash::new(marker.name.as_bytes(), format.as_bytes(), args.join(", ").as_bytes())
 }

@@ -9,8 +9,9 @@ use crate::declaration::{Declaration, parse_line};
 /// How the name of a ghost's variable starts. The number is the version of the names.
 pub const VARIABLE: &str = "__simple_ghost_1_";
 
-/// The name of the variable of a block with ghosts. The number is the version of the names.
-pub const BLOCK: &str = "__simple_ghost_block_1";
+/// How the name of the variable starts that a ghost has in its block. The number is the version of the
+/// names.
+pub const BLOCK: &str = "__simple_ghost_block_1_";
 
 /// What identifies a ghost within its line: the 64-bit FNV-1a hash of its name, format and arguments,
 /// each with a NUL at its end.
@@ -36,10 +37,26 @@ impl Hash {
         format!("{VARIABLE}{:016x}", self.0)
     }
 
+    /// The name of the variable that the ghost has in its block: [`BLOCK`] and 16 hexadecimal digits.
+    #[must_use]
+    pub fn block(self) -> String {
+        format!("{BLOCK}{:016x}", self.0)
+    }
+
     /// The hash in the name of a variable; `None` if it is not the name of a ghost.
     #[must_use]
     pub fn from_variable(name: &[u8]) -> Option<Self> {
-        let digits = name.strip_prefix(VARIABLE.as_bytes())?;
+        Self::behind(VARIABLE, name)
+    }
+
+    /// The hash in the name of a variable; `None` if it is not that of a ghost in its block.
+    #[must_use]
+    pub fn from_block(name: &[u8]) -> Option<Self> {
+        Self::behind(BLOCK, name)
+    }
+
+    fn behind(prefix: &str, name: &[u8]) -> Option<Self> {
+        let digits = name.strip_prefix(prefix.as_bytes())?;
         let is_digit = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
         if digits.len() != 16 || !digits.iter().all(is_digit) {
             return None;
@@ -109,6 +126,10 @@ mod tests {
         let hash = Hash::new(b"a:b", b"%d", b"x");
         assert_eq!(hash.variable(), format!("__simple_ghost_1_{:016x}", hash.0));
         assert_eq!(Hash::from_variable(hash.variable().as_bytes()), Some(hash));
+        assert_eq!(hash.block(), format!("__simple_ghost_block_1_{:016x}", hash.0));
+        assert_eq!(Hash::from_block(hash.block().as_bytes()), Some(hash));
+        assert_eq!(Hash::from_variable(hash.block().as_bytes()), None);
+        assert_eq!(Hash::from_block(hash.variable().as_bytes()), None);
         assert_ne!(hash, Hash::new(b"a:b", b"%dx", b""));
     }
 

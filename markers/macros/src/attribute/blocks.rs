@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 use super::is_punct;
 use super::item::{Item, Keyword};
-use super::marker::{self, punct};
+use super::marker::{self, Block, Ghost, punct};
 
 /// What the tokens of a group are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,8 @@ struct Rewriting<'t> {
     /// How many tokens of `written` are inner attributes and the items at the start of a block. The
     /// block's variable comes behind them: lints want items first.
     leading: usize,
-    /// The path of the first ghost among the statements.
-    ghost: Option<Vec<TokenTree>>,
+    /// The ghosts among the statements.
+    block: Block,
 }
 
 /// Where a marker stands.
@@ -64,7 +64,7 @@ enum Position {
 impl<'t> Rewriting<'t> {
     fn new(tokens: &'t [TokenTree], content: Content) -> Self {
         let written = Vec::with_capacity(tokens.len());
-        Self { tokens, content, at: 0, written, is_changed: false, start: 0, leading: 0, ghost: None }
+        Self { tokens, content, at: 0, written, is_changed: false, start: 0, leading: 0, block: Block::default() }
     }
 
     /// The tokens, if any of them changes. `span` is where the group starts.
@@ -76,11 +76,9 @@ impl<'t> Rewriting<'t> {
                 None => self.token(),
             }
         }
-        if let Some(path) = &self.ghost {
-            let rest = self.written.split_off(self.leading);
-            self.written.extend(marker::block(path, span));
-            self.written.extend(rest);
-        }
+        let rest = self.written.split_off(self.leading);
+        self.written.extend(self.block.variables(span));
+        self.written.extend(rest);
         self.is_changed.then(|| self.written.into_iter().collect())
     }
 
@@ -154,12 +152,15 @@ impl<'t> Rewriting<'t> {
     }
 
     fn marker(&mut self, arguments: &Group) {
-        let Some(ghost) = marker::as_ghost(arguments) else { return self.copy(3) };
+        let Some(ghost) = Ghost::new(arguments) else { return self.copy(3) };
         let path = self.written.split_off(self.written.len() - marker::path(&self.written));
         let position = self.position(arguments);
         let path = [path, vec![self.tokens[self.at].clone()]].concat();
         let span = arguments.span();
-        let call = path.iter().cloned().chain([self.tokens[self.at + 1].clone(), TokenTree::Group(ghost)]);
+        if matches!(position, Position::Statement | Position::Value) {
+            self.block.add(&path, &ghost);
+        }
+        let call = path.into_iter().chain([self.tokens[self.at + 1].clone(), TokenTree::Group(ghost.arguments)]);
         self.at += 3;
         self.is_changed = true;
         match position {
@@ -169,11 +170,11 @@ impl<'t> Rewriting<'t> {
                     self.written.push(punct(';', span));
                 }
                 self.start = self.written.len();
-                self.ghost.get_or_insert(path);
             }
             Position::Expression => {
-                let block = marker::block(&path, span).into_iter().chain(call).chain([punct(';', span)]);
-                self.written.push(marker::group(Delimiter::Brace, block.collect(), span));
+                // Such a block has no code, so variables at its start would locate nothing.
+                let block = call.chain([punct(';', span)]).collect();
+                self.written.push(marker::group(Delimiter::Brace, block, span));
             }
             Position::Operand => {
                 let error = syn::Error::new(span, "a ghost is a statement: end it with `;`").to_compile_error();

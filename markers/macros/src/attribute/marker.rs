@@ -1,9 +1,10 @@
 //! What one marker is: its path, and whether its arguments are those of a ghost.
 
 use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
-use simple_markers_record::ghost;
+use simple_markers_record::ghost::Hash;
 
 use super::is_punct;
+use crate::ghost;
 use crate::syntax::{Argument, Marker};
 
 /// Whether the tokens start with a marker without its path: `simple_mark!(..)`.
@@ -38,56 +39,83 @@ pub(super) fn path(tokens: &[TokenTree]) -> usize {
     tokens.len() - start
 }
 
-/// The arguments of the marker as those of a ghost; `None` if it stays what it is: it keeps a value, or
-/// is anchored, or has a mistake, which the macro itself reports.
-pub(super) fn as_ghost(arguments: &Group) -> Option<Group> {
-    let tokens: Vec<TokenTree> = arguments.stream().into_iter().collect();
-    let parts: Vec<&[TokenTree]> = tokens.split(|token| is_punct(Some(token), ',')).collect();
-    let format = parts.get(1)?.first()?;
-    if !matches!(format, TokenTree::Literal(_) | TokenTree::Group(_)) {
-        return None;
-    }
-    // Few markers have more than places, so the others are not parsed twice.
-    let starts_with =
-        |word: &str| parts.iter().any(|part| matches!(part.first(), Some(TokenTree::Ident(ident)) if ident == word));
-    let has_options = starts_with("options");
-    if has_options || starts_with("keep") {
-        let marker: Marker = syn::parse2(arguments.stream()).ok()?;
-        if marker.is_ghost {
-            return Some(arguments.clone());
-        }
-        if marker.anchored || marker.arguments.iter().any(Argument::is_kept) || has_options {
-            return None;
-        }
-    }
-    let mut stream = arguments.stream();
-    let span = Span::call_site().located_at(arguments.span());
-    if parts.last().is_some_and(|part| !part.is_empty()) {
-        stream.extend([punct(',', span)]);
-    }
-    stream.extend([
-        TokenTree::Ident(Ident::new("options", span)),
-        group(Delimiter::Parenthesis, TokenTree::Ident(Ident::new("ghost", span)).into(), span),
-    ]);
-    let mut ghost = Group::new(arguments.delimiter(), stream);
-    ghost.set_span(arguments.span());
-    Some(ghost)
+/// A marker that becomes a ghost.
+pub(super) struct Ghost {
+    pub(super) arguments: Group,
+    hash: Hash,
 }
 
-/// The statement of the block's variable: `simple_mark!(@block NAME);`, so that it is off where markers
-/// are, and no lint sees it. `path` is that of a ghost in the block, with `simple_mark`.
-pub(super) fn block(path: &[TokenTree], span: Span) -> TokenStream {
-    let here = |token: &TokenTree| {
-        let mut token = token.clone();
-        token.set_span(token.span().located_at(span));
-        token
-    };
-    let path = path.iter().map(here);
-    let name = Ident::new(ghost::BLOCK, span);
-    let arguments = [punct('@', span), TokenTree::Ident(Ident::new("block", span)), TokenTree::Ident(name)];
-    let call =
-        [punct('!', span), group(Delimiter::Parenthesis, arguments.into_iter().collect(), span), punct(';', span)];
-    path.chain(call).collect()
+impl Ghost {
+    /// The marker with these arguments as a ghost; `None` if it stays what it is: it keeps a value, or is
+    /// anchored, or has a mistake, which the macro itself reports.
+    pub(super) fn new(arguments: &Group) -> Option<Self> {
+        let marker: Marker = syn::parse2(arguments.stream()).ok()?;
+        if marker.anchored || marker.arguments.iter().any(Argument::is_kept) {
+            return None;
+        }
+        let hash = ghost::hash(&marker);
+        if marker.is_ghost {
+            return Some(Self { arguments: arguments.clone(), hash });
+        }
+        let tokens: Vec<TokenTree> = arguments.stream().into_iter().collect();
+        let span = Span::call_site().located_at(arguments.span());
+        let comma = (!is_punct(tokens.last(), ',')).then(|| punct(',', span));
+        let options = TokenTree::Ident(Ident::new("options", span));
+        let ghost = TokenTree::Ident(Ident::new("ghost", span));
+        let options = [options, group(Delimiter::Parenthesis, ghost.into(), span)];
+        let stream = tokens.into_iter().chain(comma).chain(options).collect();
+        let mut ghost = Group::new(arguments.delimiter(), stream);
+        ghost.set_span(arguments.span());
+        Some(Self { arguments: ghost, hash })
+    }
+}
+
+/// The ghosts that are statements of one block.
+#[derive(Default)]
+pub(super) struct Block {
+    /// The path of the first one, with `simple_mark`.
+    path: Vec<TokenTree>,
+    /// The names of their variables, with the places of the ghosts.
+    names: Vec<TokenTree>,
+}
+
+impl Block {
+    pub(super) fn add(&mut self, path: &[TokenTree], ghost: &Ghost) {
+        let Some(first) = path.first() else { return };
+        self.names.push(TokenTree::Ident(Ident::new(&ghost.hash.block(), first.span())));
+        if self.path.is_empty() {
+            self.path = path.to_vec();
+        }
+    }
+
+    /// The statement of their variables, at the start of the block; nothing if there is no ghost. It is
+    /// `simple_mark!(@block (a, b) = ((), ()));`, so it is off where markers are, and no lint sees it.
+    pub(super) fn variables(self, span: Span) -> TokenStream {
+        if self.names.is_empty() {
+            return TokenStream::new();
+        }
+        let here = |mut token: TokenTree| {
+            token.set_span(token.span().located_at(span));
+            token
+        };
+        let unit = || group(Delimiter::Parenthesis, TokenStream::new(), span);
+        let values = self.names.iter().map(|_| unit()).collect();
+        let block = [punct('@', span), TokenTree::Ident(Ident::new("block", span))];
+        let arguments = block.into_iter().chain([list(self.names, span), punct('=', span), list(values, span)]);
+        let call = [punct('!', span), group(Delimiter::Parenthesis, arguments.collect(), span), punct(';', span)];
+        self.path.into_iter().map(here).chain(call).collect()
+    }
+}
+
+/// A tuple of two or more, or the only one.
+fn list(mut tokens: Vec<TokenTree>, span: Span) -> TokenTree {
+    match tokens.pop() {
+        Some(only) if tokens.is_empty() => only,
+        last => {
+            let stream = tokens.into_iter().flat_map(|token| [token, punct(',', span)]).chain(last);
+            group(Delimiter::Parenthesis, stream.collect(), span)
+        }
+    }
 }
 
 pub(super) fn punct(character: char, span: Span) -> TokenTree {

@@ -1,5 +1,5 @@
-//! `#[ghosts]`: makes ghosts of the markers in an item, and puts the block's variable into each block
-//! that has one.
+//! `#[ghosts]`: makes ghosts of the markers in an item, and gives each ghost of a block a variable at
+//! the start of the block.
 //!
 //! It works on tokens. Only a group with a marker in it is written again; everything else stays as it
 //! came, with its spans, whatever its syntax. `item` finds where an item ends, `blocks` finds the
