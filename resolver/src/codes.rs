@@ -31,6 +31,10 @@ pub enum Code {
     Outside,
     /// SM024: a site that is not known to be exact.
     Unproven,
+    /// SM025: a site of a ghost where a probe most likely fires exactly when the marker is passed.
+    Likely,
+    /// SM026: a site of a ghost where the hits are not the passes.
+    Approximate,
     /// SM030: an argument that is readable.
     Live,
     /// SM031: an argument that is known without reading anything.
@@ -115,7 +119,7 @@ impl fmt::Display for Group {
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::Eliminated,
         Self::Discarded,
         Self::UnknownSurvival,
@@ -127,6 +131,8 @@ impl Code {
         Self::Folded,
         Self::Outside,
         Self::Unproven,
+        Self::Likely,
+        Self::Approximate,
         Self::Live,
         Self::Constant,
         Self::Partial,
@@ -178,6 +184,8 @@ impl Code {
             Self::Folded => ("SM022", "folded", Group::Exactness),
             Self::Outside => ("SM023", "outside", Group::Exactness),
             Self::Unproven => ("SM024", "unproven", Group::Exactness),
+            Self::Likely => ("SM025", "likely", Group::Exactness),
+            Self::Approximate => ("SM026", "approximate", Group::Exactness),
             Self::Live => ("SM030", "live", Group::Arguments),
             Self::Constant => ("SM031", "constant", Group::Arguments),
             Self::Partial => ("SM032", "partial", Group::Arguments),

@@ -221,6 +221,35 @@ case IDLE:
         fix: "Look at the linked program, with its debug information. Or give the marker an instruction of its own, as for SM021.",
     },
     Explanation {
+        code: Code::Likely,
+        meaning: "\
+The site is that of a ghost. A probe there most likely fires exactly when the ghost is passed. The optimiser does not see a ghost, so only
+the debug information says where it is, and that is not always right. docs/survival.md says how often it was right. The reason is given.",
+        example: "\
+static int drain(struct queue *queue)       /* built by clang with -flto */
+{
+    simple_mark_ghost(queue:drain, \"%zu left\", queue->depth);
+    return flush(queue);
+}",
+        fix: "\
+None is needed if a few wrong hits do no harm: `--include likely` takes the site. Where every hit must be a pass, use a plain marker
+(`simple_mark!`, `simple_mark`), or one with an anchor.",
+    },
+    Explanation {
+        code: Code::Approximate,
+        meaning: "\
+The site is that of a ghost, and the hits there are not its passes. The compiler unrolled or vectorised the loop around it, or made other
+copies of the code, and the debug information does not say how many passes a hit stands for.",
+        example: "\
+for (size_t i = 0; i < count; i++) {        /* vectorised: one round for eight elements */
+    simple_mark_ghost(sum:element, \"%zu\", i);
+    sum += values[i];
+}",
+        fix: "\
+None is needed if it is enough to know that the code runs. To count passes, use a plain marker: the compiler then keeps each pass, and the
+loop may be slower.",
+    },
+    Explanation {
         code: Code::Live,
         meaning: "The argument can be read at the site: it is in a register or in memory, it can be computed from those, or the marker keeps it.",
         example: "\
@@ -421,10 +450,7 @@ mod tests {
         for survival in [Survival::Eliminated, Survival::Discarded] {
             assert_eq!(survival.code().map(Code::name), Some(survival.as_str()));
         }
-        use crate::resolve::Exactness;
-        for exactness in
-            [Exactness::Exact, Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven]
-        {
+        for exactness in crate::resolve::Exactness::ALL {
             assert_eq!(exactness.code().name(), exactness.as_str());
         }
         assert_eq!(EXPLANATIONS.iter().filter(|it| it.code.group() == Group::Arguments).count(), 9);

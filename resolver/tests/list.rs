@@ -2,7 +2,7 @@
 
 use images::{Linked, declaration, scsi};
 use simple_markers_resolver::report::{Layout, Verbosity, json, list};
-use simple_markers_resolver::resolve::{Absence, Detail, Resolution, resolve, resolve_with};
+use simple_markers_resolver::resolve::{Absence, Detail, GhostProblem, Resolution, resolve, resolve_with};
 use simple_markers_resolver::select::{Field, Selection};
 
 fn text(resolution: &Resolution, layout: Layout) -> String {
@@ -176,7 +176,8 @@ fn a_ghost_is_listed_and_its_place_is_unknown() {
 "
     );
     let markers: Vec<_> = resolution.images[0].markers.iter().map(|it| (it.line, it.is_ghost, &it.absence)).collect();
-    assert_eq!(markers, [(42, true, &Some(Absence::Ghost)), (43, false, &None)]);
+    let unknown = Some(Absence::Ghost { problem: GhostProblem::NoDebugInfo });
+    assert_eq!(markers, [(42, true, &unknown), (43, false, &None)]);
     // The note is about the other one.
     let notes = |image: &[u8]| resolve("m", image).images[0].diagnostics.len();
     let ghost = b"loop:step\0f.rs\x00042\0%u\0n\0".to_vec();

@@ -20,8 +20,12 @@ pub(crate) struct Choice {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Include {
+    /// The place of a ghost that is most likely exact
+    Likely,
     /// Several paths lead to the address, and some may not pass the marker
     Shared,
+    /// The hits at the place of a ghost are not its passes
+    Approximate,
     /// The linker folded several functions at the address
     Folded,
     /// The address is outside the marker's function
@@ -47,7 +51,9 @@ impl Choice {
     pub(crate) fn settings(&self) -> Settings {
         let is = |kind| self.all || self.include.contains(&kind);
         let kinds = [
+            (Include::Likely, Exactness::Likely),
             (Include::Shared, Exactness::Shared),
+            (Include::Approximate, Exactness::Approximate),
             (Include::Folded, Exactness::Folded),
             (Include::Outside, Exactness::Outside),
             (Include::Unproven, Exactness::Unproven),

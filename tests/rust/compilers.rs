@@ -5,6 +5,7 @@ mod asleep;
 mod c_probes;
 mod conversions;
 mod emission;
+mod ghost_sites;
 mod ghosts;
 mod header;
 mod header_matrix;

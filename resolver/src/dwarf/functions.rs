@@ -306,6 +306,20 @@ impl<'s> FunctionIndex<'s> {
         Ok(None)
     }
 
+    /// The innermost function instance whose code holds an address; `None` if there is none.
+    pub(super) fn instance_at(&self, unit: usize, address: u64) -> Result<Option<usize>, Error> {
+        let functions = self.of_unit(unit)?;
+        for function in functions.spans_at(address) {
+            self.units.charge(1)?;
+            let Some(function) = function else { continue };
+            let inside = self.inside_of(&functions, function)?;
+            if let Some(node) = inside.and_then(|inside| inside.deepest.get(address)) {
+                return Ok(functions.instance(node));
+            }
+        }
+        Ok(None)
+    }
+
     fn inside_of<'f>(&self, functions: &'f Functions, function: usize) -> Result<Option<&'f Inside>, Error> {
         let Some(cell) = functions.inside.get(&function) else { return Ok(None) };
         if let Some(inside) = cell.get() {

@@ -71,6 +71,11 @@ impl Rows {
         self.by_line.get(first..end).unwrap_or_default().iter().map(|&index| index as usize)
     }
 
+    /// Whether all rows between two rows have no line.
+    pub(crate) fn is_one_run(&self, one: usize, two: usize) -> bool {
+        (one.saturating_add(1)..two).all(|between| self.get(between).is_some_and(|row| row.line == 0))
+    }
+
     /// The rows that describe bytes of a range. Leaves out rows that another row at the same
     /// address replaces.
     pub(super) fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (usize, &Row)> {

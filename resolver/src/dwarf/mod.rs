@@ -22,6 +22,7 @@ mod file_tables;
 pub(crate) mod files;
 mod frame;
 mod functions;
+mod labels;
 mod landing_pads;
 #[cfg(test)]
 mod layers;
@@ -65,6 +66,7 @@ pub(crate) use definitions::{Definition, Wanted};
 pub(crate) use describe::{encoding_name, tag_name};
 pub use described::{Change, Described};
 pub use frame::{Frame, Moment};
+pub(crate) use labels::Producer;
 pub(crate) use line_absence::{CodeState, LineAbsence};
 pub use names::Lookup;
 pub(crate) use next_line::NoLine;

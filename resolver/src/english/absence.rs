@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::quoted;
-use crate::resolve::{Absence, LineProblem};
+use crate::resolve::{Absence, GhostProblem, LineProblem};
 
 /// Why a line has no site.
 pub(crate) fn line_problem(problem: &LineProblem) -> String {
@@ -71,13 +71,25 @@ pub(crate) fn absence(absence: &Absence, file: &str) -> String {
         Absence::Ambiguous { files } => {
             format!("several files agree equally well with its file: {}", list(files))
         }
-        Absence::Ghost => GHOST.to_owned(),
+        Absence::Ghost { problem } => ghost(*problem).to_owned(),
     }
 }
 
 /// Why it is not known whether a ghost is in the program.
-pub(crate) const GHOST: &str =
-    "it is a ghost: it has no site record, and its place in the debug information is not looked up";
+pub(crate) fn ghost(problem: GhostProblem) -> &'static str {
+    match problem {
+        GhostProblem::NoDebugInfo => {
+            "it is a ghost: its place is only in the debug information, which the image does not have for its file"
+        }
+        GhostProblem::LinesOnly => {
+            "it is a ghost: its place is only in full debug information, and that of its file has lines only"
+        }
+        GhostProblem::Unsupported => "it is a ghost, and its compiler is not one whose ghosts are looked up",
+        GhostProblem::SharedLine => {
+            "it is a ghost, and another one is on its line: the debug information does not tell them apart"
+        }
+    }
+}
 
 /// The highest number of names listed.
 const MOST: usize = 4;

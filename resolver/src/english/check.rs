@@ -24,6 +24,8 @@ pub(crate) fn message(finding: &Finding) -> String {
         Problem::Nearest { line, .. } => format!("{name} is not on its line: the site is that of line {line}"),
         Problem::Exactness(exactness) => match exactness {
             Exactness::Exact => format!("a probe at {name} is exact{copies}"),
+            Exactness::Likely => format!("a probe at {name} is most likely exact{copies}"),
+            Exactness::Approximate => format!("the hits of a probe at {name} are not its passes{copies}"),
             Exactness::Shared => format!("a probe at {name} may fire where the marker is not passed{copies}"),
             Exactness::Folded => format!("a probe at {name} also fires for markers of other functions{copies}"),
             Exactness::Outside => format!("{name} is in no code of its function{copies}"),

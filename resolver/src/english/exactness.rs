@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::dwarf;
-use crate::resolve::{ExactnessReason, FoldingUnknown, FunctionNames, PatchesUnknown};
+use crate::resolve::{ApproximateReason, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason, PatchesUnknown};
 
 const NO_CALL_FRAMES: &str = "the call frame information cannot be read";
 
@@ -14,6 +14,8 @@ impl fmt::Display for ExactnessReason {
             Self::Entry => out.write_str("the function is entered there, and nothing else leads there"),
             Self::FallThrough => out.write_str("the instruction before it goes on there, and nothing else leads there"),
             Self::OnePredecessor => out.write_str("one branch leads there, and nothing else"),
+            Self::Likely(reason) => likely(out, *reason),
+            Self::Approximate(reason) => approximate(out, *reason),
             Self::SeveralPredecessors { count } => {
                 write!(out, "{count} ways in, and not all of them need pass the marker")
             }
@@ -111,6 +113,33 @@ fn patches(out: &mut fmt::Formatter<'_>, unknown: PatchesUnknown) -> fmt::Result
         PatchesUnknown::ReplacementLeadsAnywhere { address } => {
             write!(out, "what replaces the instructions at {address:#x} may lead anywhere")
         }
+    }
+}
+
+/// Why a place of a ghost is likely.
+fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
+    match reason {
+        LikelyReason::LinkTime => out.write_str("link-time optimisation may have moved the label of the ghost"),
+        LikelyReason::MissingCopies { count } => {
+            write!(out, "{} of its function without a place for the ghost", counted_are(count))
+        }
+    }
+}
+
+/// Why the hits at a place of a ghost are not its passes.
+fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::Result {
+    match reason {
+        ApproximateReason::RepeatedLine { places } => write!(
+            out,
+            "the line that follows has code in {places} places of the function, which may be copies of one piece of code"
+        ),
+    }
+}
+
+fn counted_are(count: u32) -> String {
+    match count {
+        1 => "there is 1 inlined copy".to_owned(),
+        _ => format!("there are {count} inlined copies"),
     }
 }
 

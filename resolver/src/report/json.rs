@@ -178,7 +178,7 @@ impl Serialize for MarkerSite<'_> {
         let Self { marker, site: of } = self;
         let (section, address) = place(of.place.as_ref());
         let line = match of.origin {
-            Origin::Record | Origin::Line => marker.line,
+            Origin::Record | Origin::Line | Origin::Label | Origin::Statement | Origin::Block => marker.line,
             Origin::Nearest { line } => line,
         };
         let mut site = serializer.serialize_struct("Site", 20)?;

@@ -228,7 +228,7 @@ impl Page<'_> {
         let Some(exactness) = site.exactness else { return Ok(()) };
         let style = match exactness {
             Exactness::Exact => style::READABLE,
-            Exactness::Shared | Exactness::Unproven => style::UNKNOWN,
+            Exactness::Likely | Exactness::Shared | Exactness::Approximate | Exactness::Unproven => style::UNKNOWN,
             Exactness::Folded | Exactness::Outside => style::GONE,
         };
         let why =
@@ -308,7 +308,7 @@ fn survival(marker: &Marker) -> (Style, String) {
         }
         None => {
             let why = match marker.absence {
-                Some(Absence::Ghost) => absence::GHOST,
+                Some(Absence::Ghost { problem }) => absence::ghost(problem),
                 _ => "the image does not say whether it is in the program",
             };
             (style::UNKNOWN, format!("unknown {}: {why}", Code::UnknownSurvival))
@@ -326,6 +326,9 @@ fn origin(marker: &Marker, site: &Site) -> (Style, String) {
             let why = format!("line {declared} has no row in the line table, line {line} is the next of its function");
             (style::UNKNOWN, format!("nearest {}: {why}", Code::Nearest))
         }
+        Origin::Label => (style::PLAIN, "label: the ghost's own, in the debug information".to_owned()),
+        Origin::Statement => (style::PLAIN, format!("statement: a row of line {declared} in the line table")),
+        Origin::Block => (style::PLAIN, "block: of its function, in the debug information".to_owned()),
     }
 }
 

@@ -12,10 +12,16 @@ use crate::verdicts::Code;
 pub enum Exactness {
     /// It does.
     Exact,
+    /// It most likely does. The place is a fact of the debug information alone, which does not prove
+    /// it: that of a ghost.
+    Likely,
     /// The address has two or more predecessors, so the probe may also fire on a path without the
     /// marker. Or several copies of the marker are there, and it fires once for all of them.
     /// [`Site::exactness_reason`](super::Site::exactness_reason) says which.
     Shared,
+    /// A hit may stand for several passes, or some passes have no hit: the compiler unrolled or
+    /// vectorised the code of a ghost, or merged copies of it.
+    Approximate,
     /// Markers of different functions are at the address, because the linker folded the functions.
     Folded,
     /// The address is in no function, or not in the marker's: there is nothing to probe.
@@ -25,12 +31,18 @@ pub enum Exactness {
 }
 
 impl Exactness {
+    /// All verdicts, from the best.
+    pub const ALL: [Self; 7] =
+        [Self::Exact, Self::Likely, Self::Shared, Self::Approximate, Self::Folded, Self::Outside, Self::Unproven];
+
     /// The word for the verdict in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact",
+            Self::Likely => "likely",
             Self::Shared => "shared",
+            Self::Approximate => "approximate",
             Self::Folded => "folded",
             Self::Outside => "outside",
             Self::Unproven => "unproven",
@@ -42,7 +54,9 @@ impl Exactness {
     pub fn code(self) -> Code {
         match self {
             Self::Exact => Code::Exact,
+            Self::Likely => Code::Likely,
             Self::Shared => Code::Shared,
+            Self::Approximate => Code::Approximate,
             Self::Folded => Code::Folded,
             Self::Outside => Code::Outside,
             Self::Unproven => Code::Unproven,
@@ -64,6 +78,10 @@ pub enum ExactnessReason {
     FallThrough,
     /// Exact: one branch leads there, and nothing else.
     OnePredecessor,
+    /// Likely: the place of a ghost, and why it is not proven.
+    Likely(LikelyReason),
+    /// Approximate: the place of a ghost, and why its hits are not its passes.
+    Approximate(ApproximateReason),
     /// Shared: the address has several predecessors, and not all of them need pass the marker.
     SeveralPredecessors {
         /// How many are known; [`Site::predecessors`](super::Site::predecessors) lists at most 64.
@@ -179,6 +197,8 @@ impl ExactnessReason {
             Self::Entry => "entry",
             Self::FallThrough => "fall_through",
             Self::OnePredecessor => "one_predecessor",
+            Self::Likely(reason) => reason.name(),
+            Self::Approximate(reason) => reason.name(),
             Self::SeveralPredecessors { .. } => "several_predecessors",
             Self::SeveralCopies { .. } => "several_copies",
             Self::SeveralRecords { .. } => "several_records",
@@ -208,6 +228,52 @@ impl ExactnessReason {
             Self::NoCode => "no_code",
             Self::TooMuchCode => "too_much_code",
             Self::CodeNotInFile => "code_not_in_file",
+        }
+    }
+}
+
+/// Why the place of a ghost is likely, and not exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LikelyReason {
+    /// The optimiser at link time may have moved the label.
+    LinkTime,
+    /// Copies of the function are inlined where the ghost has no place: their passes have no hit.
+    MissingCopies {
+        /// How many are known.
+        count: u32,
+    },
+}
+
+impl LikelyReason {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LinkTime => "likely_link_time",
+            Self::MissingCopies { .. } => "likely_missing_copies",
+        }
+    }
+}
+
+/// Why the hits at the place of a ghost are not its passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ApproximateReason {
+    /// The line that follows the ghost has code in several places of the function: they may be copies
+    /// of the code around the ghost.
+    RepeatedLine {
+        /// How many places.
+        places: u32,
+    },
+}
+
+impl ApproximateReason {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RepeatedLine { .. } => "approximate_repeated_line",
         }
     }
 }

@@ -12,7 +12,7 @@ use simple_markers_record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use super::diagnostics::Diagnostics;
 use super::interner::{Interner, TextId};
 use super::lookup::Found;
-use super::{LineProblem, Origin};
+use super::{GhostProblem, LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
 use crate::image::{Contents, Image, Layout, Relocated, RelocationProblem, RelocationTarget};
@@ -64,6 +64,8 @@ pub(super) struct RawMarker {
     pub(super) sites: Vec<RawSite>,
     /// Why the line table has no site for it; `None` if it has one, or was not asked.
     pub(super) problem: Option<LineProblem>,
+    /// Of a ghost: why its place is not known; `None` if it is known that these are its sites.
+    pub(super) ghost: Option<GhostProblem>,
     /// What was found at each site; empty if nothing was looked up yet.
     pub(super) found: Vec<Found>,
 }
@@ -208,8 +210,9 @@ impl<'a> Join<'a> {
         let (name, file) = (intern(declaration.name)?, intern(declaration.file)?);
         let (format, args) = (intern(declaration.format)?, intern(declaration.args)?);
         let (line, is_ghost, sites) = (declaration.line, declaration.is_ghost, Vec::new());
-        let (problem, found) = (None, Vec::new());
-        let marker = RawMarker { name, file, line, format, args, declared: true, is_ghost, sites, problem, found };
+        let (problem, found, ghost) = (None, Vec::new(), is_ghost.then_some(GhostProblem::NoDebugInfo));
+        let marker =
+            RawMarker { name, file, line, format, args, declared: true, is_ghost, sites, problem, ghost, found };
         self.marker(marker);
         Ok(())
     }
@@ -253,8 +256,9 @@ impl<'a> Join<'a> {
             origin: Origin::Record,
         };
         let (line, is_ghost, sites) = (site.line, false, Vec::new());
-        let (problem, found) = (None, Vec::new());
-        let marker = RawMarker { name, file, line, format, args, declared: false, is_ghost, sites, problem, found };
+        let (problem, found, ghost) = (None, Vec::new(), None);
+        let marker =
+            RawMarker { name, file, line, format, args, declared: false, is_ghost, sites, problem, ghost, found };
         if let Some(marker) = self.marker(marker) {
             marker.sites.push(raw);
         }

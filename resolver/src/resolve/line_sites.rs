@@ -230,7 +230,7 @@ impl Copies {
         line: u32,
         is_exact: bool,
     ) -> Result<Vec<LineSite>, Error> {
-        let runs = || indices.chunk_by(|one, two| is_one_run(rows, *one, *two));
+        let runs = || indices.chunk_by(|one, two| rows.is_one_run(*one, *two));
         let is_statement = |index: &usize| rows.get(*index).is_some_and(|row| row.is_statement);
         let has_statement = indices.iter().any(is_statement);
         let function = match instance {
@@ -248,9 +248,4 @@ impl Copies {
         }
         Ok(added)
     }
-}
-
-/// Whether all rows between two rows have no line.
-fn is_one_run(rows: &Rows, one: usize, two: usize) -> bool {
-    (one.saturating_add(1)..two).all(|between| rows.get(between).is_some_and(|row| row.line == 0))
 }

@@ -180,12 +180,11 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             description: described.description,
             args: described.args,
             declared: raw.declared,
-            // A ghost has no site record either if it is in the program.
-            survival: raw_sites::survival(&raw.sites, sites_are_known && !raw.is_ghost),
+            survival: raw_sites::survival(&raw.sites, if raw.is_ghost { raw.ghost.is_none() } else { sites_are_known }),
             is_ghost: raw.is_ghost,
             is_probe: sites.iter().any(|site| site.switch.is_some()),
             sites,
-            absence: raw.problem.map(unplaced).or(raw.is_ghost.then_some(Absence::Ghost)),
+            absence: raw.problem.map(unplaced).or(raw.ghost.map(|problem| Absence::Ghost { problem })),
         }
     }
 

@@ -17,6 +17,7 @@ mod folded_markers;
 mod folding;
 mod function_symbols;
 mod functions;
+mod ghosts;
 mod instructions;
 mod interner;
 mod join;
@@ -57,7 +58,10 @@ use crate::text;
 pub use conversions::{DataModel, GivenType, Mismatch, MismatchHelp, mismatch, star_mismatch};
 pub use description::{Described, describe};
 pub use diagnostics::{DebugFileProblem, DebugFileRefusal, Diagnostic, DiagnosticKind, Severity, SurvivalUnknown};
-pub use exactness::{EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, PatchesUnknown, Predecessor};
+pub use exactness::{
+    ApproximateReason, EdgeKind, Exactness, ExactnessReason, FoldingUnknown, FunctionNames, LikelyReason,
+    PatchesUnknown, Predecessor,
+};
 pub use line_sites::{LineProblem, LineSite, LineSites};
 pub use module::module_name;
 use part::{Part, Request};

@@ -15,7 +15,7 @@ use super::lazy_debug::{LazyDebug, LazySiteDebug};
 use super::lookup::Lookup;
 use super::markers::MarkerBuilder;
 use super::{Detail, Diagnostic, DiagnosticKind, ResolvedImage, Severity, SurvivalUnknown};
-use super::{absence, functions, line_table_sites};
+use super::{absence, functions, ghosts, line_table_sites};
 use crate::address::FileOffset;
 use crate::debug_files::{DebugFiles, Store};
 use crate::image::{Image, ImageKind};
@@ -57,6 +57,11 @@ impl Part {
         if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {
             let lookup = Lookup { debug: Some(debug), ..lookup };
             line_table_sites::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
+        }
+        if joined.markers.iter().any(|marker| marker.is_ghost) {
+            if let Some(debug) = site_debug.get() {
+                ghosts::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
+            }
         }
         let named = functions::name(files.named(), &mut joined, || site_debug.get(), &mut diagnostics);
         let why_unknown = why_unknown(image, &sections, &joined.markers, &diagnostics);

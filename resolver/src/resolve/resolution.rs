@@ -225,8 +225,38 @@ pub enum Absence {
         /// The files.
         files: Vec<Arc<str>>,
     },
-    /// It is a ghost, which has no site record. Its place is not looked up.
-    Ghost,
+    /// It is a ghost, and its place is not known.
+    Ghost {
+        /// Why not.
+        problem: GhostProblem,
+    },
+}
+
+/// Why the place of a ghost is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GhostProblem {
+    /// There is no debug information of its file.
+    NoDebugInfo,
+    /// The debug information of its file has lines only.
+    LinesOnly,
+    /// Places of ghosts are not looked up in what its compiler writes.
+    Unsupported,
+    /// Another ghost is on its line, and the debug information names ghosts by their line.
+    SharedLine,
+}
+
+impl GhostProblem {
+    /// The name of the reason, stable over versions (`docs/json.md`).
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoDebugInfo => "ghost_no_debug_info",
+            Self::LinesOnly => "ghost_lines_only",
+            Self::Unsupported => "ghost_unsupported",
+            Self::SharedLine => "ghost_shared_line",
+        }
+    }
 }
 
 impl Absence {
@@ -242,7 +272,7 @@ impl Absence {
             Self::Folded { .. } => "folded",
             Self::Unresolved { problem } => problem.name(),
             Self::Ambiguous { .. } => "several_files",
-            Self::Ghost => "ghost",
+            Self::Ghost { problem } => problem.name(),
         }
     }
 
@@ -256,7 +286,7 @@ impl Absence {
             | Self::NoCode { function }
             | Self::Dropped { function, .. }
             | Self::Folded { function, .. } => Some(function),
-            Self::NotCompiled | Self::Unresolved { .. } | Self::Ambiguous { .. } | Self::Ghost => None,
+            Self::NotCompiled | Self::Unresolved { .. } | Self::Ambiguous { .. } | Self::Ghost { .. } => None,
         }
     }
 }
@@ -320,6 +350,12 @@ pub enum Origin {
         /// The line of that row, from 1.
         line: u32,
     },
+    /// Of a ghost: from its label in the debug information, as clang writes it.
+    Label,
+    /// Of a ghost: from a statement of its line in the line table, as gcc writes it.
+    Statement,
+    /// Of a ghost: from the blocks of its function in the debug information, as rustc writes them.
+    Block,
 }
 
 impl Origin {
@@ -330,6 +366,9 @@ impl Origin {
             Self::Record => "record",
             Self::Line => "line",
             Self::Nearest { .. } => "nearest",
+            Self::Label => "label",
+            Self::Statement => "statement",
+            Self::Block => "block",
         }
     }
 }

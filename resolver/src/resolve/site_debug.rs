@@ -318,6 +318,11 @@ impl<'d, 's> SiteDebug<'d, 's> {
         Ok(OfLine { sites: sites.iter().filter_map(site).collect(), problem })
     }
 
+    /// The debug information of the image.
+    pub(super) fn info(&self) -> &'d DebugInfo<'s> {
+        self.debug
+    }
+
     /// Drops the caches of units that are no longer needed.
     pub(super) fn release(&self) {
         self.debug.release();
@@ -330,7 +335,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         }
     }
 
-    fn pc(&self, address: Vaddr) -> Option<Pc> {
+    pub(super) fn pc(&self, address: Vaddr) -> Option<Pc> {
         match self.layout {
             Some(layout) => {
                 let (section, offset) = layout.section_offset(address)?;

@@ -242,10 +242,6 @@ fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, Error> {
     }
 }
 
-/// The kinds of exactness that a site can be left out for.
-const EXACTNESS: [Exactness; 5] =
-    [Exactness::Exact, Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
-
 fn left_out_json(left_out: &LeftOut) -> Json {
     let LeftOut { image, marker, place, why } = left_out;
     let kind = match why.kind() {
@@ -261,7 +257,7 @@ fn left_out(json: Object<'_>, images: usize) -> Result<LeftOut, Error> {
         "no site" => UnwatchedKind::NoSite,
         "other" => UnwatchedKind::Other,
         word => {
-            let exactness = EXACTNESS.into_iter().find(|exactness| exactness.as_str() == word);
+            let exactness = Exactness::ALL.into_iter().find(|exactness| exactness.as_str() == word);
             UnwatchedKind::NotExact(exactness.ok_or_else(|| Error::new(Fault::Malformed).at("kind"))?)
         }
     };

@@ -1,0 +1,163 @@
+//! The labels of a unit (DWARF 5, 3.6), and who wrote the unit.
+
+use std::collections::BTreeMap;
+
+use gimli::constants as dw;
+
+use super::debug_info::DebugInfo;
+use super::entries::is_dropped;
+use super::entry_walk::{EntryWalk, Step};
+use super::files::SourcePath;
+use super::tables;
+use super::unit::{Die, Value};
+use crate::Error;
+use crate::address::Vaddr;
+
+/// What wrote a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Producer {
+    /// gcc, in any language but Rust.
+    Gcc,
+    /// A compiler of Rust.
+    Rust,
+    /// Another compiler.
+    Other,
+}
+
+/// The copies of one label.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    /// The file and line that declare it.
+    pub(crate) declared: (SourcePath, u32),
+    /// Where its copies are; `None` for one whose code the linker dropped.
+    pub(crate) copies: Vec<Option<Vaddr>>,
+    /// The number of instances of its function that have code and no copy of it.
+    pub(crate) missing: u32,
+}
+
+/// The entries of one label.
+#[derive(Debug, Default)]
+struct Entries {
+    /// The abstract function that it is in; `None` if there is none.
+    function: Option<Die>,
+    /// Its copies, with the function instances that they are in.
+    copies: Vec<(Option<Die>, Option<Vaddr>)>,
+}
+
+impl DebugInfo<'_> {
+    /// What wrote a unit.
+    pub(crate) fn producer(&self, unit: usize) -> Producer {
+        let units = &self.units;
+        if units.unit_language(unit) == Some(dw::DW_LANG_Rust) {
+            return Producer::Rust;
+        }
+        match units.root(unit) {
+            Ok(root) if self.is_by_gcc(root) => Producer::Gcc,
+            _ => Producer::Other,
+        }
+    }
+
+    /// Whether a unit describes any parameter or variable.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn has_variables(&self, unit: usize) -> Result<bool, Error> {
+        Ok(self.scopes.functions.of_unit(unit)?.has_variables())
+    }
+
+    /// The labels of a unit whose names start with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn labels(&self, unit: usize, prefix: &[u8]) -> Result<Vec<Label>, Error> {
+        let mut by_origin: BTreeMap<Die, Entries> = BTreeMap::new();
+        // The functions around the current entry, outermost first, with their depths.
+        let mut around: Vec<(isize, Die)> = Vec::new();
+        let mut walk = EntryWalk::start(&self.units, unit)?;
+        while let Some(Step { die, depth, abbreviation }) = walk.next()? {
+            let skipped = walk.entries.skip_attributes(abbreviation.attributes());
+            skipped.map_err(|error| walk.error(error))?;
+            while around.last().is_some_and(|(last, _)| *last >= depth) {
+                around.pop();
+            }
+            match abbreviation.tag() {
+                dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine => around.push((depth, die)),
+                dw::DW_TAG_label if self.units.name(die)?.is_some_and(|name| name.starts_with(prefix)) => {
+                    let function = around.last().map(|&(_, function)| function);
+                    let entries = by_origin.entry(self.units.root_origin(die)?).or_default();
+                    match self.units.own_attribute(die, dw::DW_AT_low_pc)? {
+                        Some(low) => entries.copies.extend(self.label_address(die, low)?.map(|at| (function, at))),
+                        None => entries.function = entries.function.or(function),
+                    }
+                }
+                _ => {}
+            }
+        }
+        walk.finish()?;
+        let mut labels = Vec::new();
+        for (origin, Entries { function, copies }) in by_origin {
+            let Some(declared) = self.lines.declared(origin)? else { continue };
+            let mut missing = 0u32;
+            for &node in function
+                .map(|of| self.scopes.functions.instances_of(unit, of))
+                .transpose()?
+                .iter()
+                .flat_map(|all| &**all)
+            {
+                let instance = self.scopes.functions.of_unit(unit)?.node(node).map(|node| node.offset);
+                if !copies.iter().any(|(of, _)| of.map(|of| of.offset) == instance) {
+                    missing = missing.saturating_add(1);
+                }
+            }
+            labels.push(Label { declared, copies: copies.into_iter().map(|(_, at)| at).collect(), missing });
+        }
+        Ok(labels)
+    }
+
+    /// The address of a label. The inner value is `None` if the linker dropped its code.
+    fn label_address(&self, die: Die, low: Value<'_>) -> Result<Option<Option<Vaddr>>, Error> {
+        let units = &self.units;
+        let unit = units.unit(die.unit)?;
+        let address = tables::attribute_address(units.dwarf_of(die.unit)?, unit, low);
+        let address = address.map_err(|error| units.error(die, error))?;
+        let is_dropped = |address| is_dropped(address, unit.encoding().address_size);
+        Ok(address.map(|address| (!is_dropped(address)).then_some(Vaddr(address))))
+    }
+
+    /// In how many places of its function instance the line of an instruction has code: a place is a
+    /// run of rows with no other line between them. 0 if the line is not known.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn places_of_line_at(&self, unit: usize, address: Vaddr) -> Result<u32, Error> {
+        let functions = &self.scopes.functions;
+        let rows = self.rows(unit)?;
+        let end = address.0.saturating_add(1);
+        let Some((_, row)) = rows.within(&(address.0..end)).last() else { return Ok(0) };
+        let instance = functions.instance_at(unit, address.0)?;
+        let mut places = 0u32;
+        let mut last: Option<usize> = None;
+        for index in rows.of_line(row.file, row.line) {
+            let Some(found) = rows.get(index) else { continue };
+            if functions.instance_at(unit, found.address)? != instance {
+                continue;
+            }
+            if last.is_none_or(|last| !rows.is_one_run(last, index)) {
+                places = places.saturating_add(1);
+            }
+            last = Some(index);
+        }
+        Ok(places)
+    }
+
+    /// Whether link-time optimisation made a unit together with another one: both are from one file,
+    /// and so they have their abbreviations in common.
+    pub(crate) fn is_from_link_time(&self, unit: usize) -> bool {
+        let table = |unit| Some(self.units.header(unit)?.debug_abbrev_offset());
+        let neighbours = [unit.checked_sub(1), unit.checked_add(1)].into_iter().flatten();
+        table(unit).is_some_and(|of_unit| neighbours.map(table).any(|other| other == Some(of_unit)))
+    }
+}

@@ -1,0 +1,256 @@
+//! The sites of ghosts, which are facts of the debug information alone (`docs/section-format.md`,
+//! "Ghosts").
+//!
+//! The units that name a ghost's file are asked, each in the way of the compiler that wrote it:
+//! `labels` for clang. A finder says how far its places can be trusted ([`Certainty`]); the
+//! instructions then say whether other paths lead to them.
+
+mod labels;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
+
+use super::descriptions::Descriptions;
+use super::diagnostics::Diagnostics;
+use super::instructions::Probed;
+use super::interner::TextId;
+use super::join::{Joined, RawMarker, RawSite};
+use super::line_sites::LineProblem;
+use super::lookup::{Found, Lookup};
+use super::site_debug::{SiteDebug, Wanted};
+use super::{ApproximateReason, Argument, Described, Exactness, ExactnessReason, GhostProblem, LikelyReason, Origin};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::dwarf::files::SourcePath;
+use crate::dwarf::lines::Matched;
+use crate::dwarf::{DebugInfo, Producer};
+
+/// How many units are asked before their caches are dropped.
+const UNITS: usize = 32;
+
+/// How many ghosts are looked up before the caches of their units are dropped.
+const GHOSTS: usize = 128;
+
+/// A ghost, as the finders are asked for it.
+struct Ghost {
+    file: SourcePath,
+    line: u32,
+    /// Whether another ghost is on its line.
+    shares_line: bool,
+}
+
+/// A place of a ghost in the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    /// Where a probe is set; `None` if the linker dropped the code.
+    address: Option<Vaddr>,
+    origin: Origin,
+    certainty: Certainty,
+}
+
+/// The best verdict that a place may have, whatever its instructions say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certainty {
+    Exact,
+    Likely(LikelyReason),
+    Approximate(ApproximateReason),
+}
+
+/// What a unit says of one of the ghosts that it was asked for.
+#[derive(Debug, Default)]
+struct OfUnit {
+    /// The copies of the ghost.
+    places: Vec<Place>,
+    /// How many copies of its code have no place for it.
+    missing: u32,
+}
+
+/// How much the units that name a ghost's file describe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    /// There is no such unit.
+    Nothing,
+    Lines,
+    /// The places are not looked up there.
+    Unsupported,
+    Everything,
+}
+
+/// A ghost whose sites are searched for.
+struct Search<'m> {
+    marker: &'m mut RawMarker,
+    file: Arc<str>,
+    described: Described,
+    ghost: Ghost,
+    described_as: Detail,
+    of_units: OfUnit,
+    found: Vec<(RawSite, Found)>,
+}
+
+/// Looks up all ghosts, and adds their sites.
+pub(super) fn find(
+    debug: &SiteDebug<'_, '_>,
+    lookup: Lookup<'_, '_, '_>,
+    joined: &mut Joined<'_>,
+    descriptions: &mut Descriptions,
+    diagnostics: &mut Diagnostics,
+) {
+    let Joined { texts, markers } = joined;
+    let ghosts: Vec<_> = markers.iter_mut().filter(|marker| marker.is_ghost).collect();
+    let mut on_line: BTreeMap<(TextId, u32), usize> = BTreeMap::new();
+    for ghost in &ghosts {
+        *on_line.entry((ghost.file, ghost.line)).or_default() += 1;
+    }
+    let files: BTreeSet<TextId> = ghosts.iter().map(|marker| marker.file).collect();
+    let files: Vec<_> = files.into_iter().map(|file| texts.text(file)).collect();
+    if let Err(error) = debug.find_files(&files) {
+        return diagnostics.error(&error);
+    }
+    let mut searches = Vec::with_capacity(ghosts.len());
+    for marker in ghosts {
+        let shares_line = on_line.get(&(marker.file, marker.line)).is_some_and(|&count| count > 1);
+        let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker.format, marker.args));
+        let ghost = Ghost { file: SourcePath::new(&file), line: marker.line, shares_line };
+        let (described_as, of_units, found) = (Detail::Nothing, OfUnit::default(), Vec::new());
+        searches.push(Search { marker, file, described, ghost, described_as, of_units, found });
+    }
+    if let Err(error) = ask_units(debug, lookup, &mut searches) {
+        diagnostics.error(&error);
+    }
+    for searches in searches.chunks_mut(GHOSTS) {
+        searches.par_iter_mut().for_each(|search| search.look_up(debug, lookup));
+        lookup.release();
+    }
+    for Search { marker, found, .. } in searches {
+        (marker.sites, marker.found) = found.into_iter().unzip();
+    }
+}
+
+/// Asks each unit that names the file of a ghost. Stops at the first error.
+fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &mut [Search<'_>]) -> Result<(), Error> {
+    let info = debug.info();
+    let mut by_unit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, search) in searches.iter_mut().enumerate() {
+        match &*info.match_file(&search.ghost.file)? {
+            Matched::File { units, .. } => {
+                units.iter().for_each(|(unit, _)| by_unit.entry(*unit).or_default().push(index));
+            }
+            Matched::None => {}
+            Matched::Several(paths) => {
+                let paths = paths.iter().map(|path| Arc::clone(path.as_str()));
+                search.marker.problem = Some(LineProblem::SeveralFiles(paths.collect()));
+            }
+        }
+    }
+    let by_unit: Vec<(usize, Vec<usize>)> = by_unit.into_iter().collect();
+    for units in by_unit.chunks(UNITS) {
+        let ask = |(unit, indices): &(usize, Vec<usize>)| {
+            let ghosts = indices.iter().filter_map(|&index| Some(&searches.get(index)?.ghost));
+            Answer::of(info, *unit, &ghosts.collect::<Vec<_>>())
+        };
+        let answers: Vec<Result<Answer, Error>> = units.par_iter().map(ask).collect();
+        lookup.release();
+        for ((_, indices), answer) in units.iter().zip(answers) {
+            let Answer { described_as, of_ghosts } = answer?;
+            for (&index, of_unit) in indices.iter().zip(of_ghosts) {
+                let Some(search) = searches.get_mut(index) else { continue };
+                search.described_as = search.described_as.max(described_as);
+                search.of_units.places.extend(of_unit.places);
+                search.of_units.missing = search.of_units.missing.saturating_add(of_unit.missing);
+            }
+        }
+    }
+    for search in searches.iter_mut().filter(|search| search.marker.problem.is_none()) {
+        search.marker.ghost = match search.described_as {
+            Detail::Nothing => Some(GhostProblem::NoDebugInfo),
+            Detail::Lines => Some(GhostProblem::LinesOnly),
+            Detail::Unsupported => Some(GhostProblem::Unsupported),
+            Detail::Everything => {
+                let is_ambiguous = search.of_units.places.is_empty() && search.ghost.shares_line;
+                is_ambiguous.then_some(GhostProblem::SharedLine)
+            }
+        };
+    }
+    Ok(())
+}
+
+/// What a unit says.
+struct Answer {
+    described_as: Detail,
+    /// For each ghost that it was asked for, in their order.
+    of_ghosts: Vec<OfUnit>,
+}
+
+impl Answer {
+    fn of(info: &DebugInfo<'_>, unit: usize, ghosts: &[&Ghost]) -> Result<Self, Error> {
+        let of_ghosts = match info.producer(unit) {
+            Producer::Other => labels::find(info, unit, ghosts)?,
+            Producer::Gcc | Producer::Rust => {
+                let of_ghosts = ghosts.iter().map(|_| OfUnit::default()).collect();
+                return Ok(Self { described_as: Detail::Unsupported, of_ghosts });
+            }
+        };
+        let is_full = of_ghosts.iter().any(|of| !of.places.is_empty() || of.missing > 0) || info.has_variables(unit)?;
+        Ok(Self { described_as: if is_full { Detail::Everything } else { Detail::Lines }, of_ghosts })
+    }
+}
+
+impl Search<'_> {
+    /// Makes the sites, by address, with what there is at each.
+    fn look_up(&mut self, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
+        let Self { marker, file, described, of_units: OfUnit { places, missing }, found, .. } = self;
+        let wanted = Wanted { file, line: marker.line, args: &described.args };
+        let args: Vec<Argument> = wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)).collect();
+        let has_dead = places.iter().any(|place| place.address.is_none());
+        places.sort_by_key(|place| (place.address.is_none(), place.address));
+        for places in places.chunk_by(|one, other| one.address.is_some() && one.address == other.address) {
+            let Some(place) = places.iter().max_by_key(|place| place.certainty.rank()) else { continue };
+            let copies = u32::try_from(places.len()).unwrap_or(u32::MAX);
+            let site = RawSite {
+                offset: 0,
+                pc: place.address.and_then(|address| debug.pc(address)),
+                column: 0,
+                anchored: false,
+                operands: None,
+                format: None,
+                switch: None,
+                run: 0,
+                copies,
+                records: copies,
+                origin: place.origin,
+            };
+            let (surroundings, mut probed) = lookup.site(&wanted, &site, &args, has_dead);
+            let certainty = match place.certainty {
+                Certainty::Exact if *missing > 0 => Certainty::Likely(LikelyReason::MissingCopies { count: *missing }),
+                certainty => certainty,
+            };
+            certainty.cap(&mut probed);
+            found.push((site, (surroundings, probed)));
+        }
+    }
+}
+
+impl Certainty {
+    /// The order of certainties, the best first.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Exact => 0,
+            Self::Likely(_) => 1,
+            Self::Approximate(_) => 2,
+        }
+    }
+
+    /// Lowers a verdict that the instructions alone do not prove.
+    fn cap(self, probed: &mut Probed) {
+        let verdict = match (self, probed.exactness) {
+            (Self::Likely(reason), Some(Exactness::Exact)) => (Exactness::Likely, ExactnessReason::Likely(reason)),
+            (Self::Approximate(reason), Some(Exactness::Exact | Exactness::Shared)) => {
+                (Exactness::Approximate, ExactnessReason::Approximate(reason))
+            }
+            _ => return,
+        };
+        (probed.exactness, probed.reason) = (Some(verdict.0), Some(verdict.1));
+    }
+}
