@@ -45,8 +45,35 @@ fn induction(n: u32, out: &mut [u32]) {
     }
 }
 
+#[inline(never)]
+fn folded(n: u32, a: u64) -> u64 {
+    (0..n).fold(1, |used: u64, _| used.wrapping_mul(31).wrapping_add(a))
+}
+
+/// The register counts one ahead, and is described as the result of a computation.
+#[inline(never)]
+fn ahead(a: u64, b: i32, n: u64) {
+    for outer in 0..(n & 7) {
+        let mut i = 0_u64;
+        let end = (outer.wrapping_add(outer)) & 7;
+        while i < end {
+            let c = outer.wrapping_add(i);
+            if b > 0 {
+                simple_mark!(computed:ahead, "%lu", i);
+            } else {
+                folded(5, c);
+                simple_mark!(computed:other, "%lu %lu", outer, a);
+            }
+            i += 1;
+        }
+    }
+}
+
 fn main() {
     let n = std::env::args().count() as u32;
+    for i in 0..6 {
+        ahead(u64::from(i + n), i as i32 - 2, i.into());
+    }
     let mut out = [n; 8];
     induction(6 + n, &mut out);
     println!(

@@ -60,30 +60,6 @@ fn masked(mut used: u32, mut a: u32, n: u32) -> u32 {
     used.wrapping_add(a & 1)
 }
 
-#[inline(never)]
-fn folded(n: u32, a: u64) -> u64 {
-    (0..n).fold(1, |used: u64, _| used.wrapping_mul(31).wrapping_add(a))
-}
-
-/// The register counts one ahead.
-#[inline(never)]
-fn ahead(a: u64, b: i32, n: u64) {
-    for outer in 0..(n & 7) {
-        let mut i = 0_u64;
-        let end = (outer.wrapping_add(outer)) & 7;
-        while i < end {
-            let c = outer.wrapping_add(i);
-            if b > 0 {
-                simple_mark!(left:ahead, "%lu", i); //~ i: rustc
-            } else {
-                folded(5, c);
-                simple_mark!(left:other, "%lu %lu", outer, a);
-            }
-            i += 1;
-        }
-    }
-}
-
 fn main() {
     let count = std::env::args().count() as u32;
     let mut result = 0_u64;
@@ -91,7 +67,6 @@ fn main() {
         let n = i + count;
         let sum = u64::from(shifted(n, n + 1) + high(n, i)) + joined(n as i32, i as i32) as u64;
         result = result.wrapping_mul(31).wrapping_add(merged(result, n.into())).wrapping_add(sum);
-        ahead(n.into(), i as i32 - 2, i.into());
         result = countdown(result, n).wrapping_add(u64::from(masked(result as u32, n, i)));
     }
     println!("{result}");

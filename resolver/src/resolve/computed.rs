@@ -11,9 +11,12 @@ use std::collections::HashSet;
 
 use crate::location::{Binary, Expr, Location, Node, Register, Source, Unary, Value, ValueType};
 
-/// Whether a value is computed from registers or memory by more than a conversion.
-pub(super) fn is_computed(location: &Location) -> bool {
+/// Whether a value by LLVM is computed from registers or memory by more than a conversion, or is what
+/// is left of a computation from a register that may count the passes of a loop.
+pub(super) fn is_computed(location: &Location, is_in_loop: impl Fn() -> bool) -> bool {
     location.pieces.iter().any(|piece| match &piece.source {
+        // LLVM describes a variable that is in a register as that register.
+        Source::Value(value) if matches!(value.node(), Node::Register(..)) => is_in_loop(),
         Source::Value(value) => reads(value) && computes(value),
         _ => false,
     })
@@ -192,13 +195,20 @@ mod tests {
 
     #[test]
     fn conversions_and_constants_are_not_computed() {
-        let is_computed = |value: Expr| is_computed(&Location::whole(Source::Value(value)));
-        assert!(!is_computed(register()));
+        let is_computed = |value: Expr| is_computed(&Location::whole(Source::Value(value)), || false);
         assert!(!is_computed(Expr::constant(5)));
         assert!(!is_computed(and(0xffff_ffff)));
         assert!(is_computed(and(0xff)));
         assert!(is_computed(register().plus(1).expect("small")));
-        assert!(!super::is_computed(&Location::whole(Source::Register(Register(0)))));
-        assert!(!super::is_computed(&Location::whole(Source::Memory(register().plus(8).expect("small")))));
+        let is_computed = |source: Source| super::is_computed(&Location::whole(source), || true);
+        assert!(!is_computed(Source::Register(Register(0))));
+        assert!(!is_computed(Source::Memory(register().plus(8).expect("small"))));
+    }
+
+    #[test]
+    fn a_register_without_its_computation_is_computed_in_loops() {
+        let is_computed = |in_loop: bool| super::is_computed(&Location::whole(Source::Value(register())), || in_loop);
+        assert!(is_computed(true));
+        assert!(!is_computed(false));
     }
 }

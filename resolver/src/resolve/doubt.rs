@@ -65,7 +65,7 @@ pub(super) fn doubt(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) ->
     let is_computed = !evidence.is_ours
         && match evidence.is_by_gcc {
             true => computed::is_uncertain_by_gcc(evidence.location, is_in_loop),
-            false => computed::is_computed(evidence.location),
+            false => computed::is_computed(evidence.location, is_in_loop),
         }
         || evidence.is_by_gcc && evidence.location.pieces.iter().any(is_within);
     changes(evidence, code)
