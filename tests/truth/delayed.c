@@ -48,6 +48,27 @@ static NOINLINE unsigned unread(const unsigned *values, unsigned n)
     return v.rest[n & 7];
 }
 
+static NOINLINE unsigned fill(unsigned *all)
+{
+    for (unsigned i = 0; i < 16; i++)
+        all[i] = i;
+    return all[3];
+}
+
+/* When the block is left, another array gets the bytes, and a callee its address. */
+static NOINLINE unsigned shared(unsigned used, unsigned n)
+{
+    {
+        unsigned items[16] = { used, used, used, used, used, used, used, used };
+        items[n & 7] = n;
+        items[4] = n + 1;
+        simple_mark(delayed:shared, "%u", items[4]);
+        used = items[3];
+    }
+    unsigned other[16];
+    return fill(other) + used;
+}
+
 int main(int count, char **words)
 {
     unsigned values[7] = { 5, 3, 8, 1, 9, 2, 7 };
@@ -56,5 +77,6 @@ int main(int count, char **words)
     (void)words;
     restricted(&c, 6 + count);
     printf("%u %u %u %u %u\n", c.a, c.b, element(5 + count), by_value(v), unread(values, 6 + count));
+    printf("%u\n", shared(c.a, count));
     return 0;
 }

@@ -63,6 +63,44 @@ fn unread(s: &[u32]) -> u32 {
     v._rest[s.len() & 7]
 }
 
+#[inline(never)]
+fn fill(all: &mut std::mem::MaybeUninit<[u64; 9]>) -> u64 {
+    all.write([7; 9])[3]
+}
+
+/// When the block is left, another array gets the bytes, and a callee its address.
+#[inline(never)]
+fn shared(used: u64, n: u64) -> u64 {
+    let sum = {
+        let mut items = [used; 8];
+        items[(n & 7) as usize] = n;
+        items[4] = n + 1;
+        simple_mark!(delayed:shared, "%lu", items[4]);
+        items[3]
+    };
+    let mut other = std::mem::MaybeUninit::uninit();
+    fill(&mut other) + sum
+}
+
+#[inline]
+fn assign(items: &mut [u64], n: u64) -> u64 {
+    items[(n & 7) as usize] = n;
+    items[4] = n + 1;
+    simple_mark!(delayed:behind, "%lu", items[4]);
+    items[3]
+}
+
+/// The same behind a pointer.
+#[inline(never)]
+fn behind(used: u64, n: u64) -> u64 {
+    let sum = {
+        let mut items = [used; 8];
+        assign(&mut items, n)
+    };
+    let mut other = std::mem::MaybeUninit::uninit();
+    fill(&mut other) + sum
+}
+
 fn main() {
     let n = std::env::args().count() as u32;
     let mut counter = Counter { a: 1, b: 1 };
@@ -70,4 +108,5 @@ fn main() {
     counter.dead(n);
     let sum = by_value(V { k: 6 + n, _rest: [n; 8] });
     println!("{} {} {} {} {}", counter.a, counter.b, sum, element(5 + n), unread(&[n, 2, 3]));
+    println!("{} {}", shared(sum.into(), n.into()), behind(sum.into(), n.into()));
 }

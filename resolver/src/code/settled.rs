@@ -3,7 +3,8 @@
 //! A compiler may delay or drop a store that nothing reads before the next one. So a place is
 //! settled if the code may still read it, as it is, on a path from the instruction: by a load, by a
 //! callee that gets its address, or by the caller after a return. Otherwise nothing proves that the
-//! store before the marker was done.
+//! store before the marker was done. When the block of an object is left, its bytes are another
+//! object's.
 //!
 //! Each path is followed with its own values. A store that overwrites any byte of the place ends
 //! the path.
@@ -30,6 +31,9 @@ pub(crate) struct MemoryPlace {
     pub(crate) object: Range<i64>,
     /// Whether it still exists when the function has returned.
     pub(crate) outlives: bool,
+    /// The addresses of the block that declares the object; empty if it exists in all of the
+    /// function.
+    pub(crate) block: Vec<Range<u64>>,
 }
 
 /// What the address of a place counts from.
@@ -100,7 +104,8 @@ impl Values {
                 address.offset.checked_add(place.object.start)?..address.offset.checked_add(place.object.end)?;
             let outlives = place.outlives && !address.symbol.is_stack(self.machine.stack_pointer);
             let target = Target { symbol: address.symbol, bytes: address.offset..end, object, outlives };
-            let mut search = Search { values: self, cfg, target, allocations, visits: HashMap::new(), left: STEPS };
+            let (block, visits) = (place.block.as_slice(), HashMap::new());
+            let mut search = Search { values: self, cfg, target, block, allocations, visits, left: STEPS };
             Some(search.run(start, state))
         };
         next_use().unwrap_or(NextUse::Unknown)
@@ -208,6 +213,7 @@ struct Search<'v> {
     values: &'v Values,
     cfg: &'v Cfg,
     target: Target,
+    block: &'v [Range<u64>],
     allocations: &'v BTreeSet<Vaddr>,
     visits: HashMap<usize, u8>,
     left: usize,
@@ -236,8 +242,8 @@ impl Search<'_> {
                 self.left = left;
                 let Some(it) = self.cfg.instructions.get(index).copied() else { break };
                 match self.event(index, it, &state) {
-                    Event::Nothing => {}
-                    Event::Uses(used) => return used,
+                    Event::Uses(used) if self.exists(it.at) => return used,
+                    Event::Nothing | Event::Uses(_) => {}
                     Event::Overwrites => {
                         overwritten = overwritten.or(Some(Vaddr(it.at)));
                         break;
@@ -249,6 +255,11 @@ impl Search<'_> {
             }
         }
         overwritten.map_or(NextUse::Unused, NextUse::Overwritten)
+    }
+
+    /// Whether the object exists at an address.
+    fn exists(&self, at: u64) -> bool {
+        self.block.is_empty() || self.block.iter().any(|range| range.contains(&at))
     }
 
     fn event(&self, index: usize, it: Instruction, state: &State) -> Event {

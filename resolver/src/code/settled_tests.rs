@@ -9,7 +9,8 @@ const RBP: u32 = 5;
 const RDI: u32 = 7;
 
 fn place(register: u32, offset: i64, size: u64) -> MemoryPlace {
-    MemoryPlace { root: PlaceRoot::Register(register), offsets: vec![offset], size, object: 0..8, outlives: true }
+    let (root, offsets) = (PlaceRoot::Register(register), vec![offset]);
+    MemoryPlace { root, offsets, size, object: 0..8, outlives: true, block: Vec::new() }
 }
 
 fn function(bytes: &[u8]) -> Function<'_> {
@@ -50,6 +51,20 @@ fn a_local_that_nothing_reads_is_not_settled() {
     let code = [0x89, 0x7c, 0x24, 0xf8, 0x8b, 0x44, 0x24, 0xf8, 0xc3];
     assert_eq!(next_use(&code, 0x1004, &place(RSP, -8, 4)), NextUse::Read(Vaddr(0x1004)));
     assert_eq!(next_use(&code, 0x1008, &place(RSP, -8, 4)), NextUse::Unused);
+}
+
+#[test]
+fn code_outside_of_the_block_of_an_object_uses_another_one() {
+    // 1000: mov %edi,-8(%rsp); 1004: mov -8(%rsp),%eax; 1008: ret
+    let code = [0x89, 0x7c, 0x24, 0xf8, 0x8b, 0x44, 0x24, 0xf8, 0xc3];
+    let within = |block| MemoryPlace { block: vec![block], ..place(RSP, -8, 4) };
+    assert_eq!(next_use(&code, 0x1004, &within(0x1000..0x1008)), NextUse::Read(Vaddr(0x1004)));
+    assert_eq!(next_use(&code, 0x1004, &within(0x1000..0x1004)), NextUse::Unused);
+    // 1000: mov %rsp,%rdi; 1003: call 1008; 1008: ret
+    let code = [0x48, 0x89, 0xe7, 0xe8, 0, 0, 0, 0, 0xc3];
+    let within = |block| MemoryPlace { block: vec![block], ..place(RSP, 0, 4) };
+    assert_eq!(next_use(&code, 0x1000, &within(0x1000..0x1008)), NextUse::Passed(Vaddr(0x1003)));
+    assert_eq!(next_use(&code, 0x1000, &within(0x1000..0x1003)), NextUse::Unused);
 }
 
 #[test]

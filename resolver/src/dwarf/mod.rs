@@ -35,6 +35,7 @@ mod members;
 mod missing_block;
 mod names;
 mod next_line;
+mod object_block;
 mod per_unit;
 mod problem;
 mod rust_types;

@@ -54,7 +54,7 @@ impl DebugInfo<'_> {
         Ok(None)
     }
 
-    fn size_of(&self, variable: Die) -> Result<Option<u64>, Error> {
+    pub(super) fn size_of(&self, variable: Die) -> Result<Option<u64>, Error> {
         match self.types.type_of(variable)? {
             Some(of) => self.types.type_size(of),
             None => Ok(None),

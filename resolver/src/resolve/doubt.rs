@@ -6,6 +6,7 @@
 //! nothing reads is delayed or dropped. So what the debug information says is doubted unless the
 //! instructions confirm it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Reason;
@@ -36,6 +37,9 @@ pub(super) struct Evidence<'e> {
     /// no pointer is gone when the function returns.
     pub(super) is_behind: bool,
     pub(super) is_by_gcc: bool,
+    /// The addresses of the block that declares the object at an address; `None` if it exists in all
+    /// of the function, or that is not known.
+    pub(super) block: &'e dyn Fn(&Expr) -> Option<Vec<Range<u64>>>,
 }
 
 /// Where an argument is on a way to its site.
@@ -109,7 +113,7 @@ fn unsettled(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option
             Source::Register(_) | Source::Bytes(_) | Source::ImplicitPointer { .. } | Source::OptimizedOut => {}
         }
     }
-    reads.into_iter().find_map(|read| code.unsettled(&read))
+    reads.into_iter().find_map(|read| code.unsettled(&read, evidence.block))
 }
 
 /// The register that holds a value, converted or not.
@@ -216,7 +220,7 @@ impl Code<'_, '_, '_, '_, '_> {
         places.is_some_and(|(one, other)| instructions.are_equal(function, self.pc, (&one, &other), size))
     }
 
-    fn unsettled(&self, read: &Read<'_>) -> Option<Reason> {
+    fn unsettled(&self, read: &Read<'_>, block: &dyn Fn(&Expr) -> Option<Vec<Range<u64>>>) -> Option<Reason> {
         let unknown = Some(Reason::CodeNotFollowed);
         let Some((root, mut offsets)) = chain(read.address) else { return unknown };
         if matches!(root, Root::Image(_) | Root::Thread) && offsets.len() == 1 {
@@ -230,11 +234,21 @@ impl Code<'_, '_, '_, '_, '_> {
         let (before, after) = read.object;
         let (Ok(before), Ok(after)) = (i64::try_from(before), i64::try_from(after)) else { return unknown };
         let object = before.saturating_neg()..after.max(1);
-        let place = MemoryPlace { root, offsets, size: read.size, object, outlives: read.outlives };
+        let (size, outlives) = (read.size, read.outlives);
+        let mut place = MemoryPlace { root, offsets, size, object, outlives, block: Vec::new() };
         if read.is_behind && !instructions.is_object(function, self.pc, &place) {
             return Some(Reason::NotInFrame);
         }
-        match instructions.next_use(function, self.pc, &place) {
+        let mut next = instructions.next_use(function, self.pc, &place);
+        if let NextUse::Read(at) | NextUse::Passed(at) = next {
+            let is_left = |block: &Vec<Range<u64>>| !block.iter().any(|range| range.contains(&at.0));
+            let block = (place.offsets.len() == 1).then(|| block(read.address)).flatten();
+            if let Some(block) = block.filter(is_left) {
+                place.block = block;
+                next = instructions.next_use(function, self.pc, &place);
+            }
+        }
+        match next {
             NextUse::Read(_) | NextUse::Passed(_) | NextUse::Returned(_) => None,
             NextUse::Overwritten(at) => Some(Reason::OverwrittenUnread { at: at.0 }),
             NextUse::Unused => Some(Reason::NeverReadAgain),
@@ -245,7 +259,8 @@ impl Code<'_, '_, '_, '_, '_> {
 
 fn memory_place(instructions: &Instructions<'_, '_, '_, '_>, address: &Expr) -> Option<MemoryPlace> {
     let (root, offsets) = chain(address)?;
-    Some(MemoryPlace { root: root.place(instructions)?, offsets, size: 1, object: 0..1, outlives: true })
+    let root = root.place(instructions)?;
+    Some(MemoryPlace { root, offsets, size: 1, object: 0..1, outlives: true, block: Vec::new() })
 }
 
 /// What a chain of addresses starts from.
@@ -262,6 +277,21 @@ impl Root {
             Self::Image(address) => Some(PlaceRoot::Image(*address)),
             Self::Thread => None,
         }
+    }
+}
+
+/// Whether a variable of `size` bytes at a location covers an address that counts from a register.
+pub(super) fn covers(location: &Location, size: u64, address: &Expr) -> bool {
+    let Some(Source::Memory(start)) = location.source() else { return false };
+    let (Some((Root::Register(of), start)), Some((Root::Register(register), at))) = (chain(start), chain(address))
+    else {
+        return false;
+    };
+    match (start.as_slice(), at.as_slice()) {
+        ([start], [at]) => {
+            of == register && at.checked_sub(*start).and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at < size)
+        }
+        _ => false,
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use simple_markers_record::ByteOrder;
 
 use super::arguments::{Arguments, Looked, Stop, TypeDetail};
-use super::doubt::{Before, Code, Evidence, doubt, register};
+use super::doubt::{Before, Code, Evidence, covers, doubt, register};
 use super::instructions::Instructions;
 use super::join::Pc;
 use super::line_sites::{LineProblem, LineSearch, LineSites};
@@ -18,7 +18,7 @@ use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
 use crate::image::{Image, Layout};
-use crate::location::{Piece, Source};
+use crate::location::{Expr, Location, Piece, Source};
 use object::SectionIndex;
 
 /// The debug information of an image, asked by site.
@@ -173,7 +173,23 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let size = argument.size;
         let is_boolean = matches!(argument.type_name.as_deref(), Some("bool" | "_Bool"));
         let is_by_gcc = code.function.is_some_and(|function| self.debug.is_by_gcc(function));
-        let evidence = Evidence { location, change, before, is_ours, size, is_boolean, object, is_behind, is_by_gcc };
+        let block = |address: &Expr| {
+            self.debug.allow(STEPS);
+            let holds = |location: &Location, size: u64| covers(location, size, address);
+            self.debug.block_of_object(stop.scope?, &stop.frame, &holds).ok()?
+        };
+        let evidence = Evidence {
+            location,
+            change,
+            before,
+            is_ours,
+            size,
+            is_boolean,
+            object,
+            is_behind,
+            is_by_gcc,
+            block: &block,
+        };
         let described = |pc: Vaddr| {
             self.debug.allow(STEPS);
             let frame = Frame { pc, at_entry: false, moment: Moment::Last, ..stop.frame };
