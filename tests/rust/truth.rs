@@ -112,7 +112,7 @@ struct Pair {
     verdicts: &'static [Verdict],
 }
 
-const PAIRS: [Pair; 9] = [
+const PAIRS: [Pair; 15] = [
     Pair {
         source: "recursion.c",
         with: With::Gcc,
@@ -156,10 +156,52 @@ const PAIRS: [Pair; 9] = [
         verdicts: &[Verdict::Live],
     },
     Pair {
+        source: "late.c",
+        with: With::Clang,
+        text: ["assign; mark\n", "mark; assign\n"],
+        values: [&[10], &[5]],
+        verdicts: &[Verdict::Live],
+    },
+    Pair {
+        source: "late.rs",
+        with: With::Rustc,
+        text: ["$assign;\n        $mark;", "$mark;\n        $assign;"],
+        values: [&[10], &[5]],
+        verdicts: &[Verdict::Live],
+    },
+    Pair {
+        source: "merged.c",
+        with: With::Clang,
+        text: ["d -= c; mark; return used * 31 + d", "mark; return used * 31 + (d - c)"],
+        values: [&[32], &[37]],
+        verdicts: &[Verdict::Constant],
+    },
+    Pair {
+        source: "shifted.c",
+        with: With::Clang,
+        text: ["<< 8", "<< 9"],
+        values: [&[261], &[517]],
+        verdicts: &[Verdict::Live],
+    },
+    Pair {
         source: "restored.c",
         with: With::Clang,
         text: ["assign; mark", "mark; assign"],
         values: [&[5], &[1]],
+        verdicts: &[Verdict::Live],
+    },
+    Pair {
+        source: "unread.c",
+        with: With::Clang,
+        text: ["FIRST 5", "FIRST 7"],
+        values: [&[5], &[7]],
+        verdicts: &[Verdict::Live],
+    },
+    Pair {
+        source: "unread.c",
+        with: With::Gcc,
+        text: ["FIRST 5", "FIRST 7"],
+        values: [&[5], &[7]],
         verdicts: &[Verdict::Live],
     },
     Pair {
@@ -200,7 +242,11 @@ fn one_image_of_two_sources() {
             let mut of: Vec<_> = passes.of.into_iter().collect();
             of.sort_by(|one, other| one.0.cmp(&other.0));
             let values = of.into_iter().flat_map(|(_, passes)| passes.into_iter().flatten());
-            let number = |value: Truth| i32::from_le_bytes(value.bytes.try_into().expect("4 bytes"));
+            let number = |value: Truth| {
+                let mut bytes = [0; 4];
+                bytes.iter_mut().zip(&value.bytes).for_each(|(to, from)| *to = *from);
+                i32::from_le_bytes(bytes)
+            };
             (fs::read(&image).expect("the image"), values.map(number).collect::<Vec<_>>())
         });
         assert_eq!(images.each_ref().map(|(_, values)| values.as_slice()), values, "{source}");
