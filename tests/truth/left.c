@@ -134,10 +134,27 @@ static NOINLINE uint32_t restored(struct object *s, uint32_t other)
     return put_back(s, other) + 3;
 }
 
+struct pair {
+    uint64_t count;
+    _Bool flag;
+};
+
+/* The loop is unrolled. In its second copy i is described as in the first one. */
+static NOINLINE void unrolled(struct pair *restrict p)
+{
+    for (uint32_t i = 2; i-- > 0;) {
+        if (((i ^ 43) & 3) == 3)
+            p->flag = 0;
+        simple_mark(left:unrolled, "%u", i); //~ i: clang
+        p->count = 0;
+    }
+}
+
 int main(int count, char **words)
 {
     uint64_t result = 0;
     struct object object = {count};
+    struct pair pair = {count, count};
     (void)words;
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t n = i + count;
@@ -146,6 +163,7 @@ int main(int count, char **words)
         result = result * 31 + copied(i, n + 3, n) + second(i, n) + masked(i, n, n + 3);
         result = result * 31 + counted(5, result) + restored(&object, n + 7) + object.field;
     }
-    printf("%lu\n", (unsigned long)result);
+    unrolled(&pair);
+    printf("%lu %lu %d\n", (unsigned long)result, (unsigned long)pair.count, pair.flag);
     return 0;
 }
