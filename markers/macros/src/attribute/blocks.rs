@@ -161,6 +161,7 @@ impl<'t> Rewriting<'t> {
             self.block.add(&path, &ghost);
         }
         let call = path.into_iter().chain([self.tokens[self.at + 1].clone(), TokenTree::Group(ghost.arguments)]);
+        let error = |call: TokenStream, message| syn::Error::new_spanned(call, message).to_compile_error();
         self.at += 3;
         self.is_changed = true;
         match position {
@@ -177,12 +178,11 @@ impl<'t> Rewriting<'t> {
                 self.written.push(marker::group(Delimiter::Brace, block, span));
             }
             Position::Operand => {
-                let error = syn::Error::new(span, "a ghost is a statement: end it with `;`").to_compile_error();
+                let error = error(call.collect(), "a ghost is a statement: end it with `;`");
                 self.written.push(marker::group(Delimiter::Parenthesis, error, span));
             }
             Position::Item => {
-                let message = "a marker is a statement: this one is in no function";
-                self.written.extend(syn::Error::new(span, message).to_compile_error());
+                self.written.extend(error(call.collect(), "a marker is a statement: this one is in no function"));
                 if is_punct(self.tokens.get(self.at), ';') {
                     self.at += 1;
                 }
