@@ -63,20 +63,35 @@ pub const fn include_dir() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/include")
 }
 
-/// Makes [ghosts](simple_mark) of the markers in a function, an `impl`, a trait or a module.
+/// Makes ghosts of the markers in a function, an `impl`, a trait or an inline module: of each
+/// [`simple_mark!`] without `keep` and `options(anchor)`, as if it had `options(ghost)`.
 ///
 /// ```
-/// #[simple_markers::ghosts]
+/// use simple_markers::{ghosts, simple_mark};
+///
+/// #[ghosts]
 /// fn sum(values: &[u32]) -> u32 {
 ///     let mut sum = 0;
-///     for value in values {
-///         simple_markers::simple_mark!(sum:add, "%u", *value);
-///         sum += value;
+///     for &value in values {
+///         match value {
+///             0 => simple_mark!(sum:zero, "nothing to add to %u", sum),
+///             _ => {
+///                 sum += value;
+///                 simple_mark!(sum:add, "%u, now %u", value, sum);
+///             }
+///         }
 ///     }
 ///     sum
 /// }
-/// # assert_eq!(sum(&[1, 2]), 3);
+/// # assert_eq!(sum(&[1, 0, 2]), 3);
 /// ```
+///
+/// It also puts a variable of type `()` for each ghost in front of the first statement of its block. With
+/// it tools find the ghost if nothing follows it in the block. A ghost may be an expression of type `()`,
+/// which becomes a block.
+///
+/// Markers in the arguments of other macros stay what they are, because the attribute cannot know what
+/// those macros make of them.
 pub use simple_markers_macros::ghosts;
 
 #[cfg(feature = "recorder")]

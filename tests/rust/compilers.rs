@@ -7,6 +7,7 @@ mod conversions;
 mod emission;
 mod ghost_sites;
 mod ghosts;
+mod ghosts_attribute;
 mod header;
 mod header_matrix;
 mod matrix;

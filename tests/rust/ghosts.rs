@@ -20,7 +20,7 @@ use simple_markers_tests::tools::{find, run, slice};
 const SEED: u64 = 1;
 const FUNCTIONS: usize = 16;
 
-static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
+pub(crate) static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
 
 const GHOST: Form = Form::Marked(Variant::Ghost);
 
@@ -63,7 +63,7 @@ fn without_symbol(relocation: &str) -> String {
     format!("{}{}", &relocation[..start], &relocation[end..])
 }
 
-fn assert_same(what: &str, ghosts: &Path, empty: &Path) {
+pub(crate) fn assert_same(what: &str, ghosts: &Path, empty: &Path) {
     let (ghosts, empty) = (loaded(ghosts), loaded(empty));
     let different: Vec<_> =
         ghosts.keys().chain(empty.keys()).filter(|name| ghosts.get(*name) != empty.get(*name)).collect();
@@ -134,7 +134,7 @@ fn ghosts_change_no_byte_of_generated_rust() {
 }
 
 /// Both builds have the same path.
-fn remapped(build: &Build<'_>) -> String {
+pub(crate) fn remapped(build: &Build<'_>) -> String {
     format!("--remap-path-prefix={}=/source", build.folder().display())
 }
 
