@@ -28,6 +28,9 @@ impl fmt::Display for Refusal {
             Self::TooMany { count } => {
                 write!(f, "`simple_mark_keep` takes at most 8 arguments, and the marker has {count}")
             }
+            Self::ByAttribute => f.write_str(
+                "the attribute `ghosts` makes a ghost of it: take the attribute away, or move the marker out of its item",
+            ),
             Self::Nothing => f.write_str("the source has the change already: build the program again"),
         }
     }

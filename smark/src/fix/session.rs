@@ -19,6 +19,8 @@ type Key = (String, u32, String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Edit {
     Keep(usize),
+    /// The ghost becomes a plain marker.
+    Plain,
     Anchor,
 }
 
@@ -176,8 +178,9 @@ impl Session {
     pub(super) fn propose(&mut self, looked: &Looked) {
         for (key, wanted) in self.wanted(looked) {
             let edits = wanted.edits.keep.iter().map(|(index, keep)| (Edit::Keep(*index), *keep));
-            let edits: Vec<(Edit, Keep)> =
-                edits.chain(wanted.edits.anchor.then_some((Edit::Anchor, Keep::Value))).collect();
+            let others = [(wanted.edits.plain, Edit::Plain), (wanted.edits.anchor, Edit::Anchor)];
+            let others = others.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, edit)| (edit, Keep::Value));
+            let edits: Vec<(Edit, Keep)> = edits.chain(others).collect();
             let is_first = self.work.get(&key).is_some_and(|work| work.tried.is_empty() && work.failed.is_empty());
             if is_first {
                 self.locate(&key);
@@ -229,8 +232,12 @@ impl Session {
                         .any(|(of, group, argument)| of == key && *group == "arguments" && *argument == text);
                 useless.extend(is_lost.then_some(Edit::Keep(index)));
             }
-            let is_denied = denied.iter().any(|(of, group, _)| of == key && *group == "exactness");
-            useless.extend((work.edits.anchor && is_denied).then_some(Edit::Anchor));
+            let is_denied = |group: &str| denied.iter().any(|(of, denied, _)| of == key && *denied == group);
+            useless.extend((work.edits.anchor && is_denied("exactness")).then_some(Edit::Anchor));
+            // The plain marker may need an anchor, too: that is tried next.
+            let is_plain_useless =
+                is_denied("survival") || (is_denied("exactness") && work.tried.contains(&Edit::Anchor));
+            useless.extend((work.edits.plain && is_plain_useless).then_some(Edit::Plain));
             for edit in useless {
                 unset(&mut work.edits, edit);
                 work.failed.push((Some(edit), Reason::DidNotHelp));
@@ -379,6 +386,9 @@ impl Session {
             if !texts.is_empty() {
                 done.push(format!("kept {}", texts.join(", ")));
             }
+            if marker.is_ghost && !work.edits.is_empty() {
+                done.push("a marker and no ghost, so the compiler may make other code around it".to_owned());
+            }
             if work.edits.anchor {
                 done.push("anchored".to_owned());
             }
@@ -388,7 +398,7 @@ impl Session {
             for (edit, reason) in &work.failed {
                 let edit = edit.map(|edit| match edit {
                     Edit::Keep(_) => format!("`keep` of {}", self.name(work, edit)),
-                    Edit::Anchor => self.name(work, edit),
+                    Edit::Anchor | Edit::Plain => self.name(work, edit),
                 });
                 writeln!(out, "not fixed {head}: {}", shown(&why(edit.as_deref(), reason)))?;
             }
@@ -405,6 +415,7 @@ impl Session {
                 work.marker.args.get(index).map_or_else(String::new, |argument| format!("`{}`", argument.text))
             }
             Edit::Anchor => "an anchor".to_owned(),
+            Edit::Plain => "a plain marker".to_owned(),
         }
     }
 }
@@ -413,6 +424,7 @@ fn set(edits: &mut Edits, change: &Change) {
     match change.edit {
         Edit::Keep(index) => drop(edits.keep.insert(index, change.keep)),
         Edit::Anchor => edits.anchor = true,
+        Edit::Plain => edits.plain = true,
     }
 }
 
@@ -420,6 +432,7 @@ fn unset(edits: &mut Edits, edit: Edit) {
     match edit {
         Edit::Keep(index) => drop(edits.keep.remove(&index)),
         Edit::Anchor => edits.anchor = false,
+        Edit::Plain => edits.plain = false,
     }
 }
 

@@ -9,10 +9,14 @@ use std::sync::Arc;
 use super::{ArgumentTokens, Call, Edits, LineCounter, MarkerTokens, Refusal, Replacement};
 use crate::text;
 
+/// The macro of a ghost.
+const GHOST: &str = "simple_mark_ghost";
+
 /// The macros of `simple_marker.h`, and whether each keeps and anchors.
-const MACROS: [(&str, bool, bool); 5] = [
+const MACROS: [(&str, bool, bool); 6] = [
     ("simple_mark", false, false),
     ("trace_simple", false, false),
+    (GHOST, false, false),
     ("simple_mark_anchor", false, true),
     ("simple_mark_keep", true, false),
     ("simple_mark_keep_anchor", true, true),
@@ -61,7 +65,7 @@ pub(super) fn replacements(call: &Call, tokens: &MarkerTokens, edits: &Edits) ->
         .find(|(name, _, _)| *name == call.name)
         .map_or((false, false), |(_, keep, anchor)| (*keep, *anchor));
     let (keep, anchor) = (is_kept || !edits.keep.is_empty(), is_anchored || edits.anchor);
-    if (keep, anchor) == (is_kept, is_anchored) {
+    if (keep, anchor) == (is_kept, is_anchored) && !(edits.plain && call.name == GHOST) {
         return Ok(Vec::new());
     }
     if keep && !is_kept {
@@ -73,8 +77,8 @@ pub(super) fn replacements(call: &Call, tokens: &MarkerTokens, edits: &Edits) ->
             return Err(Refusal::WouldEvaluate { argument: argument.text.as_str().into() });
         }
     }
-    let wanted =
-        MACROS.iter().find(|(name, keeps, anchors)| *name != "trace_simple" && (*keeps, *anchors) == (keep, anchor));
+    // The first of those that do the same is the one to write.
+    let wanted = MACROS.iter().find(|(_, keeps, anchors)| (*keeps, *anchors) == (keep, anchor));
     let text = wanted.map(|(name, _, _)| (*name).to_owned()).unwrap_or_default();
     Ok(vec![Replacement { range: call.name_range.clone(), text }])
 }
@@ -132,6 +136,7 @@ fn marker(bytes: &[u8], tokens: &[Token], is_kept: bool) -> Option<MarkerTokens>
         format: None,
         arguments,
         options: None,
+        ghost: None,
         end,
         has_comma: false,
         comments_end: end,

@@ -36,6 +36,7 @@ pub fn wanted<'f>(
         let wanted = all.entry(index).or_default();
         wanted.edits.keep.extend(edits.keep);
         wanted.edits.anchor |= edits.anchor;
+        wanted.edits.plain |= edits.plain;
         if let Some(refusal) = refused.filter(|refusal| !wanted.refused.contains(refusal)) {
             wanted.refused.push(refusal);
         }
@@ -75,6 +76,9 @@ fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Opti
     let anchor = || Some((Edits { anchor: true, ..Edits::default() }, None));
     let marker = marker(resolution, finding)?;
     match (finding.code, finding.argument.as_deref()) {
+        (Code::Eliminated | Code::Likely | Code::Approximate, _) if marker.is_ghost => {
+            Some((Edits { plain: true, ..Edits::default() }, None))
+        }
         (Code::Shared | Code::Unproven, _) => {
             let has_anchor = sites(marker).all(|site| site.anchored);
             if has_anchor { None } else { anchor() }

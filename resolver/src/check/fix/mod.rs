@@ -70,15 +70,17 @@ pub enum Keep {
 pub struct Edits {
     /// The arguments to keep, by index. C keeps all arguments of a marker or none.
     pub keep: BTreeMap<usize, Keep>,
-    /// Whether to anchor the marker.
+    /// Whether to anchor the marker. A ghost becomes a marker then, as it does with a `keep`.
     pub anchor: bool,
+    /// Whether to make a plain marker of a ghost.
+    pub plain: bool,
 }
 
 impl Edits {
     /// Whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.keep.is_empty() && !self.anchor
+        self.keep.is_empty() && !self.anchor && !self.plain
     }
 }
 
@@ -175,6 +177,8 @@ pub enum Refusal {
         /// The number of arguments.
         count: usize,
     },
+    /// The attribute `ghosts` makes a ghost of it.
+    ByAttribute,
     /// The source already has all of the edits.
     Nothing,
 }
@@ -233,6 +237,8 @@ struct MarkerTokens {
     arguments: Vec<ArgumentTokens>,
     /// The words in `options(..)`, and the end of the last one.
     options: Option<(Vec<String>, usize)>,
+    /// The word `ghost` in the options, if it is the only one.
+    ghost: Option<GhostOption>,
     /// The end of the last token.
     end: usize,
     /// Whether the last token is a comma.
@@ -241,6 +247,14 @@ struct MarkerTokens {
     comments_end: usize,
     /// The text between the last comma and the element after it.
     separator: String,
+}
+
+/// The bytes of `options(ghost)`.
+#[derive(Clone, Debug)]
+struct GhostOption {
+    word: Range<usize>,
+    /// All of it, with one of the commas around it.
+    whole: Range<usize>,
 }
 
 /// An argument of a marker.
@@ -286,6 +300,11 @@ impl SourceFile {
     pub fn correct(&self, marker: &Marker, edits: &Edits) -> Result<Correction, Refusal> {
         let language = self.language.clone()?;
         let (call, tokens) = self.find(language, marker)?;
+        let is_by_attribute = language == SourceLanguage::Rust && marker.is_ghost && tokens.ghost.is_none();
+        // The attribute leaves a marker alone that keeps an argument or is anchored.
+        if is_by_attribute && edits.plain && edits.keep.is_empty() && !edits.anchor {
+            return Err(Refusal::ByAttribute);
+        }
         let replacements = match language {
             SourceLanguage::Rust => rust_source::replacements(tokens, edits),
             SourceLanguage::C => c_source::replacements(call, tokens, edits)?,

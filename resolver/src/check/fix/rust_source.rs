@@ -3,11 +3,12 @@
 //! The grammar of the invocation is that of `markers/macros/src/syntax.rs`.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
-use super::{ArgumentTokens, Call, Edits, Keep, MarkerTokens, Refusal, Replacement};
+use super::{ArgumentTokens, Call, Edits, GhostOption, Keep, MarkerTokens, Refusal, Replacement};
 
 const MARKER: &str = "simple_mark";
 
@@ -128,7 +129,7 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
         return None;
     }
     let mut arguments = Vec::new();
-    let mut options = None;
+    let (mut options, mut ghost) = (None, None);
     for element in elements.filter(|element| !element.is_empty()) {
         match element {
             [TokenTree::Ident(word), TokenTree::Group(list)]
@@ -138,6 +139,10 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
                 let end = words.iter().rfind(|token| !is_punct(token, ','))?.span().byte_range().end;
                 let names = words.iter().filter(|word| !is_punct(word, ',')).map(ToString::to_string);
                 options = Some((names.collect(), end));
+                if let [ghost_word] = words.as_slice() {
+                    let is_ghost = is_ident(ghost_word, "ghost");
+                    ghost = is_ghost.then(|| ghost_option(text, &tokens, (word, list), ghost_word));
+                }
             }
             _ if options.is_some() => return None,
             _ => arguments.push(argument(element)?),
@@ -161,11 +166,31 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
         format: unescaped(&format),
         arguments,
         options,
+        ghost,
         end,
         has_comma,
         comments_end: end.saturating_add(comments.trim_end().len()),
         separator,
     })
+}
+
+/// Where `options(ghost)` is among the tokens of a marker.
+fn ghost_option(
+    text: &str,
+    tokens: &[TokenTree],
+    (options, list): (&proc_macro2::Ident, &Group),
+    word: &TokenTree,
+) -> GhostOption {
+    let (start, end) = (options.span().byte_range().start, list.span_close().byte_range().end);
+    let commas = || tokens.iter().filter(|token| is_punct(token, ',')).map(|comma| comma.span().byte_range());
+    let before = commas().take_while(|comma| comma.end <= start).last();
+    let is_near = |comma: &Range<usize>| text.get(comma.end..start).is_some_and(|between| between.trim().is_empty());
+    let whole = match before.filter(is_near) {
+        Some(comma) => comma.start..end,
+        // A comment stays, with the comma before it.
+        None => start..commas().find(|comma| comma.start >= end).map_or(end, |comma| comma.end),
+    };
+    GhostOption { word: word.span().byte_range(), whole }
 }
 
 /// The whitespace after a comma, without comments. For several lines, the last line break and the
@@ -315,7 +340,11 @@ pub(super) fn replacements(tokens: &MarkerTokens, edits: &Edits) -> Vec<Replacem
             replacements.push(insert(argument.range.end, behind));
         }
     }
-    if edits.anchor {
+    let becomes_plain = edits.plain || !edits.keep.is_empty();
+    if let Some(GhostOption { word, whole }) = tokens.ghost.as_ref().filter(|_| becomes_plain || edits.anchor) {
+        let (range, text) = if edits.anchor { (word, "anchor") } else { (whole, "") };
+        replacements.push(Replacement { range: range.clone(), text: text.to_owned() });
+    } else if edits.anchor {
         match &tokens.options {
             Some((words, _)) if words.iter().any(|word| word == "anchor") => {}
             Some((_, end)) => replacements.push(insert(*end, ", anchor".to_owned())),

@@ -26,7 +26,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
 }
 
 fn keep(indexes: &[usize]) -> Edits {
-    Edits { keep: indexes.iter().map(|index| (*index, Keep::Value)).collect(), anchor: false }
+    Edits { keep: indexes.iter().map(|index| (*index, Keep::Value)).collect(), ..Edits::default() }
 }
 
 fn anchored(indexes: &[usize]) -> Edits {
@@ -160,7 +160,7 @@ fn values_that_need_a_name_get_a_free_one() {
     let marker = recorded("a:b", 1, Some(1), "%d %d %d %d", &["tag", "self.tag", "::crate_of::COUNT", "(*x).tag"]);
     let edits = Edits {
         keep: [(0, Keep::Pointee(1)), (1, Keep::Pointee(2)), (2, Keep::Value), (3, Keep::Value)].into(),
-        anchor: false,
+        ..Edits::default()
     };
     assert_eq!(
         rust(text, &marker, &edits).unwrap(),
@@ -174,7 +174,7 @@ fn what_is_no_number_is_made_one() {
     let text = "simple_mark!(a:b, \"%d %u %p %p\", READY, *cell, object, maybe);";
     let marker = recorded("a:b", 1, Some(1), "%d %u %p %p", &["READY", "*cell", "object", "maybe"]);
     let forms = [Keep::Load, Keep::Get, Keep::Address, Keep::Optional];
-    let edits = Edits { keep: forms.into_iter().enumerate().collect(), anchor: false };
+    let edits = Edits { keep: forms.into_iter().enumerate().collect(), ..Edits::default() };
     assert_eq!(
         rust(text, &marker, &edits).unwrap(),
         "simple_mark!(a:b, \"%d %u %p %p\", keep READY = READY.load(::core::sync::atomic::Ordering::Relaxed), \
@@ -279,4 +279,32 @@ void f(int x) {
     for text in ["simple_mark(a:b", "\"", "'\\", "/*", "R\"x(", "R\"", "#define", "1'", "\\\r", "//\\"] {
         assert_eq!(c(text, &marker("a:b", 1), &keep(&[0])), Err(Refusal::Changed), "{text}");
     }
+}
+
+fn plain() -> Edits {
+    Edits { plain: true, ..Edits::default() }
+}
+
+#[test]
+fn a_ghost_becomes_a_marker() {
+    let ghost = |line, column, args: &[&str]| Marker { is_ghost: true, ..recorded("a:b", line, column, "%d", args) };
+    let marker = ghost(1, Some(1), &["x"]);
+    let text = "simple_mark!(a:b, \"%d\", x, options(ghost));";
+    assert_eq!(rust(text, &marker, &plain()).unwrap(), "simple_mark!(a:b, \"%d\", x);");
+    assert_eq!(rust(text, &marker, &anchored(&[])).unwrap(), "simple_mark!(a:b, \"%d\", x, options(anchor));");
+    let both = Edits { plain: true, ..anchored(&[0]) };
+    assert_eq!(rust(text, &marker, &both).unwrap(), "simple_mark!(a:b, \"%d\", keep x, options(anchor));");
+    assert_eq!(rust(text, &marker, &keep(&[0])).unwrap(), "simple_mark!(a:b, \"%d\", keep x);");
+    let commented = "simple_mark!(a:b, \"%d\", x, // why\n    options(ghost),\n);";
+    assert_eq!(rust(commented, &marker, &plain()).unwrap(), "simple_mark!(a:b, \"%d\", x, // why\n    \n);");
+    let written = "simple_mark!(a:b, \"%d\", x);";
+    assert_eq!(rust(written, &marker, &plain()), Err(Refusal::ByAttribute));
+    assert_eq!(rust(written, &marker, &anchored(&[])).unwrap(), "simple_mark!(a:b, \"%d\", x, options(anchor));");
+
+    let marker = ghost(1, None, &["x"]);
+    let text = "simple_mark_ghost(a:b, \"%d\", x);";
+    assert_eq!(c(text, &marker, &plain()).unwrap(), "simple_mark(a:b, \"%d\", x);");
+    assert_eq!(c(text, &marker, &anchored(&[])).unwrap(), "simple_mark_anchor(a:b, \"%d\", x);");
+    assert_eq!(c(text, &marker, &keep(&[0])).unwrap(), "simple_mark_keep(a:b, \"%d\", x);");
+    assert_eq!(c("simple_mark(a:b, \"%d\", x);", &marker, &plain()), Err(Refusal::Nothing));
 }
