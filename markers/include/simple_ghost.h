@@ -17,7 +17,9 @@
  *              gives each array a section of its own, because in C++ those of inline functions and
  *              others may not share one.
  *      clang   An empty array whose symbol is the record: simple_ghost.1, name, file, line, format
- *              and args, with a byte 0x1f after each. clang would load a section. strip removes it.
+ *              and args, with a byte 0x1f after each. clang would load a section. It is in .text, of
+ *              which it takes no byte: GNU ld drops the symbols of a section that is empty in the
+ *              end. strip removes it.
  */
 #ifndef SIMPLE_GHOST_H
 #define SIMPLE_GHOST_H
@@ -71,7 +73,7 @@
 #define SIMPLE_MARKER_EMIT_GHOST_(name, fmt, args)                                                                      \
     static const char simple_ghost[0] __asm__("simple_ghost.1\x1f" name "\x1f" __FILE__                                 \
                                               "\x1f" SIMPLE_MARKER_STRING_(__LINE__) "\x1f" fmt "\x1f" args "\x1f")     \
-        __attribute__((__used__ SIMPLE_MARKER_RETAIN_)) = {};
+        __attribute__((__section__(".text"), __used__ SIMPLE_MARKER_RETAIN_)) = {};
 #if defined __cplusplus
 /* In C++ an attribute after a label belongs to the statement. */
 #define SIMPLE_MARKER_GHOST_LABEL_ [[gnu::unused]] SIMPLE_MARKER_JOIN_(simple_ghost_1_, __COUNTER__):

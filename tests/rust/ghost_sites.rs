@@ -72,7 +72,7 @@ int drain(const int *items, int count) {
         sum += work(items[i]);
     }
     simple_mark_ghost(ghost:drained, "%d", sum);
-    if (count < 0 && count > 0) simple_mark_ghost(ghost:never, "");
+    if (sizeof(int) == 2) simple_mark_ghost(ghost:never, "");
     simple_mark_ghost(ghost:one, ""); simple_mark_ghost(ghost:other, "");
     return inlined(sum) + inlined(count);
 }
