@@ -12,7 +12,7 @@ use crate::pairing::Pair;
 use crate::record;
 use crate::syntax::{Argument, Marker};
 
-/// The statements of a ghost. `is_emitted` says whether there is more than the checks.
+/// The statement of a ghost. `is_emitted` says whether there is more than the checks.
 pub(crate) fn ghost(krate: &TokenTree, is_emitted: bool, marker: &Marker, pairs: &[Pair<'_>]) -> TokenStream {
     let checks = check::places(krate, pairs);
     // The compiler checks the types of what follows the `break`, and removes it before it looks at
@@ -29,10 +29,10 @@ pub(crate) fn ghost(krate: &TokenTree, is_emitted: bool, marker: &Marker, pairs:
     }
     let items = record::declaration(krate, marker, false);
     let variable = format_ident!("{}", hash(marker).variable().as_str(), span = Span::mixed_site());
+    // The block hides the module from other code, and its name hides nothing that an argument may name. In a
+    // constant the module takes several times as long to compile.
     quote_spanned! { Span::mixed_site()=>
-        const _: () = { mod declaration { #items } };
-        #checks
-        let #variable = ();
+        let #variable = { mod #variable { #items } #checks };
     }
 }
 
