@@ -24,6 +24,9 @@
 #elif defined POINT_SWITCH
 #include <simple_marker.h>
 #define POINT(name, a, b) simple_probe(points:name, "%u %u", a, b)
+#elif defined POINT_GHOST
+#include <simple_marker.h>
+#define POINT(name, a, b) simple_mark_ghost(points:name, "%u %u", a, b)
 #elif defined POINT_SDT
 #include <sys/sdt.h>
 #define POINT(name, a, b) DTRACE_PROBE2(points, name, a, b)

@@ -73,6 +73,10 @@ contender! {
     switch: $name a b => { simple_markers::simple_probe!(points:$name, "%u %u", $a, $b) }
 }
 contender! {
+    /// A ghost with two places.
+    ghost: $name a b => { simple_markers::simple_mark! { points:$name, "%u %u", $a, $b, options(ghost) } }
+}
+contender! {
     /// The crate `probe`.
     probe: $name a b => { ::probe::probe!(points, $name, $a, $b) }
 }
@@ -117,6 +121,8 @@ foreign! {
     gcc_anchor: gcc_anchor_line gcc_anchor_tokenise gcc_anchor_scale gcc_anchor_three;
     /// gcc: `simple_probe` with two values, switched off.
     gcc_switch: gcc_switch_line gcc_switch_tokenise gcc_switch_scale gcc_switch_three;
+    /// gcc: `simple_mark_ghost` with two places.
+    gcc_ghost: gcc_ghost_line gcc_ghost_tokenise gcc_ghost_scale gcc_ghost_three;
     /// gcc: `DTRACE_PROBE2` of `sys/sdt.h`.
     gcc_sdt: gcc_sdt_line gcc_sdt_tokenise gcc_sdt_scale gcc_sdt_three;
     /// clang: no points.
@@ -133,6 +139,8 @@ foreign! {
     clang_anchor: clang_anchor_line clang_anchor_tokenise clang_anchor_scale clang_anchor_three;
     /// clang: `simple_probe` with two values, switched off.
     clang_switch: clang_switch_line clang_switch_tokenise clang_switch_scale clang_switch_three;
+    /// clang: `simple_mark_ghost` with two places.
+    clang_ghost: clang_ghost_line clang_ghost_tokenise clang_ghost_scale clang_ghost_three;
     /// clang: `DTRACE_PROBE2` of `sys/sdt.h`.
     clang_sdt: clang_sdt_line clang_sdt_tokenise clang_sdt_scale clang_sdt_three;
 }

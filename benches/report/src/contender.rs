@@ -14,6 +14,11 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
+    /// Whether only its build time is of interest.
+    pub(crate) fn is_only_timed(&self) -> bool {
+        matches!(self.name, "one" | "ghost_bare" | "ghost_one")
+    }
+
     /// The point of that number with the variables `a` and `b`, of type `u32`.
     pub(crate) fn point(&self, number: usize, a: &str, b: &str) -> String {
         self.point.replace("{number}", &number.to_string()).replace("{a}", a).replace("{b}", b)
@@ -32,7 +37,7 @@ impl Contender {
 const MARKERS: &str = "simple-markers = { path = \"{markers}\" }";
 
 /// All of them; the first is the code without points.
-pub(crate) const RUST: [Contender; 12] = [
+pub(crate) const RUST: [Contender; 15] = [
     Contender { name: "none", title: "Rust: no points", dependency: "", point: "" },
     Contender {
         name: "asm",
@@ -77,6 +82,24 @@ pub(crate) const RUST: [Contender; 12] = [
         point: "simple_markers::simple_probe!(points:p{number}, \"%u %u\", {a}, {b});",
     },
     Contender {
+        name: "ghost_bare",
+        title: "`simple_mark!`, no arguments, ghost",
+        dependency: MARKERS,
+        point: "simple_markers::simple_mark!(points:p{number}, \"passed\", options(ghost));",
+    },
+    Contender {
+        name: "ghost_one",
+        title: "`simple_mark!`, one place, ghost",
+        dependency: MARKERS,
+        point: "simple_markers::simple_mark!(points:p{number}, \"%u\", {a}, options(ghost));",
+    },
+    Contender {
+        name: "ghost",
+        title: "`simple_mark!`, two places, ghost",
+        dependency: MARKERS,
+        point: "simple_markers::simple_mark!(points:p{number}, \"%u %u\", {a}, {b}, options(ghost));",
+    },
+    Contender {
         name: "probe",
         title: "`probe`",
         dependency: "probe = \"0.5\"",
@@ -104,7 +127,7 @@ pub(crate) const RUST: [Contender; 12] = [
 
 /// The ways to write a point in C: the name in `c/point.h` and in the tables. The first is the code
 /// without points.
-pub(crate) const C: [(&str, &str); 8] = [
+pub(crate) const C: [(&str, &str); 9] = [
     ("NONE", "no points"),
     ("ASM", "empty `asm`"),
     ("BARE", "`simple_mark`, no arguments"),
@@ -112,6 +135,7 @@ pub(crate) const C: [(&str, &str); 8] = [
     ("KEEP", "`simple_mark_keep`, two"),
     ("ANCHOR", "`simple_mark_anchor`, two places"),
     ("SWITCH", "`simple_probe`, two values"),
+    ("GHOST", "`simple_mark_ghost`, two places"),
     ("SDT", "`sys/sdt.h`"),
 ];
 

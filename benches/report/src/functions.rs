@@ -13,7 +13,7 @@ const TIMES: f64 = 1000.0;
 
 /// The contenders: the module of the crate `points`, the names of its functions (`{}` is the
 /// function), and the name in the table.
-const CONTENDERS: [(&str, &str, &str); 27] = [
+const CONTENDERS: [(&str, &str, &str); 30] = [
     ("none", "points::none::", "Rust: no points"),
     ("asm", "points::asm::", "empty `asm!`"),
     ("bare", "points::bare::", "`simple_mark!`, no arguments"),
@@ -21,6 +21,7 @@ const CONTENDERS: [(&str, &str, &str); 27] = [
     ("keep", "points::keep::", "`simple_mark!`, two kept"),
     ("anchor", "points::anchor::", "`simple_mark!`, two places, anchor"),
     ("switch", "points::switch::", "`simple_probe!`, two values"),
+    ("ghost", "points::ghost::", "`simple_mark!`, two places, ghost"),
     ("probe", "points::probe::", "`probe`"),
     ("usdt", "points::usdt::", "`usdt`"),
     ("tracing", "points::tracing::", "`tracing`, no subscriber"),
@@ -32,6 +33,7 @@ const CONTENDERS: [(&str, &str, &str); 27] = [
     ("gcc_keep", "gcc_keep_", "`simple_mark_keep`, two"),
     ("gcc_anchor", "gcc_anchor_", "`simple_mark_anchor`, two places"),
     ("gcc_switch", "gcc_switch_", "`simple_probe`, two values"),
+    ("gcc_ghost", "gcc_ghost_", "`simple_mark_ghost`, two places"),
     ("gcc_sdt", "gcc_sdt_", "`sys/sdt.h`"),
     ("clang_none", "clang_none_", "clang: no points"),
     ("clang_asm", "clang_asm_", "empty `asm`"),
@@ -40,6 +42,7 @@ const CONTENDERS: [(&str, &str, &str); 27] = [
     ("clang_keep", "clang_keep_", "`simple_mark_keep`, two"),
     ("clang_anchor", "clang_anchor_", "`simple_mark_anchor`, two places"),
     ("clang_switch", "clang_switch_", "`simple_probe`, two values"),
+    ("clang_ghost", "clang_ghost_", "`simple_mark_ghost`, two places"),
     ("clang_sdt", "clang_sdt_", "`sys/sdt.h`"),
 ];
 

@@ -5,6 +5,7 @@
 //!   of the benchmark and from the folder with gungraun's callgrind files.
 //! - `report inlining FOLDER`, `report file-size FOLDER`, `report classes FOLDER`, `report build-time FOLDER ROUNDS`:
 //!   generates crates and C files in the folder and compiles them there.
+//! - `report ghosts-rust FOLDER`, `report ghosts-c FOLDER`: builds real programs there.
 //! - `report paste FILE NAME`: replaces the table NAME in a Markdown file by standard input.
 
 mod build_time;
@@ -14,6 +15,7 @@ mod contender;
 mod file_size;
 mod functions;
 mod generate;
+mod ghosts;
 mod inlining;
 mod machine;
 mod markdown;
@@ -33,6 +35,8 @@ fn main() -> Result<()> {
         ["inlining", folder] => inlining::table(Path::new(folder))?,
         ["file-size", folder] => file_size::table(Path::new(folder))?,
         ["classes", folder] => classes::table(Path::new(folder))?,
+        ["ghosts-rust", folder] => ghosts::rust(Path::new(folder))?,
+        ["ghosts-c", folder] => ghosts::c(Path::new(folder))?,
         ["build-time", folder, rounds] => {
             build_time::table(Path::new(folder), rounds.parse().context(rounds.to_owned())?)?
         }
@@ -42,7 +46,7 @@ fn main() -> Result<()> {
             return markdown::paste(Path::new(file), name, &table);
         }
         _ => bail!(
-            "report machine | functions | inlining | file-size | classes | build-time | paste: see the head of report/src/main.rs"
+            "report machine | functions | inlining | file-size | classes | ghosts-rust | ghosts-c | build-time | paste: see the head of report/src/main.rs"
         ),
     };
     print!("{table}");
