@@ -224,7 +224,8 @@ case IDLE:
         code: Code::Likely,
         meaning: "\
 The site is that of a ghost. A probe there most likely fires exactly when the ghost is passed. The optimiser does not see a ghost, so only
-the debug information says where it is, and that is not always right. docs/survival.md says how often it was right. The reason is given.",
+the debug information says where it is, and that is not always right. docs/survival.md says how often it was right. The reason is given.
+A ghost that gcc compiled is never better than likely: in generated programs, 96 of 100 likely ones were hit as often as passed.",
         example: "\
 static int drain(struct queue *queue)       /* built by clang with -flto */
 {
@@ -239,7 +240,8 @@ None is needed if a few wrong hits do no harm: `--include likely` takes the site
         code: Code::Approximate,
         meaning: "\
 The site is that of a ghost, and the hits there are not its passes. The compiler unrolled or vectorised the loop around it, or made other
-copies of the code, and the debug information does not say how many passes a hit stands for.",
+copies of the code, and the debug information does not say how many passes a hit stands for. Or the code of a ghost by gcc shows that its
+statement may have been moved, or is missing on some way to it: in generated programs, 65 of 100 such ghosts were hit as often as passed.",
         example: "\
 for (size_t i = 0; i < count; i++) {        /* vectorised: one round for eight elements */
     simple_mark_ghost(sum:element, \"%zu\", i);

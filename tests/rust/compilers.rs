@@ -6,6 +6,7 @@ mod c_probes;
 mod conversions;
 mod emission;
 mod ghost_sites;
+mod ghost_statements;
 mod ghosts;
 mod ghosts_attribute;
 mod header;

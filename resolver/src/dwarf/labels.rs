@@ -140,7 +140,7 @@ impl DebugInfo<'_> {
         let instance = functions.instance_at(unit, address.0)?;
         let mut places = 0u32;
         let mut last: Option<usize> = None;
-        for index in rows.of_line(row.file, row.line) {
+        for index in rows.of_line(row.file(), row.line) {
             let Some(found) = rows.get(index) else { continue };
             if functions.instance_at(unit, found.address)? != instance {
                 continue;

@@ -19,10 +19,12 @@ use crate::address::Vaddr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) address: u64,
-    /// The number of the file in the unit's table.
-    pub(crate) file: u64,
+    /// The number of the file in the unit's table, as far as it fits.
+    file: u32,
     /// 0 if the code has no line.
     pub(crate) line: u32,
+    /// 0 if there is none, or it does not fit.
+    pub(super) column: u16,
     /// Whether the compiler recommends a breakpoint there (`is_stmt`).
     pub(crate) is_statement: bool,
     /// Whether the row only marks the end of the code before it.
@@ -33,8 +35,13 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// The number of the file in the unit's table.
+    pub(crate) fn file(&self) -> u64 {
+        u64::from(self.file)
+    }
+
     fn position(&self) -> (u64, u32) {
-        (self.file, self.line)
+        (self.file(), self.line)
     }
 }
 
@@ -168,8 +175,12 @@ impl Lines<'_> {
             };
             all.push(Row {
                 address: row.address(),
-                file: row.file_index(),
+                file: u32::try_from(row.file_index()).unwrap_or(u32::MAX),
                 line: row.line().and_then(|line| u32::try_from(line.get()).ok()).unwrap_or(0),
+                column: match row.column() {
+                    gimli::ColumnType::LeftEdge => 0,
+                    gimli::ColumnType::Column(column) => u16::try_from(column.get()).unwrap_or(0),
+                },
                 is_statement: row.is_stmt(),
                 ends: row.end_sequence(),
                 view,
@@ -195,7 +206,7 @@ impl Lines<'_> {
         let rows = &rows.rows;
         let row = rows.get(rows.partition_point(|row| row.address <= address.0).checked_sub(1)?)?;
         let files = self.unit_files(unit).ok()?;
-        let file = files.get(row.file)?;
+        let file = files.get(row.file())?;
         (!row.ends && row.line != 0).then(|| (Arc::clone(file.as_str()), row.line))
     }
 
@@ -208,7 +219,7 @@ impl Lines<'_> {
         let first = rows.rows.partition_point(|row| row.address < address.0);
         let here = rows.rows.get(first..).unwrap_or_default().iter().take_while(|row| row.address == address.0);
         let is_it =
-            |row: &Row| row.line == line && files.get(row.file).is_some_and(|found| found.agreement(file).is_some());
+            |row: &Row| row.line == line && files.get(row.file()).is_some_and(|found| found.agreement(file).is_some());
         let mut last = None;
         let mut is_over = false;
         for row in here.filter(|row| !row.ends) {

@@ -127,7 +127,7 @@ impl Scopes<'_> {
             for (index, row) in rows.within(range) {
                 self.units.charge(1)?;
                 let is_better = best.as_ref().is_none_or(|(known, _)| row.line <= *known);
-                if row.line <= line || !numbers.contains(&row.file) || !is_better {
+                if row.line <= line || !numbers.contains(&row.file()) || !is_better {
                     continue;
                 }
                 let deepest = self.functions.deepest(unit, node, row.address.max(range.start))?;

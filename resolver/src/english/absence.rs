@@ -88,6 +88,15 @@ pub(crate) fn ghost(problem: GhostProblem) -> &'static str {
         GhostProblem::SharedLine => {
             "it is a ghost, and another one is on its line: the debug information does not tell them apart"
         }
+        GhostProblem::CodeOnLine => {
+            "it is a ghost, and other code is on its line: the line table does not tell them apart"
+        }
+        GhostProblem::Unoptimized => {
+            "it is a ghost: gcc says where it is only if it optimises (`-Og` or `-O1` at least)"
+        }
+        GhostProblem::NoStatements => {
+            "it is a ghost: gcc says where it is only with statement frontiers (`-gstatement-frontiers`)"
+        }
     }
 }
 

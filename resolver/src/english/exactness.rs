@@ -123,6 +123,9 @@ fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
         LikelyReason::MissingCopies { count } => {
             write!(out, "{} of its function without a place for the ghost", counted_are(count))
         }
+        LikelyReason::Statement => {
+            out.write_str("the line table has the ghost's statement there, which the compiler may have moved")
+        }
     }
 }
 
@@ -133,6 +136,20 @@ fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::
             out,
             "the line that follows has code in {places} places of the function, which may be copies of one piece of code"
         ),
+        ApproximateReason::RepeatedStatement { copies } => write!(
+            out,
+            "its function has {copies} copies of the ghost's statement: a loop was unrolled, or code was copied"
+        ),
+        ApproximateReason::MissingCopies { count } => {
+            write!(out, "{} of its function without a statement of the ghost", counted_are(count))
+        }
+        ApproximateReason::StraightCode => {
+            out.write_str("code further left leads straight there: a branch that led to the ghost may be gone")
+        }
+        ApproximateReason::MovedCode => out.write_str("the code before it was moved there, as far as its lines show"),
+        ApproximateReason::SeveralWays => {
+            out.write_str("several ways lead there, and the ghost's statement may be missing on others")
+        }
     }
 }
 

@@ -244,6 +244,12 @@ pub enum GhostProblem {
     Unsupported,
     /// Another ghost is on its line, and the debug information names ghosts by their line.
     SharedLine,
+    /// Other code is on its line, and the line table does not tell them apart.
+    CodeOnLine,
+    /// gcc compiled it without optimisation, and then writes no row for a statement without code.
+    Unoptimized,
+    /// gcc was told to write no row for a statement without code (`-gno-statement-frontiers`).
+    NoStatements,
 }
 
 impl GhostProblem {
@@ -255,6 +261,9 @@ impl GhostProblem {
             Self::LinesOnly => "ghost_lines_only",
             Self::Unsupported => "ghost_unsupported",
             Self::SharedLine => "ghost_shared_line",
+            Self::CodeOnLine => "ghost_code_on_line",
+            Self::Unoptimized => "ghost_unoptimized",
+            Self::NoStatements => "ghost_no_statements",
         }
     }
 }

@@ -5,7 +5,7 @@ use simple_markers_resolver::resolve::Exactness;
 use super::Counted;
 
 /// The verdicts that have a column of their own. The others are counted together.
-pub const VERDICTS: [Exactness; 2] = [Exactness::Exact, Exactness::Shared];
+pub const VERDICTS: [Exactness; 4] = [Exactness::Exact, Exactness::Likely, Exactness::Shared, Exactness::Approximate];
 
 /// The markers of one verdict. The verdict on a marker is the worst one on its sites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

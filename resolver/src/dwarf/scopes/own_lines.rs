@@ -111,7 +111,7 @@ impl Scopes<'_> {
         let files: BTreeSet<u64> = of_name.map(|(number, _)| number).collect();
         let rows = self.lines.rows(unit)?;
         for range in functions.ranges(nodes.scope) {
-            for (_, row) in rows.within(range).filter(|(_, row)| files.contains(&row.file)) {
+            for (_, row) in rows.within(range).filter(|(_, row)| files.contains(&row.file())) {
                 self.units.charge(1)?;
                 let deepest = self.functions.deepest(unit, nodes.scope, row.address.max(range.start))?;
                 if deepest.is_some_and(|deepest| nodes.blocks.binary_search(&deepest).is_ok()) {

@@ -2,10 +2,11 @@
 //! "Ghosts").
 //!
 //! The units that name a ghost's file are asked, each in the way of the compiler that wrote it:
-//! `labels` for clang. A finder says how far its places can be trusted ([`Certainty`]); the
+//! `labels` for clang, `statements` for gcc. A finder says how far its places can be trusted ([`Certainty`]); the
 //! instructions then say whether other paths lead to them.
 
 mod labels;
+mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,13 +20,13 @@ use super::interner::TextId;
 use super::join::{Joined, RawMarker, RawSite};
 use super::line_sites::LineProblem;
 use super::lookup::{Found, Lookup};
-use super::site_debug::{SiteDebug, Wanted};
+use super::site_debug::{SiteDebug, Surroundings, Wanted};
 use super::{ApproximateReason, Argument, Described, Exactness, ExactnessReason, GhostProblem, LikelyReason, Origin};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::files::SourcePath;
 use crate::dwarf::lines::Matched;
-use crate::dwarf::{DebugInfo, Producer};
+use crate::dwarf::{DebugInfo, Frontiers, Producer};
 
 /// How many units are asked before their caches are dropped.
 const UNITS: usize = 32;
@@ -56,6 +57,8 @@ enum Certainty {
     Exact,
     Likely(LikelyReason),
     Approximate(ApproximateReason),
+    /// As far as the straight code around the row of a statement shows.
+    Statement(statements::Before),
 }
 
 /// What a unit says of one of the ghosts that it was asked for.
@@ -65,6 +68,8 @@ struct OfUnit {
     places: Vec<Place>,
     /// How many copies of its code have no place for it.
     missing: u32,
+    /// Whether its line has other code, and the unit does not tell them apart.
+    is_ambiguous: bool,
 }
 
 /// How much the units that name a ghost's file describe.
@@ -75,6 +80,10 @@ enum Detail {
     Lines,
     /// The places are not looked up there.
     Unsupported,
+    /// It was compiled without optimisation, and then has no places of ghosts.
+    Unoptimized,
+    /// The options of gcc switched the rows of statements off.
+    NoStatements,
     Everything,
 }
 
@@ -159,6 +168,7 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
                 search.described_as = search.described_as.max(described_as);
                 search.of_units.places.extend(of_unit.places);
                 search.of_units.missing = search.of_units.missing.saturating_add(of_unit.missing);
+                search.of_units.is_ambiguous |= of_unit.is_ambiguous;
             }
         }
     }
@@ -167,10 +177,11 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
             Detail::Nothing => Some(GhostProblem::NoDebugInfo),
             Detail::Lines => Some(GhostProblem::LinesOnly),
             Detail::Unsupported => Some(GhostProblem::Unsupported),
-            Detail::Everything => {
-                let is_ambiguous = search.of_units.places.is_empty() && search.ghost.shares_line;
-                is_ambiguous.then_some(GhostProblem::SharedLine)
-            }
+            Detail::Unoptimized => Some(GhostProblem::Unoptimized),
+            Detail::NoStatements => Some(GhostProblem::NoStatements),
+            Detail::Everything if !search.of_units.places.is_empty() => None,
+            Detail::Everything if search.ghost.shares_line => Some(GhostProblem::SharedLine),
+            Detail::Everything => search.of_units.is_ambiguous.then_some(GhostProblem::CodeOnLine),
         };
     }
     Ok(())
@@ -187,20 +198,27 @@ impl Answer {
     fn of(info: &DebugInfo<'_>, unit: usize, ghosts: &[&Ghost]) -> Result<Self, Error> {
         let of_ghosts = match info.producer(unit) {
             Producer::Other => labels::find(info, unit, ghosts)?,
-            Producer::Gcc | Producer::Rust => {
-                let of_ghosts = ghosts.iter().map(|_| OfUnit::default()).collect();
-                return Ok(Self { described_as: Detail::Unsupported, of_ghosts });
-            }
+            Producer::Gcc => match info.frontiers(unit) {
+                Frontiers::Written => statements::find(info, unit, ghosts)?,
+                Frontiers::LinesOnly => return Ok(Self::nothing(Detail::Lines, ghosts)),
+                Frontiers::Unoptimized => return Ok(Self::nothing(Detail::Unoptimized, ghosts)),
+                Frontiers::Off => return Ok(Self::nothing(Detail::NoStatements, ghosts)),
+            },
+            Producer::Rust => return Ok(Self::nothing(Detail::Unsupported, ghosts)),
         };
         let is_full = of_ghosts.iter().any(|of| !of.places.is_empty() || of.missing > 0) || info.has_variables(unit)?;
         Ok(Self { described_as: if is_full { Detail::Everything } else { Detail::Lines }, of_ghosts })
+    }
+
+    fn nothing(described_as: Detail, ghosts: &[&Ghost]) -> Self {
+        Self { described_as, of_ghosts: ghosts.iter().map(|_| OfUnit::default()).collect() }
     }
 }
 
 impl Search<'_> {
     /// Makes the sites, by address, with what there is at each.
     fn look_up(&mut self, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
-        let Self { marker, file, described, of_units: OfUnit { places, missing }, found, .. } = self;
+        let Self { marker, file, described, of_units: OfUnit { places, missing, .. }, found, .. } = self;
         let wanted = Wanted { file, line: marker.line, args: &described.args };
         let args: Vec<Argument> = wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)).collect();
         let has_dead = places.iter().any(|place| place.address.is_none());
@@ -224,6 +242,7 @@ impl Search<'_> {
             let (surroundings, mut probed) = lookup.site(&wanted, &site, &args, has_dead);
             let certainty = match place.certainty {
                 Certainty::Exact if *missing > 0 => Certainty::Likely(LikelyReason::MissingCopies { count: *missing }),
+                Certainty::Statement(before) => before.certainty(block(lookup, &surroundings, place.address)),
                 certainty => certainty,
             };
             certainty.cap(&mut probed);
@@ -232,12 +251,22 @@ impl Search<'_> {
     }
 }
 
+/// Where the block of straight code around an address begins; `None` if it is not known.
+fn block(
+    lookup: Lookup<'_, '_, '_>,
+    surroundings: &Result<Surroundings, Error>,
+    address: Option<Vaddr>,
+) -> Option<Vaddr> {
+    let (address, function) = (address?, surroundings.as_ref().ok()?.instance?);
+    Some(lookup.instructions?.block(function, address)?.before.last().copied().unwrap_or(address))
+}
+
 impl Certainty {
     /// The order of certainties, the best first.
     fn rank(self) -> u8 {
         match self {
             Self::Exact => 0,
-            Self::Likely(_) => 1,
+            Self::Likely(_) | Self::Statement(_) => 1,
             Self::Approximate(_) => 2,
         }
     }
@@ -246,6 +275,14 @@ impl Certainty {
     fn cap(self, probed: &mut Probed) {
         let verdict = match (self, probed.exactness) {
             (Self::Likely(reason), Some(Exactness::Exact)) => (Exactness::Likely, ExactnessReason::Likely(reason)),
+            (Self::Likely(LikelyReason::Statement), Some(Exactness::Shared)) => {
+                let reason = match probed.reason {
+                    Some(ExactnessReason::SeveralCopies { copies }) => ApproximateReason::RepeatedStatement { copies },
+                    // On another way to it the statement may be missing.
+                    _ => ApproximateReason::SeveralWays,
+                };
+                (Exactness::Approximate, ExactnessReason::Approximate(reason))
+            }
             (Self::Approximate(reason), Some(Exactness::Exact | Exactness::Shared)) => {
                 (Exactness::Approximate, ExactnessReason::Approximate(reason))
             }

@@ -1,0 +1,71 @@
+//! Ghosts that gcc compiled: each copy is a statement without code, and has a row in the line table.
+//!
+//! gcc moves such rows with the code around them, so they prove nothing. Counts of generated programs
+//! (`tests/src/bin/ghosts.rs`) say which to trust. If gcc makes straight code of a branch, the row of a
+//! ghost in the branch follows a statement that begins further left: one that had the ghost inside.
+
+use super::{Certainty, Ghost, OfUnit, Place};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::dwarf::DebugInfo;
+use crate::dwarf::lines::Matched;
+use crate::resolve::{ApproximateReason, LikelyReason, Origin};
+
+/// The rows and entries that may be read for each ghost, in addition to the budget of the debug
+/// information as a whole.
+const STEPS: u64 = 2048;
+
+/// The statements before the row of a ghost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    /// Where the row is.
+    address: Vaddr,
+    /// Where the statement before it is.
+    previous: Option<Vaddr>,
+    /// Where the nearest statement before it is that begins further left.
+    outer: Option<Vaddr>,
+}
+
+/// What the line table of a unit says of ghosts: for each one, in their order.
+pub(super) fn find(info: &DebugInfo<'_>, unit: usize, ghosts: &[&Ghost]) -> Result<Vec<OfUnit>, Error> {
+    ghosts.iter().map(|ghost| find_one(info, unit, ghost)).collect()
+}
+
+fn find_one(info: &DebugInfo<'_>, unit: usize, ghost: &Ghost) -> Result<OfUnit, Error> {
+    let mut of_unit = OfUnit::default();
+    let matched = info.match_file(&ghost.file)?;
+    let (Matched::File { path, units }, false) = (&*matched, ghost.shares_line) else { return Ok(of_unit) };
+    let Some((_, numbers)) = units.iter().find(|(index, _)| *index == unit) else { return Ok(of_unit) };
+    info.allow(STEPS);
+    let statements = info.statements(unit, path, numbers, ghost.line)?;
+    of_unit.is_ambiguous = statements.is_ambiguous;
+    for copies in statements.copies.chunk_by(|one, other| one.instance == other.instance) {
+        let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
+        for at_address in copies.chunk_by(|one, other| one.address == other.address) {
+            let Some(copy) = at_address.first() else { continue };
+            let before = Before { address: copy.address, previous: copy.previous, outer: copy.outer };
+            let certainty = match (count, statements.missing) {
+                (2.., _) => Certainty::Approximate(ApproximateReason::RepeatedStatement { copies: count }),
+                (_, missing @ 1..) => Certainty::Approximate(ApproximateReason::MissingCopies { count: missing }),
+                _ => Certainty::Statement(before),
+            };
+            of_unit.places.push(Place { address: Some(copy.address), origin: Origin::Statement, certainty });
+        }
+    }
+    Ok(of_unit)
+}
+
+impl Before {
+    /// How far the row can be trusted. `block` is where the block of straight code around it begins;
+    /// `None` if it is not known.
+    pub(super) fn certainty(self, block: Option<Vaddr>) -> Certainty {
+        let is_in_block = |at: Option<Vaddr>| at.zip(block).is_some_and(|(at, block)| block <= at);
+        match () {
+            () if is_in_block(self.outer) => Certainty::Approximate(ApproximateReason::StraightCode),
+            () if is_in_block(self.previous) || block == Some(self.address) => {
+                Certainty::Likely(LikelyReason::Statement)
+            }
+            () => Certainty::Approximate(ApproximateReason::MovedCode),
+        }
+    }
+}
