@@ -165,7 +165,7 @@ fn what_is_not_exact_is_asked_for() {
     let more = text_at("/x/prog", &image, Consumer::Uprobe, &settings).unwrap();
     assert_eq!((more.probes, more.left_out), (exported.probes + 1, exported.left_out - 1));
     assert!(
-        more.text.contains("; shared: it may also fire where the marker is not passed\np:scsi/queue_"),
+        more.text.contains("; shared: a probe there may fire where the marker is not passed\np:scsi/queue_"),
         "{}",
         more.text
     );

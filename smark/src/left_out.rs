@@ -34,7 +34,7 @@ pub(crate) fn tell(console: &Console, plan: &Plan, first: usize, is_wanted: &dyn
     let is_inexact = |it: &LeftOut| matches!(it.why.kind(), UnwatchedKind::NotExact(_));
     if left_out().any(is_inexact) {
         console.note(
-            "a probe at a site that is not exact may fire without the marker; `smark show` says why, --include adds them",
+            "the hits at a site that is not exact may not be the passes of the marker; `smark show` says why, --include adds them",
         );
     }
 }

@@ -250,7 +250,7 @@ fn the_kernel_fetches_what_a_c_program_prints() {
     }
     // It is included on request, with a warning.
     let (all, _) = export("uprobe", &C.path, &["--include", "shared", "values:shared"]);
-    assert!(all.contains("; shared: it may also fire where the marker is not passed\np:values/shared "), "{all}");
+    assert!(all.contains("; shared: a probe there may fire where the marker is not passed\np:values/shared "), "{all}");
 }
 
 #[test]

@@ -160,6 +160,8 @@ pub(crate) fn headline(findings: &[&Finding]) -> String {
     for finding in findings {
         let part = match finding.code {
             Code::Shared => "a probe may fire where the marker is not passed",
+            Code::Likely => "a probe is most likely exact",
+            Code::Approximate => "the hits of a probe are not its passes",
             Code::Folded => "a probe also fires for markers of other functions",
             Code::Outside => "it is in no code of its function",
             Code::Unproven => "whether a probe is exact is unknown",

@@ -6,7 +6,7 @@ use super::arguments;
 use crate::export::sdt::Note;
 use crate::export::{ArgumentOmission, ExportError, SiteOmission, Tool};
 use crate::image::ImageKind;
-use crate::resolve::{Argument, Verdict};
+use crate::resolve::{Argument, Exactness, Verdict};
 use crate::text::shown;
 
 fn tool(tool: Tool) -> &'static str {
@@ -53,6 +53,15 @@ pub(crate) fn error(error: &ExportError) -> String {
     }
 }
 
+/// What the hits of a probe at a site that is not exact are.
+pub(crate) fn hits(exactness: Exactness) -> &'static str {
+    match exactness {
+        Exactness::Likely => "a probe there is most likely exact",
+        Exactness::Approximate => "the hits of a probe there are not its passes",
+        _ => "a probe there may fire where the marker is not passed",
+    }
+}
+
 /// Why a marker or a site is left out.
 pub(crate) fn site(omission: &SiteOmission) -> String {
     match omission {
@@ -62,9 +71,10 @@ pub(crate) fn site(omission: &SiteOmission) -> String {
         SiteOmission::Discarded => "the linker discarded it".to_owned(),
         SiteOmission::NotInFile => "the file has no byte for it".to_owned(),
         SiteOmission::NotExact { exactness, reason } => format!(
-            "{}{}; a probe there may fire where the marker is not passed (--include {})",
+            "{}{}; {} (--include {})",
             exactness.as_str(),
             because(reason.as_ref()),
+            hits(*exactness),
             exactness.as_str()
         ),
         SiteOmission::UnknownProbe => "what a uprobe does there is unknown (--include unknown-probe)".to_owned(),

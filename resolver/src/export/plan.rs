@@ -283,10 +283,10 @@ impl<'r> Point<'r> {
         let function = site.function.as_deref().map(|name| format!(" in {}", shown(name))).unwrap_or_default();
         let doubt = match site.exactness {
             Some(Exactness::Exact) => String::new(),
-            exactness => format!(
-                "; {}: it may also fire where the marker is not passed",
-                exactness.unwrap_or(Exactness::Unproven).as_str()
-            ),
+            exactness => {
+                let exactness = exactness.unwrap_or(Exactness::Unproven);
+                format!("; {}: {}", exactness.as_str(), crate::english::export::hits(exactness))
+            }
         };
         format!(
             "{} \"{}\" at {}:{}{function}{doubt}",

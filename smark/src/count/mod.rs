@@ -24,9 +24,9 @@ pub(crate) use self::question::{Ask, interval};
 
 /// Count the hits of markers, in the kernel
 ///
-/// The operands and the choice are those of `smark trace`. The counts are exact: no buffer is between the program and the counter.
-/// The table is printed at the end; on a terminal it is also refreshed each second. Probes that a program records itself are counted
-/// from its buffers; hits that a full buffer loses are said at the end, and with --engine bpf there are none.
+/// The operands and the choice are those of `smark trace`. The kernel counts at the sites, so no hit is lost. The table is
+/// printed at the end; on a terminal it is also refreshed each second. Probes that a program records itself are counted from its
+/// buffers; hits that a full buffer loses are said at the end, and with --engine bpf there are none.
 ///
 /// --by counts the values of an argument, --hist counts them by powers of two. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
