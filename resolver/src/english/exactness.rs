@@ -119,6 +119,9 @@ fn patches(out: &mut fmt::Formatter<'_>, unknown: PatchesUnknown) -> fmt::Result
 /// Why a place of a ghost is likely.
 fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
     match reason {
+        LikelyReason::Label => {
+            out.write_str("the optimiser may have moved the label of the ghost, or copied the code around it")
+        }
         LikelyReason::LinkTime => out.write_str("link-time optimisation may have moved the label of the ghost"),
         LikelyReason::MissingCopies { count } => {
             write!(out, "{} of its function without a place for the ghost", counted_are(count))

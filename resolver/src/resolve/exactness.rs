@@ -236,6 +236,8 @@ impl ExactnessReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LikelyReason {
+    /// It has a label, which the optimiser may have moved; and code that it copied has one label.
+    Label,
     /// The optimiser at link time may have moved the label.
     LinkTime,
     /// Copies of the function are inlined where the ghost has no place: their passes have no hit.
@@ -253,6 +255,7 @@ impl LikelyReason {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Label => "likely_label",
             Self::LinkTime => "likely_link_time",
             Self::MissingCopies { .. } => "likely_missing_copies",
             Self::Statement => "likely_statement",
