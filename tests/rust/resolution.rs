@@ -6,6 +6,7 @@ mod counting;
 mod debug_files;
 mod differential;
 mod exactness;
+mod ghost_counts;
 mod kernel;
 mod list;
 mod probe;

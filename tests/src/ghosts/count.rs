@@ -6,7 +6,7 @@ use std::process::Command;
 use std::{fmt, fs};
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::resolve::{self, Exactness, Site, SitePlace};
+use simple_markers_resolver::resolve::{self, Exactness, ExactnessReason, Site, SitePlace};
 
 use super::Probes;
 use crate::generator::{Form, Marker, Program, Shape, Variant};
@@ -18,12 +18,10 @@ use crate::tools;
 pub struct Truth {
     /// The program.
     pub program: Program,
-    /// How often each of its markers is passed.
-    passes: Vec<u64>,
-    /// The last line that it prints.
-    result: String,
-    /// The number of rounds.
-    rounds: u32,
+    /// How often each of its markers is passed, by run.
+    passes: Vec<Vec<u64>>,
+    /// The last line that it prints in each run.
+    results: Vec<String>,
 }
 
 /// A marker of a program, and what was counted.
@@ -33,8 +31,8 @@ pub struct Counted {
     pub marker: Marker,
     /// Its line.
     pub line: u32,
-    /// How often it is passed.
-    pub passes: u64,
+    /// How often it is passed in each run.
+    pub passes: Vec<u64>,
     /// Its sites.
     pub sites: Vec<CountedSite>,
 }
@@ -47,11 +45,11 @@ pub struct CountedSite {
     /// The verdict.
     pub exactness: Exactness,
     /// The reason for it.
-    pub reason: String,
+    pub reason: Option<ExactnessReason>,
     /// The functions at the address, innermost first.
     pub functions: Vec<String>,
-    /// How often a probe there fires; `None` if the kernel takes none.
-    pub hits: Option<u64>,
+    /// How often a probe there fires in each run; `None` if the kernel takes none.
+    pub hits: Option<Vec<u64>>,
 }
 
 impl Truth {
@@ -59,18 +57,24 @@ impl Truth {
     ///
     /// # Errors
     ///
-    /// It cannot be built or run.
-    pub fn new(program: Program, rounds: u32, folder: &Path) -> Result<Self, String> {
+    /// It cannot be built, or prints something else.
+    pub fn new(program: Program, probes: &Probes, folder: &Path) -> Result<Self, String> {
         let (source, image) = (folder.join("counted.c"), folder.join("counted"));
         fs::write(&source, program.c(Form::Counted).text).map_err(|why| why.to_string())?;
         let options = Options { with: With::Gcc, level: "1".to_owned(), lto: "none".to_owned(), dwarf: 5 };
         builds::program(&[source], &options, &image)?;
-        let said = tools::run(Command::new(&image).arg(rounds.to_string()));
-        let (counts, result) = said.trim_end().rsplit_once('\n').ok_or("it prints no counts")?;
-        let count = |line: &str| line.split(' ').nth(1).and_then(|count| count.parse().ok());
-        let passes: Option<Vec<u64>> = counts.lines().map(count).collect();
-        let passes = passes.filter(|passes| passes.len() == program.markers.len()).ok_or("it prints other counts")?;
-        Ok(Self { program, passes, result: result.to_owned(), rounds })
+        let (mut passes, mut results) = (vec![Vec::new(); program.markers.len()], Vec::new());
+        for rounds in probes.runs() {
+            let said = tools::run(Command::new(&image).arg(rounds.to_string()));
+            let (counts, result) = said.trim_end().rsplit_once('\n').ok_or("it prints no counts")?;
+            let mut counts = counts.lines();
+            for passes in &mut passes {
+                let count = counts.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
+                passes.push(count.ok_or("it prints other counts")?);
+            }
+            results.push(result.to_owned());
+        }
+        Ok(Self { program, passes, results })
     }
 
     /// Builds the program with markers of a kind as `stem` (with an extension for the source),
@@ -98,21 +102,20 @@ impl Truth {
         let found = self.sites(&image)?;
         let places: BTreeMap<Vaddr, u64> = found.iter().filter_map(|of| Some((of.site.address, of.offset?))).collect();
         let places: Vec<(Vaddr, u64)> = places.into_iter().collect();
-        let (hits, said) = probes.count(&image, self.rounds, &places);
-        if let Some(said) = said.filter(|said| said.trim() != self.result) {
-            return Err(format!("under probes it computes {said}, and not {}", self.result));
-        }
-        let hits: BTreeMap<Vaddr, u64> = places.iter().map(|(address, _)| *address).zip(hits).collect();
+        let counts = probes.count(&image, &places, &self.results)?;
+        let hits = |at: usize| counts.iter().filter_map(|run| run.get(at).copied()).collect();
+        let hits: BTreeMap<Vaddr, Vec<u64>> =
+            places.iter().enumerate().map(|(at, (address, _))| (*address, hits(at))).collect();
         let mut counted: Vec<Counted> = (self.program.markers.iter().zip(&text.lines).zip(&self.passes))
             .map(|((marker, line), passes)| Counted {
                 marker: marker.clone(),
                 line: *line,
-                passes: *passes,
+                passes: passes.clone(),
                 sites: Vec::new(),
             })
             .collect();
         for Found { marker, mut site, .. } in found {
-            site.hits = hits.get(&site.address).copied();
+            site.hits = hits.get(&site.address).cloned();
             let counted = counted.get_mut(marker).ok_or_else(|| format!("m{marker} is not in the program"))?;
             counted.sites.push(site);
         }
@@ -141,25 +144,62 @@ impl Truth {
     }
 }
 
+/// How the hits of a marker compare with its passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hits {
+    /// It is neither hit nor passed.
+    Never,
+    /// It is hit as often as passed in each run.
+    Equal,
+    /// It is hit more often in some run, and never less often.
+    More,
+    /// It is hit less often in some run.
+    Fewer,
+}
+
 impl Counted {
+    /// Whether it is passed at all.
+    #[must_use]
+    pub fn is_passed(&self) -> bool {
+        self.passes.iter().any(|passes| *passes > 0)
+    }
+
     /// The worst verdict on its sites; `None` if it has none.
     #[must_use]
     pub fn verdict(&self) -> Option<Exactness> {
         self.sites.iter().map(|site| site.exactness).max()
     }
 
-    /// The hits at its sites together; `None` if the kernel takes no probe at one of them.
+    /// The hits at its sites together in each run; `None` if the kernel takes no probe at one of them.
     #[must_use]
-    pub fn hits(&self) -> Option<u64> {
-        let by_address: BTreeMap<Vaddr, Option<u64>> =
-            self.sites.iter().map(|site| (site.address, site.hits)).collect();
-        by_address.into_values().sum()
+    pub fn hits(&self) -> Option<Vec<u64>> {
+        let by_address: BTreeMap<Vaddr, Option<&Vec<u64>>> =
+            self.sites.iter().map(|site| (site.address, site.hits.as_ref())).collect();
+        by_address.into_values().try_fold(vec![0; self.passes.len()], |sum, hits| {
+            Some(sum.iter().zip(hits?).map(|(sum, hits)| sum + hits).collect())
+        })
     }
 
-    /// The first site that is not in the marker's function.
+    /// How its hits compare with its passes; `None` if the kernel takes no probe at one of its sites.
+    #[must_use]
+    pub fn compare(&self) -> Option<Hits> {
+        let hits = self.hits()?;
+        let pairs = || hits.iter().zip(&self.passes);
+        Some(match () {
+            () if pairs().all(|(hits, passes)| *hits == 0 && *passes == 0) => Hits::Never,
+            () if pairs().all(|(hits, passes)| hits == passes) => Hits::Equal,
+            () if pairs().any(|(hits, passes)| hits < passes) => Hits::Fewer,
+            () => Hits::More,
+        })
+    }
+
+    /// The first site that is not in the marker's function, with a verdict that promises that.
     #[must_use]
     pub fn outside(&self) -> Option<&CountedSite> {
-        let is_outside = |site: &&CountedSite| site.functions.first() != Some(&self.marker.function);
+        let promises = |site: &CountedSite| {
+            !matches!(site.exactness, Exactness::Folded | Exactness::Outside | Exactness::Unproven)
+        };
+        let is_outside = |site: &&CountedSite| promises(site) && site.functions.first() != Some(&self.marker.function);
         self.sites.iter().find(is_outside)
     }
 }
@@ -169,15 +209,19 @@ impl fmt::Display for Counted {
         let Self { marker, line, passes, .. } = self;
         let Shape { within, position } = marker.shape;
         let name = marker.name.trim_start_matches("generated:");
-        write!(out, "{name} line {line} in {} ({position:?} in {within:?}): {passes} passes, ", marker.function)?;
-        match self.hits() {
-            Some(hits) => write!(out, "{hits} hits")?,
-            None => write!(out, "hits unknown")?,
+        write!(out, "{name} line {line} in {} ({position:?} in {within:?}): passes {passes:?}", marker.function)?;
+        if let Some(hits) = self.hits() {
+            write!(out, ", hits {hits:?}")?;
         }
         for CountedSite { address, exactness, reason, functions, hits } in &self.sites {
-            let hits = hits.map_or("?".to_owned(), |hits| hits.to_string());
-            let functions = functions.join(" < ");
-            write!(out, "\n    {address} in {functions}: {hits} hits, {} ({reason})", exactness.as_str())?;
+            write!(out, "\n    {address} in {}: {}", functions.join(" < "), exactness.as_str())?;
+            match hits {
+                Some(hits) => write!(out, ", hits {hits:?}")?,
+                None => write!(out, ", no probe")?,
+            }
+            if let Some(reason) = reason {
+                write!(out, " ({reason})")?;
+            }
         }
         Ok(())
     }
@@ -200,7 +244,7 @@ fn found(marker: usize, site: &Site) -> Option<Found> {
     let site = CountedSite {
         address,
         exactness: site.exactness?,
-        reason: site.exactness_reason.as_ref().map(ToString::to_string).unwrap_or_default(),
+        reason: site.exactness_reason.clone(),
         functions: functions.map(|name| short(name)).collect(),
         hits: None,
     };

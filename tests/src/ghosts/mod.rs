@@ -9,8 +9,9 @@
 
 mod count;
 mod probes;
+pub mod table;
 mod tally;
 
-pub use count::{Counted, CountedSite, Truth};
+pub use count::{Counted, CountedSite, Hits, Truth};
 pub use probes::Probes;
 pub use tally::{Outcome, Tally, VERDICTS};

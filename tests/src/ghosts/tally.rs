@@ -2,7 +2,7 @@
 
 use simple_markers_resolver::resolve::Exactness;
 
-use super::Counted;
+use super::count::{Counted, Hits};
 
 /// The verdicts that have a column of their own. The others are counted together.
 pub const VERDICTS: [Exactness; 4] = [Exactness::Exact, Exactness::Likely, Exactness::Shared, Exactness::Approximate];
@@ -12,9 +12,9 @@ pub const VERDICTS: [Exactness; 4] = [Exactness::Exact, Exactness::Likely, Exact
 pub struct Outcome {
     /// Those that are hit as often as passed, at least once.
     pub equal: usize,
-    /// Those that are hit more often.
+    /// Those that are hit more often in some run, and never less often.
     pub more: usize,
-    /// Those that are hit less often.
+    /// Those that are hit less often in some run.
     pub fewer: usize,
     /// Those that are neither passed nor hit.
     pub never: usize,
@@ -24,12 +24,12 @@ pub struct Outcome {
 
 impl Outcome {
     fn add(&mut self, counted: &Counted) {
-        let number = match counted.hits() {
+        let number = match counted.compare() {
             None => &mut self.unknown,
-            Some(0) if counted.passes == 0 => &mut self.never,
-            Some(hits) if hits == counted.passes => &mut self.equal,
-            Some(hits) if hits > counted.passes => &mut self.more,
-            Some(_) => &mut self.fewer,
+            Some(Hits::Never) => &mut self.never,
+            Some(Hits::Equal) => &mut self.equal,
+            Some(Hits::More) => &mut self.more,
+            Some(Hits::Fewer) => &mut self.fewer,
         };
         *number += 1;
     }
@@ -64,8 +64,6 @@ pub struct Tally {
     pub passed: usize,
     /// Those with a site.
     pub located: usize,
-    /// Those with a site, and passed.
-    pub located_passed: usize,
     /// Their sites.
     pub sites: usize,
     /// By verdict: [`VERDICTS`], and the others.
@@ -73,16 +71,15 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The totals of one build.
+    /// The totals of markers.
     #[must_use]
-    pub fn of(all: &[Counted]) -> Self {
+    pub fn of<'c>(all: impl IntoIterator<Item = &'c Counted>) -> Self {
         let mut tally = Self::default();
         for counted in all {
-            let (is_passed, verdict) = (counted.passes > 0, counted.verdict());
+            let verdict = counted.verdict();
             tally.markers += 1;
-            tally.passed += usize::from(is_passed);
+            tally.passed += usize::from(counted.is_passed());
             tally.located += usize::from(verdict.is_some());
-            tally.located_passed += usize::from(verdict.is_some() && is_passed);
             tally.sites += counted.sites.len();
             if let Some(verdict) = verdict {
                 tally.outcomes[index(verdict)].add(counted);
@@ -96,15 +93,14 @@ impl Tally {
         self.markers += other.markers;
         self.passed += other.passed;
         self.located += other.located;
-        self.located_passed += other.located_passed;
         self.sites += other.sites;
         self.outcomes.iter_mut().zip(other.outcomes).for_each(|(ours, theirs)| ours.merge(theirs));
     }
 
-    /// The markers of this verdict. The verdicts that are not in [`VERDICTS`] are counted together.
+    /// The markers by verdict: those of [`VERDICTS`], and of the others together.
     #[must_use]
-    pub fn outcome(&self, verdict: Exactness) -> Outcome {
-        self.outcomes[index(verdict)]
+    pub fn outcomes(&self) -> [Outcome; VERDICTS.len() + 1] {
+        self.outcomes
     }
 
     /// The markers that are hit as often as passed, at least once.
