@@ -184,10 +184,11 @@ mod tests {
         let text = "const A: u8 = { 1; 2; 3; 4; 5 };\nfn f(a: usize, b: &str, c: T) { 1; 2; 3; if x { 4; 5 } 6; 7; }\n\
                     fn g(a: u8) { let a = 1; let f = || { 2; 3; }; 4 }\n";
         let marked = "const A: u8 = { 1; 2; 3; 4; 5 };\n\
-                      fn f(a: usize, b: &str, c: T) { 1; 2; 3;  ghost_form::ghost!(c:n7, \"%zu%p\", a, b); if x { 4; 5 } 6; \
-                      7; ghost_form::ghost!(c:n8, \"%zu%p\", a, b);  }\n\
-                      fn g(a: u8) { let a = 1; let f = || { 2; 3; }; 4 }\n";
+                      fn f(a: usize, b: &str, c: T) {  ghost_form::ghost!(c:n7, \"%zu%p\", a, b); 1; 2; 3; if x {  \
+                      ghost_form::ghost!(c:n8, \"%zu%p\", a, b); 4; 5 } 6; 7; }\n\
+                      fn g(a: u8) {  ghost_form::ghost!(c:n9, \"\"); let a = 1; let f = || { 2; 3; };  \
+                      ghost_form::ghost!(c:n10, \"\"); 4 }\n";
         let (text, ghosts) = insert(text, "c", 7).expect("it is parsed");
-        assert_eq!((text.as_str(), ghosts), (marked, 2));
+        assert_eq!((text.as_str(), ghosts), (marked, 4));
     }
 }

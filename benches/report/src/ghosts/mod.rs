@@ -59,12 +59,12 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Inserts ghosts into the text of a file; the number is that of the first ghost. Returns the new text,
+/// and how many there are.
+type Insert<'i> = dyn FnMut(&str, usize) -> Result<(String, usize)> + 'i;
+
 /// Inserts ghosts into the files below a folder that have this extension. Returns their number.
-fn insert(
-    folder: &Path,
-    extension: &str,
-    insert: &mut dyn FnMut(&str, usize) -> Result<(String, usize)>,
-) -> Result<usize> {
+fn insert(folder: &Path, extension: &str, insert: &mut Insert<'_>) -> Result<usize> {
     let mut folders = vec![folder.to_owned()];
     let mut ghosts = 0;
     while let Some(folder) = folders.pop() {
