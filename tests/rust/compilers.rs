@@ -5,6 +5,7 @@ mod asleep;
 mod c_probes;
 mod conversions;
 mod emission;
+mod ghost_blocks;
 mod ghost_sites;
 mod ghost_statements;
 mod ghosts;

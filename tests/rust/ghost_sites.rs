@@ -12,7 +12,7 @@ use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::tools::{find, run};
 
 /// The markers of an image.
-fn markers(image: &Path) -> Vec<Marker> {
+pub(super) fn markers(image: &Path) -> Vec<Marker> {
     let data = fs::read(image).expect("the image");
     let resolution = resolve(&image.to_string_lossy(), &data);
     assert!(resolution.failures.is_empty(), "{:?}", resolution.failures);
@@ -23,7 +23,7 @@ fn markers(image: &Path) -> Vec<Marker> {
 }
 
 /// The addresses of the sites of a marker.
-fn addresses(marker: &Marker) -> BTreeSet<u64> {
+pub(super) fn addresses(marker: &Marker) -> BTreeSet<u64> {
     let address = |place: &SitePlace| match place {
         SitePlace::Address(address) => address.0,
         place => panic!("{} is at {place:?}", marker.name),

@@ -113,7 +113,7 @@ impl Cfg {
     }
 
     /// Whether code that is not understood may lead anywhere in the function.
-    pub(super) fn has_unknown_edges(&self) -> bool {
+    pub(crate) fn has_unknown_edges(&self) -> bool {
         let is_unknown = |(_, indirect): &(Vaddr, Indirect)| matches!(indirect, Indirect::Unknown | Indirect::Marked);
         self.undecoded.is_some() || self.indirect.iter().any(is_unknown)
     }

@@ -16,7 +16,7 @@ use crate::Error;
 
 /// The most `DW_AT_abstract_origin` and `DW_AT_specification` links that are followed. Compilers
 /// make three.
-const LINKS: usize = 16;
+pub(super) const LINKS: usize = 16;
 
 impl<'s> Units<'s> {
     /// The entry and its unit.

@@ -187,6 +187,11 @@ impl Functions {
         self.nodes.get(index).and_then(|node| slice(&self.ranges, &node.ranges)).unwrap_or_default()
     }
 
+    /// The offsets of the variables directly in a node.
+    pub(super) fn variables_of(&self, index: usize) -> &[usize] {
+        self.nodes.get(index).and_then(|node| slice(&self.variables, &node.variables)).unwrap_or_default()
+    }
+
     /// The nodes below one, at any depth, in the order of their entries.
     pub(super) fn below(&self, index: usize) -> Range<usize> {
         let end = self.nodes.get(index).map_or(0, |node| node.end);

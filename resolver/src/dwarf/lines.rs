@@ -78,6 +78,11 @@ impl Rows {
         self.by_line.get(first..end).unwrap_or_default().iter().map(|&index| index as usize)
     }
 
+    /// The row of the code at an address; `None` if there is none.
+    pub(super) fn at(&self, address: u64) -> Option<&Row> {
+        self.get(self.rows.partition_point(|row| row.address <= address).checked_sub(1)?)
+    }
+
     /// Whether all rows between two rows have no line.
     pub(crate) fn is_one_run(&self, one: usize, two: usize) -> bool {
         (one.saturating_add(1)..two).all(|between| self.get(between).is_some_and(|row| row.line == 0))

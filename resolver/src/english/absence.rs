@@ -97,6 +97,9 @@ pub(crate) fn ghost(problem: GhostProblem) -> &'static str {
         GhostProblem::NoStatements => {
             "it is a ghost: gcc says where it is only with statement frontiers (`-gstatement-frontiers`)"
         }
+        GhostProblem::NoPlace => {
+            "it is a ghost, and its function has code in which the debug information has no place for it"
+        }
     }
 }
 

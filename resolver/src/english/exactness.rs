@@ -123,6 +123,12 @@ fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
             out.write_str("the optimiser may have moved the label of the ghost, or copied the code around it")
         }
         LikelyReason::LinkTime => out.write_str("link-time optimisation may have moved the label of the ghost"),
+        LikelyReason::RemovableCode => {
+            out.write_str("the compiler may have removed the code behind the ghost on some ways that lead there")
+        }
+        LikelyReason::NothingFollows => {
+            out.write_str("nothing follows the ghost in its block, and control leaves the block there")
+        }
         LikelyReason::MissingCopies { count } => {
             write!(out, "{} of its function without a place for the ghost", counted_are(count))
         }
@@ -153,6 +159,15 @@ fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::
         ApproximateReason::SeveralWays => {
             out.write_str("several ways lead there, and the ghost's statement may be missing on others")
         }
+        ApproximateReason::SeveralEntries { entries } => {
+            write!(out, "control enters the code behind the ghost in {entries} places")
+        }
+        ApproximateReason::SeveralExits { exits } => {
+            write!(out, "nothing follows the ghost in its block, and control leaves the block in {exits} places")
+        }
+        ApproximateReason::SharedExit => out.write_str(
+            "nothing follows the ghost in its block, and other ways also lead to where control leaves the block",
+        ),
     }
 }
 

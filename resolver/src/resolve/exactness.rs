@@ -240,6 +240,10 @@ pub enum LikelyReason {
     Label,
     /// The optimiser at link time may have moved the label.
     LinkTime,
+    /// The compiler may have removed the code behind the ghost on some ways, and kept it on others.
+    RemovableCode,
+    /// Nothing follows the ghost in its block, and control leaves the block there.
+    NothingFollows,
     /// Copies of the function are inlined where the ghost has no place: their passes have no hit.
     MissingCopies {
         /// How many are known.
@@ -257,6 +261,8 @@ impl LikelyReason {
         match self {
             Self::Label => "likely_label",
             Self::LinkTime => "likely_link_time",
+            Self::RemovableCode => "likely_removable_code",
+            Self::NothingFollows => "likely_nothing_follows",
             Self::MissingCopies { .. } => "likely_missing_copies",
             Self::Statement => "likely_statement",
         }
@@ -291,6 +297,18 @@ pub enum ApproximateReason {
     MovedCode,
     /// Several ways lead to the ghost's statement, and it may be missing on others.
     SeveralWays,
+    /// The code behind the ghost is entered in several places.
+    SeveralEntries {
+        /// How many places.
+        entries: u32,
+    },
+    /// Nothing follows the ghost in its block, and control leaves the block in several places.
+    SeveralExits {
+        /// How many places.
+        exits: u32,
+    },
+    /// Nothing follows the ghost in its block, and other ways also lead to where control leaves it.
+    SharedExit,
 }
 
 impl ApproximateReason {
@@ -304,6 +322,9 @@ impl ApproximateReason {
             Self::StraightCode => "approximate_straight_code",
             Self::MovedCode => "approximate_moved_code",
             Self::SeveralWays => "approximate_several_ways",
+            Self::SeveralEntries { .. } => "approximate_several_entries",
+            Self::SeveralExits { .. } => "approximate_several_exits",
+            Self::SharedExit => "approximate_shared_exit",
         }
     }
 }

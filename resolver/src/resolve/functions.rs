@@ -6,11 +6,11 @@ use std::sync::Arc;
 use object::SectionIndex;
 use simple_markers_record::SITES;
 
-use super::DiagnosticKind;
 use super::diagnostics::Diagnostics;
 use super::interner::Interner;
-use super::join::{Joined, Pc};
+use super::join::{Joined, Pc, RawSite};
 use super::site_debug::SiteDebug;
+use super::{DiagnosticKind, Origin};
 use crate::demangle::demangle;
 use crate::image::Image;
 use crate::image::symbols::{Symbol, Symbols};
@@ -33,8 +33,9 @@ pub(super) fn name<'d, 's: 'd>(
     diagnostics: &mut Diagnostics,
 ) -> HashMap<Pc, Named> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
-    // Each place, and whether all sites there have their own instruction.
-    let mut places: Vec<(Pc, bool)> = sites.filter_map(|site| Some((site.pc?, site.anchored))).collect();
+    // Each place, and whether the instruction there belongs to all sites.
+    let has_instruction = |site: &RawSite| site.anchored || site.origin == Origin::Block;
+    let mut places: Vec<(Pc, bool)> = sites.filter_map(|site| Some((site.pc?, has_instruction(site)))).collect();
     places.sort_unstable();
     places.dedup_by_key(|(pc, _)| *pc);
     if places.is_empty() {
@@ -45,13 +46,13 @@ pub(super) fn name<'d, 's: 'd>(
     let mut named = HashMap::with_capacity(places.len());
     let mut nameless = Vec::new();
     let mut ambiguous = Vec::new();
-    for (pc, anchored) in places {
+    for (pc, has_instruction) in places {
         let section = pc.section.map(SectionIndex);
         let Some(function) = functions.at(section, pc.address) else {
             nameless.push(pc);
             continue;
         };
-        if function.start == pc.address && !anchored {
+        if function.start == pc.address && !has_instruction {
             ambiguous.extend(functions.ending_at(section, pc.address).map(|before| (pc, before, function)));
         }
         named.extend(names.named(pc, &function).map(|name| (pc, name)));

@@ -250,6 +250,8 @@ pub enum GhostProblem {
     Unoptimized,
     /// gcc was told to write no row for a statement without code (`-gno-statement-frontiers`).
     NoStatements,
+    /// Its function has code, and the debug information has no place for it in any copy of that.
+    NoPlace,
 }
 
 impl GhostProblem {
@@ -264,6 +266,7 @@ impl GhostProblem {
             Self::CodeOnLine => "ghost_code_on_line",
             Self::Unoptimized => "ghost_unoptimized",
             Self::NoStatements => "ghost_no_statements",
+            Self::NoPlace => "ghost_no_place",
         }
     }
 }

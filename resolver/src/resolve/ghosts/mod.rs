@@ -2,9 +2,11 @@
 //! "Ghosts").
 //!
 //! The units that name a ghost's file are asked, each in the way of the compiler that wrote it:
-//! `labels` for clang, `statements` for gcc. A finder says how far its places can be trusted ([`Certainty`]); the
+//! `labels` for clang, `statements` for gcc, `blocks` for rustc. A finder says how far its places can be
+//! trusted ([`Certainty`]); the
 //! instructions then say whether other paths lead to them.
 
+mod blocks;
 mod labels;
 mod statements;
 
@@ -12,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
+use simple_markers_record::ghost::Hash;
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
@@ -38,6 +41,7 @@ const GHOSTS: usize = 128;
 struct Ghost {
     file: SourcePath,
     line: u32,
+    hash: Hash,
     /// Whether another ghost is on its line.
     shares_line: bool,
 }
@@ -68,6 +72,8 @@ struct OfUnit {
     places: Vec<Place>,
     /// How many copies of its code have no place for it.
     missing: u32,
+    /// Whether the compiler dropped the place in a copy, although the code is there.
+    is_dropped: bool,
     /// Whether its line has other code, and the unit does not tell them apart.
     is_ambiguous: bool,
 }
@@ -78,8 +84,6 @@ enum Detail {
     /// There is no such unit.
     Nothing,
     Lines,
-    /// The places are not looked up there.
-    Unsupported,
     /// It was compiled without optimisation, and then has no places of ghosts.
     Unoptimized,
     /// The options of gcc switched the rows of statements off.
@@ -121,7 +125,10 @@ pub(super) fn find(
     for marker in ghosts {
         let shares_line = on_line.get(&(marker.file, marker.line)).is_some_and(|&count| count > 1);
         let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker.format, marker.args));
-        let ghost = Ghost { file: SourcePath::new(&file), line: marker.line, shares_line };
+        let text = |id| texts.text(id);
+        let (name, format, args) = (text(marker.name), text(marker.format), text(marker.args));
+        let hash = Hash::new(name.as_bytes(), format.as_bytes(), args.as_bytes());
+        let ghost = Ghost { file: SourcePath::new(&file), line: marker.line, hash, shares_line };
         let (described_as, of_units, found) = (Detail::Nothing, OfUnit::default(), Vec::new());
         searches.push(Search { marker, file, described, ghost, described_as, of_units, found });
     }
@@ -157,7 +164,7 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
     for units in by_unit.chunks(UNITS) {
         let ask = |(unit, indices): &(usize, Vec<usize>)| {
             let ghosts = indices.iter().filter_map(|&index| Some(&searches.get(index)?.ghost));
-            Answer::of(info, *unit, &ghosts.collect::<Vec<_>>())
+            Answer::of(info, lookup, *unit, &ghosts.collect::<Vec<_>>())
         };
         let answers: Vec<Result<Answer, Error>> = units.par_iter().map(ask).collect();
         lookup.release();
@@ -168,6 +175,7 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
                 search.described_as = search.described_as.max(described_as);
                 search.of_units.places.extend(of_unit.places);
                 search.of_units.missing = search.of_units.missing.saturating_add(of_unit.missing);
+                search.of_units.is_dropped |= of_unit.is_dropped;
                 search.of_units.is_ambiguous |= of_unit.is_ambiguous;
             }
         }
@@ -176,10 +184,10 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
         search.marker.ghost = match search.described_as {
             Detail::Nothing => Some(GhostProblem::NoDebugInfo),
             Detail::Lines => Some(GhostProblem::LinesOnly),
-            Detail::Unsupported => Some(GhostProblem::Unsupported),
             Detail::Unoptimized => Some(GhostProblem::Unoptimized),
             Detail::NoStatements => Some(GhostProblem::NoStatements),
             Detail::Everything if !search.of_units.places.is_empty() => None,
+            Detail::Everything if search.of_units.is_dropped => Some(GhostProblem::NoPlace),
             Detail::Everything if search.ghost.shares_line => Some(GhostProblem::SharedLine),
             Detail::Everything => search.of_units.is_ambiguous.then_some(GhostProblem::CodeOnLine),
         };
@@ -195,7 +203,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(info: &DebugInfo<'_>, unit: usize, ghosts: &[&Ghost]) -> Result<Self, Error> {
+    fn of(info: &DebugInfo<'_>, lookup: Lookup<'_, '_, '_>, unit: usize, ghosts: &[&Ghost]) -> Result<Self, Error> {
         let of_ghosts = match info.producer(unit) {
             Producer::Other => labels::find(info, unit, ghosts)?,
             Producer::Gcc => match info.frontiers(unit) {
@@ -204,7 +212,7 @@ impl Answer {
                 Frontiers::Unoptimized => return Ok(Self::nothing(Detail::Unoptimized, ghosts)),
                 Frontiers::Off => return Ok(Self::nothing(Detail::NoStatements, ghosts)),
             },
-            Producer::Rust => return Ok(Self::nothing(Detail::Unsupported, ghosts)),
+            Producer::Rust => blocks::find(info, lookup.instructions, unit, ghosts)?,
         };
         let is_full = of_ghosts.iter().any(|of| !of.places.is_empty() || of.missing > 0) || info.has_variables(unit)?;
         Ok(Self { described_as: if is_full { Detail::Everything } else { Detail::Lines }, of_ghosts })
@@ -285,6 +293,15 @@ impl Certainty {
                     _ => ApproximateReason::SeveralWays,
                 };
                 (Exactness::Approximate, ExactnessReason::Approximate(reason))
+            }
+            // Each way into the block behind a ghost passes the ghost.
+            (Self::Likely(reason @ LikelyReason::RemovableCode), Some(Exactness::Shared))
+                if matches!(probed.reason, Some(ExactnessReason::SeveralPredecessors { .. })) =>
+            {
+                (Exactness::Likely, ExactnessReason::Likely(reason))
+            }
+            (Self::Likely(LikelyReason::NothingFollows), Some(Exactness::Shared)) => {
+                (Exactness::Approximate, ExactnessReason::Approximate(ApproximateReason::SharedExit))
             }
             (Self::Approximate(reason), Some(Exactness::Exact | Exactness::Shared)) => {
                 (Exactness::Approximate, ExactnessReason::Approximate(reason))

@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::{Asked, Instructions};
 use crate::address::Vaddr;
-use crate::code::{Block, Cfg, CodeRange, Edge, EdgeKind, Function, Made, MemoryPlace, NextUse, ValuePlace, Values};
+use crate::code::{
+    Block, Cfg, CodeRange, Decision, Edge, EdgeKind, Function, Made, MemoryPlace, NextUse, ValuePlace, Values,
+};
 use crate::dwarf::Die;
 use crate::location::Register;
 use crate::resolve::{Exactness, ExactnessReason};
@@ -182,6 +184,31 @@ impl<'c> Instructions<'c, '_, '_, '_> {
     /// `None` if they are not known completely.
     pub(in super::super) fn predecessors(&self, function: Die, pc: Vaddr) -> Option<Vec<Range<u64>>> {
         self.ask_complete(function, |decoded| decoded.cfg.leading_to(pc))
+    }
+
+    /// Where control enters a region of a function; `None` if that is not known completely.
+    pub(in super::super) fn entries(&self, function: Die, region: &[Range<u64>]) -> Option<Vec<Vaddr>> {
+        self.ask_complete(function, |decoded| (!decoded.cfg.has_unknown_edges()).then(|| decoded.cfg.entries(region)))
+    }
+
+    /// Where control leaves a region of a function; `None` if that is not known completely.
+    pub(in super::super) fn exits(&self, function: Die, region: &[Range<u64>]) -> Option<Vec<Vaddr>> {
+        self.ask_complete(function, |decoded| (!decoded.cfg.has_unknown_edges()).then(|| decoded.cfg.exits(region)))
+    }
+
+    /// What decides whether a function reaches an address; `None` if that is not known.
+    pub(in super::super) fn decision(&self, function: Die, at: Vaddr) -> Option<Decision> {
+        self.ask_complete(
+            function,
+            |decoded| {
+                if decoded.cfg.has_unknown_edges() { None } else { decoded.cfg.decision(at) }
+            },
+        )
+    }
+
+    /// The addresses of the calls in a function, ascending; `None` if its code is not known.
+    pub(in super::super) fn calls(&self, function: Die) -> Option<Vec<Vaddr>> {
+        self.ask(function, |decoded| Some(decoded.cfg.calls().collect()))
     }
 
     /// Whether an instruction of a function may write one of the registers.

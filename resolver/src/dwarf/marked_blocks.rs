@@ -1,0 +1,266 @@
+//! Variables that mark a place by the block that begins with them, as ghosts of Rust do
+//! (`docs/section-format.md`, "Ghosts"), in each copy of their function.
+//!
+//! This module reads what the debug information says. `resolve::ghosts::blocks` decides what it is
+//! worth.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use gimli::constants as dw;
+
+use super::debug_info::DebugInfo;
+use super::entries::LINKS;
+use super::files::SourcePath;
+use super::functions::{Functions, Kind};
+use super::problem::DwarfProblem;
+use super::unit::Die;
+use crate::Error;
+use crate::address::Vaddr;
+
+/// A variable that marks a place, in all copies of its function in one unit.
+#[derive(Clone, Debug)]
+pub(crate) struct MarkedVariable {
+    pub(crate) name: Box<[u8]>,
+    /// The file and line that declare it.
+    pub(crate) declared: (SourcePath, u32),
+    pub(crate) copies: Vec<MarkedCopy>,
+    pub(crate) function: Arc<MarkedFunction>,
+}
+
+/// A function with such variables.
+#[derive(Debug)]
+pub(crate) struct MarkedFunction {
+    /// The line of its declaration; `None` if the debug information does not say.
+    pub(crate) line: Option<u32>,
+    /// The lines that declare its variables. Leaves out `for` loops.
+    pub(crate) lets: BTreeSet<u32>,
+}
+
+/// A copy of the function of a variable: out of line, or inlined.
+#[derive(Clone, Debug)]
+pub(crate) struct MarkedCopy {
+    /// The out-of-line function that holds it.
+    pub(crate) function: Die,
+    /// The node of the copy.
+    instance: usize,
+    /// The node of the block that begins with the variable, and its code; `None` if the copy has no
+    /// such block.
+    pub(crate) block: Option<(usize, Vec<Range<u64>>)>,
+}
+
+impl MarkedCopy {
+    /// Whether both are the same copy of a function.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        (self.function, self.instance) == (other.function, other.instance)
+    }
+}
+
+/// Where an instruction comes from, seen from a copy of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// From code around the copy.
+    Around,
+    /// From a function that the copy calls, and that was inlined: the line of that call.
+    Inlined(u32),
+    /// From the copy itself: its line, and whether it is in the block of the variable.
+    Own(u32, bool),
+    /// The line table has no line for it.
+    Unknown,
+}
+
+/// The name of a variable, and the file and line that declare it.
+type Mark = (Box<[u8]>, (SourcePath, u32));
+
+/// A function, and the marking variables in it.
+struct Declared {
+    function: Arc<MarkedFunction>,
+    variables: BTreeMap<Die, Mark>,
+}
+
+impl DebugInfo<'_> {
+    /// The variables with names that mark a place, in the functions that have code in a unit.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed, or one that its functions refer to.
+    pub(crate) fn marked_variables(
+        &self,
+        unit: usize,
+        is_mark: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Vec<MarkedVariable>, Error> {
+        let functions = self.scopes.functions.of_unit(unit)?;
+        let mut by_origin: BTreeMap<Die, Vec<usize>> = BTreeMap::new();
+        for (index, node) in functions.nodes().iter().enumerate() {
+            self.units.charge(1)?;
+            if node.kind.is_instance() && !functions.ranges(index).is_empty() {
+                let origin = self.abstract_instance(Die { unit, offset: node.offset })?;
+                by_origin.entry(origin).or_default().push(index);
+            }
+        }
+        let mut found = Vec::new();
+        for (origin, instances) in by_origin {
+            let declared = self.declared_in(origin, is_mark)?;
+            if declared.variables.is_empty() {
+                continue;
+            }
+            let mut copies: BTreeMap<Die, Vec<MarkedCopy>> = BTreeMap::new();
+            for instance in instances {
+                let Some(function) = self.out_of_line(&functions, unit, instance)? else { continue };
+                let mut blocks: BTreeMap<Die, usize> = BTreeMap::new();
+                for node in self.blocks_of(&functions, instance)? {
+                    for &offset in functions.variables_of(node) {
+                        self.units.charge(1)?;
+                        let root = self.units.root_origin(Die { unit, offset })?;
+                        if declared.variables.contains_key(&root) {
+                            blocks.insert(root, node);
+                        }
+                    }
+                }
+                for &variable in declared.variables.keys() {
+                    let block = blocks.get(&variable).map(|&node| (node, code(functions.ranges(node))));
+                    let block = block.filter(|(_, ranges)| !ranges.is_empty());
+                    copies.entry(variable).or_default().push(MarkedCopy { function, instance, block });
+                }
+            }
+            let Declared { function, variables } = declared;
+            for (variable, (name, declared)) in variables {
+                let copies = copies.remove(&variable).unwrap_or_default();
+                found.push(MarkedVariable { name, declared, copies, function: Arc::clone(&function) });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The abstract instance that an instance of a function refers to, or itself. Unlike its origin,
+    /// this is no declaration.
+    fn abstract_instance(&self, instance: Die) -> Result<Die, Error> {
+        let mut die = instance;
+        for _ in 0..LINKS {
+            let Some(origin) = self.units.own_attribute(die, dw::DW_AT_abstract_origin)? else { return Ok(die) };
+            die = self.units.reference(die, &origin)?;
+        }
+        Err(self.units.error(instance, DwarfProblem::EndlessOrigins))
+    }
+
+    /// The marking variables that a function declares.
+    fn declared_in(&self, function: Die, is_mark: &dyn Fn(&[u8]) -> bool) -> Result<Declared, Error> {
+        let functions = self.scopes.functions.of_unit(function.unit)?;
+        let mut variables = BTreeMap::new();
+        let mut names: Vec<(Die, bool)> = Vec::new();
+        for node in functions
+            .at_offset(function.offset)
+            .map(|node| self.blocks_of(&functions, node))
+            .transpose()?
+            .into_iter()
+            .flatten()
+        {
+            for &offset in functions.variables_of(node) {
+                self.units.charge(1)?;
+                let die = Die { unit: function.unit, offset };
+                let Some(name) = self.units.name(die)? else { continue };
+                if is_mark(&name) {
+                    let root = self.units.root_origin(die)?;
+                    if let Some(declared) = self.lines.declared(root)? {
+                        variables.insert(root, ((*name).into(), declared));
+                    }
+                }
+                names.push((die, *name == *b"iter"));
+            }
+        }
+        let (mut lets, mut loops) = (BTreeSet::new(), BTreeSet::new());
+        if !variables.is_empty() {
+            for (die, is_iterator) in names {
+                let line = self.units.unsigned(die, dw::DW_AT_decl_line)?.and_then(|line| u32::try_from(line).ok());
+                if is_iterator { &mut loops } else { &mut lets }.extend(line);
+            }
+        }
+        let line = self.units.unsigned(function, dw::DW_AT_decl_line)?.and_then(|line| u32::try_from(line).ok());
+        let lets = lets.difference(&loops).copied().collect();
+        Ok(Declared { function: Arc::new(MarkedFunction { line, lets }), variables })
+    }
+
+    /// The node of a function instance, and those of its blocks.
+    fn blocks_of(&self, functions: &Functions, instance: usize) -> Result<Vec<usize>, Error> {
+        let end = functions.below(instance).end;
+        let mut nodes = vec![instance];
+        let mut next = instance.saturating_add(1);
+        while let Some(node) = functions.node(next).filter(|_| next < end) {
+            self.units.charge(1)?;
+            match node.kind {
+                Kind::Block => {
+                    nodes.push(next);
+                    next = next.saturating_add(1);
+                }
+                _ => next = node.end.max(next.saturating_add(1)),
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// The out-of-line function around an instance, or itself.
+    fn out_of_line(&self, functions: &Functions, unit: usize, instance: usize) -> Result<Option<Die>, Error> {
+        let mut at = Some(instance);
+        while let Some(node) = at.and_then(|at| functions.node(at)) {
+            self.units.charge(1)?;
+            if node.kind == Kind::Function {
+                return Ok(Some(Die { unit, offset: node.offset }));
+            }
+            at = node.parent;
+        }
+        Ok(None)
+    }
+
+    /// Whether a copy is inlined.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn is_inlined(&self, copy: &MarkedCopy) -> Result<bool, Error> {
+        let functions = self.scopes.functions.of_unit(copy.function.unit)?;
+        Ok(functions.node(copy.instance).is_some_and(|node| node.kind == Kind::Inlined))
+    }
+
+    /// Where the instruction at an address comes from, seen from a copy of a function of a file.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn origin_in(&self, copy: &MarkedCopy, file: &SourcePath, address: Vaddr) -> Result<Origin, Error> {
+        let unit = copy.function.unit;
+        let functions = self.scopes.functions.of_unit(unit)?;
+        let mut at = self.scopes.functions.deepest(unit, copy.instance, address.0)?;
+        let mut inlined = None;
+        let mut is_in_block = false;
+        loop {
+            self.units.charge(1)?;
+            let Some((index, node)) = at.and_then(|at| Some((at, functions.node(at)?))) else {
+                return Ok(Origin::Around);
+            };
+            if index == copy.instance {
+                break;
+            }
+            is_in_block |= copy.block.as_ref().is_some_and(|(block, _)| *block == index);
+            if node.kind == Kind::Inlined {
+                inlined = Some(Die { unit, offset: node.offset });
+            }
+            at = node.parent;
+        }
+        if let Some(inlined) = inlined {
+            let line = self.units.own_attribute(inlined, dw::DW_AT_call_line)?.and_then(|line| line.udata_value());
+            let line = line.and_then(|line| u32::try_from(line).ok());
+            return Ok(line.map_or(Origin::Unknown, Origin::Inlined));
+        }
+        let rows = self.lines.rows(unit)?;
+        let Some(row) = rows.at(address.0).filter(|row| row.line != 0) else { return Ok(Origin::Unknown) };
+        let files = self.lines.unit_files(unit)?;
+        let is_file = files.get(row.file()).is_some_and(|found| found.agreement(file).is_some());
+        Ok(if is_file { Origin::Own(row.line, is_in_block) } else { Origin::Unknown })
+    }
+}
+
+/// Ranges without the empty ones.
+fn code(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+    ranges.iter().filter(|range| !range.is_empty()).cloned().collect()
+}

@@ -1,0 +1,199 @@
+//! Ghosts that rustc compiled: a variable without a size. The block that begins with it is the code
+//! behind the ghost, and the place of the ghost is where control enters that code.
+//!
+//! If nothing follows the ghost in its block, the variable is gone, and only the one that `#[ghosts]`
+//! puts at the start of the block is left. The place is where control leaves the block.
+//!
+//! The compiler may remove the code of a block on one way through a function and keep it on another
+//! one. Then hits are missing, and nothing in the debug information says so. So a place is exact only
+//! if one of these holds:
+//!
+//! - The code behind the ghost calls a function at once, in the next statement, and nowhere else.
+//!   Compilers do not remove a call that has an effect. Neither do they move the way on which it is
+//!   made to before the ghost: the branches that decide about it have lines before that of the ghost.
+//! - The ghost is the first statement of a function that is not inlined, and each call of the function
+//!   reaches the place once. The function also calls another one there, so calls of it are not removed.
+
+use std::collections::BTreeSet;
+
+use simple_markers_record::ghost::Hash;
+
+use super::{Certainty, Ghost, OfUnit, Place};
+use crate::Error;
+use crate::address::Vaddr;
+use crate::dwarf::{CodeOrigin, DebugInfo, MarkedCopy, MarkedVariable};
+use crate::resolve::instructions::Instructions;
+use crate::resolve::{ApproximateReason, LikelyReason, Origin};
+
+/// What the blocks of a unit say of ghosts: for each one, in their order.
+pub(super) fn find<'a>(
+    info: &DebugInfo<'_>,
+    instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
+    unit: usize,
+    ghosts: &[&Ghost],
+) -> Result<Vec<OfUnit>, Error> {
+    let mut copies: Vec<Vec<(MarkedCopy, Vec<Place>)>> = ghosts.iter().map(|_| Vec::new()).collect();
+    let hash = |name: &[u8]| Hash::from_variable(name).or_else(|| Hash::from_block(name));
+    let mut variables = info.marked_variables(unit, &|name| hash(name).is_some())?;
+    // What is known of a ghost itself is better than what is known of the block around it.
+    variables.sort_by_key(|variable| Hash::from_variable(&variable.name).is_none());
+    for variable in &variables {
+        let (file, line) = &variable.declared;
+        let hash = hash(&variable.name);
+        let is_it =
+            |ghost: &Ghost| Some(ghost.hash) == hash && ghost.line == *line && ghost.file.agreement(file).is_some();
+        let Some((_, found)) = ghosts.iter().zip(&mut copies).find(|(ghost, _)| is_it(ghost)) else { continue };
+        let of_file = ghosts.iter().filter(|ghost| ghost.file.agreement(file).is_some());
+        let others = of_file.map(|ghost| ghost.line).collect();
+        let searched = Searched { info, instructions, variable, others };
+        let is_block = Hash::from_variable(&variable.name).is_none();
+        for copy in &variable.copies {
+            let known = found.iter_mut().find(|(known, _)| known.is_of(copy));
+            if known.as_ref().is_some_and(|(_, places)| !places.is_empty()) {
+                continue;
+            }
+            let places = if is_block { searched.ends(copy) } else { searched.places(copy)? };
+            match known {
+                Some((_, known)) => *known = places,
+                None => found.push((copy.clone(), places)),
+            }
+        }
+    }
+    Ok(copies.into_iter().map(of_unit).collect())
+}
+
+/// The places in all copies, and how many copies have none.
+fn of_unit(copies: Vec<(MarkedCopy, Vec<Place>)>) -> OfUnit {
+    let missing = copies.iter().filter(|(_, places)| places.is_empty()).count();
+    let places = copies.into_iter().flat_map(|(_, places)| places).collect();
+    OfUnit { places, missing: u32::try_from(missing).unwrap_or(u32::MAX), is_dropped: missing > 0, ..OfUnit::default() }
+}
+
+/// A ghost whose places are searched for.
+struct Searched<'v, 'a, 's> {
+    info: &'v DebugInfo<'s>,
+    instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
+    variable: &'v MarkedVariable,
+    /// The lines of all ghosts in the file.
+    others: BTreeSet<u32>,
+}
+
+impl Searched<'_, '_, '_> {
+    /// The places of the ghost in a copy of its function.
+    fn places(&self, copy: &MarkedCopy) -> Result<Vec<Place>, Error> {
+        let Some((_, ranges)) = &copy.block else { return Ok(Vec::new()) };
+        let entries = self.instructions.and_then(|code| code.entries(copy.function, ranges)).unwrap_or_default();
+        let place = |address, certainty| Place { address: Some(address), origin: Origin::Block, certainty };
+        Ok(match entries.as_slice() {
+            [] => {
+                let first = ranges.iter().map(|range| Vaddr(range.start)).min();
+                let likely = Certainty::Likely(LikelyReason::RemovableCode);
+                first.into_iter().map(|first| place(first, likely)).collect()
+            }
+            [only] => vec![place(*only, self.certainty(copy, *only)?)],
+            several => {
+                let entries = u32::try_from(several.len()).unwrap_or(u32::MAX);
+                let certainty = Certainty::Approximate(ApproximateReason::SeveralEntries { entries });
+                several.iter().map(|&entry| place(entry, certainty)).collect()
+            }
+        })
+    }
+
+    /// The places behind the block around the ghost in a copy, if nothing follows the ghost in it.
+    fn ends(&self, copy: &MarkedCopy) -> Vec<Place> {
+        let Some((_, ranges)) = &copy.block else { return Vec::new() };
+        let ends = self.instructions.and_then(|code| code.exits(copy.function, ranges)).unwrap_or_default();
+        let certainty = match ends.as_slice() {
+            [_] => Certainty::Likely(LikelyReason::NothingFollows),
+            several => {
+                let exits = u32::try_from(several.len()).unwrap_or(u32::MAX);
+                Certainty::Approximate(ApproximateReason::SeveralExits { exits })
+            }
+        };
+        let place = |address| Place { address: Some(address), origin: Origin::Block, certainty };
+        ends.into_iter().map(place).collect()
+    }
+
+    /// What can be said of the only place where control enters the block.
+    fn certainty(&self, copy: &MarkedCopy, entry: Vaddr) -> Result<Certainty, Error> {
+        let likely = Certainty::Likely(LikelyReason::RemovableCode);
+        let (Some(code), Some((_, ranges))) = (self.instructions, &copy.block) else { return Ok(likely) };
+        let Some(block) = code.block(copy.function, entry) else { return Ok(likely) };
+        let Some(calls) = code.calls(copy.function) else { return Ok(likely) };
+        let is_call = |at: &&Vaddr| calls.binary_search(at).is_ok();
+        let is_inside = |at: &&Vaddr| ranges.iter().any(|range| range.contains(&at.0));
+        for &call in block.after.iter().take_while(is_inside).filter(is_call) {
+            let CodeOrigin::Own(line, true) = self.origin(copy, call)? else { continue };
+            if line > self.line() {
+                let places = self.calls_of_line(copy, line, &calls)?;
+                return match places {
+                    Some(1) if self.is_next(line) && self.is_decided_before(copy, entry)? => Ok(Certainty::Exact),
+                    Some(places @ 2..) => Ok(Certainty::Approximate(ApproximateReason::RepeatedLine { places })),
+                    _ => Ok(likely),
+                };
+            }
+        }
+        let makes_a_call = block.before.iter().chain(&block.after).any(|at| is_call(&at));
+        let is_first = makes_a_call && self.is_first(copy)?;
+        let is_once = || code.decision(copy.function, entry).is_some_and(|decision| decision.is_once);
+        Ok(if is_first && is_once() { Certainty::Exact } else { likely })
+    }
+
+    fn line(&self) -> u32 {
+        self.variable.declared.1
+    }
+
+    fn origin(&self, copy: &MarkedCopy, at: Vaddr) -> Result<CodeOrigin, Error> {
+        self.info.origin_in(copy, &self.variable.declared.0, at)
+    }
+
+    /// How many calls in a copy have a line; `None` if the line of a call in its function is not known:
+    /// then it may stand for several.
+    fn calls_of_line(&self, copy: &MarkedCopy, line: u32, calls: &[Vaddr]) -> Result<Option<u32>, Error> {
+        let mut count = 0u32;
+        for &call in calls {
+            match self.origin(copy, call)? {
+                CodeOrigin::Unknown => return Ok(None),
+                CodeOrigin::Own(own, _) if own == line => count = count.saturating_add(1),
+                _ => {}
+            }
+        }
+        Ok(Some(count))
+    }
+
+    /// Whether a line is that of the statement behind the ghost: between them are only declarations of
+    /// variables, and other ghosts.
+    fn is_next(&self, line: u32) -> bool {
+        let lets = &self.variable.function.lets;
+        line - self.line() <= FAR
+            && (self.line().saturating_add(1)..line).all(|line| lets.contains(&line) || self.others.contains(&line))
+    }
+
+    /// Whether the branches that decide whether an address is reached come from code before the ghost,
+    /// or from around the copy.
+    fn is_decided_before(&self, copy: &MarkedCopy, at: Vaddr) -> Result<bool, Error> {
+        let decision = self.instructions.and_then(|code| code.decision(copy.function, at));
+        let Some(decision) = decision else { return Ok(false) };
+        for branch in decision.branches {
+            match self.origin(copy, branch)? {
+                CodeOrigin::Around => {}
+                CodeOrigin::Own(line, _) | CodeOrigin::Inlined(line) if line < self.line() => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the ghost is the first statement of a function that is not inlined, but for other
+    /// ghosts.
+    fn is_first(&self, copy: &MarkedCopy) -> Result<bool, Error> {
+        let Some(declared) = self.variable.function.line else { return Ok(false) };
+        let between = declared.saturating_add(1)..self.line();
+        Ok(between.len() <= FAR as usize
+            && between.into_iter().all(|line| self.others.contains(&line))
+            && !self.info.is_inlined(copy)?)
+    }
+}
+
+/// The most lines between a ghost and the code that proves its place.
+const FAR: u32 = 200;
