@@ -23,6 +23,11 @@ pub(crate) struct Decision {
 }
 
 impl Cfg {
+    /// The number of instructions.
+    pub(crate) fn size(&self) -> u64 {
+        self.instructions.len() as u64
+    }
+
     /// The addresses in a region at which control enters it, ascending. Leaves out those that
     /// control reaches only through another one.
     pub(crate) fn entries(&self, region: &[Range<u64>]) -> Vec<Vaddr> {

@@ -47,6 +47,9 @@ pub(super) struct Instructions<'c, 'i, 'data, 's> {
     decoded: Mutex<HashMap<Key, Cell<'c>>>,
     /// Bytes of code that may still be decoded. Bounds the work if functions claim to overlap.
     left: AtomicU64,
+    /// Instructions that may still be walked over to answer questions about whole functions. Bounds the
+    /// work if many ghosts are in a large function.
+    walks_left: AtomicU64,
 }
 
 /// What the instructions say of a site; nothing if they were not read.
@@ -104,6 +107,7 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             imports: OnceLock::new(),
             decoded: Mutex::default(),
             left: AtomicU64::new(left),
+            walks_left: AtomicU64::new(image.size().saturating_mul(8).saturating_add(1 << 26)),
         })
     }
 

@@ -3,8 +3,7 @@
 //!
 //! The units that name a ghost's file are asked, each in the way of the compiler that wrote it:
 //! `labels` for clang, `statements` for gcc, `blocks` for rustc. A finder says how far its places can be
-//! trusted ([`Certainty`]); the
-//! instructions then say whether other paths lead to them.
+//! trusted ([`Certainty`]); the instructions then say whether other paths lead to them.
 
 mod blocks;
 mod labels;

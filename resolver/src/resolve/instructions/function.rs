@@ -186,29 +186,34 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         self.ask_complete(function, |decoded| decoded.cfg.leading_to(pc))
     }
 
+    /// Asks for a walk over a function all of whose edges are known; `None` if there were too many walks.
+    fn walk<T>(&self, function: Die, question: impl FnOnce(&Cfg) -> Option<T>) -> Option<T> {
+        self.ask_complete(function, |decoded| {
+            let cfg = Some(&decoded.cfg).filter(|cfg| !cfg.has_unknown_edges())?;
+            let charged = |left: u64| left.checked_sub(cfg.size());
+            self.walks_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charged).ok()?;
+            question(cfg)
+        })
+    }
+
     /// Where control enters a region of a function; `None` if that is not known completely.
     pub(in super::super) fn entries(&self, function: Die, region: &[Range<u64>]) -> Option<Vec<Vaddr>> {
-        self.ask_complete(function, |decoded| (!decoded.cfg.has_unknown_edges()).then(|| decoded.cfg.entries(region)))
+        self.walk(function, |cfg| Some(cfg.entries(region)))
     }
 
     /// Where control leaves a region of a function; `None` if that is not known completely.
     pub(in super::super) fn exits(&self, function: Die, region: &[Range<u64>]) -> Option<Vec<Vaddr>> {
-        self.ask_complete(function, |decoded| (!decoded.cfg.has_unknown_edges()).then(|| decoded.cfg.exits(region)))
+        self.walk(function, |cfg| Some(cfg.exits(region)))
     }
 
     /// What decides whether a function reaches an address; `None` if that is not known.
     pub(in super::super) fn decision(&self, function: Die, at: Vaddr) -> Option<Decision> {
-        self.ask_complete(
-            function,
-            |decoded| {
-                if decoded.cfg.has_unknown_edges() { None } else { decoded.cfg.decision(at) }
-            },
-        )
+        self.walk(function, |cfg| cfg.decision(at))
     }
 
-    /// The addresses of the calls in a function, ascending; `None` if its code is not known.
+    /// The addresses of the calls in a function, ascending; `None` if that is not known.
     pub(in super::super) fn calls(&self, function: Die) -> Option<Vec<Vaddr>> {
-        self.ask(function, |decoded| Some(decoded.cfg.calls().collect()))
+        self.walk(function, |cfg| Some(cfg.calls().collect()))
     }
 
     /// Whether an instruction of a function may write one of the registers.
