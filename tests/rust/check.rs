@@ -281,6 +281,14 @@ fn standing_for_the_marker() {
     provoked_at(&clang, "SM021", &line, true, &[], &["-DFIXED"]);
     let outside = Program::new(folder.path(), "outside");
     provoked_at(&outside, "SM023", "", true, &[], &["-DFIXED"]);
+    for (source, code, by_gcc, by_clang) in [
+        ("ghost", "SM025", "which the compiler may have moved", "the optimiser may have moved the label of the ghost"),
+        ("ghost_copies", "SM026", "has 3 copies of the ghost's statement", "has code in 3 places of the function"),
+    ] {
+        provoked_at(&Program::new(folder.path(), source), code, by_gcc, true, &[], &["-DFIXED"]);
+        let clang = Program { compiler: "clang", ..Program::new(folder.path(), source) };
+        provoked_at(&clang, code, by_clang, true, &[], &["-DFIXED"]);
+    }
     let unproven = Program::new(folder.path(), "unproven");
     provoked_at(&unproven, "SM024", "the indirect jump at", false, &["-c"], &[]);
 }
