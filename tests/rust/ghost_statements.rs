@@ -6,13 +6,14 @@ use std::fs;
 use std::path::Path;
 
 use simple_markers_resolver::resolve::{
-    Absence, ApproximateReason, Exactness, ExactnessReason, GhostProblem, LikelyReason, Marker, Origin, SitePlace,
-    Survival,
+    Absence, ApproximateReason, Exactness, ExactnessReason, GhostProblem, LikelyReason, Marker, Origin, Survival,
 };
 use simple_markers_tests::fixture;
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::second_opinion::resolve;
 use simple_markers_tests::tools::{find, run, slice};
+
+use super::ghost_sites::addresses;
 
 const SOURCE: &str = "tests/ghosts/gcc.c";
 
@@ -38,14 +39,6 @@ fn statements(image: &Path, line: u32) -> BTreeSet<u64> {
         is_it.then(|| u64::from_str_radix(words[2].trim_start_matches("0x"), 16).expect("an address"))
     };
     text.lines().filter_map(row).collect()
-}
-
-fn addresses(marker: &Marker) -> BTreeSet<u64> {
-    let address = |place: &SitePlace| match place {
-        SitePlace::Address(address) => address.0,
-        place => panic!("{} is at {place:?}", marker.name),
-    };
-    marker.sites.iter().map(|site| address(site.place.as_ref().expect("a place"))).collect()
 }
 
 fn reasons(marker: &Marker) -> Vec<ExactnessReason> {

@@ -189,10 +189,13 @@ impl<'s> DebugInfo<'s> {
         self.units.tag(variable).is_ok_and(|tag| tag == gimli::DW_TAG_formal_parameter)
     }
 
-    /// Whether gcc wrote the unit of an entry.
-    pub(crate) fn is_by_gcc(&self, die: Die) -> bool {
-        let producer = || self.units.string(self.units.root(die.unit)?, gimli::DW_AT_producer);
-        producer().ok().flatten().is_some_and(|producer| producer.starts_with(b"GNU "))
+    /// Whether a unit describes any parameter or variable.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn has_variables(&self, unit: usize) -> Result<bool, Error> {
+        Ok(self.scopes.functions.of_unit(unit)?.has_variables())
     }
 
     /// The line where a variable is declared; `None` if the debug information does not say.

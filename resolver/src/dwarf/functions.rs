@@ -300,11 +300,17 @@ impl<'s> FunctionIndex<'s> {
     /// function does not hold the address.
     pub(super) fn deepest(&self, unit: usize, node: usize, address: u64) -> Result<Option<usize>, Error> {
         let functions = self.of_unit(unit)?;
+        let Some(function) = self.out_of_line(&functions, node)? else { return Ok(None) };
+        Ok(self.inside_of(&functions, function)?.and_then(|inside| inside.deepest.get(address)))
+    }
+
+    /// The out-of-line function around a node, or the node itself; `None` if there is none.
+    pub(super) fn out_of_line(&self, functions: &Functions, node: usize) -> Result<Option<usize>, Error> {
         let mut at = Some(node);
         while let Some((index, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
             self.units.charge(1)?;
             if found.kind == Kind::Function {
-                return Ok(self.inside_of(&functions, index)?.and_then(|inside| inside.deepest.get(address)));
+                return Ok(Some(index));
             }
             at = found.parent;
         }

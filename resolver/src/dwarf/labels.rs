@@ -1,4 +1,4 @@
-//! The labels of a unit (DWARF 5, 3.6), and who wrote the unit.
+//! The labels of a unit (DWARF 5, 3.6).
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,6 @@ use super::tables;
 use super::unit::{Die, Value};
 use crate::Error;
 use crate::address::Vaddr;
-
-/// What wrote a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Producer {
-    /// gcc, in any language but Rust.
-    Gcc,
-    /// A compiler of Rust.
-    Rust,
-    /// Another compiler.
-    Other,
-}
 
 /// The copies of one label.
 #[derive(Clone, Debug)]
@@ -40,32 +29,14 @@ pub(crate) struct Label {
 struct Entries {
     /// The abstract function that it is in; `None` if there is none.
     function: Option<Die>,
-    /// Its copies, with the function instances that they are in.
-    copies: Vec<(Option<Die>, Option<Vaddr>)>,
+    copies: Vec<LabelCopy>,
 }
 
+/// The function instance that a copy of a label is in, and its address; `None` for one whose code the
+/// linker dropped.
+type LabelCopy = (Option<Die>, Option<Vaddr>);
+
 impl DebugInfo<'_> {
-    /// What wrote a unit.
-    pub(crate) fn producer(&self, unit: usize) -> Producer {
-        let units = &self.units;
-        if units.unit_language(unit) == Some(dw::DW_LANG_Rust) {
-            return Producer::Rust;
-        }
-        match units.root(unit) {
-            Ok(root) if self.is_by_gcc(root) => Producer::Gcc,
-            _ => Producer::Other,
-        }
-    }
-
-    /// Whether a unit describes any parameter or variable.
-    ///
-    /// # Errors
-    ///
-    /// The unit is malformed.
-    pub(crate) fn has_variables(&self, unit: usize) -> Result<bool, Error> {
-        Ok(self.scopes.functions.of_unit(unit)?.has_variables())
-    }
-
     /// The labels of a unit whose names start with `prefix`.
     ///
     /// # Errors
@@ -99,21 +70,25 @@ impl DebugInfo<'_> {
         let mut labels = Vec::new();
         for (origin, Entries { function, copies }) in by_origin {
             let Some(declared) = self.lines.declared(origin)? else { continue };
-            let mut missing = 0u32;
-            for &node in function
-                .map(|of| self.scopes.functions.instances_of(unit, of))
-                .transpose()?
-                .iter()
-                .flat_map(|all| &**all)
-            {
-                let instance = self.scopes.functions.of_unit(unit)?.node(node).map(|node| node.offset);
-                if !copies.iter().any(|(of, _)| of.map(|of| of.offset) == instance) {
-                    missing = missing.saturating_add(1);
-                }
-            }
+            let missing = match function {
+                Some(function) => self.instances_without_label(unit, function, &copies)?,
+                None => 0,
+            };
             labels.push(Label { declared, copies: copies.into_iter().map(|(_, at)| at).collect(), missing });
         }
         Ok(labels)
+    }
+
+    /// How many instances of a function have code and no copy of its label.
+    fn instances_without_label(&self, unit: usize, function: Die, copies: &[LabelCopy]) -> Result<u32, Error> {
+        let functions = self.scopes.functions.of_unit(unit)?;
+        let mut missing = 0u32;
+        for &node in self.scopes.functions.instances_of(unit, function)?.iter() {
+            let instance = functions.node(node).map(|node| node.offset);
+            let has_copy = copies.iter().any(|(of, _)| of.map(|of| of.offset) == instance);
+            missing = missing.saturating_add(u32::from(!has_copy));
+        }
+        Ok(missing)
     }
 
     /// The address of a label. The inner value is `None` if the linker dropped its code.
@@ -135,8 +110,7 @@ impl DebugInfo<'_> {
     pub(crate) fn places_of_line_at(&self, unit: usize, address: Vaddr) -> Result<u32, Error> {
         let functions = &self.scopes.functions;
         let rows = self.rows(unit)?;
-        let end = address.0.saturating_add(1);
-        let Some((_, row)) = rows.within(&(address.0..end)).last() else { return Ok(0) };
+        let Some(row) = rows.at(address.0).filter(|row| row.line != 0) else { return Ok(0) };
         let instance = functions.instance_at(unit, address.0)?;
         let mut places = 0u32;
         let mut last: Option<usize> = None;

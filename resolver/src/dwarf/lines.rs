@@ -208,11 +208,9 @@ impl Lines<'_> {
     pub(super) fn line_at(&self, address: Vaddr) -> Option<(Arc<str>, u32)> {
         let unit = self.units.unit_at(address)?;
         let rows = self.rows(unit).ok()?;
-        let rows = &rows.rows;
-        let row = rows.get(rows.partition_point(|row| row.address <= address.0).checked_sub(1)?)?;
+        let row = rows.at(address.0).filter(|row| row.line != 0)?;
         let files = self.unit_files(unit).ok()?;
-        let file = files.get(row.file())?;
-        (!row.ends && row.line != 0).then(|| (Arc::clone(file.as_str()), row.line))
+        Some((Arc::clone(files.get(row.file())?.as_str()), row.line))
     }
 
     /// The last view number of the rows of a line at an address; `None` if there are no such rows,

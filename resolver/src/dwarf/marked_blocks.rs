@@ -107,7 +107,9 @@ impl DebugInfo<'_> {
             }
             let mut copies: BTreeMap<Die, Vec<MarkedCopy>> = BTreeMap::new();
             for instance in instances {
-                let Some(function) = self.out_of_line(&functions, unit, instance)? else { continue };
+                let function = self.scopes.functions.out_of_line(&functions, instance)?;
+                let Some(function) = function.and_then(|function| functions.node(function)) else { continue };
+                let function = Die { unit, offset: function.offset };
                 let mut blocks: BTreeMap<Die, usize> = BTreeMap::new();
                 for node in self.blocks_of(&functions, instance)? {
                     for &offset in functions.variables_of(node) {
@@ -197,19 +199,6 @@ impl DebugInfo<'_> {
             }
         }
         Ok(nodes)
-    }
-
-    /// The out-of-line function around an instance, or itself.
-    fn out_of_line(&self, functions: &Functions, unit: usize, instance: usize) -> Result<Option<Die>, Error> {
-        let mut at = Some(instance);
-        while let Some(node) = at.and_then(|at| functions.node(at)) {
-            self.units.charge(1)?;
-            if node.kind == Kind::Function {
-                return Ok(Some(Die { unit, offset: node.offset }));
-            }
-            at = node.parent;
-        }
-        Ok(None)
     }
 
     /// Whether a copy is inlined.

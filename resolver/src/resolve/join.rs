@@ -51,6 +51,25 @@ pub(super) struct RawSite {
     pub(super) origin: Origin,
 }
 
+impl RawSite {
+    /// A site that no record describes.
+    pub(super) fn without_record(pc: Option<Pc>, origin: Origin) -> Self {
+        Self {
+            offset: 0,
+            pc,
+            column: 0,
+            anchored: false,
+            operands: None,
+            format: None,
+            switch: None,
+            run: 0,
+            copies: 1,
+            records: 1,
+            origin,
+        }
+    }
+}
+
 /// A marker, joined.
 #[derive(Debug)]
 pub(super) struct RawMarker {

@@ -13,7 +13,6 @@ use simple_markers_record::DECLARATIONS;
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
-use super::interner::TextId;
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::line_sites::{LineProblem, LineSearch};
 use super::lookup::{Found, Lookup};
@@ -52,9 +51,7 @@ pub(super) fn find(
 ) {
     let Joined { texts, markers } = joined;
     let unrecorded: Vec<_> = markers.iter_mut().filter(|marker| marker.sites.is_empty() && !marker.is_ghost).collect();
-    let files: BTreeSet<TextId> = unrecorded.iter().map(|marker| marker.file).collect();
-    let files: Vec<_> = files.into_iter().map(|file| texts.text(file)).collect();
-    if let Err(error) = debug.find_files(&files) {
+    if let Err(error) = debug.find_files_of(unrecorded.iter().map(|marker| &**marker), texts) {
         return diagnostics.error(&error);
     }
     let mut searches: Vec<Search<'_>> = Vec::with_capacity(unrecorded.len());
@@ -140,19 +137,7 @@ impl<'m> Search<'m> {
             if args.is_empty() {
                 args.extend(wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)));
             }
-            let site = RawSite {
-                offset: 0,
-                pc: Some(pc),
-                column: 0,
-                anchored: false,
-                operands: None,
-                format: None,
-                switch: None,
-                run: 0,
-                copies: 1,
-                records: 1,
-                origin,
-            };
+            let site = RawSite::without_record(Some(pc), origin);
             self.sites.push((site, lookup.site(&wanted, &site, &args, false)));
         }
     }

@@ -54,19 +54,8 @@ mod tests {
 
     #[test]
     fn copies_are_records_of_one_run() {
-        let site = |address, run| RawSite {
-            offset: 0,
-            pc: Some(Pc { section: None, address }),
-            column: 0,
-            anchored: false,
-            operands: None,
-            format: None,
-            switch: None,
-            run,
-            copies: 1,
-            records: 1,
-            origin: Origin::Record,
-        };
+        let pc = |address| Some(Pc { section: None, address });
+        let site = |address, run| RawSite { run, ..RawSite::without_record(pc(address), Origin::Record) };
         // Three records of an unrolled loop, and one record of a function that is in two files.
         let mut sites =
             [site(16, 1), site(16, 1), site(16, 1), site(32, 2), site(32, 4), RawSite { pc: None, ..site(0, 5) }];

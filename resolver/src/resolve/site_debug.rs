@@ -1,6 +1,7 @@
 //! What the debug information says about the sites of an image: inlined functions, arguments, and
 //! the sites of markers without site records.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use simple_markers_record::ByteOrder;
 use super::arguments::{Arguments, Looked, Stop, TypeDetail};
 use super::doubt::{Before, Code, Evidence, covers, doubt, register};
 use super::instructions::Instructions;
-use super::join::Pc;
+use super::interner::{Interner, TextId};
+use super::join::{Pc, RawMarker};
 use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
 use super::order::Order;
@@ -313,6 +315,16 @@ impl<'d, 's> SiteDebug<'d, 's> {
     /// Finds files before their lines are asked for.
     pub(super) fn find_files(&self, files: &[Arc<str>]) -> Result<(), Error> {
         self.debug.find_files(files)
+    }
+
+    /// Finds the files of markers before their lines are asked for.
+    pub(super) fn find_files_of<'m>(
+        &self,
+        markers: impl Iterator<Item = &'m RawMarker>,
+        texts: &Interner<'_>,
+    ) -> Result<(), Error> {
+        let files: BTreeSet<TextId> = markers.map(|marker| marker.file).collect();
+        self.find_files(&files.into_iter().map(|file| texts.text(file)).collect::<Vec<_>>())
     }
 
     /// Starts the search for the sites of a line, or says why there are none.

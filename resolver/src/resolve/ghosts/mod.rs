@@ -9,7 +9,7 @@ mod blocks;
 mod labels;
 mod statements;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
@@ -115,18 +115,14 @@ pub(super) fn find(
     for ghost in &ghosts {
         *on_line.entry((ghost.file, ghost.line)).or_default() += 1;
     }
-    let files: BTreeSet<TextId> = ghosts.iter().map(|marker| marker.file).collect();
-    let files: Vec<_> = files.into_iter().map(|file| texts.text(file)).collect();
-    if let Err(error) = debug.find_files(&files) {
+    if let Err(error) = debug.find_files_of(ghosts.iter().map(|marker| &**marker), texts) {
         return diagnostics.error(&error);
     }
     let mut searches = Vec::with_capacity(ghosts.len());
     for marker in ghosts {
         let shares_line = on_line.get(&(marker.file, marker.line)).is_some_and(|&count| count > 1);
         let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker.format, marker.args));
-        let text = |id| texts.text(id);
-        let (name, format, args) = (text(marker.name), text(marker.format), text(marker.args));
-        let hash = Hash::new(name.as_bytes(), format.as_bytes(), args.as_bytes());
+        let hash = Hash::new(texts.bytes(marker.name), texts.bytes(marker.format), texts.bytes(marker.args));
         let ghost = Ghost { file: SourcePath::new(&file), line: marker.line, hash, shares_line };
         let (described_as, of_units, found) = (Detail::Nothing, OfUnit::default(), Vec::new());
         searches.push(Search { marker, file, described, ghost, described_as, of_units, found });
@@ -233,26 +229,14 @@ impl Search<'_> {
         for places in places.chunk_by(|one, other| one.address.is_some() && one.address == other.address) {
             let Some(place) = places.iter().max_by_key(|place| place.certainty.rank()) else { continue };
             let copies = u32::try_from(places.len()).unwrap_or(u32::MAX);
-            let site = RawSite {
-                offset: 0,
-                pc: place.address.and_then(|address| debug.pc(address)),
-                column: 0,
-                anchored: false,
-                operands: None,
-                format: None,
-                switch: None,
-                run: 0,
-                copies,
-                records: copies,
-                origin: place.origin,
-            };
+            let pc = place.address.and_then(|address| debug.pc(address));
+            let site = RawSite { copies, records: copies, ..RawSite::without_record(pc, place.origin) };
             let (surroundings, mut probed) = lookup.site(&wanted, &site, &args, has_dead);
             let certainty = match place.certainty {
-                Certainty::Exact if *missing > 0 => Certainty::Likely(LikelyReason::MissingCopies { count: *missing }),
+                Certainty::Exact | Certainty::Likely(LikelyReason::Label) if *missing > 0 => {
+                    Certainty::Likely(LikelyReason::MissingCopies { count: *missing })
+                }
                 Certainty::Statement(before) => before.certainty(block(lookup, &surroundings, place.address)),
-                // Counting the hits of generated programs finds labels behind or before their code, and
-                // copies of code without a label: 1 in 30 (`docs/survival.md`).
-                Certainty::Exact if place.origin == Origin::Label => Certainty::Likely(LikelyReason::Label),
                 certainty => certainty,
             };
             certainty.cap(&mut probed);

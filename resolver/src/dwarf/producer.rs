@@ -1,0 +1,113 @@
+//! What wrote a unit, and with which options (`DW_AT_producer`; DWARF 5, 3.1.1).
+
+use std::borrow::Cow;
+
+use gimli::constants as dw;
+
+use super::debug_info::DebugInfo;
+use super::unit::Die;
+
+/// What wrote a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Producer {
+    /// gcc, in any language but Rust.
+    Gcc,
+    /// A compiler of Rust.
+    Rust,
+    /// Another compiler.
+    Other,
+}
+
+/// Whether gcc wrote a row for each statement of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frontiers {
+    /// It did, as far as is known.
+    Written,
+    /// It did not optimise the unit.
+    Unoptimized,
+    /// Its options switch them off.
+    Off,
+    /// It described lines only, without such rows (`-g1`).
+    LinesOnly,
+}
+
+impl DebugInfo<'_> {
+    /// What wrote a unit.
+    pub(crate) fn producer(&self, unit: usize) -> Producer {
+        match self.units.unit_language(unit) {
+            Some(dw::DW_LANG_Rust) => Producer::Rust,
+            _ if self.is_unit_by_gcc(unit) => Producer::Gcc,
+            _ => Producer::Other,
+        }
+    }
+
+    /// Whether gcc wrote the unit of an entry.
+    pub(crate) fn is_by_gcc(&self, die: Die) -> bool {
+        self.is_unit_by_gcc(die.unit)
+    }
+
+    fn is_unit_by_gcc(&self, unit: usize) -> bool {
+        self.producer_text(unit).is_some_and(|producer| producer.starts_with(b"GNU "))
+    }
+
+    fn producer_text(&self, unit: usize) -> Option<Cow<'_, [u8]>> {
+        self.units.string(self.units.root(unit).ok()?, dw::DW_AT_producer).ok()?
+    }
+
+    /// Whether gcc wrote a row for each statement of a unit, as its options say (`DW_AT_producer`).
+    pub(crate) fn frontiers(&self, unit: usize) -> Frontiers {
+        self.producer_text(unit).map_or(Frontiers::Written, |producer| frontiers_of(&producer))
+    }
+}
+
+/// What the options in a producer of gcc say. The last option of a kind counts.
+fn frontiers_of(producer: &[u8]) -> Frontiers {
+    let (mut is_optimized, mut says) = (None, None);
+    let (mut has_options, mut is_brief) = (false, false);
+    for word in producer.split(|byte| *byte == b' ') {
+        has_options |= word.starts_with(b"-");
+        match word {
+            b"-O0" => is_optimized = Some(false),
+            b"-g1" | b"-ggdb1" => is_brief = true,
+            b"-g" | b"-g2" | b"-g3" | b"-ggdb" | b"-ggdb2" | b"-ggdb3" => is_brief = false,
+            b"-gstatement-frontiers" => says = Some(true),
+            b"-gno-statement-frontiers" => says = Some(false),
+            // gcc writes none with them.
+            b"-fselective-scheduling" | b"-fselective-scheduling2" => says = says.or(Some(false)),
+            _ if word.starts_with(b"-O") => is_optimized = Some(true),
+            _ => {}
+        }
+    }
+    match (says, is_optimized) {
+        (Some(true), _) => Frontiers::Written,
+        (_, Some(false)) => Frontiers::Unoptimized,
+        (_, None) if has_options => Frontiers::Unoptimized,
+        (Some(false), _) => Frontiers::Off,
+        _ if is_brief => Frontiers::LinesOnly,
+        _ => Frontiers::Written,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_say_whether_statements_have_rows() {
+        for (producer, expected) in [
+            ("GNU C17 12.2.0", Frontiers::Written),
+            ("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -O2", Frontiers::Written),
+            ("GNU C17 12.2.0 -g -Og -fpic", Frontiers::Written),
+            ("GNU GIMPLE 12.2.0 -g -Os -flto", Frontiers::Written),
+            ("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g", Frontiers::Unoptimized),
+            ("GNU C17 12.2.0 -g -O2 -O0", Frontiers::Unoptimized),
+            ("GNU C17 12.2.0 -g -gstatement-frontiers", Frontiers::Written),
+            ("GNU C17 12.2.0 -gno-statement-frontiers -O2", Frontiers::Off),
+            ("GNU C17 12.2.0 -O2 -fselective-scheduling2", Frontiers::Off),
+            ("GNU C17 12.2.0 -g -g1 -O2", Frontiers::LinesOnly),
+            ("GNU C17 12.2.0 -g1 -g -O2", Frontiers::Written),
+        ] {
+            assert_eq!(frontiers_of(producer.as_bytes()), expected, "{producer}");
+        }
+    }
+}
