@@ -306,13 +306,14 @@ fn the_kernel_evaluates_filters_as_the_test_does() {
         return;
     }
     let mut random = Random(0x5eed);
+    let rounds = if tools::tries_everything() { 25 } else { 8 };
     let (mut some, mut unfiltered) = (0, 0);
     for program in programs() {
         let trace = traced(program);
         for (marker, is_text) in [("n:integers", false), ("n:texts", true)] {
             let all = hits(&trace, marker);
             assert_eq!(all.len(), 1500);
-            for _ in 0..25 {
+            for _ in 0..rounds {
                 let condition = Condition::random(&mut random, 0, is_text, &all);
                 let filter = condition.text(&mut random);
                 let results: Vec<_> = all.iter().map(|hit| condition.evaluate(hit)).collect();
@@ -336,7 +337,7 @@ fn the_kernel_evaluates_filters_as_the_test_does() {
             }
         }
     }
-    assert!(some > 40 && unfiltered > 5, "{some} {unfiltered}");
+    assert!(some > rounds && unfiltered > rounds / 5, "{some} {unfiltered}");
 }
 
 /// The lines of `smark count --json` by marker.

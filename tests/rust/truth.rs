@@ -87,7 +87,9 @@ fn the_smallest_wrong_values() {
         for with in compilers().into_iter().filter(|with| with.compiles(&source)) {
             let cases = announced(&source).into_iter().filter(|(.., compiler)| compiler == with.name());
             expected.extend(cases);
-            let (program, builds) = (source.display().to_string(), every_build(with));
+            let what = format!("the smallest cases by {}", with.name());
+            // -O2 and -Os with DWARF 5.
+            let (program, builds) = (source.display().to_string(), tools::slice(&what, &every_build(with), &[3, 7]));
             jobs.push(Job { program, variant: "source".to_owned(), source: source.clone(), with, builds });
         }
     }
@@ -98,7 +100,10 @@ fn the_smallest_wrong_values() {
     assert!(!exact.is_empty(), "the programs are compiled");
     exact.iter().for_each(|row| assert_eq!((row.right, row.wrong_behind), (row.passes, 0), "{row:?}"));
     // What is announced is what no rule finds yet (docs/truth.md).
-    assert_eq!(wrong(&rows), expected, "{}", tables::wrong(&rows));
+    let found = wrong(&rows);
+    assert!(found.is_subset(&expected), "{}", tables::wrong(&rows));
+    // Some values are wrong at other levels only.
+    assert!(!found.is_empty() && (!tools::tries_everything() || found == expected), "{found:?}, not {expected:?}");
 }
 
 /// Two sources whose images are the same to the last byte, but whose marked values differ.

@@ -322,7 +322,7 @@ extern "C" fn _start(stack: *const u64) -> ! {
 }
 "#;
     let dependency = format!("simple-markers = {}", fixture::markers(", default-features = false"));
-    let manifest = format!("[dependencies]\n{dependency}\n[profile.dev.package.\"*\"]\nopt-level = 1\n");
+    let manifest = format!("[dependencies]\n{dependency}\n[profile.dev.package.simple-markers]\nopt-level = 1\n");
     let fixture = Fixture::empty("usage-bare").manifest("2024", &manifest).file("src/main.rs", source);
     let mut build = fixture.cargo("rustc");
     build.args(["--config", "profile.dev.panic='abort'", "--"]);
@@ -567,13 +567,14 @@ fn main() {
 fn flags_of_the_compiler() {
     let fixture = Fixture::new("usage-flags").file("src/main.rs", MAIN);
     let binary = "usage-flags";
-    for (config, flags) in [
+    let all = [
         (&["opt-level=3", "lto='fat'", "codegen-units=1"][..], ""),
         (&["opt-level=2", "lto='thin'", "codegen-units=16"], ""),
         (&["opt-level='z'", "debug='full'", "split-debuginfo='off'"], "-Cforce-frame-pointers=yes"),
         (&[], "-Cinstrument-coverage"),
         (&["opt-level=1"], "-Crelocation-model=static -Ctarget-cpu=x86-64-v3"),
-    ] {
+    ];
+    for (config, flags) in tools::slice("flags", &all, &[1, 3]) {
         let (mut build, binary) = with_flags(&fixture, binary, flags);
         for setting in config {
             build.args(["--config", &format!("profile.dev.{setting}")]);

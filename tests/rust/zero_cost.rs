@@ -118,15 +118,16 @@ fn compare(program: &Program) {
     }
 }
 
-/// The target folder of a program.
-fn target(program: &Program) -> PathBuf {
-    fixture::target().join("zero").join(program.package)
+/// The target folder of all programs, which share what they depend on.
+fn target() -> PathBuf {
+    fixture::target().join("zero")
 }
 
 /// A file of one build.
 fn built(program: &Program, opt_level: &str, markers: bool, extension: &str) -> PathBuf {
     let markers = if markers { "with" } else { "without" };
-    target(program).join(format!("opt-level-{}-{markers}.{extension}", opt_level.trim_matches('"')))
+    let level = opt_level.trim_matches('"');
+    target().join(format!("{}-opt-level-{level}-{markers}.{extension}", program.package))
 }
 
 fn build(program: &Program, opt_level: &str, markers: bool) -> PathBuf {
@@ -142,12 +143,12 @@ fn build(program: &Program, opt_level: &str, markers: bool) -> PathBuf {
     command.arg("--config").arg(format!("profile.demo.opt-level={opt_level}"));
     command.args(["--config", "profile.demo.codegen-units=1"]);
     command.arg("--").arg(format!("--emit=link,asm={}", listing.display()));
-    command.env("CARGO_TARGET_DIR", target(program)).env("CARGO_INCREMENTAL", "0");
+    command.env("CARGO_TARGET_DIR", target()).env("CARGO_INCREMENTAL", "0");
     command.env("RUSTFLAGS", if markers { "" } else { "--cfg simple_marker_off" });
     tools::run(&mut command);
     // The next build writes the same path.
     let image = built(program, opt_level, markers, "elf");
-    let copy = std::fs::copy(target(program).join(host).join("demo").join(program.file), &image);
+    let copy = std::fs::copy(target().join(host).join("demo").join(program.file), &image);
     copy.unwrap_or_else(|error| panic!("{}: {error}", image.display()));
     image
 }
