@@ -1,8 +1,41 @@
-//! Finds the range that contains an address among many overlapping ranges. A lookup always takes
-//! logarithmic time.
+//! Finds the range that contains an address among many overlapping ranges, and whether one does. A
+//! lookup always takes logarithmic time.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+
+/// A set of addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// Not empty, ascending, with addresses between them.
+    ranges: Vec<Range<u64>>,
+}
+
+impl Region {
+    /// The addresses in any of the ranges.
+    pub(crate) fn new(ranges: &[Range<u64>]) -> Self {
+        let mut sorted: Vec<Range<u64>> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
+        sorted.sort_unstable_by_key(|range| range.start);
+        let mut ranges: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
+        for range in sorted {
+            match ranges.last_mut().filter(|last| range.start <= last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => ranges.push(range),
+            }
+        }
+        Self { ranges }
+    }
+
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= address);
+        after.checked_sub(1).and_then(|last| self.ranges.get(last)).is_some_and(|last| address < last.end)
+    }
+
+    /// The ranges, ascending. They do not touch each other.
+    pub(crate) fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+}
 
 /// A map from address ranges to values.
 #[derive(Debug)]
@@ -75,6 +108,18 @@ fn apart<K, T: Copy>(ranges: &[(Range<u64>, K, T)]) -> Option<Vec<(u64, Option<T
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_region_has_the_addresses_of_its_ranges() {
+        let backwards = Range { start: 40, end: 35 };
+        let region = Region::new(&[20..30, 5..5, backwards, 10..12, 25..28, 30..31, 11..15]);
+        assert_eq!(region.ranges(), [10..15, 20..31]);
+        let inside: Vec<u64> = (0..50).filter(|&at| region.contains(at)).collect();
+        assert_eq!(inside, (10..15).chain(20..31).collect::<Vec<_>>());
+        let all = Region::new(&[7..9, 0..u64::MAX]);
+        assert!(all.contains(0) && all.contains(8) && !all.contains(u64::MAX));
+        assert_eq!((all.ranges().len(), Region::new(&[]).contains(0)), (1, false));
+    }
 
     #[test]
     fn the_greatest_key_that_holds_the_address_counts() {

@@ -2,12 +2,12 @@
 //! reached.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use super::EdgeKind;
 use super::cfg::{Cfg, Indirect};
 use super::instruction::Successors;
 use crate::address::Vaddr;
+use crate::ranges::Region;
 
 /// The most instructions of a function whose branches are followed.
 const MOST: usize = 20_000;
@@ -30,14 +30,13 @@ impl Cfg {
 
     /// The addresses in a region at which control enters it, ascending. Leaves out those that
     /// control reaches only through another one.
-    pub(crate) fn entries(&self, region: &[Range<u64>]) -> Vec<Vaddr> {
-        let is_inside = |at: u64| region.iter().any(|range| range.contains(&at));
+    pub(crate) fn entries(&self, region: &Region) -> Vec<Vaddr> {
         let mut entries = BTreeSet::new();
-        for range in region {
+        for range in region.ranges() {
             let first = self.instructions.partition_point(|it| it.at < range.start);
             let instructions = self.instructions.iter().enumerate().skip(first);
             for (index, _) in instructions.take_while(|(_, it)| it.at < range.end) {
-                let enters = |edge: &super::Edge| edge.kind == EdgeKind::Entry || !is_inside(edge.from.0);
+                let enters = |edge: &super::Edge| edge.kind == EdgeKind::Entry || !region.contains(edge.from.0);
                 if self.predecessors(index).iter().any(enters) {
                     entries.insert(index);
                 }
@@ -52,14 +51,13 @@ impl Cfg {
 
     /// The addresses outside of a region to which control leaves it, ascending. Leaves out those that
     /// only the unwinder enters.
-    pub(crate) fn exits(&self, region: &[Range<u64>]) -> Vec<Vaddr> {
-        let is_inside = |at: u64| region.iter().any(|range| range.contains(&at));
+    pub(crate) fn exits(&self, region: &Region) -> Vec<Vaddr> {
         let is_exit = |index: &usize| {
             let leaves = |edge: &super::Edge| {
                 !matches!(edge.kind, EdgeKind::Entry | EdgeKind::OtherFunction | EdgeKind::LandingPad)
-                    && is_inside(edge.from.0)
+                    && region.contains(edge.from.0)
             };
-            !self.is(*index, |it| is_inside(it.at)) && self.predecessors(*index).iter().any(leaves)
+            !self.is(*index, |it| region.contains(it.at)) && self.predecessors(*index).iter().any(leaves)
         };
         let exits = (0..self.instructions.len()).filter(is_exit);
         exits.filter_map(|index| Some(Vaddr(self.instructions.get(index)?.at))).collect()
@@ -173,16 +171,16 @@ mod tests {
         let cfg = cfg(&[0x85, 0xff, 0x74, 0x04, 0xff, 0xc0, 0xff, 0xc1, 0xff, 0xc2, 0xc3]);
         let entries = |ranges: &[(u64, u64)]| {
             let ranges: Vec<_> = ranges.iter().map(|&(start, end)| start..end).collect();
-            cfg.entries(&ranges)
+            cfg.entries(&Region::new(&ranges))
         };
         assert_eq!(entries(&[(0x1004, 0x1008)]), addresses(&[0x1004]));
         assert_eq!(entries(&[(0x1006, 0x100b)]), addresses(&[0x1006, 0x1008]));
         assert_eq!(entries(&[(0x1000, 0x1002), (0x1008, 0x100a)]), addresses(&[0x1000]));
         assert_eq!(entries(&[(0x2000, 0x2008), (0x1009, 0x100a), (8, 4)]), addresses(&[]));
         assert_eq!(entries(&[]), addresses(&[]));
-        let exits = |start: u64, end| cfg.exits(std::slice::from_ref(&(start..end)));
+        let exits = |start: u64, end| cfg.exits(&Region::new(std::slice::from_ref(&(start..end))));
         assert_eq!(exits(0x1002, 0x1006), addresses(&[0x1006, 0x1008]));
-        assert_eq!(cfg.exits(&[0x1008..0x100b, 0x1000..0x1008]), addresses(&[]));
+        assert_eq!(cfg.exits(&Region::new(&[0x1008..0x100b, 0x1000..0x1008])), addresses(&[]));
     }
 
     #[test]

@@ -84,6 +84,15 @@ impl<'s> DebugInfo<'s> {
         self.units.allow(steps);
     }
 
+    /// Charges so many steps of work: see [`DebugInfo::allow`].
+    ///
+    /// # Errors
+    ///
+    /// It is more work than debug information of this size warrants.
+    pub(crate) fn charge(&self, steps: u64) -> Result<(), Error> {
+        self.units.charge(steps)
+    }
+
     /// The addresses of a function out of line, in the order in which its entry lists them.
     pub(crate) fn code_of(&self, function: Die) -> Result<Vec<Range<u64>>, Error> {
         self.scopes.functions.code_of(function)

@@ -1,6 +1,7 @@
 //! The labels of a unit (DWARF 5, 3.6).
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gimli::constants as dw;
 
@@ -8,6 +9,7 @@ use super::debug_info::DebugInfo;
 use super::entries::is_dropped;
 use super::entry_walk::{EntryWalk, Step};
 use super::files::SourcePath;
+use super::lines::Rows;
 use super::tables;
 use super::unit::{Die, Value};
 use crate::Error;
@@ -35,6 +37,10 @@ struct Entries {
 /// The function instance that a copy of a label is in, and its address; `None` for one whose code the
 /// linker dropped.
 type LabelCopy = (Option<Die>, Option<Vaddr>);
+
+/// In how many places of each function instance the lines of a unit have code, as far as they were
+/// asked for. The key is a row's file number and line; an instance is the index of its node.
+pub(crate) type LinePlaces = BTreeMap<(u64, u32), BTreeMap<Option<usize>, u32>>;
 
 impl DebugInfo<'_> {
     /// The labels of a unit whose names start with `prefix`.
@@ -82,10 +88,11 @@ impl DebugInfo<'_> {
     /// How many instances of a function have code and no copy of its label.
     fn instances_without_label(&self, unit: usize, function: Die, copies: &[LabelCopy]) -> Result<u32, Error> {
         let functions = self.scopes.functions.of_unit(unit)?;
+        let with: BTreeSet<usize> = copies.iter().filter_map(|(of, _)| Some(of.as_ref()?.offset)).collect();
         let mut missing = 0u32;
         for &node in self.scopes.functions.instances_of(unit, function)?.iter() {
-            let instance = functions.node(node).map(|node| node.offset);
-            let has_copy = copies.iter().any(|(of, _)| of.map(|of| of.offset) == instance);
+            self.units.charge(1)?;
+            let has_copy = functions.node(node).is_some_and(|node| with.contains(&node.offset));
             missing = missing.saturating_add(u32::from(!has_copy));
         }
         Ok(missing)
@@ -102,29 +109,44 @@ impl DebugInfo<'_> {
     }
 
     /// In how many places of its function instance the line of an instruction has code: a place is a
-    /// run of rows with no other line between them. 0 if the line is not known.
+    /// run of rows with no other line between them. 0 if the line is not known. `known` has the lines
+    /// of the unit that were asked for before.
     ///
     /// # Errors
     ///
     /// The unit is malformed.
-    pub(crate) fn places_of_line_at(&self, unit: usize, address: Vaddr) -> Result<u32, Error> {
-        let functions = &self.scopes.functions;
+    pub(crate) fn places_of_line_at(&self, known: &mut LinePlaces, unit: usize, address: Vaddr) -> Result<u32, Error> {
         let rows = self.rows(unit)?;
         let Some(row) = rows.at(address.0).filter(|row| row.line != 0) else { return Ok(0) };
-        let instance = functions.instance_at(unit, address.0)?;
-        let mut places = 0u32;
-        let mut last: Option<usize> = None;
-        for index in rows.of_line(row.file(), row.line) {
-            let Some(found) = rows.get(index) else { continue };
-            if functions.instance_at(unit, found.address)? != instance {
-                continue;
+        let position = (row.file(), row.line);
+        let places = match known.entry(position) {
+            Entry::Occupied(places) => places.into_mut(),
+            Entry::Vacant(places) => places.insert(self.places_of_line(unit, &rows, position)?),
+        };
+        let instance = self.scopes.functions.instance_at(unit, address.0)?;
+        Ok(places.get(&instance).copied().unwrap_or(0))
+    }
+
+    /// In how many places of each function instance a line has code.
+    fn places_of_line(
+        &self,
+        unit: usize,
+        rows: &Rows,
+        (file, line): (u64, u32),
+    ) -> Result<BTreeMap<Option<usize>, u32>, Error> {
+        // For each instance also the last row of the line.
+        let mut by_instance: BTreeMap<Option<usize>, (u32, usize)> = BTreeMap::new();
+        for index in rows.of_line(file, line) {
+            self.units.charge(1)?;
+            let Some(row) = rows.get(index) else { continue };
+            let instance = self.scopes.functions.instance_at(unit, row.address)?;
+            let (places, last) = by_instance.entry(instance).or_insert((0, index));
+            if *places == 0 || !rows.is_one_run(*last, index) {
+                *places = places.saturating_add(1);
             }
-            if last.is_none_or(|last| !rows.is_one_run(last, index)) {
-                places = places.saturating_add(1);
-            }
-            last = Some(index);
+            *last = index;
         }
-        Ok(places)
+        Ok(by_instance.into_iter().map(|(instance, (places, _))| (instance, places)).collect())
     }
 
     /// Whether link-time optimisation made a unit together with another one: both are from one file,

@@ -110,7 +110,7 @@ pub(crate) enum Matched {
     File {
         /// The file.
         path: SourcePath,
-        /// For each unit that names the file, its numbers for it.
+        /// For each unit that names the file, ascending, its numbers for it.
         units: Vec<(usize, Vec<u64>)>,
     },
     /// No unit's table names such a file.

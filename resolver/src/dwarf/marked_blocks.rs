@@ -5,7 +5,6 @@
 //! worth.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 use gimli::constants as dw;
@@ -18,6 +17,7 @@ use super::problem::DwarfProblem;
 use super::unit::Die;
 use crate::Error;
 use crate::address::Vaddr;
+use crate::ranges::Region;
 
 /// A variable that marks a place, in all copies of its function in one unit.
 #[derive(Clone, Debug)]
@@ -25,35 +25,41 @@ pub(crate) struct MarkedVariable {
     pub(crate) name: Box<[u8]>,
     /// The file and line that declare it.
     pub(crate) declared: (SourcePath, u32),
-    pub(crate) copies: Vec<MarkedCopy>,
+    /// The blocks that begin with it, at most one in each copy of the function.
+    pub(crate) blocks: Vec<MarkedBlock>,
     pub(crate) function: Arc<MarkedFunction>,
 }
 
 /// A function with such variables.
 #[derive(Debug)]
 pub(crate) struct MarkedFunction {
+    /// Its abstract instance, or itself.
+    pub(crate) origin: Die,
     /// The line of its declaration; `None` if the debug information does not say.
     pub(crate) line: Option<u32>,
     /// The lines that declare its variables. Leaves out `for` loops.
     pub(crate) lets: BTreeSet<u32>,
+    /// How many copies of it have code.
+    pub(crate) copies: usize,
 }
 
-/// A copy of the function of a variable: out of line, or inlined.
+/// The block with a variable in a copy of its function, which is out of line or inlined.
 #[derive(Clone, Debug)]
-pub(crate) struct MarkedCopy {
+pub(crate) struct MarkedBlock {
     /// The out-of-line function that holds it.
     pub(crate) function: Die,
     /// The node of the copy.
     instance: usize,
-    /// The node of the block that begins with the variable, and its code; `None` if the copy has no
-    /// such block.
-    pub(crate) block: Option<(usize, Vec<Range<u64>>)>,
+    /// The node of the block.
+    block: usize,
+    /// Its code, which is not empty.
+    pub(crate) code: Arc<Region>,
 }
 
-impl MarkedCopy {
-    /// Whether both are the same copy of a function.
-    pub(crate) fn is_of(&self, other: &Self) -> bool {
-        (self.function, self.instance) == (other.function, other.instance)
+impl MarkedBlock {
+    /// The copy of the function.
+    pub(crate) fn copy(&self) -> (Die, usize) {
+        (self.function, self.instance)
     }
 }
 
@@ -73,9 +79,10 @@ pub(crate) enum Origin {
 /// The name of a variable, and the file and line that declare it.
 type Mark = (Box<[u8]>, (SourcePath, u32));
 
-/// A function, and the marking variables in it.
+/// The marking variables of a function.
 struct Declared {
-    function: Arc<MarkedFunction>,
+    line: Option<u32>,
+    lets: BTreeSet<u32>,
     variables: BTreeMap<Die, Mark>,
 }
 
@@ -105,33 +112,50 @@ impl DebugInfo<'_> {
             if declared.variables.is_empty() {
                 continue;
             }
-            let mut copies: BTreeMap<Die, Vec<MarkedCopy>> = BTreeMap::new();
+            let Declared { line, lets, variables } = declared;
+            let mut blocks: BTreeMap<Die, Vec<MarkedBlock>> = BTreeMap::new();
+            let mut copies = 0usize;
             for instance in instances {
                 let function = self.scopes.functions.out_of_line(&functions, instance)?;
                 let Some(function) = function.and_then(|function| functions.node(function)) else { continue };
                 let function = Die { unit, offset: function.offset };
-                let mut blocks: BTreeMap<Die, usize> = BTreeMap::new();
-                for node in self.blocks_of(&functions, instance)? {
-                    for &offset in functions.variables_of(node) {
-                        self.units.charge(1)?;
-                        let root = self.units.root_origin(Die { unit, offset })?;
-                        if declared.variables.contains_key(&root) {
-                            blocks.insert(root, node);
-                        }
-                    }
-                }
-                for &variable in declared.variables.keys() {
-                    let block = blocks.get(&variable).map(|&node| (node, code(functions.ranges(node))));
-                    let block = block.filter(|(_, ranges)| !ranges.is_empty());
-                    copies.entry(variable).or_default().push(MarkedCopy { function, instance, block });
+                copies = copies.saturating_add(1);
+                for (variable, block) in self.blocks_with(&functions, unit, instance, &variables)? {
+                    let (block, code) = block;
+                    blocks.entry(variable).or_default().push(MarkedBlock { function, instance, block, code });
                 }
             }
-            let Declared { function, variables } = declared;
+            let function = Arc::new(MarkedFunction { origin, line, lets, copies });
             for (variable, (name, declared)) in variables {
-                let copies = copies.remove(&variable).unwrap_or_default();
-                found.push(MarkedVariable { name, declared, copies, function: Arc::clone(&function) });
+                let blocks = blocks.remove(&variable).unwrap_or_default();
+                found.push(MarkedVariable { name, declared, blocks, function: Arc::clone(&function) });
             }
         }
+        Ok(found)
+    }
+
+    /// The blocks of a function instance that have some of the variables, with their code. Leaves out
+    /// those without code.
+    fn blocks_with(
+        &self,
+        functions: &Functions,
+        unit: usize,
+        instance: usize,
+        variables: &BTreeMap<Die, Mark>,
+    ) -> Result<BTreeMap<Die, (usize, Arc<Region>)>, Error> {
+        let mut found: BTreeMap<Die, (usize, Arc<Region>)> = BTreeMap::new();
+        for node in self.blocks_of(functions, instance)? {
+            let mut code: Option<Arc<Region>> = None;
+            for &offset in functions.variables_of(node) {
+                self.units.charge(1)?;
+                let root = self.units.root_origin(Die { unit, offset })?;
+                if variables.contains_key(&root) {
+                    let code = code.get_or_insert_with(|| Arc::new(Region::new(functions.ranges(node))));
+                    found.insert(root, (node, Arc::clone(code)));
+                }
+            }
+        }
+        found.retain(|_, (_, code)| !code.ranges().is_empty());
         Ok(found)
     }
 
@@ -180,7 +204,7 @@ impl DebugInfo<'_> {
         }
         let line = self.units.unsigned(function, dw::DW_AT_decl_line)?.and_then(|line| u32::try_from(line).ok());
         let lets = lets.difference(&loops).copied().collect();
-        Ok(Declared { function: Arc::new(MarkedFunction { line, lets }), variables })
+        Ok(Declared { line, lets, variables })
     }
 
     /// The node of a function instance, and those of its blocks.
@@ -206,7 +230,7 @@ impl DebugInfo<'_> {
     /// # Errors
     ///
     /// The unit is malformed.
-    pub(crate) fn is_inlined(&self, copy: &MarkedCopy) -> Result<bool, Error> {
+    pub(crate) fn is_inlined(&self, copy: &MarkedBlock) -> Result<bool, Error> {
         let functions = self.scopes.functions.of_unit(copy.function.unit)?;
         Ok(functions.node(copy.instance).is_some_and(|node| node.kind == Kind::Inlined))
     }
@@ -216,7 +240,7 @@ impl DebugInfo<'_> {
     /// # Errors
     ///
     /// The unit is malformed.
-    pub(crate) fn origin_in(&self, copy: &MarkedCopy, file: &SourcePath, address: Vaddr) -> Result<Origin, Error> {
+    pub(crate) fn origin_in(&self, copy: &MarkedBlock, file: &SourcePath, address: Vaddr) -> Result<Origin, Error> {
         let unit = copy.function.unit;
         let functions = self.scopes.functions.of_unit(unit)?;
         let mut at = self.scopes.functions.deepest(unit, copy.instance, address.0)?;
@@ -230,7 +254,7 @@ impl DebugInfo<'_> {
             if index == copy.instance {
                 break;
             }
-            is_in_block |= copy.block.as_ref().is_some_and(|(block, _)| *block == index);
+            is_in_block |= copy.block == index;
             if node.kind == Kind::Inlined {
                 inlined = Some(Die { unit, offset: node.offset });
             }
@@ -247,9 +271,4 @@ impl DebugInfo<'_> {
         let is_file = files.get(row.file()).is_some_and(|found| found.agreement(file).is_some());
         Ok(if is_file { Origin::Own(row.line, is_in_block) } else { Origin::Unknown })
     }
-}
-
-/// Ranges without the empty ones.
-fn code(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
-    ranges.iter().filter(|range| !range.is_empty()).cloned().collect()
 }

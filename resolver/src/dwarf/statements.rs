@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::debug_info::DebugInfo;
 use super::files::SourcePath;
+use super::functions::Declared;
 use super::lines::{Row, Rows};
 use super::unit::Die;
 use crate::Error;
@@ -25,6 +26,13 @@ pub(crate) struct Statement {
     /// where a program is indented, that is one that has the statement inside. Those in the first
     /// column do not count. `None` if there is none near, or the rows have no columns.
     pub(crate) outer: Option<Vaddr>,
+}
+
+/// The rows of other statements of its function before the row of a statement.
+#[derive(Clone, Copy, Default)]
+struct RowsBefore {
+    previous: Option<usize>,
+    outer: Option<usize>,
 }
 
 /// The copies of the statement of a line in a unit.
@@ -53,10 +61,9 @@ impl DebugInfo<'_> {
         line: u32,
     ) -> Result<Statements, Error> {
         let rows = self.rows(unit)?;
-        let functions: Vec<u32> =
-            self.scopes.functions.declared_in(unit, file)?.iter().map(|declared| declared.line).collect();
+        let functions = self.scopes.functions.declared_in(unit, file)?;
         // The function of a line is the one that is declared last before it.
-        let function = |line: u32| functions.partition_point(|declared| *declared <= line);
+        let function = |line: u32| functions.partition_point(|declared: &Declared| declared.line <= line);
         let is_near = |row: &Row| row.is_statement && numbers.contains(&row.file());
         let is_inside = |row: &Row| is_near(row) && row.line != line && function(row.line) == function(line);
         let mut of_line: Vec<usize> = numbers.iter().flat_map(|number| rows.of_line(*number, line)).collect();
@@ -69,29 +76,43 @@ impl DebugInfo<'_> {
         }
         let mut copies = Vec::new();
         let mut last: Option<usize> = None;
+        // The last row whose rows before it were read, and what they were.
+        let mut known: Option<(usize, RowsBefore)> = None;
         for index in of_line {
             self.units.charge(1)?;
             let is_same = last.is_some_and(|last| is_one_copy(&rows, last, index));
             last = Some(index);
             let Some(row) = rows.get(index).filter(|_| !is_same) else { continue };
-            let (mut previous, mut outer) = (None, None);
-            for before in (0..index).rev().take(MOST_BEFORE) {
+            let mut before = RowsBefore::default();
+            let is_near = |at: &usize| index.saturating_sub(*at) <= MOST_BEFORE;
+            let unread = known.map_or(0, |(known, _)| known.saturating_add(1));
+            let mut is_same_sequence = true;
+            for at in (unread..index).rev().take_while(is_near) {
                 self.units.charge(1)?;
-                // The end of another sequence.
-                let Some(before) = rows.get(before) else { break };
-                if !is_inside(before) {
+                let Some(found) = rows.get(at) else {
+                    is_same_sequence = false;
+                    break;
+                };
+                if !is_inside(found) {
                     continue;
                 }
-                previous = previous.or(Some(Vaddr(before.address)));
+                before.previous = before.previous.or(Some(at));
                 // The brace of a function is often in the first column.
-                if 1 < before.column && before.column < row.column {
-                    outer = Some(Vaddr(before.address));
+                if 1 < found.column && found.column < row.column {
+                    before.outer = Some(at);
                     break;
                 }
             }
+            if let Some((_, known)) = known.filter(|_| is_same_sequence) {
+                before.previous = before.previous.or(known.previous.filter(is_near));
+                before.outer = before.outer.or(known.outer.filter(is_near));
+            }
+            known = Some((index, before));
             let address = Vaddr(row.address);
             let scope = self.scope_at(address, file.as_str(), line)?;
             let instance = scope.and_then(|scope| Some(scope.frames.first()?.instance));
+            let address_of = |at: Option<usize>| Some(Vaddr(rows.get(at?)?.address));
+            let (previous, outer) = (address_of(before.previous), address_of(before.outer));
             copies.push(Statement { address, instance, previous, outer });
         }
         copies.sort_by_key(|copy| copy.instance);

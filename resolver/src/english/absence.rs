@@ -81,6 +81,9 @@ pub(crate) fn ghost(problem: GhostProblem) -> &'static str {
         GhostProblem::NoDebugInfo => {
             "it is a ghost: its place is only in the debug information, which the image does not have for its file"
         }
+        GhostProblem::Unreadable => {
+            "it is a ghost: its place is only in the debug information, and that of its file cannot be read"
+        }
         GhostProblem::LinesOnly => {
             "it is a ghost: its place is only in full debug information, and that of its file has lines only"
         }

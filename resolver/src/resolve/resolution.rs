@@ -238,6 +238,8 @@ pub enum Absence {
 pub enum GhostProblem {
     /// There is no debug information of its file.
     NoDebugInfo,
+    /// Debug information of its file cannot be read. A diagnostic says why.
+    Unreadable,
     /// The debug information of its file has lines only.
     LinesOnly,
     /// Places of ghosts are not looked up in what its compiler writes.
@@ -260,6 +262,7 @@ impl GhostProblem {
     pub fn name(self) -> &'static str {
         match self {
             Self::NoDebugInfo => "ghost_no_debug_info",
+            Self::Unreadable => "ghost_unreadable",
             Self::LinesOnly => "ghost_lines_only",
             Self::Unsupported => "ghost_unsupported",
             Self::SharedLine => "ghost_shared_line",

@@ -19,9 +19,23 @@ impl Unit {
 
     /// A unit with code at these addresses. Its lines are always from 0x1000 on.
     pub(super) fn at(start: u64, end: u64) -> Self {
+        Self::with(dw::DW_LANG_C11, "clang version 14.0.6", start, end)
+    }
+
+    /// A unit of C that gcc optimised.
+    pub(super) fn by_gcc() -> Self {
+        Self::with(dw::DW_LANG_C11, "GNU C17 12.2.0 -g -O2", 0x1000, 0x1100)
+    }
+
+    pub(super) fn by_rustc() -> Self {
+        Self::with(dw::DW_LANG_Rust, "clang LLVM (rustc version 1.90.0)", 0x1000, 0x1100)
+    }
+
+    fn with(language: dw::DwLang, producer: &str, start: u64, end: u64) -> Self {
         let mut builder = DwarfBuilder::new(4);
         let root = builder.root();
-        builder.set(root, dw::DW_AT_language, AttributeValue::Language(dw::DW_LANG_C11));
+        builder.set(root, dw::DW_AT_language, AttributeValue::Language(language));
+        builder.set(root, dw::DW_AT_producer, AttributeValue::String(producer.into()));
         builder.at(root, &[(start, end)]);
         builder.rows(&[(0x1000, 2), (0x1010, 3), (0x1020, 8), (0x1030, 9), (0x1071, 0)]);
         let int = builder.base("int", 4, dw::DW_ATE_signed);
@@ -152,6 +166,30 @@ pub(super) mod abbreviation {
     /// Its type is in a type unit.
     pub(in super::super) const VARIABLE_OF_SIGNATURE: Abbreviation =
         variable!(DW_FORM_string, DW_FORM_ref_sig8, DW_FORM_exprloc);
+    /// A variable without a type, as the one of a ghost.
+    pub(in super::super) const DECLARED_VARIABLE: Abbreviation = (
+        DW_TAG_variable,
+        false,
+        &[(DW_AT_name, DW_FORM_string), (DW_AT_decl_file, DW_FORM_data1), (DW_AT_decl_line, DW_FORM_data2)],
+    );
+    pub(in super::super) const LABEL: Abbreviation = (
+        DW_TAG_label,
+        false,
+        &[
+            (DW_AT_name, DW_FORM_string),
+            (DW_AT_decl_file, DW_FORM_data1),
+            (DW_AT_decl_line, DW_FORM_data2),
+            (DW_AT_low_pc, DW_FORM_addr),
+        ],
+    );
+    /// A label of an abstract instance.
+    pub(in super::super) const ABSTRACT_LABEL: Abbreviation = (
+        DW_TAG_label,
+        false,
+        &[(DW_AT_name, DW_FORM_string), (DW_AT_decl_file, DW_FORM_data1), (DW_AT_decl_line, DW_FORM_data2)],
+    );
+    pub(in super::super) const LABEL_OF_ORIGIN: Abbreviation =
+        (DW_TAG_label, false, &[(DW_AT_abstract_origin, DW_FORM_ref4), (DW_AT_low_pc, DW_FORM_addr)]);
     pub(in super::super) const VARIABLE_OF_ORIGIN: Abbreviation =
         (DW_TAG_variable, false, &[(DW_AT_abstract_origin, DW_FORM_ref4)]);
     pub(in super::super) const VARIABLE_OF_SPECIFICATION: Abbreviation =

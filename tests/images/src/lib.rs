@@ -38,6 +38,14 @@ pub fn declaration(name: &str, file: &str, line: u32, format: &str, args: &str) 
     bytes
 }
 
+/// The bytes of the declaration of a ghost without arguments.
+pub fn ghost(name: &str, file: &str, line: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let [name, file] = [name, file].map(str::as_bytes);
+    Declaration { offset: 0, name, file, line, is_ghost: true, format: b"", args: b"" }.write(&mut bytes);
+    bytes
+}
+
 /// A string table, with the offset of each string.
 #[derive(Default)]
 pub struct Strings(pub Vec<u8>);

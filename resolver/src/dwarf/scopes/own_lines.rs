@@ -11,6 +11,9 @@ use super::super::unit::Die;
 use super::{KnownLines, OwnLines, Scopes, is_file};
 use crate::Error;
 
+/// What it costs to read the variables of a block, in steps.
+const BLOCK_STEPS: u64 = 8;
+
 /// The parts of a scope. A function that is inlined into it is no part, but its call is.
 struct OwnNodes {
     /// The scope.
@@ -84,6 +87,7 @@ impl Scopes<'_> {
         };
         for &node in &nodes.blocks {
             let variables = self.functions.variables(unit, node)?;
+            self.units.charge(BLOCK_STEPS.saturating_add(variables.len() as u64))?;
             lines.variables.extend(variables.iter().filter_map(|variable| in_file(&variable.declared)));
         }
         for &offset in &nodes.calls {

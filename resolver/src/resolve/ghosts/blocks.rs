@@ -14,14 +14,14 @@
 //! - The ghost is the first statement of a function that is not inlined, and each call of the function
 //!   reaches the place once. The function also calls another one there, so calls of it are not removed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use simple_markers_record::ghost::Hash;
 
-use super::{Certainty, Ghost, OfUnit, Place};
+use super::{Asked, Certainty, OfUnit, Place};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::{CodeOrigin, DebugInfo, MarkedCopy, MarkedVariable};
+use crate::dwarf::{CodeOrigin, DebugInfo, Die, MarkedBlock, MarkedVariable};
 use crate::resolve::instructions::Instructions;
 use crate::resolve::{ApproximateReason, LikelyReason, Origin};
 
@@ -30,9 +30,9 @@ pub(super) fn find<'a>(
     info: &DebugInfo<'_>,
     instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
     unit: usize,
-    ghosts: &[&Ghost],
+    asked: &Asked<'_>,
 ) -> Result<Vec<OfUnit>, Error> {
-    let mut copies: Vec<Vec<(MarkedCopy, Vec<Place>)>> = ghosts.iter().map(|_| Vec::new()).collect();
+    let mut all: Vec<OfGhost> = asked.ghosts.iter().map(|_| OfGhost::default()).collect();
     let hash = |name: &[u8]| Hash::from_variable(name).or_else(|| Hash::from_block(name));
     let mut variables = info.marked_variables(unit, &|name| hash(name).is_some())?;
     // What is known of a ghost itself is better than what is known of the block around it.
@@ -40,33 +40,42 @@ pub(super) fn find<'a>(
     for variable in &variables {
         let (file, line) = &variable.declared;
         let hash = hash(&variable.name);
-        let is_it =
-            |ghost: &Ghost| Some(ghost.hash) == hash && ghost.line == *line && ghost.file.agreement(file).is_some();
-        let Some((_, found)) = ghosts.iter().zip(&mut copies).find(|(ghost, _)| is_it(ghost)) else { continue };
-        let of_file = ghosts.iter().filter(|ghost| ghost.file.agreement(file).is_some());
-        let others = of_file.map(|ghost| ghost.line).collect();
-        let searched = Searched { info, instructions, variable, others };
+        let ghost = asked.at(info, file, *line, |ghost| Some(ghost.hash) == hash)?;
+        let Some((found, ghost)) = ghost.and_then(|index| all.get_mut(index).zip(asked.ghosts.get(index))) else {
+            continue;
+        };
+        let function = &variable.function;
+        found.copies.insert(function.origin, function.copies);
+        let searched = Searched { info, instructions, variable, others: asked.lines_of(&ghost.path) };
         let is_block = Hash::from_variable(&variable.name).is_none();
-        for copy in &variable.copies {
-            let known = found.iter_mut().find(|(known, _)| known.is_of(copy));
-            if known.as_ref().is_some_and(|(_, places)| !places.is_empty()) {
-                continue;
-            }
-            let places = if is_block { searched.ends(copy) } else { searched.places(copy)? };
-            match known {
-                Some((_, known)) => *known = places,
-                None => found.push((copy.clone(), places)),
+        for block in &variable.blocks {
+            let known = found.places.entry(block.copy()).or_default();
+            if known.is_empty() {
+                *known = if is_block { searched.ends(block) } else { searched.places(block)? };
             }
         }
     }
-    Ok(copies.into_iter().map(of_unit).collect())
+    Ok(all.into_iter().map(OfGhost::of_unit).collect())
 }
 
-/// The places in all copies, and how many copies have none.
-fn of_unit(copies: Vec<(MarkedCopy, Vec<Place>)>) -> OfUnit {
-    let missing = copies.iter().filter(|(_, places)| places.is_empty()).count();
-    let places = copies.into_iter().flat_map(|(_, places)| places).collect();
-    OfUnit { places, missing: u32::try_from(missing).unwrap_or(u32::MAX), is_dropped: missing > 0, ..OfUnit::default() }
+/// What was found of a ghost.
+#[derive(Default)]
+struct OfGhost {
+    /// How many copies its function has; several functions can have a ghost of the same line.
+    copies: BTreeMap<Die, usize>,
+    /// The places in each copy.
+    places: BTreeMap<(Die, usize), Vec<Place>>,
+}
+
+impl OfGhost {
+    /// The places in all copies, and how many copies have none.
+    fn of_unit(self) -> OfUnit {
+        let copies = self.copies.values().fold(0usize, |all, copies| all.saturating_add(*copies));
+        let missing = copies.saturating_sub(self.places.values().filter(|places| !places.is_empty()).count());
+        let places = self.places.into_values().flatten().collect();
+        let is_dropped = missing > 0;
+        OfUnit { places, missing: u32::try_from(missing).unwrap_or(u32::MAX), is_dropped, ..OfUnit::default() }
+    }
 }
 
 /// A ghost whose places are searched for.
@@ -75,18 +84,17 @@ struct Searched<'v, 'a, 's> {
     instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
     variable: &'v MarkedVariable,
     /// The lines of all ghosts in the file.
-    others: BTreeSet<u32>,
+    others: &'v BTreeSet<u32>,
 }
 
 impl Searched<'_, '_, '_> {
     /// The places of the ghost in a copy of its function.
-    fn places(&self, copy: &MarkedCopy) -> Result<Vec<Place>, Error> {
-        let Some((_, ranges)) = &copy.block else { return Ok(Vec::new()) };
-        let entries = self.instructions.and_then(|code| code.entries(copy.function, ranges)).unwrap_or_default();
+    fn places(&self, copy: &MarkedBlock) -> Result<Vec<Place>, Error> {
+        let entries = self.instructions.and_then(|code| code.entries(copy.function, &copy.code)).unwrap_or_default();
         let place = |address, certainty| Place { address: Some(address), origin: Origin::Block, certainty };
         Ok(match entries.as_slice() {
             [] => {
-                let first = ranges.iter().map(|range| Vaddr(range.start)).min();
+                let first = copy.code.ranges().first().map(|range| Vaddr(range.start));
                 let likely = Certainty::Likely(LikelyReason::RemovableCode);
                 first.into_iter().map(|first| place(first, likely)).collect()
             }
@@ -100,9 +108,8 @@ impl Searched<'_, '_, '_> {
     }
 
     /// The places behind the block around the ghost in a copy, if nothing follows the ghost in it.
-    fn ends(&self, copy: &MarkedCopy) -> Vec<Place> {
-        let Some((_, ranges)) = &copy.block else { return Vec::new() };
-        let ends = self.instructions.and_then(|code| code.exits(copy.function, ranges)).unwrap_or_default();
+    fn ends(&self, copy: &MarkedBlock) -> Vec<Place> {
+        let ends = self.instructions.and_then(|code| code.exits(copy.function, &copy.code)).unwrap_or_default();
         let certainty = match ends.as_slice() {
             [_] => Certainty::Likely(LikelyReason::NothingFollows),
             several => {
@@ -115,13 +122,13 @@ impl Searched<'_, '_, '_> {
     }
 
     /// What can be said of the only place where control enters the block.
-    fn certainty(&self, copy: &MarkedCopy, entry: Vaddr) -> Result<Certainty, Error> {
+    fn certainty(&self, copy: &MarkedBlock, entry: Vaddr) -> Result<Certainty, Error> {
         let likely = Certainty::Likely(LikelyReason::RemovableCode);
-        let (Some(code), Some((_, ranges))) = (self.instructions, &copy.block) else { return Ok(likely) };
+        let Some(code) = self.instructions else { return Ok(likely) };
         let Some(block) = code.block(copy.function, entry) else { return Ok(likely) };
         let Some(calls) = code.calls(copy.function) else { return Ok(likely) };
         let is_call = |at: &&Vaddr| calls.binary_search(at).is_ok();
-        let is_inside = |at: &&Vaddr| ranges.iter().any(|range| range.contains(&at.0));
+        let is_inside = |at: &&Vaddr| copy.code.contains(at.0);
         for &call in block.after.iter().take_while(is_inside).filter(is_call) {
             let CodeOrigin::Own(line, true) = self.origin(copy, call)? else { continue };
             if line > self.line() {
@@ -143,13 +150,13 @@ impl Searched<'_, '_, '_> {
         self.variable.declared.1
     }
 
-    fn origin(&self, copy: &MarkedCopy, at: Vaddr) -> Result<CodeOrigin, Error> {
+    fn origin(&self, copy: &MarkedBlock, at: Vaddr) -> Result<CodeOrigin, Error> {
         self.info.origin_in(copy, &self.variable.declared.0, at)
     }
 
     /// How many calls in a copy have a line; `None` if the line of a call in its function is not known:
     /// then it may stand for several.
-    fn calls_of_line(&self, copy: &MarkedCopy, line: u32, calls: &[Vaddr]) -> Result<Option<u32>, Error> {
+    fn calls_of_line(&self, copy: &MarkedBlock, line: u32, calls: &[Vaddr]) -> Result<Option<u32>, Error> {
         let mut count = 0u32;
         for &call in calls {
             match self.origin(copy, call)? {
@@ -171,7 +178,7 @@ impl Searched<'_, '_, '_> {
 
     /// Whether the branches that decide whether an address is reached come from code before the ghost,
     /// or from around the copy.
-    fn is_decided_before(&self, copy: &MarkedCopy, at: Vaddr) -> Result<bool, Error> {
+    fn is_decided_before(&self, copy: &MarkedBlock, at: Vaddr) -> Result<bool, Error> {
         let decision = self.instructions.and_then(|code| code.decision(copy.function, at));
         let Some(decision) = decision else { return Ok(false) };
         for branch in decision.branches {
@@ -186,7 +193,7 @@ impl Searched<'_, '_, '_> {
 
     /// Whether the ghost is the first statement of a function that is not inlined, but for other
     /// ghosts.
-    fn is_first(&self, copy: &MarkedCopy) -> Result<bool, Error> {
+    fn is_first(&self, copy: &MarkedBlock) -> Result<bool, Error> {
         let Some(declared) = self.variable.function.line else { return Ok(false) };
         let between = declared.saturating_add(1)..self.line();
         Ok(between.len() <= FAR as usize

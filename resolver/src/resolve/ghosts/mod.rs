@@ -9,7 +9,7 @@ mod blocks;
 mod labels;
 mod statements;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
@@ -26,7 +26,7 @@ use super::site_debug::{SiteDebug, Surroundings, Wanted};
 use super::{ApproximateReason, Argument, Described, Exactness, ExactnessReason, GhostProblem, LikelyReason, Origin};
 use crate::Error;
 use crate::address::Vaddr;
-use crate::dwarf::files::SourcePath;
+use crate::dwarf::files::{Agreement, SourcePath};
 use crate::dwarf::lines::Matched;
 use crate::dwarf::{DebugInfo, Frontiers, Producer};
 
@@ -36,13 +36,28 @@ const UNITS: usize = 32;
 /// How many ghosts are looked up before the caches of their units are dropped.
 const GHOSTS: usize = 128;
 
+/// The rows and entries that may be read for each ghost, in addition to the budget of the debug
+/// information as a whole.
+const STEPS: u64 = 2048;
+
 /// A ghost, as the finders are asked for it.
 struct Ghost {
     file: SourcePath,
+    /// The file as the units name it that are asked for the ghost.
+    path: SourcePath,
     line: u32,
     hash: Hash,
     /// Whether another ghost is on its line.
     shares_line: bool,
+}
+
+/// The ghosts that a unit is asked for.
+struct Asked<'g> {
+    ghosts: Vec<&'g Ghost>,
+    /// Their indices, by line.
+    by_line: BTreeMap<u32, Vec<usize>>,
+    /// Their lines, by file.
+    lines: BTreeMap<&'g SourcePath, BTreeSet<u32>>,
 }
 
 /// A place of a ghost in the code.
@@ -88,6 +103,8 @@ enum Detail {
     /// The options of gcc switched the rows of statements off.
     NoStatements,
     Everything,
+    /// One of them cannot be read.
+    Unreadable,
 }
 
 /// A ghost whose sites are searched for.
@@ -116,6 +133,7 @@ pub(super) fn find(
         *on_line.entry((ghost.file, ghost.line)).or_default() += 1;
     }
     if let Err(error) = debug.find_files_of(ghosts.iter().map(|marker| &**marker), texts) {
+        ghosts.into_iter().for_each(|marker| marker.ghost = Some(GhostProblem::Unreadable));
         return diagnostics.error(&error);
     }
     let mut searches = Vec::with_capacity(ghosts.len());
@@ -123,13 +141,12 @@ pub(super) fn find(
         let shares_line = on_line.get(&(marker.file, marker.line)).is_some_and(|&count| count > 1);
         let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker.format, marker.args));
         let hash = Hash::new(texts.bytes(marker.name), texts.bytes(marker.format), texts.bytes(marker.args));
-        let ghost = Ghost { file: SourcePath::new(&file), line: marker.line, hash, shares_line };
+        let path = SourcePath::new(&file);
+        let ghost = Ghost { file: path.clone(), path, line: marker.line, hash, shares_line };
         let (described_as, of_units, found) = (Detail::Nothing, OfUnit::default(), Vec::new());
         searches.push(Search { marker, file, described, ghost, described_as, of_units, found });
     }
-    if let Err(error) = ask_units(debug, lookup, &mut searches) {
-        diagnostics.error(&error);
-    }
+    ask_units(debug, lookup, &mut searches, diagnostics);
     for searches in searches.chunks_mut(GHOSTS) {
         searches.par_iter_mut().for_each(|search| search.look_up(debug, lookup));
         lookup.release();
@@ -139,19 +156,32 @@ pub(super) fn find(
     }
 }
 
-/// Asks each unit that names the file of a ghost. Stops at the first error.
-fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &mut [Search<'_>]) -> Result<(), Error> {
+/// Asks each unit that names the file of a ghost. If one cannot be read, no places are known of the
+/// ghosts in its files.
+fn ask_units(
+    debug: &SiteDebug<'_, '_>,
+    lookup: Lookup<'_, '_, '_>,
+    searches: &mut [Search<'_>],
+    diagnostics: &mut Diagnostics,
+) {
     let info = debug.info();
     let mut by_unit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut errors: Vec<Error> = Vec::new();
     for (index, search) in searches.iter_mut().enumerate() {
-        match &*info.match_file(&search.ghost.file)? {
-            Matched::File { units, .. } => {
+        info.allow(STEPS);
+        match info.match_file(&search.ghost.file).as_deref() {
+            Ok(Matched::File { path, units }) => {
+                search.ghost.path = path.clone();
                 units.iter().for_each(|(unit, _)| by_unit.entry(*unit).or_default().push(index));
             }
-            Matched::None => {}
-            Matched::Several(paths) => {
+            Ok(Matched::None) => {}
+            Ok(Matched::Several(paths)) => {
                 let paths = paths.iter().map(|path| Arc::clone(path.as_str()));
                 search.marker.problem = Some(LineProblem::SeveralFiles(paths.collect()));
+            }
+            Err(error) => {
+                errors.push(error.clone());
+                search.described_as = Detail::Unreadable;
             }
         }
     }
@@ -159,12 +189,15 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
     for units in by_unit.chunks(UNITS) {
         let ask = |(unit, indices): &(usize, Vec<usize>)| {
             let ghosts = indices.iter().filter_map(|&index| Some(&searches.get(index)?.ghost));
-            Answer::of(info, lookup, *unit, &ghosts.collect::<Vec<_>>())
+            Answer::of(info, lookup, *unit, &Asked::new(ghosts.collect()))
         };
         let answers: Vec<Result<Answer, Error>> = units.par_iter().map(ask).collect();
         lookup.release();
         for ((_, indices), answer) in units.iter().zip(answers) {
-            let Answer { described_as, of_ghosts } = answer?;
+            let Answer { described_as, of_ghosts } = answer.unwrap_or_else(|error| {
+                errors.push(error);
+                Answer::nothing(Detail::Unreadable, indices.len())
+            });
             for (&index, of_unit) in indices.iter().zip(of_ghosts) {
                 let Some(search) = searches.get_mut(index) else { continue };
                 search.described_as = search.described_as.max(described_as);
@@ -175,8 +208,15 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
             }
         }
     }
+    // Once too much work was done, every unit says so.
+    errors.dedup();
+    errors.iter().for_each(|error| diagnostics.error(error));
     for search in searches.iter_mut().filter(|search| search.marker.problem.is_none()) {
         search.marker.ghost = match search.described_as {
+            Detail::Unreadable => {
+                search.of_units = OfUnit::default();
+                Some(GhostProblem::Unreadable)
+            }
             Detail::Nothing => Some(GhostProblem::NoDebugInfo),
             Detail::Lines => Some(GhostProblem::LinesOnly),
             Detail::Unoptimized => Some(GhostProblem::Unoptimized),
@@ -187,7 +227,41 @@ fn ask_units(debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>, searches: &m
             Detail::Everything => search.of_units.is_ambiguous.then_some(GhostProblem::CodeOnLine),
         };
     }
-    Ok(())
+}
+
+impl<'g> Asked<'g> {
+    fn new(ghosts: Vec<&'g Ghost>) -> Self {
+        let (mut by_line, mut lines) = (BTreeMap::<_, Vec<usize>>::new(), BTreeMap::<_, BTreeSet<u32>>::new());
+        for (index, ghost) in ghosts.iter().enumerate() {
+            by_line.entry(ghost.line).or_default().push(index);
+            lines.entry(&ghost.path).or_default().insert(ghost.line);
+        }
+        Self { ghosts, by_line, lines }
+    }
+
+    /// The index of the ghost of a file and line for which `is_it` holds; `None` if there is none. The
+    /// file is the ghost's, or else another name that may mean it.
+    fn at(
+        &self,
+        info: &DebugInfo<'_>,
+        file: &SourcePath,
+        line: u32,
+        is_it: impl Fn(&Ghost) -> bool,
+    ) -> Result<Option<usize>, Error> {
+        let Some(of_line) = self.by_line.get(&line) else { return Ok(None) };
+        info.charge(1 + of_line.len() as u64 / 8)?;
+        let candidates = || of_line.iter().filter_map(|&index| Some((index, *self.ghosts.get(index)?)));
+        let candidates = || candidates().filter(|(_, ghost)| is_it(ghost));
+        let agrees = |ghost: &Ghost| ghost.path.agreement(file) >= Some(Agreement::Tail(2));
+        let found = candidates().find(|(_, ghost)| ghost.path == *file);
+        Ok(found.or_else(|| candidates().find(|(_, ghost)| agrees(ghost))).map(|(index, _)| index))
+    }
+
+    /// The lines of the ghosts in a file.
+    fn lines_of(&self, path: &SourcePath) -> &BTreeSet<u32> {
+        const NONE: &BTreeSet<u32> = &BTreeSet::new();
+        self.lines.get(path).unwrap_or(NONE)
+    }
 }
 
 /// What a unit says.
@@ -198,23 +272,25 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(info: &DebugInfo<'_>, lookup: Lookup<'_, '_, '_>, unit: usize, ghosts: &[&Ghost]) -> Result<Self, Error> {
+    fn of(info: &DebugInfo<'_>, lookup: Lookup<'_, '_, '_>, unit: usize, asked: &Asked<'_>) -> Result<Self, Error> {
+        info.charge(asked.ghosts.len() as u64)?;
+        let count = asked.ghosts.len();
         let of_ghosts = match info.producer(unit) {
-            Producer::Other => labels::find(info, unit, ghosts)?,
+            Producer::Other => labels::find(info, unit, asked)?,
             Producer::Gcc => match info.frontiers(unit) {
-                Frontiers::Written => statements::find(info, unit, ghosts)?,
-                Frontiers::LinesOnly => return Ok(Self::nothing(Detail::Lines, ghosts)),
-                Frontiers::Unoptimized => return Ok(Self::nothing(Detail::Unoptimized, ghosts)),
-                Frontiers::Off => return Ok(Self::nothing(Detail::NoStatements, ghosts)),
+                Frontiers::Written => statements::find(info, unit, asked)?,
+                Frontiers::LinesOnly => return Ok(Self::nothing(Detail::Lines, count)),
+                Frontiers::Unoptimized => return Ok(Self::nothing(Detail::Unoptimized, count)),
+                Frontiers::Off => return Ok(Self::nothing(Detail::NoStatements, count)),
             },
-            Producer::Rust => blocks::find(info, lookup.instructions, unit, ghosts)?,
+            Producer::Rust => blocks::find(info, lookup.instructions, unit, asked)?,
         };
         let is_full = of_ghosts.iter().any(|of| !of.places.is_empty() || of.missing > 0) || info.has_variables(unit)?;
         Ok(Self { described_as: if is_full { Detail::Everything } else { Detail::Lines }, of_ghosts })
     }
 
-    fn nothing(described_as: Detail, ghosts: &[&Ghost]) -> Self {
-        Self { described_as, of_ghosts: ghosts.iter().map(|_| OfUnit::default()).collect() }
+    fn nothing(described_as: Detail, count: usize) -> Self {
+        Self { described_as, of_ghosts: (0..count).map(|_| OfUnit::default()).collect() }
     }
 }
 

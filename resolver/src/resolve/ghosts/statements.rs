@@ -4,16 +4,12 @@
 //! (`tests/src/bin/ghosts.rs`) say which to trust. If gcc makes straight code of a branch, the row of a
 //! ghost in the branch follows a statement that begins further left: one that had the ghost inside.
 
-use super::{Certainty, Ghost, OfUnit, Place};
+use super::{Asked, Certainty, Ghost, OfUnit, Place};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::DebugInfo;
 use crate::dwarf::lines::Matched;
 use crate::resolve::{ApproximateReason, LikelyReason, Origin};
-
-/// The rows and entries that may be read for each ghost, in addition to the budget of the debug
-/// information as a whole.
-const STEPS: u64 = 2048;
 
 /// The statements before the row of a ghost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +23,16 @@ pub(super) struct Before {
 }
 
 /// What the line table of a unit says of ghosts: for each one, in their order.
-pub(super) fn find(info: &DebugInfo<'_>, unit: usize, ghosts: &[&Ghost]) -> Result<Vec<OfUnit>, Error> {
-    ghosts.iter().map(|ghost| find_one(info, unit, ghost)).collect()
+pub(super) fn find(info: &DebugInfo<'_>, unit: usize, asked: &Asked<'_>) -> Result<Vec<OfUnit>, Error> {
+    asked.ghosts.iter().map(|ghost| find_one(info, unit, ghost)).collect()
 }
 
 fn find_one(info: &DebugInfo<'_>, unit: usize, ghost: &Ghost) -> Result<OfUnit, Error> {
     let mut of_unit = OfUnit::default();
     let matched = info.match_file(&ghost.file)?;
     let (Matched::File { path, units }, false) = (&*matched, ghost.shares_line) else { return Ok(of_unit) };
-    let Some((_, numbers)) = units.iter().find(|(index, _)| *index == unit) else { return Ok(of_unit) };
-    info.allow(STEPS);
+    let found = units.binary_search_by_key(&unit, |(index, _)| *index);
+    let Some((_, numbers)) = found.ok().and_then(|found| units.get(found)) else { return Ok(of_unit) };
     let statements = info.statements(unit, path, numbers, ghost.line)?;
     of_unit.is_ambiguous = statements.is_ambiguous;
     for copies in statements.copies.chunk_by(|one, other| one.instance == other.instance) {

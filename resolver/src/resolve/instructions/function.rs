@@ -13,6 +13,7 @@ use crate::code::{
 };
 use crate::dwarf::Die;
 use crate::location::Register;
+use crate::ranges::Region;
 use crate::resolve::{Exactness, ExactnessReason};
 
 pub(super) type Cell<'c> = Arc<OnceLock<Result<Decoded<'c>, ExactnessReason>>>;
@@ -187,33 +188,34 @@ impl<'c> Instructions<'c, '_, '_, '_> {
     }
 
     /// Asks for a walk over a function all of whose edges are known; `None` if there were too many walks.
-    fn walk<T>(&self, function: Die, question: impl FnOnce(&Cfg) -> Option<T>) -> Option<T> {
+    /// `more` is what it costs in addition to one step for each instruction.
+    fn walk<T>(&self, function: Die, more: usize, question: impl FnOnce(&Cfg) -> Option<T>) -> Option<T> {
         self.ask_complete(function, |decoded| {
             let cfg = Some(&decoded.cfg).filter(|cfg| !cfg.has_unknown_edges())?;
-            let charged = |left: u64| left.checked_sub(cfg.size());
+            let charged = |left: u64| left.checked_sub(cfg.size().saturating_add(more as u64));
             self.walks_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charged).ok()?;
             question(cfg)
         })
     }
 
     /// Where control enters a region of a function; `None` if that is not known completely.
-    pub(in super::super) fn entries(&self, function: Die, region: &[Range<u64>]) -> Option<Vec<Vaddr>> {
-        self.walk(function, |cfg| Some(cfg.entries(region)))
+    pub(in super::super) fn entries(&self, function: Die, region: &Region) -> Option<Vec<Vaddr>> {
+        self.walk(function, region.ranges().len(), |cfg| Some(cfg.entries(region)))
     }
 
     /// Where control leaves a region of a function; `None` if that is not known completely.
-    pub(in super::super) fn exits(&self, function: Die, region: &[Range<u64>]) -> Option<Vec<Vaddr>> {
-        self.walk(function, |cfg| Some(cfg.exits(region)))
+    pub(in super::super) fn exits(&self, function: Die, region: &Region) -> Option<Vec<Vaddr>> {
+        self.walk(function, region.ranges().len(), |cfg| Some(cfg.exits(region)))
     }
 
     /// What decides whether a function reaches an address; `None` if that is not known.
     pub(in super::super) fn decision(&self, function: Die, at: Vaddr) -> Option<Decision> {
-        self.walk(function, |cfg| cfg.decision(at))
+        self.walk(function, 0, |cfg| cfg.decision(at))
     }
 
     /// The addresses of the calls in a function, ascending; `None` if that is not known.
     pub(in super::super) fn calls(&self, function: Die) -> Option<Vec<Vaddr>> {
-        self.walk(function, |cfg| Some(cfg.calls().collect()))
+        self.walk(function, 0, |cfg| Some(cfg.calls().collect()))
     }
 
     /// Whether an instruction of a function may write one of the registers.
