@@ -2,8 +2,9 @@
 
 use simple_markers_resolver::resolve::resolve;
 
+use super::ghosts::COMPILED;
 use super::unit::Unit;
-use super::{STATIC, find, image};
+use super::{STATIC, find, flood, image};
 
 /// Programs by gcc and clang with three markers, some in inlined functions.
 const PROGRAMS: [&[u8]; 4] = [
@@ -13,18 +14,17 @@ const PROGRAMS: [&[u8]; 4] = [
     include_bytes!("../../../fuzz/seeds/image/dwarf-clang5.o"),
 ];
 
-fn with_bits_flipped(program: usize) {
-    let original = PROGRAMS[program];
+fn with_bits_flipped(original: &[u8], seed: u64, rounds: usize) {
     assert!(!resolve("a", original).images[0].markers.is_empty());
     // xorshift64: the same numbers in every run.
-    let mut state = 0x9e37_79b9_7f4a_7c15u64 + program as u64;
+    let mut state = 0x9e37_79b9_7f4a_7c15u64 + seed;
     let mut below = |bound: usize| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         (state % bound as u64) as usize
     };
-    for _ in 0..5_000 {
+    for _ in 0..rounds {
         let mut image = original.to_vec();
         for _ in 0..=below(4) {
             let at = below(image.len());
@@ -37,22 +37,29 @@ fn with_bits_flipped(program: usize) {
 
 #[test]
 fn a_program_of_gcc_with_bits_flipped() {
-    with_bits_flipped(0);
+    with_bits_flipped(PROGRAMS[0], 0, 5_000);
 }
 
 #[test]
 fn a_program_of_gcc_in_dwarf_2_with_bits_flipped() {
-    with_bits_flipped(1);
+    with_bits_flipped(PROGRAMS[1], 1, 5_000);
 }
 
 #[test]
 fn a_program_of_clang_with_bits_flipped() {
-    with_bits_flipped(2);
+    with_bits_flipped(PROGRAMS[2], 2, 5_000);
 }
 
 #[test]
 fn an_object_of_clang_with_bits_flipped() {
-    with_bits_flipped(3);
+    with_bits_flipped(PROGRAMS[3], 3, 5_000);
+}
+
+#[test]
+fn programs_with_ghosts_with_bits_flipped() {
+    for (seed, (program, _)) in (4..).zip(COMPILED) {
+        with_bits_flipped(program, seed, flood(1_000));
+    }
 }
 
 #[test]
