@@ -35,9 +35,28 @@ fn announced(source: &Path) -> BTreeSet<Case> {
     cases
 }
 
+/// The reasons that the comments of a source announce for doubtful arguments, after the compiler:
+/// `simple_mark(name, ..); //? ARGUMENT: COMPILER REASON`.
+fn doubted(source: &Path) -> Vec<(Case, String)> {
+    let text = fs::read_to_string(source).expect("a source");
+    let lines = text.lines().filter_map(|line| line.split_once("//? "));
+    lines
+        .map(|(code, comment)| {
+            let name = code.split_once('(').and_then(|(_, rest)| rest.split_once(',')).expect("a marker").0;
+            let (argument, said) = comment.split_once(": ").expect("an argument");
+            let (compiler, reason) = said.split_once(' ').expect("a compiler and a reason");
+            ((name.to_owned(), argument.to_owned(), compiler.to_owned()), reason.to_owned())
+        })
+        .collect()
+}
+
 fn wrong(rows: &[Row]) -> BTreeSet<Case> {
     let wrong = rows.iter().filter(|row| row.is_claimed() && row.wrong > 0);
-    wrong.map(|row| (row.marker.to_string(), row.argument.to_string(), row.build.compiler.clone())).collect()
+    wrong.map(case_of).collect()
+}
+
+fn case_of(row: &Row) -> Case {
+    (row.marker.to_string(), row.argument.to_string(), row.build.compiler.clone())
 }
 
 fn compilers() -> Vec<With> {
@@ -82,11 +101,12 @@ fn the_smallest_wrong_values() {
     let run = Run { arguments: Vec::new(), stdin: None, most: 100, folder: folder.path().to_owned(), keeps: false };
     let mut names: Vec<_> = fs::read_dir(workspace().join("tests/truth")).expect("the sources").collect();
     names.sort_by_key(|entry| entry.as_ref().map(std::fs::DirEntry::path).ok());
-    let (mut jobs, mut expected) = (Vec::new(), BTreeSet::new());
+    let (mut jobs, mut expected, mut reasons) = (Vec::new(), BTreeSet::new(), Vec::new());
     for source in names.into_iter().map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file()) {
         for with in compilers().into_iter().filter(|with| with.compiles(&source)) {
             let cases = announced(&source).into_iter().filter(|(.., compiler)| compiler == with.name());
             expected.extend(cases);
+            reasons.extend(doubted(&source).into_iter().filter(|((.., compiler), _)| compiler == with.name()));
             let what = format!("the smallest cases by {}", with.name());
             // -O2 and -Os with DWARF 5.
             let (program, builds) = (source.display().to_string(), tools::slice(&what, &every_build(with), &[3, 7]));
@@ -99,6 +119,12 @@ fn the_smallest_wrong_values() {
     let exact: Vec<_> = rows.iter().filter(|row| row.build.program.contains("tests/truth/exact.")).collect();
     assert!(!exact.is_empty(), "the programs are compiled");
     exact.iter().for_each(|row| assert_eq!((row.right, row.wrong_behind), (row.passes, 0), "{row:?}"));
+    for (case, reason) in reasons {
+        let of_case = rows.iter().filter(|row| row.wrong > 0 && case == case_of(row));
+        let found: Vec<_> = of_case.map(|row| row.reason).collect();
+        let is_at_another_level = found.is_empty() && !tools::tries_everything();
+        assert!(is_at_another_level || found.contains(&Some(&*reason)), "{case:?} is {reason}: {found:?}");
+    }
     // What is announced is what no rule finds yet (docs/truth.md).
     let found = wrong(&rows);
     assert!(found.is_subset(&expected), "{}", tables::wrong(&rows));

@@ -52,12 +52,23 @@ static NOINLINE void induction(uint32_t n, uint32_t *out)
     }
 }
 
+/* The register counts from n to 1, and is described as i, which counts from n - 1 to 0. */
+static NOINLINE uint64_t countdown(uint64_t used, uint32_t n)
+{
+    for (uint64_t i = n & 15; i-- > 0;) {
+        used = used * 31 + n;
+        simple_mark(computed:countdown, "%lu", i); //? i: clang other_offset
+        used ^= used >> 7;
+    }
+    return used;
+}
+
 int main(int count, char **words)
 {
     uint32_t out[8] = { 0 };
     (void)words;
     induction(6 + count, out);
-    printf("%u %u %u %lu %u\n", narrowed(count + 1), shifted(0xfff0 + count, count), boolean(0x110 + count, count) + negated(count, count + 1),
-           (unsigned long)tail(5 + count, 1), out[3]);
+    printf("%u %u %u %lu %lu %u\n", narrowed(count + 1), shifted(0xfff0 + count, count), boolean(0x110 + count, count) + negated(count, count + 1),
+           (unsigned long)tail(5 + count, 1), (unsigned long)countdown(count, 5 + count), out[3]);
     return 0;
 }

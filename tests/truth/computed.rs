@@ -69,6 +69,19 @@ fn ahead(a: u64, b: i32, n: u64) {
     }
 }
 
+/// The variable counts to 0.
+#[inline(never)]
+fn countdown(mut used: u64, n: u32) -> u64 {
+    let mut i = u64::from(n & 15);
+    while i > 0 {
+        i -= 1;
+        used = used.wrapping_mul(31).wrapping_add(u64::from(n));
+        simple_mark!(computed:countdown, "%lu", i);
+        used ^= used >> 7;
+    }
+    used
+}
+
 fn main() {
     let n = std::env::args().count() as u32;
     for i in 0..6 {
@@ -77,11 +90,12 @@ fn main() {
     let mut out = [n; 8];
     induction(6 + n, &mut out);
     println!(
-        "{} {} {} {} {:?}",
+        "{} {} {} {} {} {:?}",
         narrowed(u64::from(n) + 1),
         exclusive(u64::from(n) + 1),
         shifted(0xfff0 + n as u16, n),
         tail(5 + n, 1),
+        countdown(n.into(), 5 + n),
         out
     );
 }

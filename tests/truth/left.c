@@ -43,17 +43,6 @@ static NOINLINE int joined(int a, int b)
     return used;
 }
 
-/* The register counts from n to 1, and is described as i, which counts from n - 1 to 0. */
-static NOINLINE uint64_t countdown(uint64_t used, uint32_t n)
-{
-    for (uint64_t i = n & 15; i-- > 0;) {
-        used = used * 31 + n;
-        simple_mark(left:countdown, "%lu", i); //~ i: clang
-        used ^= used >> 7;
-    }
-    return used;
-}
-
 /* The recursion becomes a loop. The last parameter has no register in it. */
 static NOINLINE int64_t reached(uint32_t n, uint32_t a, int64_t b)
 {
@@ -159,7 +148,7 @@ int main(int count, char **words)
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t n = i + count;
         result = result * 31 + merged(result, n) + shifted(n, n + 1) + high(n, i);
-        result = result * 31 + joined(n, i) + countdown(result, n) + reached(n, n + 3, n * 5);
+        result = result * 31 + joined(n, i) + reached(n, n + 3, n * 5);
         result = result * 31 + copied(i, n + 3, n) + second(i, n) + masked(i, n, n + 3);
         result = result * 31 + counted(5, result) + restored(&object, n + 7) + object.field;
     }

@@ -36,18 +36,6 @@ fn joined(mut a: i32, b: i32) -> i32 {
     used
 }
 
-#[inline(never)]
-fn countdown(mut used: u64, n: u32) -> u64 {
-    let mut i = u64::from(n & 15);
-    while i > 0 {
-        i -= 1;
-        used = used.wrapping_mul(31).wrapping_add(u64::from(n));
-        simple_mark!(left:countdown, "%lu", i);
-        used ^= used >> 7;
-    }
-    used
-}
-
 // This compiler needs the branch.
 #[inline(never)]
 fn masked(mut used: u32, mut a: u32, n: u32) -> u32 {
@@ -67,7 +55,7 @@ fn main() {
         let n = i + count;
         let sum = u64::from(shifted(n, n + 1) + high(n, i)) + joined(n as i32, i as i32) as u64;
         result = result.wrapping_mul(31).wrapping_add(merged(result, n.into())).wrapping_add(sum);
-        result = countdown(result, n).wrapping_add(u64::from(masked(result as u32, n, i)));
+        result = result.wrapping_add(u64::from(masked(result as u32, n, i)));
     }
     println!("{result}");
 }

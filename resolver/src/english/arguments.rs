@@ -84,6 +84,11 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::OtherConstant { from } => {
             format!("the instruction at {from:#x} leads here too, and there the debug information has another value")
         }
+        Reason::OtherOffset { from } => {
+            format!(
+                "the instruction at {from:#x} leads here too, and there the debug information adds a constant to this register"
+            )
+        }
         Reason::NotInFrame => {
             "the code has no such object in the frame, so the word there may be the pointer itself".to_owned()
         }

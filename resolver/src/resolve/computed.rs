@@ -33,6 +33,34 @@ pub(super) fn is_uncertain_by_gcc(location: &Location, is_in_loop: impl Fn() -> 
     })
 }
 
+/// Whether a value is computed as the sum of a register and a constant, converted or not.
+pub(super) fn is_offset(location: &Location, register: Register) -> bool {
+    matches!(location.source(), Some(Source::Value(value)) if adds(value, register))
+}
+
+fn adds(value: &Expr, register: Register) -> bool {
+    let is_register = |value: &Expr| register_of(value) == Some(register);
+    match value.node() {
+        Node::Convert(_, a) | Node::Reinterpret(_, a) => adds(a, register),
+        Node::Binary(Binary::And, a, b) => constant(b).is_some() && adds(a, register),
+        Node::Binary(Binary::Plus, a, b) => {
+            is_register(a) && constant(b).is_some() || constant(a).is_some() && is_register(b)
+        }
+        Node::Binary(Binary::Minus, a, b) => is_register(a) && constant(b).is_some(),
+        _ => false,
+    }
+}
+
+/// The register that a value is, converted or not.
+fn register_of(value: &Expr) -> Option<Register> {
+    match value.node() {
+        Node::Register(register, _) => Some(*register),
+        Node::Convert(_, a) | Node::Reinterpret(_, a) => register_of(a),
+        Node::Binary(Binary::And, a, b) if constant(b).is_some() => register_of(a),
+        _ => None,
+    }
+}
+
 /// The bits of a computed value that are those of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Certain {
@@ -108,21 +136,12 @@ fn counts(value: &Expr) -> bool {
         Node::Constant(_) | Node::Address(_) | Node::Register(..) | Node::Memory { .. } | Node::ThreadLocal(_) => false,
         Node::Unary(_, a) | Node::Convert(_, a) | Node::Reinterpret(_, a) => counts(a),
         Node::Binary(Binary::Plus | Binary::Minus, a, b)
-            if is_register(a) && constant(b).is_some() || constant(a).is_some() && is_register(b) =>
+            if register_of(a).is_some() && constant(b).is_some()
+                || constant(a).is_some() && register_of(b).is_some() =>
         {
             true
         }
         Node::Binary(_, a, b) => counts(a) || counts(b),
-    }
-}
-
-/// Whether a value is a register, converted or not.
-fn is_register(value: &Expr) -> bool {
-    match value.node() {
-        Node::Register(..) => true,
-        Node::Convert(_, a) | Node::Reinterpret(_, a) => is_register(a),
-        Node::Binary(Binary::And, a, b) => is_register(a) && constant(b).is_some(),
-        _ => false,
     }
 }
 
@@ -210,5 +229,20 @@ mod tests {
         let is_computed = |in_loop: bool| super::is_computed(&Location::whole(Source::Value(register())), || in_loop);
         assert!(is_computed(true));
         assert!(!is_computed(false));
+    }
+
+    #[test]
+    fn a_register_with_an_offset_may_be_converted() {
+        let of = |register| Expr::new(Node::Register(Register(register), ValueType::Generic)).expect("small");
+        let less = |value| binary(Binary::Minus, value, Expr::constant(1));
+        let is_offset = |value: Expr| is_offset(&Location::whole(Source::Value(value)), Register(0));
+        assert!(is_offset(less(of(0))));
+        assert!(is_offset(less(and(0xffff_ffff))));
+        assert!(is_offset(binary(Binary::And, less(of(0)), Expr::constant(0xffff_ffff))));
+        assert!(is_offset(of(0).plus(1).expect("small")));
+        assert!(!is_offset(less(of(1))));
+        assert!(!is_offset(of(0)));
+        assert!(!is_offset(binary(Binary::Minus, Expr::constant(7), of(0))));
+        assert!(!is_offset(binary(Binary::Plus, less(of(0)), of(1))));
     }
 }

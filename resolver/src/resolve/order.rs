@@ -8,13 +8,14 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::arguments::Stop;
+use super::computed;
 use super::doubt::{Code, register};
 use super::instructions::Instructions;
 use super::{Argument, Reason};
 use crate::address::Vaddr;
 use crate::code::Block;
 use crate::dwarf::{DebugInfo, Die};
-use crate::location::{Location, Node, Source};
+use crate::location::{Location, Node, Register, Source};
 
 /// The most instructions of the range of a location that are looked at.
 const STEPS: usize = 4096;
@@ -75,7 +76,8 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
         if is_parameter && is_whole_function && is_constant(location) && self.is_in_loop() {
             return Some(Reason::ParameterInLoop);
         }
-        let bit = self.instructions.register_bit(register(location)?)?;
+        let held = register(location)?;
+        let bit = self.instructions.register_bit(held)?;
         // gcc describes a parameter that is in the frame, because its address is taken, in the register
         // of the entry. LLVM does not.
         if is_parameter && self.stop.scope?.frames.len() == 1 && self.debug.is_by_gcc(self.function) {
@@ -84,6 +86,9 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
             }
         }
         let mask = 1u64.checked_shl(bit)?;
+        if let Some(reason) = self.other_offset(argument, held, mask, &described) {
+            return Some(reason);
+        }
         let is_written = |at: &Vaddr| self.instructions.writes(self.function, at.0, mask);
         let leads_here = || self.instructions.predecessors(self.function, self.pc);
         let is_next_value = |at: Vaddr| is_written(&at) && self.side(at) == Side::After;
@@ -162,6 +167,44 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
                 if is_same {
                     seen.insert(before.start);
                     todo.push(before.start);
+                }
+            }
+        }
+        None
+    }
+
+    /// Why a register in a loop may have the value of another pass. Where a loop counts one step ahead of
+    /// the variable, LLVM describes that as the register plus a constant, and forgets the constant in a
+    /// part of the loop: between the two descriptions no instruction changes the register.
+    fn other_offset(
+        &self,
+        argument: &Argument,
+        register: Register,
+        mask: u64,
+        described: &impl Fn(Vaddr) -> Option<Location>,
+    ) -> Option<Reason> {
+        let range = argument.ranges.iter().find(|range| range.contains(&self.pc.0))?;
+        if self.debug.is_by_gcc(self.function) || !self.is_in_loop() {
+            return None;
+        }
+        let mut seen = HashSet::new();
+        let mut todo = vec![self.pc.0];
+        let mut looked = 0;
+        while let Some(at) = todo.pop().filter(|_| seen.len() < STEPS && looked < LOOKED) {
+            for before in self.instructions.predecessors(self.function, Vaddr(at))? {
+                if !seen.insert(before.start) {
+                    continue;
+                }
+                if range.contains(&before.start) {
+                    todo.push(before.start);
+                    continue;
+                }
+                looked += 1;
+                let is_offset = |other: Location| computed::is_offset(&other, register);
+                if !self.instructions.writes(self.function, before.start, mask)
+                    && described(Vaddr(before.end.saturating_sub(1))).is_some_and(is_offset)
+                {
+                    return Some(Reason::OtherOffset { from: before.start });
                 }
             }
         }

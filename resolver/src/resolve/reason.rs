@@ -149,6 +149,12 @@ pub enum Reason {
         /// The address of that instruction.
         from: u64,
     },
+    /// Doubtful: it is in a register of a loop, and the code also leads here from an instruction where
+    /// it is described as that register plus a constant. No instruction changes the register between.
+    OtherOffset {
+        /// The address of that instruction.
+        from: u64,
+    },
     /// Doubtful: it is behind a pointer into the frame, and nothing shows that the frame has such an
     /// object there. The compiler may mean the pointer in that word.
     NotInFrame,
@@ -232,6 +238,7 @@ impl Reason {
             Self::NotInFrame => "not_in_frame",
             Self::ParameterInLoop => "parameter_in_loop",
             Self::OtherConstant { .. } => "other_constant",
+            Self::OtherOffset { .. } => "other_offset",
             Self::StoredOver { .. } => "stored_over",
             Self::CopiedFrom { .. } => "copied_from",
             Self::CodeNotFollowed => "code_not_followed",
