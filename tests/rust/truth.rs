@@ -212,7 +212,7 @@ const PAIRS: [Pair; 15] = [
         with: With::Clang,
         text: ["<< 8", "<< 9"],
         values: [&[261], &[517]],
-        verdicts: &[Verdict::Live],
+        verdicts: &[Verdict::Doubtful],
     },
     Pair {
         source: "restored.c",

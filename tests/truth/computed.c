@@ -63,12 +63,28 @@ static NOINLINE uint64_t countdown(uint64_t used, uint32_t n)
     return used;
 }
 
+/* Only the lower half of v is used, which is 0. */
+static NOINLINE unsigned high(uint32_t b, unsigned n)
+{
+    uint64_t v = (uint64_t)b << 32;
+    simple_mark(computed:high, "%lu", v); //? v: clang computed
+    return (uint32_t)v + n;
+}
+
+/* Only the lower byte of h is used, which is that of y. */
+static NOINLINE unsigned lower(uint32_t x, uint32_t y)
+{
+    uint32_t h = (x << 8) + y;
+    simple_mark(computed:lower, "%u", h); //? h: clang computed
+    return (uint8_t)h + y * 3;
+}
+
 int main(int count, char **words)
 {
     uint32_t out[8] = { 0 };
     (void)words;
     induction(6 + count, out);
-    printf("%u %u %u %lu %lu %u\n", narrowed(count + 1), shifted(0xfff0 + count, count), boolean(0x110 + count, count) + negated(count, count + 1),
-           (unsigned long)tail(5 + count, 1), (unsigned long)countdown(count, 5 + count), out[3]);
+    printf("%u %u %u %lu %lu %u %u\n", narrowed(count + 1), shifted(0xfff0 + count, count), boolean(0x110 + count, count) + negated(count, count + 1),
+           (unsigned long)tail(5 + count, 1), (unsigned long)countdown(count, 5 + count), high(count, count + 7) + lower(count, count + 3), out[3]);
     return 0;
 }

@@ -82,6 +82,22 @@ fn countdown(mut used: u64, n: u32) -> u64 {
     used
 }
 
+/// Only the lower half is used, which is 0.
+#[inline(never)]
+fn high(b: u32, n: u32) -> u32 {
+    let v = u64::from(b) << 32;
+    simple_mark!(computed:high, "%lu", v); //? v: rustc computed
+    (v as u32).wrapping_add(n)
+}
+
+/// Only the lower byte is used, which is that of `y`.
+#[inline(never)]
+fn lower(x: u32, y: u32) -> u32 {
+    let h = (x << 8).wrapping_add(y);
+    simple_mark!(computed:lower, "%u", h); //? h: rustc computed
+    u32::from(h as u8).wrapping_add(y.wrapping_mul(3))
+}
+
 fn main() {
     let n = std::env::args().count() as u32;
     for i in 0..6 {
@@ -90,12 +106,13 @@ fn main() {
     let mut out = [n; 8];
     induction(6 + n, &mut out);
     println!(
-        "{} {} {} {} {} {:?}",
+        "{} {} {} {} {} {} {:?}",
         narrowed(u64::from(n) + 1),
         exclusive(u64::from(n) + 1),
         shifted(0xfff0 + n as u16, n),
         tail(5 + n, 1),
         countdown(n.into(), 5 + n),
+        high(n, n + 7) + lower(n, n + 3),
         out
     );
 }

@@ -15,22 +15,6 @@ static NOINLINE uint64_t merged(uint64_t used, uint64_t c)
     return used * 31 + d;
 }
 
-/* Only the lower byte of h is used, which is that of y. */
-static NOINLINE unsigned shifted(uint32_t x, uint32_t y)
-{
-    uint32_t h = (x << 8) + y;
-    simple_mark(left:shifted, "%u", h); //~ h: clang
-    return (uint8_t)h + y * 3;
-}
-
-/* Only the lower half of v is used, which is 0. */
-static NOINLINE unsigned high(uint32_t b, unsigned n)
-{
-    uint64_t v = (uint64_t)b << 32;
-    simple_mark(left:high, "%lu", v); //~ v: clang
-    return (uint32_t)v + n;
-}
-
 /* The assignment in the branch is dropped, because a is not used again. */
 static NOINLINE int joined(int a, int b)
 {
@@ -147,7 +131,7 @@ int main(int count, char **words)
     (void)words;
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t n = i + count;
-        result = result * 31 + merged(result, n) + shifted(n, n + 1) + high(n, i);
+        result = result * 31 + merged(result, n);
         result = result * 31 + joined(n, i) + reached(n, n + 3, n * 5);
         result = result * 31 + copied(i, n + 3, n) + second(i, n) + masked(i, n, n + 3);
         result = result * 31 + counted(5, result) + restored(&object, n + 7) + object.field;

@@ -12,20 +12,6 @@ fn merged(mut used: u64, c: u64) -> u64 {
 }
 
 #[inline(never)]
-fn shifted(x: u32, y: u32) -> u32 {
-    let h = (x << 8).wrapping_add(y);
-    simple_mark!(left:shifted, "%u", h); //~ h: rustc
-    u32::from(h as u8).wrapping_add(y.wrapping_mul(3))
-}
-
-#[inline(never)]
-fn high(b: u32, n: u32) -> u32 {
-    let v = u64::from(b) << 32;
-    simple_mark!(left:high, "%lu", v); //~ v: rustc
-    (v as u32).wrapping_add(n)
-}
-
-#[inline(never)]
 fn joined(mut a: i32, b: i32) -> i32 {
     let mut used = b.wrapping_mul(31).wrapping_add(a);
     if b & 1 != 0 {
@@ -53,7 +39,7 @@ fn main() {
     let mut result = 0_u64;
     for i in 0..6 {
         let n = i + count;
-        let sum = u64::from(shifted(n, n + 1) + high(n, i)) + joined(n as i32, i as i32) as u64;
+        let sum = joined(n as i32, i as i32) as u64;
         result = result.wrapping_mul(31).wrapping_add(merged(result, n.into())).wrapping_add(sum);
         result = result.wrapping_add(u64::from(masked(result as u32, n, i)));
     }

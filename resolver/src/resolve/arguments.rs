@@ -76,6 +76,8 @@ struct Extent {
     ranges: Vec<Range<Vaddr>>,
     /// How it changes at the site.
     change: Option<Change>,
+    /// Whether it is a computed value of which an operation of the expression is no part.
+    is_folded: bool,
     variable: Option<Die>,
 }
 
@@ -84,6 +86,9 @@ pub(super) struct Looked {
     pub(super) argument: Argument,
     /// How the location of its variable changes at the site.
     pub(super) change: Option<Change>,
+    /// Whether the location of its variable is a computed value of which an operation of the expression
+    /// is no part.
+    pub(super) is_folded: bool,
     /// Bytes of its object in memory before it, and from it to the end of the object.
     pub(super) object: (u64, u64),
     /// Whether it is behind a pointer that the place follows.
@@ -155,6 +160,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let mut looked = Looked {
             argument: Argument::unresolved(&declared.text),
             change: None,
+            is_folded: false,
             object: (0, 0),
             is_behind: false,
             is_extracted: false,
@@ -162,6 +168,7 @@ impl<'d, 's> Arguments<'d, 's> {
         };
         looked.argument = self.argument(declared, stop, &mut extent, &mut looked);
         looked.change = extent.change;
+        looked.is_folded = extent.is_folded;
         looked.variable = extent.variable;
         looked
     }
@@ -430,17 +437,16 @@ impl<'d, 's> Arguments<'d, 's> {
 fn located(described: Described, names: &dyn Names) -> (Result<Location, Refusal>, Extent) {
     let everywhere = Extent::default;
     match described {
-        Described::At { location, range, change } => {
-            (Ok(location), Extent { ranges: range.into_iter().collect(), change, variable: None })
+        Described::At { location, range, change, is_folded } => {
+            (Ok(location), Extent { ranges: range.into_iter().collect(), change, is_folded, variable: None })
         }
         Described::Entry { value } => {
             let text = english::dwarf::entry_value(&value, names).into();
             (Err(Refusal::new(Verdict::Entry, Reason::EntryValue { value, text })), everywhere())
         }
-        Described::Lost { ranges } => (
-            Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })),
-            Extent { ranges, change: None, variable: None },
-        ),
+        Described::Lost { ranges } => {
+            (Err(Refusal::lost(Reason::NotDescribedHere { nearest: None })), Extent { ranges, ..Extent::default() })
+        }
         Described::Never => (Err(Refusal::lost(Reason::NeverDescribed)), everywhere()),
         Described::Dropped => (Err(Refusal::lost(Reason::NoAddress)), everywhere()),
         Described::Unsupported { why } => (Err(Refusal::unsupported(Reason::Unsupported(why))), everywhere()),

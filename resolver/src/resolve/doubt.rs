@@ -22,6 +22,9 @@ pub(super) struct Evidence<'e> {
     pub(super) location: &'e Location,
     /// How its variable's location changes at the site; `None` if it does not.
     pub(super) change: Option<Change>,
+    /// Whether the debug information computes the value with an operation that is no part of the
+    /// location, because it had only constants, or changed nothing.
+    pub(super) is_folded: bool,
     /// Where the argument is before the change, on each way to the site.
     pub(super) before: Vec<Before>,
     /// Whether the argument is the address of a place or a bit-field. We compute these, not the
@@ -69,7 +72,7 @@ pub(super) fn doubt(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) ->
     let is_computed = !evidence.is_ours
         && match evidence.is_by_gcc {
             true => computed::is_uncertain_by_gcc(evidence.location, is_in_loop),
-            false => computed::is_computed(evidence.location, is_in_loop),
+            false => evidence.is_folded || computed::is_computed(evidence.location, is_in_loop),
         }
         || evidence.is_by_gcc && evidence.location.pieces.iter().any(is_within);
     changes(evidence, code)

@@ -151,7 +151,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         code: &Code<'_, '_, '_, '_, '_>,
         anchored: bool,
     ) -> Argument {
-        let Looked { mut argument, change, object, is_behind, is_extracted, variable } =
+        let Looked { mut argument, change, is_folded, object, is_behind, is_extracted, variable } =
             self.arguments.resolve(declared, stop);
         let (Some(Verdict::Live | Verdict::Constant | Verdict::Partial), Some(location)) =
             (argument.verdict, &argument.location)
@@ -183,6 +183,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let evidence = Evidence {
             location,
             change,
+            is_folded,
             before,
             is_ours,
             size,
