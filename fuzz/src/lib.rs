@@ -13,6 +13,8 @@ use simple_markers_resolver::location::{InfoOffset, Location, Machine, Names, Pr
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::types::{Language, Limits, Object, ReadContext, render};
 
+pub mod ghosts;
+
 /// The first address.
 pub const BASE: u64 = 0x1000;
 
@@ -21,49 +23,54 @@ const MOST: usize = 64;
 
 type Abbreviation = (u8, bool, &'static [(u8, u8)]);
 
-// Forms: 0x05 data2, 0x08 string, 0x0a block1, 0x0b data1, 0x0d sdata, 0x11 ref1, 0x12 ref2, 0x17
+// Forms: 0x05 data2, 0x08 string, 0x0a block1, 0x0b data1, 0x0d sdata, 0x0e strp, 0x11 ref1, 0x12 ref2, 0x17
 // sec_offset, 0x18 exprloc, 0x19 flag_present, 0x20 ref_sig8, 0x29 addrx1. Attributes: DWARF 5,
 // table 7.5.
 const ABBREVIATIONS: &[Abbreviation] = &[
-    (0x11, true, &[(0x13, 0x0b), (0x11, 0x29), (0x12, 0x05), (0x10, 0x17), (0x73, 0x17), (0x1b, 0x08)]), // 1 compile unit
-    (0x24, false, &[(0x3e, 0x0b), (0x0b, 0x0b), (0x03, 0x08)]),                                          // base type
-    (0x0f, false, &[(0x49, 0x12)]),                                                                      // pointer
-    (0x16, false, &[(0x03, 0x08), (0x49, 0x12)]),                                                        // typedef
-    (0x26, false, &[(0x49, 0x12)]),                                                                      // 5 const
-    (0x13, true, &[(0x03, 0x08), (0x0b, 0x0b)]),                                                         // structure
-    (0x0d, false, &[(0x03, 0x08), (0x49, 0x12), (0x38, 0x0b)]),                                          // member
-    (0x0d, false, &[(0x03, 0x08), (0x49, 0x12), (0x6b, 0x0b), (0x0d, 0x0b)]),                            // bit-field
-    (0x01, true, &[(0x49, 0x12)]),                                                                       // array
-    (0x21, false, &[(0x2f, 0x0b)]),                                                                      // 10 subrange
-    (0x04, true, &[(0x0b, 0x0b), (0x49, 0x12)]),                                                         // enumeration
-    (0x28, false, &[(0x03, 0x08), (0x1c, 0x0d)]),                                                        // enumerator
+    (0x11, true, &[(0x13, 0x0b), (0x11, 0x29), (0x12, 0x05), (0x10, 0x17), (0x73, 0x17), (0x1b, 0x08), (0x25, 0x08)]), // 1 compile unit
+    (0x24, false, &[(0x3e, 0x0b), (0x0b, 0x0b), (0x03, 0x08)]), // base type
+    (0x0f, false, &[(0x49, 0x12)]),                             // pointer
+    (0x16, false, &[(0x03, 0x08), (0x49, 0x12)]),               // typedef
+    (0x26, false, &[(0x49, 0x12)]),                             // 5 const
+    (0x13, true, &[(0x03, 0x08), (0x0b, 0x0b)]),                // structure
+    (0x0d, false, &[(0x03, 0x08), (0x49, 0x12), (0x38, 0x0b)]), // member
+    (0x0d, false, &[(0x03, 0x08), (0x49, 0x12), (0x6b, 0x0b), (0x0d, 0x0b)]), // bit-field
+    (0x01, true, &[(0x49, 0x12)]),                              // array
+    (0x21, false, &[(0x2f, 0x0b)]),                             // 10 subrange
+    (0x04, true, &[(0x0b, 0x0b), (0x49, 0x12)]),                // enumeration
+    (0x28, false, &[(0x03, 0x08), (0x1c, 0x0d)]),               // enumerator
     (0x2e, true, &[(0x03, 0x08), (0x3a, 0x0b), (0x3b, 0x0b), (0x11, 0x29), (0x12, 0x0b), (0x40, 0x18)]), // subprogram
     (0x2e, true, &[(0x03, 0x08), (0x3a, 0x0b), (0x3b, 0x0b), (0x20, 0x0b)]), // abstract instance
     (0x1d, true, &[(0x31, 0x12), (0x11, 0x29), (0x12, 0x0b), (0x58, 0x0b), (0x59, 0x0b)]), // 15 inlined
-    (0x0b, true, &[(0x11, 0x29), (0x12, 0x0b)]),                             // block
-    (0x0b, true, &[(0x55, 0x17)]),                                           // block of several ranges
+    (0x0b, true, &[(0x11, 0x29), (0x12, 0x0b)]),                // block
+    (0x0b, true, &[(0x55, 0x17)]),                              // block of several ranges
     (0x34, false, &[(0x03, 0x08), (0x3a, 0x0b), (0x3b, 0x0b), (0x49, 0x12), (0x02, 0x18)]), // variable
-    (0x34, false, &[(0x03, 0x08), (0x49, 0x12), (0x02, 0x17)]),              // variable with a list
-    (0x05, false, &[(0x31, 0x12), (0x02, 0x18)]),                            // 20 parameter of an instance
-    (0x34, false, &[(0x03, 0x08), (0x49, 0x12), (0x1c, 0x0a)]),              // constant
-    (0x39, true, &[(0x03, 0x08)]),                                           // namespace
-    (0x17, true, &[(0x03, 0x08), (0x0b, 0x0b)]),                             // union
-    (0x33, true, &[(0x15, 0x12)]),                                           // variant part
-    (0x19, true, &[(0x16, 0x0b)]),                                           // 25 variant
-    (0x13, false, &[(0x03, 0x08), (0x3c, 0x19)]),                            // declared structure
-    (0x34, false, &[(0x47, 0x12), (0x02, 0x18)]),                            // definition of what was declared
-    (0x15, true, &[(0x49, 0x12)]),                                           // function type
-    (0x3d, false, &[(0x18, 0x12)]),                                          // imported unit
-    (0x2f, false, &[(0x03, 0x08), (0x49, 0x12)]),                            // 30 type parameter
-    (0x1c, false, &[(0x49, 0x12), (0x38, 0x0b)]),                            // base class
-    (0x13, false, &[(0x69, 0x20)]),                                          // structure of a type unit
+    (0x34, false, &[(0x03, 0x08), (0x49, 0x12), (0x02, 0x17)]), // variable with a list
+    (0x05, false, &[(0x31, 0x12), (0x02, 0x18)]),               // 20 parameter of an instance
+    (0x34, false, &[(0x03, 0x08), (0x49, 0x12), (0x1c, 0x0a)]), // constant
+    (0x39, true, &[(0x03, 0x08)]),                              // namespace
+    (0x17, true, &[(0x03, 0x08), (0x0b, 0x0b)]),                // union
+    (0x33, true, &[(0x15, 0x12)]),                              // variant part
+    (0x19, true, &[(0x16, 0x0b)]),                              // 25 variant
+    (0x13, false, &[(0x03, 0x08), (0x3c, 0x19)]),               // declared structure
+    (0x34, false, &[(0x47, 0x12), (0x02, 0x18)]),               // definition of what was declared
+    (0x15, true, &[(0x49, 0x12)]),                              // function type
+    (0x3d, false, &[(0x18, 0x12)]),                             // imported unit
+    (0x2f, false, &[(0x03, 0x08), (0x49, 0x12)]),               // 30 type parameter
+    (0x1c, false, &[(0x49, 0x12), (0x38, 0x0b)]),               // base class
+    (0x13, false, &[(0x69, 0x20)]),                             // structure of a type unit
     (0x05, false, &[(0x03, 0x08), (0x3a, 0x0b), (0x3b, 0x0b), (0x49, 0x12), (0x02, 0x18)]), // parameter
-    (0x0b, true, &[]),                                                       // block without addresses
+    (0x0b, true, &[]),                                          // block without addresses
     (0x2e, true, &[(0x31, 0x12), (0x11, 0x29), (0x12, 0x0b), (0x40, 0x18)]), // 35 instance out of line
     (0x34, false, &[(0x03, 0x08), (0x49, 0x12), (0x3c, 0x19), (0x3f, 0x19)]), // declared variable
-    (0x35, false, &[(0x49, 0x12)]),                                          // volatile
-    (0x10, false, &[(0x49, 0x12)]),                                          // reference
-    (0x0d, false, &[(0x03, 0x08), (0x49, 0x12), (0x38, 0x18)]),              // member at an expression
+    (0x35, false, &[(0x49, 0x12)]),                             // volatile
+    (0x10, false, &[(0x49, 0x12)]),                             // reference
+    (0x0d, false, &[(0x03, 0x08), (0x49, 0x12), (0x38, 0x18)]), // member at an expression
+    (0x0a, false, &[(0x03, 0x0e), (0x3a, 0x0b), (0x3b, 0x0b), (0x11, 0x29)]), // 40 label
+    (0x0a, false, &[(0x03, 0x0e), (0x3a, 0x0b), (0x3b, 0x0b)]), // label of an abstract instance
+    (0x0a, false, &[(0x31, 0x12), (0x11, 0x29)]),               // label of an instance
+    (0x34, false, &[(0x03, 0x0e), (0x3a, 0x0b), (0x3b, 0x0b)]), // variable of a ghost
+    (0x34, false, &[(0x31, 0x12)]),                             // variable of an instance
 ];
 
 fn abbreviations() -> Vec<u8> {
@@ -99,7 +106,7 @@ fn with_length(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_le_bytes(), bytes].concat()
 }
 
-/// A unit that holds `below`; 1 of `dialect` is Rust.
+/// A unit that holds `below`; bit 0 of `dialect` is Rust, bit 1 is gcc.
 fn unit(version: u16, dialect: u8, below: &[u8]) -> Vec<u8> {
     let mut bytes = version.to_le_bytes().to_vec();
     match version {
@@ -111,6 +118,7 @@ fn unit(version: u16, dialect: u8, below: &[u8]) -> Vec<u8> {
     bytes.extend(0u32.to_le_bytes());
     bytes.extend(8u32.to_le_bytes());
     bytes.extend(b"/src\0");
+    bytes.extend(if dialect & 2 == 2 { &b"GNU C17 12.2.0 -g -O2\0"[..] } else { b"clang version 14.0.6\0" });
     bytes.extend(below);
     // Closes the entries that the fuzzer left open.
     bytes.extend([0; 8]);
@@ -131,36 +139,38 @@ fn line_program(rows: &[u8]) -> Vec<u8> {
     with_length(&bytes)
 }
 
-/// The sections of an input: a byte for version and language, then parts: units, rows, lists,
-/// ranges, frames.
+/// The sections of an input: a byte for version, language and compiler, then parts: units, rows,
+/// lists, ranges, frames.
 pub fn sections(input: &mut &[u8]) -> Sections<'static> {
+    let sections = section_bytes(input).into_iter().map(|(name, bytes)| (name, Cow::Owned(bytes)));
+    Sections::from_parts(sections, ByteOrder::Little, Processor::X86_64, 8)
+}
+
+/// As [`sections`], with the bytes of each.
+pub fn section_bytes(input: &mut &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let how = byte(input);
     let version = u16::from(how & 3) + 2;
     let units = 1 + usize::from(how >> 2 & 1);
     let mut info = Vec::new();
     for index in 0..units {
-        info.extend(unit(version, how >> 3 & 1 ^ index as u8, part(input)));
+        info.extend(unit(version, how >> 3 & 3 ^ index as u8, part(input)));
     }
     let mut addresses = vec![0; 8];
     addresses.extend((0..256u64).flat_map(|index| (BASE + 4 * index).to_le_bytes()));
     let rows = part(input);
     let (lists, ranges, frames) = (part(input), part(input), part(input));
-    Sections::from_parts(
-        [
-            (".debug_info", info.into()),
-            (".debug_abbrev", abbreviations().into()),
-            (".debug_addr", addresses.into()),
-            (".debug_line", line_program(rows).into()),
-            (".debug_loc", lists.to_vec().into()),
-            (".debug_loclists", lists.to_vec().into()),
-            (".debug_ranges", ranges.to_vec().into()),
-            (".debug_rnglists", ranges.to_vec().into()),
-            (".debug_frame", Cow::Owned(frames.to_vec())),
-        ],
-        ByteOrder::Little,
-        Processor::X86_64,
-        8,
-    )
+    vec![
+        (".debug_info", info),
+        (".debug_abbrev", abbreviations()),
+        (".debug_addr", addresses),
+        (".debug_line", line_program(rows)),
+        (".debug_str", ghosts::names()),
+        (".debug_loc", lists.to_vec()),
+        (".debug_loclists", lists.to_vec()),
+        (".debug_ranges", ranges.to_vec()),
+        (".debug_rnglists", ranges.to_vec()),
+        (".debug_frame", frames.to_vec()),
+    ]
 }
 
 /// Registers and memory with a value everywhere.
