@@ -241,7 +241,8 @@ None is needed if a few wrong hits do no harm: `--include likely` takes the site
         meaning: "\
 The site is that of a ghost, and the hits there are not its passes. The compiler unrolled or vectorised the loop around it, or made other
 copies of the code, and the debug information does not say how many passes a hit stands for. Or the code of a ghost by gcc shows that its
-statement may have been moved, or is missing on some way to it: in generated programs, 56 of 100 such ghosts were hit as often as passed.",
+statement may have been moved, or is missing on some way to it: in generated programs, 56 of 100 such ghosts were hit as often as passed.
+Or the label of a ghost by clang is at code of another statement, or copies of its function have no label.",
         example: "\
 for (size_t i = 0; i < count; i++) {        /* vectorised: one round for eight elements */
     simple_mark_ghost(sum:element, \"%zu\", i);

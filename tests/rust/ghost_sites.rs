@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use simple_markers_resolver::resolve::{Absence, GhostProblem, Marker, Origin, SitePlace, Survival};
+use simple_markers_resolver::resolve::{
+    Absence, ApproximateReason, Exactness, ExactnessReason, GhostProblem, LikelyReason, Marker, Origin, SitePlace,
+    Survival,
+};
 use simple_markers_tests::fixture;
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::second_opinion::resolve;
@@ -55,6 +58,16 @@ fn labels(image: &Path, line: u32) -> BTreeSet<u64> {
     entries.iter().filter(is_it).filter_map(address).collect()
 }
 
+/// The address of the first instruction from an address on that is no padding, as objdump prints them.
+fn behind_padding(image: &Path, address: u64) -> u64 {
+    let (start, stop) = (format!("--start-address={address}"), format!("--stop-address={}", address + 32));
+    let text = run(std::process::Command::new("objdump").args(["-d", "--no-show-raw-insn", &start, &stop]).arg(image));
+    let mut instructions = text.lines().filter_map(|line| line.trim_start().split_once(":\t"));
+    let is_padding = |text: &str| text.contains("nop") || text.contains("xchg   %ax,%ax");
+    let (at, _) = instructions.find(|(_, text)| !is_padding(text)).expect("an instruction");
+    u64::from_str_radix(at, 16).expect("an address")
+}
+
 const LABELS: &str = r#"#include <simple_marker.h>
 int work(int a);
 static inline int inlined(int a) {
@@ -80,7 +93,7 @@ int drain(const int *items, int count) {
 
 #[test]
 fn ghosts_by_clang_are_at_their_labels() {
-    if find("clang").is_none() {
+    if find("clang").is_none() || find("objdump").is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -105,7 +118,9 @@ fn ghosts_by_clang_are_at_their_labels() {
                     }
                     _ => {
                         let found = addresses(&marker);
-                        assert_eq!(found, labels(&image, marker.line), "{what}");
+                        let labels = labels(&image, marker.line);
+                        let expected = labels.iter().map(|label| behind_padding(&image, *label)).collect();
+                        assert_eq!(found, expected, "{what}");
                         assert_eq!(found.len(), if &*marker.name == "ghost:inlined" { 2 } else { 1 }, "{what}");
                         assert_eq!(marker.survival, Some(Survival::Live), "{what}");
                         assert!(marker.sites.iter().all(|site| site.origin == Origin::Label), "{what}");
@@ -113,6 +128,49 @@ fn ghosts_by_clang_are_at_their_labels() {
                 }
             }
         }
+    }
+}
+
+const COPIES: &str = r#"#include <simple_marker.h>
+int work(int a);
+static inline int inlined(int a) {
+    simple_mark_ghost(ghost:inlined, "%d", a);
+    return work(a) + 1;
+}
+int straight(int a);
+int straight(int a) {
+    simple_mark_ghost(ghost:straight, "%d", a);
+    return work(inlined(a));
+}
+int unrolled(int a);
+int unrolled(int a) {
+    for (int i = 0; i < 3; i++) {
+        simple_mark_ghost(ghost:unrolled, "%d", i);
+        a = work(95);
+    }
+    return a;
+}
+"#;
+
+#[test]
+fn labels_of_clang_are_worth_less_where_code_was_copied() {
+    if find("clang").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, image) = (folder.path().join("copies.c"), folder.path().join("image.so"));
+    fs::write(&source, COPIES).expect("the source");
+    let mut command = Compiler::Clang.command(Language::C);
+    run(command.args(["-g", "-O2", "-fPIC", "-shared"]).arg(&source).arg("-o").arg(&image));
+    let markers = markers(&image);
+    for (name, exactness, reason) in [
+        ("ghost:inlined", Exactness::Likely, ExactnessReason::Likely(LikelyReason::Inlined)),
+        ("ghost:straight", Exactness::Likely, ExactnessReason::Likely(LikelyReason::Label)),
+        ("ghost:unrolled", Exactness::Approximate, ExactnessReason::Approximate(ApproximateReason::InsideStatement)),
+    ] {
+        let marker = markers.iter().find(|marker| &*marker.name == name).expect("the ghost");
+        let [site] = &*marker.sites else { panic!("{name}: {} sites", marker.sites.len()) };
+        assert_eq!((site.exactness, site.exactness_reason.as_ref()), (Some(exactness), Some(&reason)), "{name}");
     }
 }
 

@@ -19,6 +19,9 @@ pub(crate) struct Block {
 /// The most instructions of a block or a loop.
 const MOST: usize = 20_000;
 
+/// The most instructions of padding in one place: one for each byte of a cache line.
+const MOST_PADDING: usize = 64;
+
 impl Cfg {
     /// The block of an address; `None` if no instruction begins there.
     pub(crate) fn block(&self, at: Vaddr) -> Option<Block> {
@@ -54,10 +57,23 @@ impl Cfg {
         self.at(at.0).is_some_and(|it| is_branch(it.successors))
     }
 
-    /// The next instruction from an address on that is no padding.
+    /// Whether the instruction at an address is a conditional branch.
+    pub(crate) fn is_conditional(&self, at: Vaddr) -> bool {
+        self.at(at.0).is_some_and(|it| matches!(it.successors, Successors::Conditional(_)))
+    }
+
+    /// The next instruction from an address on that is no padding; the address itself if there is none
+    /// near.
     pub(crate) fn after_padding(&self, at: Vaddr) -> Vaddr {
-        let from = self.index(at.0).and_then(|index| self.instructions.get(index..)).unwrap_or_default();
-        from.iter().find(|it| it.kind != InstructionKind::Padding).map_or(at, |it| Vaddr(it.at))
+        let mut next = at.0;
+        for _ in 0..MOST_PADDING {
+            match self.at(next) {
+                Some(it) if it.kind == InstructionKind::Padding => next = it.end(),
+                Some(it) => return Vaddr(it.at),
+                None => break,
+            }
+        }
+        at
     }
 
     /// Whether the code leads from an address back to it.
@@ -96,6 +112,7 @@ mod tests {
         assert_eq!(block(0x100a), Some((addresses(&[0x1008]), addresses(&[0x100a]))));
         assert_eq!(block(0x1001), None);
         assert!(cfg.is_branch(Vaddr(0x1006)) && !cfg.is_branch(Vaddr(0x1004)));
+        assert!(cfg.is_conditional(Vaddr(0x1006)) && !cfg.is_conditional(Vaddr(0x100a)));
         assert!(cfg.is_in_loop(Vaddr(0x1004)));
         assert!(!cfg.is_in_loop(Vaddr(0x1000)) && !cfg.is_in_loop(Vaddr(0x1008)));
     }

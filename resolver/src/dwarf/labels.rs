@@ -20,8 +20,7 @@ use crate::address::Vaddr;
 pub(crate) struct Label {
     /// The file and line that declare it.
     pub(crate) declared: (SourcePath, u32),
-    /// Where its copies are; `None` for one whose code the linker dropped.
-    pub(crate) copies: Vec<Option<Vaddr>>,
+    pub(crate) copies: Vec<LabelCopy>,
     /// The number of instances of its function that have code and no copy of it.
     pub(crate) missing: u32,
 }
@@ -34,9 +33,34 @@ struct Entries {
     copies: Vec<LabelCopy>,
 }
 
-/// The function instance that a copy of a label is in, and its address; `None` for one whose code the
-/// linker dropped.
-type LabelCopy = (Option<Die>, Option<Vaddr>);
+/// A copy of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LabelCopy {
+    /// `None` if the linker dropped its code.
+    pub(crate) address: Option<Vaddr>,
+    /// The function instance that it is in; `None` if there is none.
+    instance: Option<Die>,
+    /// The out-of-line function that holds it; `None` if there is none.
+    pub(crate) function: Option<Die>,
+}
+
+impl LabelCopy {
+    /// Whether its function is inlined there.
+    pub(crate) fn is_inlined(&self) -> bool {
+        self.instance != self.function
+    }
+}
+
+/// How the code at a label is related to the statement that it stands in front of, by its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodeAtLabel {
+    /// It may be that of the statement.
+    Behind,
+    /// A statement behind the label has code on both sides of it.
+    Inside,
+    /// It is of a statement of the same function in front of the label.
+    Before,
+}
 
 /// In how many places of each function instance the lines of a unit have code, as far as they were
 /// asked for. The key is a row's file number and line; an instance is the index of its node.
@@ -50,23 +74,29 @@ impl DebugInfo<'_> {
     /// The unit is malformed.
     pub(crate) fn labels(&self, unit: usize, prefix: &[u8]) -> Result<Vec<Label>, Error> {
         let mut by_origin: BTreeMap<Die, Entries> = BTreeMap::new();
-        // The functions around the current entry, outermost first, with their depths.
-        let mut around: Vec<(isize, Die)> = Vec::new();
+        // The functions around the current entry, outermost first, with their depths, and whether
+        // they are inlined.
+        let mut around: Vec<(isize, Die, bool)> = Vec::new();
         let mut walk = EntryWalk::start(&self.units, unit)?;
         while let Some(Step { die, depth, abbreviation }) = walk.next()? {
             let skipped = walk.entries.skip_attributes(abbreviation.attributes());
             skipped.map_err(|error| walk.error(error))?;
-            while around.last().is_some_and(|(last, _)| *last >= depth) {
+            while around.last().is_some_and(|(last, ..)| *last >= depth) {
                 around.pop();
             }
             match abbreviation.tag() {
-                dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine => around.push((depth, die)),
+                dw::DW_TAG_subprogram => around.push((depth, die, false)),
+                dw::DW_TAG_inlined_subroutine => around.push((depth, die, true)),
                 dw::DW_TAG_label if self.units.name(die)?.is_some_and(|name| name.starts_with(prefix)) => {
-                    let function = around.last().map(|&(_, function)| function);
+                    let instance = around.last().map(|&(_, instance, _)| instance);
+                    let function = around.iter().rev().find(|(.., is_inlined)| !is_inlined).map(|&(_, die, _)| die);
                     let entries = by_origin.entry(self.units.root_origin(die)?).or_default();
                     match self.units.own_attribute(die, dw::DW_AT_low_pc)? {
-                        Some(low) => entries.copies.extend(self.label_address(die, low)?.map(|at| (function, at))),
-                        None => entries.function = entries.function.or(function),
+                        Some(low) => {
+                            let copy = |address| LabelCopy { address, instance, function };
+                            entries.copies.extend(self.label_address(die, low)?.map(copy));
+                        }
+                        None => entries.function = entries.function.or(instance),
                     }
                 }
                 _ => {}
@@ -80,7 +110,7 @@ impl DebugInfo<'_> {
                 Some(function) => self.instances_without_label(unit, function, &copies)?,
                 None => 0,
             };
-            labels.push(Label { declared, copies: copies.into_iter().map(|(_, at)| at).collect(), missing });
+            labels.push(Label { declared, copies, missing });
         }
         Ok(labels)
     }
@@ -88,7 +118,7 @@ impl DebugInfo<'_> {
     /// How many instances of a function have code and no copy of its label.
     fn instances_without_label(&self, unit: usize, function: Die, copies: &[LabelCopy]) -> Result<u32, Error> {
         let functions = self.scopes.functions.of_unit(unit)?;
-        let with: BTreeSet<usize> = copies.iter().filter_map(|(of, _)| Some(of.as_ref()?.offset)).collect();
+        let with: BTreeSet<usize> = copies.iter().filter_map(|copy| Some(copy.instance?.offset)).collect();
         let mut missing = 0u32;
         for &node in self.scopes.functions.instances_of(unit, function)?.iter() {
             self.units.charge(1)?;
@@ -147,6 +177,34 @@ impl DebugInfo<'_> {
             *last = index;
         }
         Ok(by_instance.into_iter().map(|(instance, (places, _))| (instance, places)).collect())
+    }
+
+    /// What the line table says of the code at an address, seen from a label in a line of a file.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn code_at_label(
+        &self,
+        unit: usize,
+        (file, line): &(SourcePath, u32),
+        address: Vaddr,
+    ) -> Result<CodeAtLabel, Error> {
+        self.units.charge(1)?;
+        let rows = self.rows(unit)?;
+        let Some(row) = rows.at(address.0).filter(|row| row.line != 0) else { return Ok(CodeAtLabel::Behind) };
+        let files = self.lines.unit_files(unit)?;
+        if files.get(row.file()).is_none_or(|of_row| of_row.agreement(file).is_none()) {
+            return Ok(CodeAtLabel::Behind);
+        }
+        if row.line > *line {
+            return Ok(if row.address < address.0 { CodeAtLabel::Inside } else { CodeAtLabel::Behind });
+        }
+        let declared = self.scopes.functions.declared_in(unit, file)?;
+        // The function of a line is the one that is declared last before it.
+        let function = |line: u32| declared.partition_point(|declared| declared.line <= line);
+        let is_before = row.line < *line && function(row.line) == function(*line);
+        Ok(if is_before { CodeAtLabel::Before } else { CodeAtLabel::Behind })
     }
 
     /// Whether link-time optimisation made a unit together with another one: both are from one file,

@@ -70,7 +70,7 @@ pub(crate) use definitions::{Definition, Wanted};
 pub(crate) use describe::{encoding_name, tag_name};
 pub use described::{Change, Described};
 pub use frame::{Frame, Moment};
-pub(crate) use labels::LinePlaces;
+pub(crate) use labels::{CodeAtLabel, Label, LabelCopy, LinePlaces};
 pub(crate) use line_absence::{CodeState, LineAbsence};
 pub(crate) use marked_blocks::{MarkedBlock, MarkedVariable, Origin as CodeOrigin};
 pub use names::Lookup;

@@ -123,6 +123,9 @@ fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
             out.write_str("the optimiser may have moved the label of the ghost, or copied the code around it")
         }
         LikelyReason::LinkTime => out.write_str("link-time optimisation may have moved the label of the ghost"),
+        LikelyReason::Inlined => {
+            out.write_str("its function is inlined there, and an inlined copy that has no code left leaves no trace")
+        }
         LikelyReason::RemovableCode => {
             out.write_str("the compiler may have removed the code behind the ghost on some ways that lead there")
         }
@@ -150,7 +153,7 @@ fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::
             "its function has {copies} copies of the ghost's statement: a loop was unrolled, or code was copied"
         ),
         ApproximateReason::MissingCopies { count } => {
-            write!(out, "{} of its function without a statement of the ghost", counted_are(count))
+            write!(out, "{} of its function without a place for the ghost", counted_are(count))
         }
         ApproximateReason::StraightCode => {
             out.write_str("code further left leads straight there: a branch that led to the ghost may be gone")
@@ -165,6 +168,15 @@ fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::
         ApproximateReason::SeveralExits { exits } => {
             write!(out, "nothing follows the ghost in its block, and control leaves the block in {exits} places")
         }
+        ApproximateReason::InsideStatement => out.write_str(
+            "the label of the ghost is inside the code of a statement, which may be several copies of one piece of code",
+        ),
+        ApproximateReason::EarlierBranch => {
+            out.write_str("the label of the ghost is at a branch of a statement before the ghost")
+        }
+        ApproximateReason::SharedInlined => out.write_str(
+            "its function is inlined there, other ways lead there, and an inlined copy that has no code left leaves no trace",
+        ),
         ApproximateReason::SharedExit => out.write_str(
             "nothing follows the ghost in its block, and other ways also lead to where control leaves the block",
         ),

@@ -240,6 +240,9 @@ pub enum LikelyReason {
     Label,
     /// The optimiser at link time may have moved the label.
     LinkTime,
+    /// It has a label where its function is inlined. An inlined copy that has no code left is in no
+    /// debug information, and its passes have no hit.
+    Inlined,
     /// The compiler may have removed the code behind the ghost on some ways, and kept it on others.
     RemovableCode,
     /// Nothing follows the ghost in its block, and control leaves the block there.
@@ -261,6 +264,7 @@ impl LikelyReason {
         match self {
             Self::Label => "likely_label",
             Self::LinkTime => "likely_link_time",
+            Self::Inlined => "likely_inlined",
             Self::RemovableCode => "likely_removable_code",
             Self::NothingFollows => "likely_nothing_follows",
             Self::MissingCopies { .. } => "likely_missing_copies",
@@ -285,7 +289,7 @@ pub enum ApproximateReason {
         /// How many copies are in the function.
         copies: u32,
     },
-    /// Copies of the function are inlined where the ghost has no statement.
+    /// Copies of the function are inlined where the ghost has no place.
     MissingCopies {
         /// How many are known.
         count: u32,
@@ -309,6 +313,14 @@ pub enum ApproximateReason {
     },
     /// Nothing follows the ghost in its block, and other ways also lead to where control leaves it.
     SharedExit,
+    /// The label of the ghost is inside the code of a statement, which may be several copies of one
+    /// piece of code.
+    InsideStatement,
+    /// The label of the ghost is at a branch of a statement before the ghost.
+    EarlierBranch,
+    /// The ghost's function is inlined there. Other ways lead there, too, and an inlined copy that has
+    /// no code left is in no debug information.
+    SharedInlined,
 }
 
 impl ApproximateReason {
@@ -325,6 +337,9 @@ impl ApproximateReason {
             Self::SeveralEntries { .. } => "approximate_several_entries",
             Self::SeveralExits { .. } => "approximate_several_exits",
             Self::SharedExit => "approximate_shared_exit",
+            Self::InsideStatement => "approximate_inside_statement",
+            Self::EarlierBranch => "approximate_earlier_branch",
+            Self::SharedInlined => "approximate_shared_inlined",
         }
     }
 }

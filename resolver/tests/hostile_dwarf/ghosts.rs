@@ -6,8 +6,7 @@ use images::dwarf::{SectionBytes, section};
 use images::{Linked, Strings, declaration, ghost};
 use simple_markers_resolver::record::ghost::Hash;
 use simple_markers_resolver::resolve::{
-    Absence, ApproximateReason, ExactnessReason, GhostProblem, LikelyReason, Marker, ResolvedImage, SitePlace,
-    Survival, Verdict,
+    Absence, ApproximateReason, ExactnessReason, GhostProblem, Marker, ResolvedImage, SitePlace, Survival, Verdict,
 };
 
 use super::unit::Unit;
@@ -123,7 +122,7 @@ fn labels_in_some_of_ten_thousand_copies() {
     assert_sound(&image);
     let ghost = marker(&image, "g:0");
     assert_eq!(addresses(ghost), (0x1080..0x10e4).collect::<Vec<_>>());
-    let reason = ExactnessReason::Likely(LikelyReason::MissingCopies { count: 9_900 });
+    let reason = ExactnessReason::Approximate(ApproximateReason::MissingCopies { count: 9_900 });
     assert_eq!(ghost.sites[1].exactness_reason, Some(reason));
 }
 

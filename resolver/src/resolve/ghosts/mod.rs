@@ -276,7 +276,7 @@ impl Answer {
         info.charge(asked.ghosts.len() as u64)?;
         let count = asked.ghosts.len();
         let of_ghosts = match info.producer(unit) {
-            Producer::Other => labels::find(info, unit, asked)?,
+            Producer::Other => labels::find(info, lookup.instructions, unit, asked)?,
             Producer::Gcc => match info.frontiers(unit) {
                 Frontiers::Written => statements::find(info, unit, asked)?,
                 Frontiers::LinesOnly => return Ok(Self::nothing(Detail::Lines, count)),
@@ -309,9 +309,7 @@ impl Search<'_> {
             let site = RawSite { copies, records: copies, ..RawSite::without_record(pc, place.origin) };
             let (surroundings, mut probed) = lookup.site(&wanted, &site, &args, has_dead);
             let certainty = match place.certainty {
-                Certainty::Exact | Certainty::Likely(LikelyReason::Label) if *missing > 0 => {
-                    Certainty::Likely(LikelyReason::MissingCopies { count: *missing })
-                }
+                Certainty::Exact if *missing > 0 => Certainty::Likely(LikelyReason::MissingCopies { count: *missing }),
                 Certainty::Statement(before) => before.certainty(block(lookup, &surroundings, place.address)),
                 certainty => certainty,
             };
@@ -361,6 +359,10 @@ impl Certainty {
             }
             (Self::Likely(LikelyReason::NothingFollows), Some(Exactness::Shared)) => {
                 (Exactness::Approximate, ExactnessReason::Approximate(ApproximateReason::SharedExit))
+            }
+            // Other ways add hits, and copies without code lack some.
+            (Self::Likely(LikelyReason::Inlined), Some(Exactness::Shared)) => {
+                (Exactness::Approximate, ExactnessReason::Approximate(ApproximateReason::SharedInlined))
             }
             (Self::Approximate(reason), Some(Exactness::Exact | Exactness::Shared)) => {
                 (Exactness::Approximate, ExactnessReason::Approximate(reason))

@@ -198,6 +198,16 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         })
     }
 
+    /// The next instruction of a function from an address on that is no padding.
+    pub(in super::super) fn after_padding(&self, function: Die, at: Vaddr) -> Vaddr {
+        self.ask(function, |decoded| Some(decoded.cfg.after_padding(at))).unwrap_or(at)
+    }
+
+    /// Whether the instruction at an address of a function is a conditional branch.
+    pub(in super::super) fn is_conditional(&self, function: Die, at: Vaddr) -> bool {
+        self.ask(function, |decoded| Some(decoded.cfg.is_conditional(at))).unwrap_or(false)
+    }
+
     /// Where control enters a region of a function; `None` if that is not known completely.
     pub(in super::super) fn entries(&self, function: Die, region: &Region) -> Option<Vec<Vaddr>> {
         self.walk(function, region.ranges().len(), |cfg| Some(cfg.entries(region)))
