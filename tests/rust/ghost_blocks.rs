@@ -8,7 +8,9 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use simple_markers_record::ghost::Hash;
-use simple_markers_resolver::resolve::{Absence, Exactness, GhostProblem, Marker, Origin, SitePlace, Survival};
+use simple_markers_resolver::resolve::{
+    Absence, Exactness, ExactnessReason, GhostProblem, LikelyReason, Marker, Origin, SitePlace, Survival,
+};
 use simple_markers_tests::fixture;
 use simple_markers_tests::ghosts::Probes;
 use simple_markers_tests::matrix::{Build, Markers, Toolchain};
@@ -17,6 +19,8 @@ use simple_markers_tests::tools::{find, run, slice};
 use super::ghost_sites::{addresses, markers};
 
 static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
+
+const IDENTICAL: ExactnessReason = ExactnessReason::Likely(LikelyReason::IdenticalFunctions);
 
 /// A program whose ghosts say in their names how often they are passed in each round.
 const PROGRAM: &str = r#"use simple_markers::simple_mark;
@@ -100,9 +104,9 @@ fn main() {
 "#;
 
 /// Compiles the program.
-fn program(build: &Build<'_>, options: &[&str]) -> PathBuf {
+fn program(build: &Build<'_>, text: &str, options: &[&str]) -> PathBuf {
     let source = build.folder().join("program.rs");
-    fs::write(&source, PROGRAM).expect("the source");
+    fs::write(&source, text).expect("the source");
     fixture::succeeds_silently(build.compilation(&source, &["--crate-type=bin", "-Ccodegen-units=1"]).args(options));
     build.folder().join("program")
 }
@@ -165,7 +169,7 @@ fn ghosts_by_rustc_are_where_their_blocks_begin() {
     let probes = Probes::open();
     for options in slice("ghosts of Rust", &OPTIONS, &[0]) {
         let build = TOOLCHAIN.build(Markers::On);
-        let image = program(&build, &[options, &["-Cdebuginfo=2"]].concat());
+        let image = program(&build, PROGRAM, &[options, &["-Cdebuginfo=2"]].concat());
         let blocks = if has_dump { blocks(&image) } else { BTreeMap::new() };
         let mut places = BTreeMap::new();
         let all: Vec<Marker> = markers(&image).into_iter().filter(|marker| marker.is_ghost).collect();
@@ -193,9 +197,10 @@ fn ghosts_by_rustc_are_where_their_blocks_begin() {
             };
             assert_eq!(found.len(), copies, "{what}");
             for site in &marker.sites {
+                assert_eq!(site.exactness, Some(Exactness::Likely), "{what}");
                 // The shim for calls through a virtual table may have an inlined copy of the closure.
-                let is_likely = &*marker.name == "ghost:closure_1" && site.exactness == Some(Exactness::Likely);
-                assert!(is_likely || site.exactness == Some(Exactness::Exact), "{what}: {:?}", site.exactness_reason);
+                let is_copied = &*marker.name == "ghost:closure_1";
+                assert!(is_copied || site.exactness_reason == Some(IDENTICAL), "{what}: {:?}", site.exactness_reason);
                 assert_eq!(site.origin, Origin::Block, "{what}");
                 let Some(SitePlace::Address(address)) = site.place else { panic!("{what}: {:?}", site.place) };
                 places.insert(address, (&marker.name, site.file_offset.expect("in the file").0));
@@ -227,10 +232,56 @@ fn without_full_debug_information_the_place_of_a_ghost_in_rust_is_unknown() {
         ("-Cdebuginfo=0", GhostProblem::NoDebugInfo),
     ] {
         let build = TOOLCHAIN.build(Markers::On);
-        let image = program(&build, &["-Copt-level=1", option]);
+        let image = program(&build, PROGRAM, &["-Copt-level=1", option]);
         for marker in markers(&image).iter().filter(|marker| marker.is_ghost) {
             let unknown = (None, Some(Absence::Ghost { problem }));
             assert_eq!((marker.survival, marker.absence.clone()), unknown, "{option} {}", marker.name);
         }
     }
+}
+
+/// Two functions with the same code, one of them with a ghost.
+const MERGED: &str = r#"use simple_markers::simple_mark;
+use std::hint::black_box;
+
+#[inline(never)]
+fn work(n: u32) -> u32 {
+    black_box(n) + 1
+}
+
+#[inline(never)]
+fn marked(n: u32) -> u32 {
+    simple_mark!(ghost:merged, "%u", n, options(ghost));
+    work(n) ^ 21
+}
+
+#[allow(dead_code)]
+#[inline(never)]
+fn other_(n: u32) -> u32 {
+    work(n) ^ 21
+}
+
+fn main() {
+    println!("{}", marked(black_box(1)));
+    println!("{}", other_(black_box(2)));
+}
+"#;
+
+/// LLVM merges functions with the same code, and leaves no trace of it. So no reader of the image can
+/// know how often the ghost is passed.
+#[test]
+fn merged_functions_are_one_image_of_two_sources() {
+    let build = TOOLCHAIN.build(Markers::On);
+    // The ghost is passed twice.
+    let called_twice = MERGED.replace("other_(black_box", "marked(black_box");
+    assert_ne!(called_twice, MERGED);
+    let [once, twice] = [MERGED, &called_twice].map(|source| {
+        let image = program(&build, source, &["-Copt-level=2", "-Cdebuginfo=2"]);
+        let all = markers(&image);
+        let [marker] = all.as_slice() else { panic!("{all:?}") };
+        let [site] = &*marker.sites else { panic!("{marker:?}") };
+        assert_eq!((site.exactness, &site.exactness_reason), (Some(Exactness::Likely), &Some(IDENTICAL)));
+        fs::read(&image).expect("the image")
+    });
+    assert!(once == twice, "the images differ");
 }

@@ -129,6 +129,9 @@ fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
         LikelyReason::RemovableCode => {
             out.write_str("the compiler may have removed the code behind the ghost on some ways that lead there")
         }
+        LikelyReason::IdenticalFunctions => {
+            out.write_str("the compiler may have merged another function with the same code into this one")
+        }
         LikelyReason::NothingFollows => {
             out.write_str("nothing follows the ghost in its block, and control leaves the block there")
         }

@@ -245,6 +245,9 @@ pub enum LikelyReason {
     Inlined,
     /// The compiler may have removed the code behind the ghost on some ways, and kept it on others.
     RemovableCode,
+    /// The compiler may have merged the function with another one that has the same code: then the
+    /// passes of that one are hits too.
+    IdenticalFunctions,
     /// Nothing follows the ghost in its block, and control leaves the block there.
     NothingFollows,
     /// Copies of the function are inlined where the ghost has no place: their passes have no hit.
@@ -266,6 +269,7 @@ impl LikelyReason {
             Self::LinkTime => "likely_link_time",
             Self::Inlined => "likely_inlined",
             Self::RemovableCode => "likely_removable_code",
+            Self::IdenticalFunctions => "likely_identical_functions",
             Self::NothingFollows => "likely_nothing_follows",
             Self::MissingCopies { .. } => "likely_missing_copies",
             Self::Statement => "likely_statement",

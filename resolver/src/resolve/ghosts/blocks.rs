@@ -5,14 +5,18 @@
 //! puts at the start of the block is left. The place is where control leaves the block.
 //!
 //! The compiler may remove the code of a block on one way through a function and keep it on another
-//! one. Then hits are missing, and nothing in the debug information says so. So a place is exact only
-//! if one of these holds:
+//! one. Then hits are missing, and nothing in the debug information says so. That cannot be if one of
+//! these holds:
 //!
 //! - The code behind the ghost calls a function at once, in the next statement, and nowhere else.
 //!   Compilers do not remove a call that has an effect. Neither do they move the way on which it is
 //!   made to before the ghost: the branches that decide about it have lines before that of the ghost.
 //! - The ghost is the first statement of a function that is not inlined, and each call of the function
 //!   reaches the place once. The function also calls another one there, so calls of it are not removed.
+//!
+//! What is left then is that LLVM merges functions with the same code: calls of the other one hit the
+//! place too. The image is the same, to the last byte, as if the source called this function
+//! (`tests/rust/ghost_blocks.rs`). So no place is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,6 +128,7 @@ impl Searched<'_, '_, '_> {
     /// What can be said of the only place where control enters the block.
     fn certainty(&self, copy: &MarkedBlock, entry: Vaddr) -> Result<Certainty, Error> {
         let likely = Certainty::Likely(LikelyReason::RemovableCode);
+        let identical = Certainty::Likely(LikelyReason::IdenticalFunctions);
         let Some(code) = self.instructions else { return Ok(likely) };
         let Some(block) = code.block(copy.function, entry) else { return Ok(likely) };
         let Some(calls) = code.calls(copy.function) else { return Ok(likely) };
@@ -134,7 +139,7 @@ impl Searched<'_, '_, '_> {
             if line > self.line() {
                 let places = self.calls_of_line(copy, line, &calls)?;
                 return match places {
-                    Some(1) if self.is_next(line) && self.is_decided_before(copy, entry)? => Ok(Certainty::Exact),
+                    Some(1) if self.is_next(line) && self.is_decided_before(copy, entry)? => Ok(identical),
                     Some(places @ 2..) => Ok(Certainty::Approximate(ApproximateReason::RepeatedLine { places })),
                     _ => Ok(likely),
                 };
@@ -143,7 +148,7 @@ impl Searched<'_, '_, '_> {
         let makes_a_call = block.before.iter().chain(&block.after).any(|at| is_call(&at));
         let is_first = makes_a_call && self.is_first(copy)?;
         let is_once = || code.decision(copy.function, entry).is_some_and(|decision| decision.is_once);
-        Ok(if is_first && is_once() { Certainty::Exact } else { likely })
+        Ok(if is_first && is_once() { identical } else { likely })
     }
 
     fn line(&self) -> u32 {

@@ -48,7 +48,7 @@ impl Labels<'_, '_, '_> {
         let place = |address, certainty| Place { address, origin: Origin::Label, certainty };
         let Some(at) = copy.address else { return Ok(place(None, Certainty::Likely(LikelyReason::Label))) };
         let code = self.instructions.zip(copy.function);
-        // LLVM before 16 puts the label of a block behind a call in front of the padding before the
+        // clang 14 puts the label of a block behind a call in front of the padding before the
         // block, where other ways into the block do not pass.
         let address = code.map_or(at, |(code, function)| code.after_padding(function, at));
         let is_branch = || code.is_some_and(|(code, function)| code.is_conditional(function, address));

@@ -72,7 +72,6 @@ struct Place {
 /// The best verdict that a place may have, whatever its instructions say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Certainty {
-    Exact,
     Likely(LikelyReason),
     Approximate(ApproximateReason),
     /// As far as the straight code around the row of a statement shows.
@@ -309,7 +308,9 @@ impl Search<'_> {
             let site = RawSite { copies, records: copies, ..RawSite::without_record(pc, place.origin) };
             let (surroundings, mut probed) = lookup.site(&wanted, &site, &args, has_dead);
             let certainty = match place.certainty {
-                Certainty::Exact if *missing > 0 => Certainty::Likely(LikelyReason::MissingCopies { count: *missing }),
+                Certainty::Likely(LikelyReason::IdenticalFunctions) if *missing > 0 => {
+                    Certainty::Likely(LikelyReason::MissingCopies { count: *missing })
+                }
                 Certainty::Statement(before) => before.certainty(block(lookup, &surroundings, place.address)),
                 certainty => certainty,
             };
@@ -333,7 +334,7 @@ impl Certainty {
     /// The order of certainties, the best first.
     fn rank(self) -> u8 {
         match self {
-            Self::Exact => 0,
+            Self::Likely(LikelyReason::IdenticalFunctions) => 0,
             Self::Likely(_) | Self::Statement(_) => 1,
             Self::Approximate(_) => 2,
         }
