@@ -132,9 +132,6 @@ fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
         LikelyReason::IdenticalFunctions => {
             out.write_str("the compiler may have merged another function with the same code into this one")
         }
-        LikelyReason::NothingFollows => {
-            out.write_str("nothing follows the ghost in its block, and control leaves the block there")
-        }
         LikelyReason::MissingCopies { count } => {
             write!(out, "{} of its function without a place for the ghost", counted_are(count))
         }
@@ -180,6 +177,9 @@ fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::
         ApproximateReason::SharedInlined => out.write_str(
             "its function is inlined there, other ways lead there, and an inlined copy that has no code left leaves no trace",
         ),
+        ApproximateReason::NothingFollows => {
+            out.write_str("nothing follows the ghost in its block, and control leaves the block there")
+        }
         ApproximateReason::SharedExit => out.write_str(
             "nothing follows the ghost in its block, and other ways also lead to where control leaves the block",
         ),

@@ -248,8 +248,6 @@ pub enum LikelyReason {
     /// The compiler may have merged the function with another one that has the same code: then the
     /// passes of that one are hits too.
     IdenticalFunctions,
-    /// Nothing follows the ghost in its block, and control leaves the block there.
-    NothingFollows,
     /// Copies of the function are inlined where the ghost has no place: their passes have no hit.
     MissingCopies {
         /// How many are known.
@@ -270,7 +268,6 @@ impl LikelyReason {
             Self::Inlined => "likely_inlined",
             Self::RemovableCode => "likely_removable_code",
             Self::IdenticalFunctions => "likely_identical_functions",
-            Self::NothingFollows => "likely_nothing_follows",
             Self::MissingCopies { .. } => "likely_missing_copies",
             Self::Statement => "likely_statement",
         }
@@ -310,6 +307,8 @@ pub enum ApproximateReason {
         /// How many places.
         entries: u32,
     },
+    /// Nothing follows the ghost in its block, and the place is that where control leaves the block.
+    NothingFollows,
     /// Nothing follows the ghost in its block, and control leaves the block in several places.
     SeveralExits {
         /// How many places.
@@ -340,6 +339,7 @@ impl ApproximateReason {
             Self::SeveralWays => "approximate_several_ways",
             Self::SeveralEntries { .. } => "approximate_several_entries",
             Self::SeveralExits { .. } => "approximate_several_exits",
+            Self::NothingFollows => "approximate_nothing_follows",
             Self::SharedExit => "approximate_shared_exit",
             Self::InsideStatement => "approximate_inside_statement",
             Self::EarlierBranch => "approximate_earlier_branch",

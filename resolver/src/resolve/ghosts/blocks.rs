@@ -115,7 +115,7 @@ impl Searched<'_, '_, '_> {
     fn ends(&self, copy: &MarkedBlock) -> Vec<Place> {
         let ends = self.instructions.and_then(|code| code.exits(copy.function, &copy.code)).unwrap_or_default();
         let certainty = match ends.as_slice() {
-            [_] => Certainty::Likely(LikelyReason::NothingFollows),
+            [_] => Certainty::Approximate(ApproximateReason::NothingFollows),
             several => {
                 let exits = u32::try_from(several.len()).unwrap_or(u32::MAX);
                 Certainty::Approximate(ApproximateReason::SeveralExits { exits })

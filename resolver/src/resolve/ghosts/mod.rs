@@ -358,7 +358,7 @@ impl Certainty {
             {
                 (Exactness::Likely, ExactnessReason::Likely(reason))
             }
-            (Self::Likely(LikelyReason::NothingFollows), Some(Exactness::Shared)) => {
+            (Self::Approximate(ApproximateReason::NothingFollows), Some(Exactness::Shared)) => {
                 (Exactness::Approximate, ExactnessReason::Approximate(ApproximateReason::SharedExit))
             }
             // Other ways add hits, and copies without code lack some.
