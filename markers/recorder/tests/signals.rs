@@ -308,9 +308,16 @@ unsafe extern "C" {
 static MAY_JUMP: AtomicBool = AtomicBool::new(false);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
+/// How many handlers run. Only the outermost one jumps: the others would skip what it has counted and
+/// not yet hit.
+static HANDLERS: AtomicU64 = AtomicU64::new(0);
+
 extern "C" fn on_jump(_: i32) {
+    let is_outermost = HANDLERS.fetch_add(1, Ordering::Relaxed) == 0;
     on_first(0);
-    if MAY_JUMP.swap(false, Ordering::Relaxed) {
+    let jumps = is_outermost && MAY_JUMP.swap(false, Ordering::Relaxed);
+    HANDLERS.fetch_sub(1, Ordering::Relaxed);
+    if jumps {
         // SAFETY: `test_protect` runs in this thread, and the frames between have nothing to drop.
         unsafe { test_jump() };
     }
