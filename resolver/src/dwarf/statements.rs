@@ -76,8 +76,9 @@ impl DebugInfo<'_> {
         }
         let mut copies = Vec::new();
         let mut last: Option<usize> = None;
-        // The last row whose rows before it were read, and what they were.
-        let mut known: Option<(usize, RowsBefore)> = None;
+        // The last row whose rows before it were read, its column, and what was found. It holds for rows of
+        // the same column.
+        let mut known: Option<(usize, u16, RowsBefore)> = None;
         for index in of_line {
             self.units.charge(1)?;
             let is_same = last.is_some_and(|last| is_one_copy(&rows, last, index));
@@ -85,7 +86,8 @@ impl DebugInfo<'_> {
             let Some(row) = rows.get(index).filter(|_| !is_same) else { continue };
             let mut before = RowsBefore::default();
             let is_near = |at: &usize| index.saturating_sub(*at) <= MOST_BEFORE;
-            let unread = known.map_or(0, |(known, _)| known.saturating_add(1));
+            let read = known.filter(|(_, column, _)| *column == row.column);
+            let unread = read.map_or(0, |(known, ..)| known.saturating_add(1));
             let mut is_same_sequence = true;
             for at in (unread..index).rev().take_while(is_near) {
                 self.units.charge(1)?;
@@ -103,11 +105,11 @@ impl DebugInfo<'_> {
                     break;
                 }
             }
-            if let Some((_, known)) = known.filter(|_| is_same_sequence) {
+            if let Some((.., known)) = read.filter(|_| is_same_sequence) {
                 before.previous = before.previous.or(known.previous.filter(is_near));
                 before.outer = before.outer.or(known.outer.filter(is_near));
             }
-            known = Some((index, before));
+            known = Some((index, row.column, before));
             let address = Vaddr(row.address);
             let scope = self.scope_at(address, file.as_str(), line)?;
             let instance = scope.and_then(|scope| Some(scope.frames.first()?.instance));
