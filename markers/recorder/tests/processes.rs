@@ -132,14 +132,26 @@ fn a_fork_in_a_handler_that_interrupts_a_hit() {
         let timer = libc::itimerval { it_interval: interval, it_value: interval };
         // SAFETY: timers are not inherited.
         unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
-        for number in 0..FORKS_DURING {
-            hit(number);
+        let end_child = |next: u64| {
             if std::process::id() != parent {
-                (number + 1..number + 100).for_each(hit);
+                (next..next + 99).for_each(hit);
                 // SAFETY: it ends the child.
                 unsafe { libc::_exit(0) };
             }
+        };
+        for number in 0..FORKS_DURING {
+            hit(number);
+            end_child(number + 1);
         }
+        // Another thread may still pass on a signal.
+        // SAFETY: the set is initialised before it is used.
+        unsafe {
+            let mut signals = std::mem::zeroed();
+            libc::sigemptyset(&mut signals);
+            libc::sigaddset(&mut signals, libc::SIGALRM);
+            assert_eq!(libc::pthread_sigmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut()), 0);
+        }
+        end_child(FORKS_DURING);
         let timer = libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, ..timer };
         // SAFETY: as above. Then all children are awaited.
         unsafe {
