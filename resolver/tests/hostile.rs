@@ -47,9 +47,9 @@ fn truncated_anywhere() {
     }
 }
 
-/// Flips bits 20,000 times in each image in CI, 100,000 times in all, and else 5,000 times.
+/// Flips bits 20,000 times in each image in CI, 100,000 times in all, and else 2,000 times.
 fn with_bits_flipped(image: usize) {
-    let times = if std::env::var_os("CI").is_some() { 20_000 } else { 5_000 };
+    let times = if std::env::var_os("CI").is_some() { 20_000 } else { 2_000 };
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15 + image as u64);
     let [original] = &images()[image..=image] else { panic!("five images") };
     for _ in 0..times {

@@ -37,22 +37,22 @@ fn with_bits_flipped(original: &[u8], seed: u64, rounds: usize) {
 
 #[test]
 fn a_program_of_gcc_with_bits_flipped() {
-    with_bits_flipped(PROGRAMS[0], 0, 5_000);
+    with_bits_flipped(PROGRAMS[0], 0, flood(10_000));
 }
 
 #[test]
 fn a_program_of_gcc_in_dwarf_2_with_bits_flipped() {
-    with_bits_flipped(PROGRAMS[1], 1, 5_000);
+    with_bits_flipped(PROGRAMS[1], 1, flood(10_000));
 }
 
 #[test]
 fn a_program_of_clang_with_bits_flipped() {
-    with_bits_flipped(PROGRAMS[2], 2, 5_000);
+    with_bits_flipped(PROGRAMS[2], 2, flood(10_000));
 }
 
 #[test]
 fn an_object_of_clang_with_bits_flipped() {
-    with_bits_flipped(PROGRAMS[3], 3, 5_000);
+    with_bits_flipped(PROGRAMS[3], 3, flood(10_000));
 }
 
 #[test]
