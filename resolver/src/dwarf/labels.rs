@@ -179,6 +179,17 @@ impl DebugInfo<'_> {
         Ok(by_instance.into_iter().map(|(instance, (places, _))| (instance, places)).collect())
     }
 
+    /// Whether an address is in the function instance of a label.
+    ///
+    /// # Errors
+    ///
+    /// The unit is malformed.
+    pub(crate) fn is_in_instance(&self, unit: usize, copy: &LabelCopy, address: Vaddr) -> Result<bool, Error> {
+        let Some(index) = self.scopes.functions.instance_at(unit, address.0)? else { return Ok(false) };
+        let functions = self.scopes.functions.of_unit(unit)?;
+        Ok(functions.node(index).map(|node| node.offset) == copy.instance.map(|instance| instance.offset))
+    }
+
     /// What the line table says of the code at an address, seen from a label in a line of a file.
     ///
     /// # Errors

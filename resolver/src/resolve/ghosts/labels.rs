@@ -50,7 +50,9 @@ impl Labels<'_, '_, '_> {
         let code = self.instructions.zip(copy.function);
         // clang 14 puts the label of a block behind a call in front of the padding before the
         // block, where other ways into the block do not pass.
-        let address = code.map_or(at, |(code, function)| code.after_padding(function, at));
+        let behind = code.map_or(at, |(code, function)| code.after_padding(function, at));
+        // Behind the end of an inlined copy is the code of its caller.
+        let address = if self.info.is_in_instance(self.unit, copy, behind)? { behind } else { at };
         let is_branch = || code.is_some_and(|(code, function)| code.is_conditional(function, address));
         let places = self.info.places_of_line_at(known, self.unit, address)?;
         let certainty = match self.info.code_at_label(self.unit, &label.declared, address)? {
