@@ -56,7 +56,9 @@ impl Demo<'_> {
             command.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(arguments);
             self.succeed(&mut command)
         };
-        build(&["--package", "smark", "--bin", "smark"])?;
+        // `cargo test` enables features that only tests need. `--test` does the same here, so that it
+        // does not have to build everything again.
+        build(&["--workspace", "--bin", "smark", "--test", "command"])?;
         build(&["--profile", "demo", "--package", "io-queue", "--package", "ringlog"])?;
         self.compile("c-queue", &["examples/c-queue"], &["markers/include"], &["-pthread"])?;
         let library = self.built("libringlog.so").display().to_string();
