@@ -254,7 +254,7 @@ pub enum LikelyReason {
         count: u32,
     },
     /// The place is that of a statement in the line table, which gcc may have moved. In generated
-    /// programs, 96 of 100 such ghosts were hit as often as passed.
+    /// programs, 93 of 100 such ghosts were hit as often as passed.
     Statement,
 }
 
