@@ -5,6 +5,7 @@
 //! worth.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use gimli::constants as dw;
@@ -27,6 +28,9 @@ pub(crate) struct MarkedVariable {
     pub(crate) declared: (SourcePath, u32),
     /// The blocks that begin with it, at most one in each copy of the function.
     pub(crate) blocks: Vec<MarkedBlock>,
+    /// The code of the next line in its block, in the inlined copies that have the code and not the
+    /// block, which LLVM drops if no variable in it has a place.
+    pub(crate) next_lines: Vec<MarkedBlock>,
     pub(crate) function: Arc<MarkedFunction>,
 }
 
@@ -43,14 +47,15 @@ pub(crate) struct MarkedFunction {
     pub(crate) copies: usize,
 }
 
-/// The block with a variable in a copy of its function, which is out of line or inlined.
+/// The block with a variable, or a part of it, in a copy of its function, which is out of line or
+/// inlined.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkedBlock {
     /// The out-of-line function that holds it.
     pub(crate) function: Die,
     /// The node of the copy.
     instance: usize,
-    /// The node of the block.
+    /// The node of the block; of the copy if the block is gone.
     block: usize,
     /// Its code, which is not empty.
     pub(crate) code: Arc<Region>,
@@ -76,8 +81,21 @@ pub(crate) enum Origin {
     Unknown,
 }
 
-/// The name of a variable, and the file and line that declare it.
-type Mark = (Box<[u8]>, (SourcePath, u32));
+/// A variable that marks a place, as its function declares it.
+struct Mark {
+    name: Box<[u8]>,
+    /// The file and line that declare it.
+    declared: (SourcePath, u32),
+    /// The last line that declares a variable in its block. The lines up to this one are in the block.
+    last: u32,
+}
+
+/// The variables of a function with the last lines in their blocks, by the file and line that declare
+/// them.
+type ByLine<'m> = BTreeMap<&'m SourcePath, BTreeMap<u32, Vec<(Die, u32)>>>;
+
+/// The code of a copy of a function, by the line that it comes from.
+type Lines = BTreeMap<u32, Vec<Range<u64>>>;
 
 /// The marking variables of a function.
 struct Declared {
@@ -114,21 +132,34 @@ impl DebugInfo<'_> {
             }
             let Declared { line, lets, variables } = declared;
             let mut blocks: BTreeMap<Die, Vec<MarkedBlock>> = BTreeMap::new();
+            let mut next_lines: BTreeMap<Die, Vec<MarkedBlock>> = BTreeMap::new();
+            let mut by_line = ByLine::new();
+            for (variable, mark) in &variables {
+                let (file, line) = &mark.declared;
+                by_line.entry(file).or_default().entry(*line).or_default().push((*variable, mark.last));
+            }
             let mut copies = 0usize;
             for instance in instances {
                 let function = self.scopes.functions.out_of_line(&functions, instance)?;
                 let Some(function) = function.and_then(|function| functions.node(function)) else { continue };
                 let function = Die { unit, offset: function.offset };
                 copies = copies.saturating_add(1);
-                for (variable, block) in self.blocks_with(&functions, unit, instance, &variables)? {
-                    let (block, code) = block;
-                    blocks.entry(variable).or_default().push(MarkedBlock { function, instance, block, code });
+                let found = self.blocks_with(&functions, unit, instance, &variables)?;
+                let copy = |block, code| MarkedBlock { function, instance, block, code };
+                for (variable, code) in self.next_lines(&functions, &copy(instance, Arc::default()), &by_line)? {
+                    if !found.contains_key(&variable) {
+                        next_lines.entry(variable).or_default().push(copy(instance, code));
+                    }
+                }
+                for (variable, (block, code)) in found {
+                    blocks.entry(variable).or_default().push(copy(block, code));
                 }
             }
             let function = Arc::new(MarkedFunction { origin, line, lets, copies });
-            for (variable, (name, declared)) in variables {
+            for (variable, Mark { name, declared, .. }) in variables {
                 let blocks = blocks.remove(&variable).unwrap_or_default();
-                found.push(MarkedVariable { name, declared, blocks, function: Arc::clone(&function) });
+                let next_lines = next_lines.remove(&variable).unwrap_or_default();
+                found.push(MarkedVariable { name, declared, blocks, next_lines, function: Arc::clone(&function) });
             }
         }
         Ok(found)
@@ -159,6 +190,51 @@ impl DebugInfo<'_> {
         Ok(found)
     }
 
+    /// The code of the next line behind variables in an inlined copy, if that line is in their blocks.
+    fn next_lines(
+        &self,
+        functions: &Functions,
+        copy: &MarkedBlock,
+        variables: &ByLine<'_>,
+    ) -> Result<Vec<(Die, Arc<Region>)>, Error> {
+        let mut found = Vec::new();
+        if functions.node(copy.instance).is_none_or(|node| node.kind != Kind::Inlined) {
+            return Ok(found);
+        }
+        for (file, variables) in variables {
+            let mut before = 0;
+            for (line, code) in self.lines_of(functions, copy, file)? {
+                let code = Arc::new(Region::new(&code));
+                for &(variable, last) in variables.range(before..line).flat_map(|(_, variables)| variables) {
+                    self.units.charge(1)?;
+                    if line <= last {
+                        found.push((variable, Arc::clone(&code)));
+                    }
+                }
+                before = line;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The code of a copy that comes from a file, as far as the line table has lines for it. Code of
+    /// inlined functions has the line of their call.
+    fn lines_of(&self, functions: &Functions, copy: &MarkedBlock, file: &SourcePath) -> Result<Lines, Error> {
+        let rows = self.lines.rows(copy.function.unit)?;
+        let mut found = Lines::new();
+        for range in functions.ranges(copy.instance) {
+            let starts = rows.within(range).map(|(_, row)| row.address.max(range.start));
+            let starts: Vec<u64> = starts.chain([range.end]).collect();
+            for pair in starts.windows(2) {
+                let &[start, end] = pair else { continue };
+                if let Origin::Own(line, _) | Origin::Inlined(line) = self.origin_in(copy, file, Vaddr(start))? {
+                    found.entry(line).or_default().push(start..end);
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// The abstract instance that an instance of a function refers to, or itself. Unlike its origin,
     /// this is no declaration.
     fn abstract_instance(&self, instance: Die) -> Result<Die, Error> {
@@ -173,15 +249,10 @@ impl DebugInfo<'_> {
     /// The marking variables that a function declares.
     fn declared_in(&self, function: Die, is_mark: &dyn Fn(&[u8]) -> bool) -> Result<Declared, Error> {
         let functions = self.scopes.functions.of_unit(function.unit)?;
-        let mut variables = BTreeMap::new();
-        let mut names: Vec<(Die, bool)> = Vec::new();
-        for node in functions
-            .at_offset(function.offset)
-            .map(|node| self.blocks_of(&functions, node))
-            .transpose()?
-            .into_iter()
-            .flatten()
-        {
+        let nodes = functions.at_offset(function.offset).map(|node| self.blocks_of(&functions, node));
+        let nodes = nodes.transpose()?.unwrap_or_default();
+        let (mut marks, mut others) = (Vec::new(), Vec::new());
+        for &node in &nodes {
             for &offset in functions.variables_of(node) {
                 self.units.charge(1)?;
                 let die = Die { unit: function.unit, offset };
@@ -189,22 +260,32 @@ impl DebugInfo<'_> {
                 if is_mark(&name) {
                     let root = self.units.root_origin(die)?;
                     if let Some(declared) = self.lines.declared(root)? {
-                        variables.insert(root, ((*name).into(), declared));
+                        marks.push((node, root, (*name).into(), declared));
                     }
                 }
-                names.push((die, *name == *b"iter"));
+                others.push((node, die, *name == *b"iter"));
             }
         }
-        let (mut lets, mut loops) = (BTreeSet::new(), BTreeSet::new());
-        if !variables.is_empty() {
-            for (die, is_iterator) in names {
+        let (mut lets, mut loops, mut last) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::<usize, u32>::new());
+        if !marks.is_empty() {
+            for (node, die, is_iterator) in others {
                 let line = self.units.unsigned(die, dw::DW_AT_decl_line)?.and_then(|line| u32::try_from(line).ok());
                 if is_iterator { &mut loops } else { &mut lets }.extend(line);
+                last.insert(node, last.get(&node).copied().max(line).unwrap_or(0));
+            }
+            // A block comes before those in it.
+            for &node in nodes.iter().rev() {
+                let parent = functions.node(node).and_then(|node| node.parent);
+                if let Some((parent, line)) = parent.zip(last.get(&node).copied()) {
+                    last.entry(parent).and_modify(|last| *last = line.max(*last)).or_insert(line);
+                }
             }
         }
         let line = self.units.unsigned(function, dw::DW_AT_decl_line)?.and_then(|line| u32::try_from(line).ok());
         let lets = lets.difference(&loops).copied().collect();
-        Ok(Declared { line, lets, variables })
+        let last = |node| last.get(&node).copied().unwrap_or(0);
+        let mark = |(node, root, name, declared)| (root, Mark { name, declared, last: last(node) });
+        Ok(Declared { line, lets, variables: marks.into_iter().map(mark).collect() })
     }
 
     /// The node of a function instance, and those of its blocks.

@@ -177,6 +177,9 @@ fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::
         ApproximateReason::SharedInlined => out.write_str(
             "its function is inlined there, other ways lead there, and an inlined copy that has no code left leaves no trace",
         ),
+        ApproximateReason::NextLine => out.write_str(
+            "the debug information lost the ghost's block where its function is inlined; the next line of the block begins there",
+        ),
         ApproximateReason::NothingFollows => {
             out.write_str("nothing follows the ghost in its block, and control leaves the block there")
         }

@@ -307,6 +307,9 @@ pub enum ApproximateReason {
         /// How many places.
         entries: u32,
     },
+    /// The ghost's function is inlined there, and the debug information lost the ghost's block. The place
+    /// is that of the next line of the block that has code.
+    NextLine,
     /// Nothing follows the ghost in its block, and the place is that where control leaves the block.
     NothingFollows,
     /// Nothing follows the ghost in its block, and control leaves the block in several places.
@@ -339,6 +342,7 @@ impl ApproximateReason {
             Self::SeveralWays => "approximate_several_ways",
             Self::SeveralEntries { .. } => "approximate_several_entries",
             Self::SeveralExits { .. } => "approximate_several_exits",
+            Self::NextLine => "approximate_next_line",
             Self::NothingFollows => "approximate_nothing_follows",
             Self::SharedExit => "approximate_shared_exit",
             Self::InsideStatement => "approximate_inside_statement",

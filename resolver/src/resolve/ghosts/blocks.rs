@@ -4,6 +4,10 @@
 //! If nothing follows the ghost in its block, the variable is gone, and only the one that `#[ghosts]`
 //! puts at the start of the block is left. The place is where control leaves the block.
 //!
+//! LLVM drops blocks of inlined copies, and keeps those in them. What the next line of the block is, the
+//! function itself says: the lines up to the last one that declares a variable in the block are in it.
+//! The code of that line in the copy is approximately the place.
+//!
 //! The compiler may remove the code of a block on one way through a function and keep it on another
 //! one. Then hits are missing, and nothing in the debug information says so. That cannot be if one of
 //! these holds:
@@ -52,6 +56,12 @@ pub(super) fn find<'a>(
         found.copies.insert(function.origin, function.copies);
         let searched = Searched { info, instructions, variable, others: asked.lines_of(&ghost.path) };
         let is_block = Hash::from_variable(&variable.name).is_none();
+        for line in variable.next_lines.iter().filter(|_| !is_block) {
+            let known = found.places.entry(line.copy()).or_default();
+            if known.is_empty() {
+                *known = searched.next_line(line);
+            }
+        }
         for block in &variable.blocks {
             let known = found.places.entry(block.copy()).or_default();
             if known.is_empty() {
@@ -109,6 +119,17 @@ impl Searched<'_, '_, '_> {
                 several.iter().map(|&entry| place(entry, certainty)).collect()
             }
         })
+    }
+
+    /// The places of the ghost in a copy that has the code of the next line, and not the block.
+    fn next_line(&self, line: &MarkedBlock) -> Vec<Place> {
+        let entries = self.instructions.and_then(|code| code.entries(line.function, &line.code)).unwrap_or_default();
+        let certainty = Certainty::Approximate(match entries.as_slice() {
+            [_] => ApproximateReason::NextLine,
+            several => ApproximateReason::SeveralEntries { entries: u32::try_from(several.len()).unwrap_or(u32::MAX) },
+        });
+        let place = |address| Place { address: Some(address), origin: Origin::Block, certainty };
+        entries.into_iter().map(place).collect()
     }
 
     /// The places behind the block around the ghost in a copy, if nothing follows the ghost in it.
