@@ -56,8 +56,8 @@ impl Demo<'_> {
             command.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(arguments);
             self.succeed(&mut command)
         };
-        // `cargo test` enables features that only tests need. `--test` does the same here, so that it
-        // does not have to build everything again.
+        // `cargo test` enables features that only tests need. `--test` does the same here, so that
+        // `cargo test` does not build everything again.
         build(&["--workspace", "--bin", "smark", "--test", "command"])?;
         build(&["--profile", "demo", "--package", "io-queue", "--package", "ringlog"])?;
         self.compile("c-queue", &["examples/c-queue"], &["markers/include"], &["-pthread"])?;

@@ -55,8 +55,8 @@ pub(crate) struct MarkedBlock {
     pub(crate) function: Die,
     /// The node of the copy.
     instance: usize,
-    /// The node of the block; of the copy if the block is gone.
-    block: usize,
+    /// The node of the block; `None` if the block is gone.
+    block: Option<usize>,
     /// Its code, which is not empty.
     pub(crate) code: Arc<Region>,
 }
@@ -134,7 +134,7 @@ impl DebugInfo<'_> {
             let mut blocks: BTreeMap<Die, Vec<MarkedBlock>> = BTreeMap::new();
             let mut next_lines: BTreeMap<Die, Vec<MarkedBlock>> = BTreeMap::new();
             let mut by_line = ByLine::new();
-            for (variable, mark) in &variables {
+            for (variable, mark) in variables.iter().filter(|(_, mark)| mark.declared.1 < mark.last) {
                 let (file, line) = &mark.declared;
                 by_line.entry(file).or_default().entry(*line).or_default().push((*variable, mark.last));
             }
@@ -146,13 +146,13 @@ impl DebugInfo<'_> {
                 copies = copies.saturating_add(1);
                 let found = self.blocks_with(&functions, unit, instance, &variables)?;
                 let copy = |block, code| MarkedBlock { function, instance, block, code };
-                for (variable, code) in self.next_lines(&functions, &copy(instance, Arc::default()), &by_line)? {
+                for (variable, code) in self.next_lines(&functions, unit, instance, &by_line)? {
                     if !found.contains_key(&variable) {
-                        next_lines.entry(variable).or_default().push(copy(instance, code));
+                        next_lines.entry(variable).or_default().push(copy(None, code));
                     }
                 }
                 for (variable, (block, code)) in found {
-                    blocks.entry(variable).or_default().push(copy(block, code));
+                    blocks.entry(variable).or_default().push(copy(Some(block), code));
                 }
             }
             let function = Arc::new(MarkedFunction { origin, line, lets, copies });
@@ -194,16 +194,17 @@ impl DebugInfo<'_> {
     fn next_lines(
         &self,
         functions: &Functions,
-        copy: &MarkedBlock,
+        unit: usize,
+        instance: usize,
         variables: &ByLine<'_>,
     ) -> Result<Vec<(Die, Arc<Region>)>, Error> {
         let mut found = Vec::new();
-        if functions.node(copy.instance).is_none_or(|node| node.kind != Kind::Inlined) {
+        if functions.node(instance).is_none_or(|node| node.kind != Kind::Inlined) {
             return Ok(found);
         }
         for (file, variables) in variables {
             let mut before = 0;
-            for (line, code) in self.lines_of(functions, copy, file)? {
+            for (line, code) in self.lines_of(functions, unit, instance, file)? {
                 let code = Arc::new(Region::new(&code));
                 for &(variable, last) in variables.range(before..line).flat_map(|(_, variables)| variables) {
                     self.units.charge(1)?;
@@ -219,15 +220,16 @@ impl DebugInfo<'_> {
 
     /// The code of a copy that comes from a file, as far as the line table has lines for it. Code of
     /// inlined functions has the line of their call.
-    fn lines_of(&self, functions: &Functions, copy: &MarkedBlock, file: &SourcePath) -> Result<Lines, Error> {
-        let rows = self.lines.rows(copy.function.unit)?;
+    fn lines_of(&self, functions: &Functions, unit: usize, instance: usize, file: &SourcePath) -> Result<Lines, Error> {
+        let rows = self.lines.rows(unit)?;
         let mut found = Lines::new();
-        for range in functions.ranges(copy.instance) {
+        for range in functions.ranges(instance) {
             let starts = rows.within(range).map(|(_, row)| row.address.max(range.start));
             let starts: Vec<u64> = starts.chain([range.end]).collect();
             for pair in starts.windows(2) {
                 let &[start, end] = pair else { continue };
-                if let Origin::Own(line, _) | Origin::Inlined(line) = self.origin_in(copy, file, Vaddr(start))? {
+                let origin = self.origin(unit, instance, None, file, Vaddr(start))?;
+                if let Origin::Own(line, _) | Origin::Inlined(line) = origin {
                     found.entry(line).or_default().push(start..end);
                 }
             }
@@ -322,9 +324,19 @@ impl DebugInfo<'_> {
     ///
     /// The unit is malformed.
     pub(crate) fn origin_in(&self, copy: &MarkedBlock, file: &SourcePath, address: Vaddr) -> Result<Origin, Error> {
-        let unit = copy.function.unit;
+        self.origin(copy.function.unit, copy.instance, copy.block, file, address)
+    }
+
+    fn origin(
+        &self,
+        unit: usize,
+        instance: usize,
+        block: Option<usize>,
+        file: &SourcePath,
+        address: Vaddr,
+    ) -> Result<Origin, Error> {
         let functions = self.scopes.functions.of_unit(unit)?;
-        let mut at = self.scopes.functions.deepest(unit, copy.instance, address.0)?;
+        let mut at = self.scopes.functions.deepest(unit, instance, address.0)?;
         let mut inlined = None;
         let mut is_in_block = false;
         loop {
@@ -332,10 +344,10 @@ impl DebugInfo<'_> {
             let Some((index, node)) = at.and_then(|at| Some((at, functions.node(at)?))) else {
                 return Ok(Origin::Around);
             };
-            if index == copy.instance {
+            if index == instance {
                 break;
             }
-            is_in_block |= copy.block == index;
+            is_in_block |= block == Some(index);
             if node.kind == Kind::Inlined {
                 inlined = Some(Die { unit, offset: node.offset });
             }

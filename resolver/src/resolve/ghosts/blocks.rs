@@ -104,46 +104,38 @@ struct Searched<'v, 'a, 's> {
 impl Searched<'_, '_, '_> {
     /// The places of the ghost in a copy of its function.
     fn places(&self, copy: &MarkedBlock) -> Result<Vec<Place>, Error> {
-        let entries = self.instructions.and_then(|code| code.entries(copy.function, &copy.code)).unwrap_or_default();
         let place = |address, certainty| Place { address: Some(address), origin: Origin::Block, certainty };
-        Ok(match entries.as_slice() {
+        Ok(match self.entries(copy).as_slice() {
             [] => {
                 let first = copy.code.ranges().first().map(|range| Vaddr(range.start));
                 let likely = Certainty::Likely(LikelyReason::RemovableCode);
                 first.into_iter().map(|first| place(first, likely)).collect()
             }
             [only] => vec![place(*only, self.certainty(copy, *only)?)],
-            several => {
-                let entries = u32::try_from(several.len()).unwrap_or(u32::MAX);
-                let certainty = Certainty::Approximate(ApproximateReason::SeveralEntries { entries });
-                several.iter().map(|&entry| place(entry, certainty)).collect()
-            }
+            several => approximate(several, several_entries(several)),
         })
     }
 
     /// The places of the ghost in a copy that has the code of the next line, and not the block.
     fn next_line(&self, line: &MarkedBlock) -> Vec<Place> {
-        let entries = self.instructions.and_then(|code| code.entries(line.function, &line.code)).unwrap_or_default();
-        let certainty = Certainty::Approximate(match entries.as_slice() {
-            [_] => ApproximateReason::NextLine,
-            several => ApproximateReason::SeveralEntries { entries: u32::try_from(several.len()).unwrap_or(u32::MAX) },
-        });
-        let place = |address| Place { address: Some(address), origin: Origin::Block, certainty };
-        entries.into_iter().map(place).collect()
+        match self.entries(line).as_slice() {
+            [only] => approximate(&[*only], ApproximateReason::NextLine),
+            several => approximate(several, several_entries(several)),
+        }
     }
 
     /// The places behind the block around the ghost in a copy, if nothing follows the ghost in it.
     fn ends(&self, copy: &MarkedBlock) -> Vec<Place> {
         let ends = self.instructions.and_then(|code| code.exits(copy.function, &copy.code)).unwrap_or_default();
-        let certainty = match ends.as_slice() {
-            [_] => Certainty::Approximate(ApproximateReason::NothingFollows),
-            several => {
-                let exits = u32::try_from(several.len()).unwrap_or(u32::MAX);
-                Certainty::Approximate(ApproximateReason::SeveralExits { exits })
-            }
-        };
-        let place = |address| Place { address: Some(address), origin: Origin::Block, certainty };
-        ends.into_iter().map(place).collect()
+        match ends.as_slice() {
+            [only] => approximate(&[*only], ApproximateReason::NothingFollows),
+            several => approximate(several, ApproximateReason::SeveralExits { exits: count(several) }),
+        }
+    }
+
+    /// Where control enters the code; nothing if that is not known.
+    fn entries(&self, copy: &MarkedBlock) -> Vec<Vaddr> {
+        self.instructions.and_then(|code| code.entries(copy.function, &copy.code)).unwrap_or_default()
     }
 
     /// What can be said of the only place where control enters the block.
@@ -226,6 +218,20 @@ impl Searched<'_, '_, '_> {
             && between.into_iter().all(|line| self.others.contains(&line))
             && !self.info.is_inlined(copy)?)
     }
+}
+
+fn approximate(addresses: &[Vaddr], reason: ApproximateReason) -> Vec<Place> {
+    let certainty = Certainty::Approximate(reason);
+    let place = |&address| Place { address: Some(address), origin: Origin::Block, certainty };
+    addresses.iter().map(place).collect()
+}
+
+fn several_entries(entries: &[Vaddr]) -> ApproximateReason {
+    ApproximateReason::SeveralEntries { entries: count(entries) }
+}
+
+fn count(addresses: &[Vaddr]) -> u32 {
+    u32::try_from(addresses.len()).unwrap_or(u32::MAX)
 }
 
 /// The most lines between a ghost and the code that proves its place.
