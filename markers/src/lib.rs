@@ -16,8 +16,8 @@
 //!
 //! The marker writes its name, file, line, format and arguments into a section that is never
 //! loaded, with the address of the next instruction. Nothing is executed, not even in a debug
-//! build. The command `smark` (crate `smark`) lists the markers of a built program, and says where
-//! each one is and which of its variables can be read.
+//! build. The command `smark` (crate `simple-markers-cli`) lists the markers of a built program,
+//! and says where each one is and which of its variables can be read.
 //!
 //! See [`simple_mark!`] for the syntax, for what an argument may be, and for what a marker costs.
 //!

@@ -260,6 +260,26 @@ fn help_has_examples() {
     assert_eq!(String::from_utf8(version.stdout).unwrap(), format!("smark {}\n", env!("CARGO_PKG_VERSION")));
 }
 
+/// The crate `smark` of the registry is another project.
+#[test]
+fn documents_install_this_package() {
+    let command = concat!("cargo install --locked ", env!("CARGO_PKG_NAME"));
+    for file in ["README.md", "docs/guide.md", "docs/ci.md", "docs/ci/github.yml"] {
+        let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../").to_owned() + file).unwrap();
+        let installed: Vec<&str> = text
+            .match_indices("cargo install ")
+            .filter_map(|(at, _)| text[at..].split(['`', '\n', '#', ',']).next())
+            .map(str::trim_end)
+            .filter(|command| !command.contains("--path "))
+            .collect();
+        assert!(installed.contains(&command), "{file}: {installed:?}");
+        assert!(
+            installed.iter().all(|it| it.ends_with(&format!(" {}", env!("CARGO_PKG_NAME")))),
+            "{file}: {installed:?}"
+        );
+    }
+}
+
 #[test]
 fn codes_are_explained() {
     let folder = Folder::new("explain");
