@@ -35,6 +35,8 @@ pub enum Code {
     Likely,
     /// SM026: a site of a ghost where the hits are not the passes.
     Approximate,
+    /// SM027: an exact site where the kernel takes no sound probe, and no other address is as good.
+    Refused,
     /// SM030: an argument that is readable.
     Live,
     /// SM031: an argument that is known without reading anything.
@@ -119,7 +121,7 @@ impl fmt::Display for Group {
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Eliminated,
         Self::Discarded,
         Self::UnknownSurvival,
@@ -133,6 +135,7 @@ impl Code {
         Self::Unproven,
         Self::Likely,
         Self::Approximate,
+        Self::Refused,
         Self::Live,
         Self::Constant,
         Self::Partial,
@@ -186,6 +189,7 @@ impl Code {
             Self::Unproven => ("SM024", "unproven", Group::Exactness),
             Self::Likely => ("SM025", "likely", Group::Exactness),
             Self::Approximate => ("SM026", "approximate", Group::Exactness),
+            Self::Refused => ("SM027", "refused", Group::Exactness),
             Self::Live => ("SM030", "live", Group::Arguments),
             Self::Constant => ("SM031", "constant", Group::Arguments),
             Self::Partial => ("SM032", "partial", Group::Arguments),

@@ -253,6 +253,16 @@ None is needed if it is enough to know that the code runs. To count passes, use 
 loop may be slower.",
     },
     Explanation {
+        code: Code::Refused,
+        meaning: "\
+The site is exact, and no uprobe can be put there: the kernel refuses its instruction, or takes it and runs it wrongly. No other address
+is as good. `smark trace` and the other commands that watch leave the site out. A breakpoint of gdb works there.",
+        example: "\
+    lock incl  (%rdi)                       /* the first instruction behind simple_mark(queue:add): a lock prefix is refused */",
+        fix: "\
+Anchor it: `options(anchor)`, or `simple_mark_anchor` in C. The probe is then on a no-operation of its own.",
+    },
+    Explanation {
         code: Code::Live,
         meaning: "The argument can be read at the site: it is in a register or in memory, it can be computed from those, or the marker keeps it.",
         example: "\

@@ -7,7 +7,7 @@ use simple_markers_resolver::check::fix::{Source, SourceFile};
 use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{
-    Absence, Ended, Exactness, Failure, Marker, Nearest, Reason, Resolution, Verdict,
+    Absence, Ended, Exactness, Failure, GhostProblem, Marker, Nearest, Reason, Resolution, Verdict,
 };
 
 /// A resolution with every kind of result, including exactness and absence reasons.
@@ -182,6 +182,32 @@ fn names_are_to_be_unique() {
     assert_eq!(codes(&report), [("SM050", "a:one", None)]);
     assert_eq!(report.findings[0].message(), "the name a:one is declared at src/queue.c:10 too");
     assert_eq!(report.findings[0].line, Some(12));
+    // One file by two names.
+    let mut resolution = program(&["a:one", "a:one"]);
+    let markers = &mut resolution.images[0].markers;
+    (markers[1].file, markers[1].line) = ("src/sub/../queue.c".into(), markers[0].line);
+    assert_eq!(codes(&check_with(&resolution, &Policy::default(), None)), []);
+    resolution.images[0].markers[1].file = "src/sub/queue.c".into();
+    assert_eq!(codes(&check_with(&resolution, &Policy::default(), None)), [("SM050", "a:one", None)]);
+}
+
+#[test]
+fn help_suits_anchored_markers_and_ghosts() {
+    let mut resolution = program(&["a:one", "a:two"]);
+    let markers = &mut resolution.images[0].markers;
+    markers[0].sites[0].exactness = Some(Exactness::Shared);
+    (markers[1].is_ghost, markers[1].survival) = (true, None);
+    markers[1].absence = Some(Absence::Ghost { problem: GhostProblem::CodeOnLine });
+    markers[1].sites.clear();
+    let help = |resolution: &Resolution| -> Vec<String> {
+        report(resolution).findings.iter().map(|finding| finding.help()).collect()
+    };
+    let found = help(&resolution);
+    assert_eq!(found[0], "make it exact with `simple_mark_anchor` in place of `simple_mark`, one no-operation");
+    assert!(found[1].starts_with("put it on a line of its own; or make it a plain marker"), "{found:?}");
+    resolution.images[0].markers[0].sites[0].anchored = true;
+    let found = help(&resolution);
+    assert!(found[0].starts_with("it is anchored already") && !found[0].contains("simple_mark_anchor"), "{found:?}");
 }
 
 const LOCK: &str = "\

@@ -289,8 +289,56 @@ fn standing_for_the_marker() {
         let clang = Program { compiler: "clang", ..Program::new(folder.path(), source) };
         provoked_at(&clang, code, by_clang, true, &[], &["-DFIXED"]);
     }
+    for compiler in ["gcc", "clang"] {
+        let refused = Program { compiler, ..Program::new(folder.path(), "refused") };
+        provoked_at(&refused, "SM027", "a lock prefix", true, &[], &["-DFIXED"]);
+    }
     let unproven = Program::new(folder.path(), "unproven");
     provoked_at(&unproven, "SM024", "the indirect jump at", false, &["-c"], &[]);
+}
+
+/// A header is one file by each of its paths, also if the compiler starts in other folders: the line
+/// tables then have the same absolute path.
+#[test]
+fn a_header_by_several_paths_is_one_file() {
+    if find("gcc").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |path: &str| folder.path().join(path);
+    ["a/deep", "b", "c"].iter().for_each(|name| fs::create_dir_all(at(name)).expect("a folder"));
+    let header = "static inline int mark(int x)\n{\n    simple_mark(check:marker, \"%d\", x);\n    return x + 1;\n}\n";
+    fs::write(at("c/m.h"), format!("#include <simple_marker.h>\n{header}")).expect("written");
+    for (path, include) in [("a/a.c", "../c/m.h"), ("a/deep/d.c", "../../c/m.h"), ("b/b.c", "../c/m.h")] {
+        let function = path.replace(['/', '.'], "_");
+        let body = format!("int {function}(int x);\nint {function}(int x) {{ return mark(x) * 3; }}\n");
+        fs::write(at(path), format!("#include \"{include}\"\n{body}")).expect("written");
+    }
+    let text = "#include \"./c/m.h\"\nint main(int count, char **all) { (void)all; return mark(count); }\n";
+    fs::write(at("main.c"), text).expect("written");
+    // Folder, source, object. The first three from the top, the last two from below.
+    let from_top = [(".", "a/a.c", "1.o"), (".", "b/b.c", "2.o"), (".", "main.c", "3.o")];
+    let from_below = [("a", "a.c", "4.o"), ("a/deep", "d.c", "5.o"), (".", "main.c", "6.o")];
+    for (units, program) in [(from_top, "top"), (from_below, "below")] {
+        for (start, source, object) in units {
+            let mut gcc = Command::new("gcc");
+            gcc.current_dir(at(start)).args(["-O2", "-g", "-c", "-I"]).arg(workspace().join("markers/include"));
+            run(gcc.arg(source).arg("-o").arg(at(object)));
+        }
+        let objects = units.map(|(_, _, object)| at(object));
+        run(Command::new("gcc").args(objects).arg("-o").arg(at(program)));
+        let (status, document) = check(&at(program), &[]);
+        assert_eq!((status, found(&document, "SM050").len()), (0, 0), "{program}: {document:#}");
+        assert_eq!(document["summary"]["markers"], 1, "{program}: {document:#}");
+    }
+    // Another file of the same name and line has another marker.
+    fs::write(at("a/m.h"), fs::read(at("c/m.h")).expect("read")).expect("written");
+    fs::write(at("main.c"), text.replace("./c/m.h", "a/m.h")).expect("written");
+    let mut gcc = Command::new("gcc");
+    gcc.current_dir(folder.path()).args(["-O2", "-g", "-I"]).arg(workspace().join("markers/include"));
+    run(gcc.args(["main.c", "b/b.c", "-o", "two"]));
+    let (status, document) = check(&at("two"), &[]);
+    assert_eq!((status, found(&document, "SM050").len()), (1, 1), "{document:#}");
 }
 
 #[test]

@@ -224,6 +224,7 @@ impl Compared<'_> {
                 problem: Problem::Gone,
                 causes: causes::gone(file),
                 can_keep: CanKeep::default(),
+                is_anchored: false,
                 exception: None,
             });
         }

@@ -39,6 +39,12 @@ pub(super) fn exactness(site: &Site) -> Vec<Cause> {
     causes
 }
 
+/// Why no probe can be put at a site.
+pub(super) fn probe(site: &Site) -> Vec<Cause> {
+    let reason = site.probe.as_ref().and_then(|probe| probe.reason);
+    vec![Cause::Probe { instruction: site.instruction.clone(), reason }]
+}
+
 /// Why an argument cannot be read at a site.
 pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<Cause> {
     let mut causes = Vec::new();

@@ -51,6 +51,7 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, problem: Problem) 
         problem,
         causes: Vec::new(),
         can_keep: CanKeep::default(),
+        is_anchored: false,
         exception: None,
     }
 }
@@ -83,6 +84,7 @@ impl Of<'_> {
         Finding {
             sites: Some((affected.len(), live(self.marker).count())),
             functions,
+            is_anchored: live(self.marker).all(|site| site.anchored),
             column: affected.first().and_then(|site| site.column).or(self.marker.column),
             ..self.finding(problem)
         }
@@ -127,6 +129,15 @@ impl Of<'_> {
             let mut causes = causes::exactness(first);
             causes.extend(causes::copies(self.marker, &affected));
             findings.push(Finding { causes, ..self.of_sites(Problem::Exactness(verdict), &affected) });
+        }
+        let is_refused = |site: &&Site| {
+            site.exactness == Some(Exactness::Exact) && site.probe.as_ref().is_some_and(|probe| !probe.can_be_put())
+        };
+        let refused: Vec<&Site> = live(self.marker).filter(is_refused).collect();
+        if let Some(first) = refused.first() {
+            let mut causes = causes::probe(first);
+            causes.extend(causes::copies(self.marker, &refused));
+            findings.push(Finding { causes, ..self.of_sites(Problem::Refused, &refused) });
         }
     }
 
@@ -174,14 +185,17 @@ impl Of<'_> {
 
     /// Reports a marker whose name is already declared before it.
     fn names(&self, same: &[&Marker], root: Option<&str>, findings: &mut Vec<Finding>) {
-        let mut places: Vec<(&Arc<str>, u32)> = same.iter().map(|marker| (&marker.file, marker.line)).collect();
+        if same.len() < 2 {
+            return;
+        }
+        let mut places: Vec<(Arc<str>, u32)> =
+            same.iter().map(|marker| (relative(&marker.file, root), marker.line)).collect();
         places.sort_unstable();
         places.dedup();
-        let Some((file, line)) = places.first().filter(|first| **first != (&self.marker.file, self.marker.line)) else {
-            return;
-        };
-        let problem = Problem::Duplicate { file: relative(file, root), line: *line, declarations: places.len() };
-        let declared = |(file, line): &(&Arc<str>, u32)| Cause::Declared { file: relative(file, root), line: *line };
+        let own = (&self.checked.file, self.checked.line);
+        let Some((file, line)) = places.first().filter(|(file, line)| (file, *line) != own) else { return };
+        let problem = Problem::Duplicate { file: Arc::clone(file), line: *line, declarations: places.len() };
+        let declared = |(file, line): &(Arc<str>, u32)| Cause::Declared { file: Arc::clone(file), line: *line };
         findings
             .push(Finding { causes: places.iter().take(MOST_CAUSES).map(declared).collect(), ..self.finding(problem) });
     }

@@ -24,6 +24,7 @@ mod update;
 
 use std::sync::Arc;
 
+use crate::dwarf::files::SourcePath;
 use crate::english;
 use crate::resolve::{self, Marker, Resolution, ResolvedImage};
 pub use lock::{Lock, LockError, Section};
@@ -64,6 +65,8 @@ pub struct Finding {
     pub causes: Vec<Cause>,
     /// Whether `keep` helps the argument.
     pub can_keep: CanKeep,
+    /// Whether the marker has an anchor already.
+    pub is_anchored: bool,
     /// Why the finding is excepted; `None` if it is not.
     pub exception: Option<Exception>,
 }
@@ -266,12 +269,13 @@ pub fn check(check: &Check<'_>) -> Report {
     report
 }
 
-/// A source file name without the folder `root` and without `./`.
+/// A source file name without the folder `root` and without `.` and `..`. Two names of one file
+/// have one relative name, unless symbolic links are in them.
 fn relative(file: &Arc<str>, root: Option<&str>) -> Arc<str> {
+    let path = SourcePath::new(file);
     let root = root.map(|root| root.trim_end_matches('/')).filter(|root| !root.is_empty());
-    let inside = root.and_then(|root| file.strip_prefix(root)?.strip_prefix('/'));
-    match inside.or_else(|| file.strip_prefix("./")) {
-        Some(inside) => inside.trim_start_matches('/').into(),
-        None => Arc::clone(file),
+    match root.and_then(|root| path.as_str().strip_prefix(root)?.strip_prefix('/')) {
+        Some(inside) => inside.into(),
+        None => Arc::clone(path.as_str()),
     }
 }

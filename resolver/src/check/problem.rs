@@ -7,7 +7,7 @@ use super::DebugSetting;
 use super::lock::Least;
 use crate::resolve::{
     Absence, Diagnostic, DiagnosticKind, Ended, Exactness, ExactnessReason, Inlined, LineProblem, Mismatch,
-    Predecessor, Reason, Verdict,
+    Predecessor, ProbeReason, Reason, Verdict,
 };
 use crate::verdicts::Code;
 
@@ -34,6 +34,8 @@ pub enum Problem {
     },
     /// A probe at the marker is not exact.
     Exactness(Exactness),
+    /// No probe can be put at an exact site.
+    Refused,
     /// The argument cannot be read everywhere. `None` if there is no verdict on it.
     Argument(Option<Verdict>),
     /// The debug information of the image has no variables. The marker of the finding is the first
@@ -116,6 +118,7 @@ impl Problem {
             Self::UnknownSurvival => Code::UnknownSurvival,
             Self::Nearest { .. } => Code::Nearest,
             Self::Exactness(exactness) => exactness.code(),
+            Self::Refused => Code::Refused,
             Self::Argument(verdict) => code_of(*verdict),
             Self::NoVariables { .. } => Code::Undescribed,
             Self::Format { .. } => Code::FormatMismatch,
@@ -159,6 +162,13 @@ pub enum Cause {
     },
     /// Why a site is not exact, or why that is unknown.
     Exactness(ExactnessReason),
+    /// What a uprobe does at an instruction.
+    Probe {
+        /// The instruction; `None` if it is not known.
+        instruction: Option<Arc<str>>,
+        /// Why it is refused, or what is wrong with it.
+        reason: Option<ProbeReason>,
+    },
     /// A predecessor of a shared site.
     Predecessor(Predecessor),
     /// There are more predecessors than are listed.

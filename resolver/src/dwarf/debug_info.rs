@@ -183,6 +183,12 @@ impl<'s> DebugInfo<'s> {
         self.lines.line_at(address)
     }
 
+    /// The path of the file that the compiler of the code at an address was given as `file`; `None` if
+    /// the debug information does not say.
+    pub(crate) fn path_of(&self, address: Vaddr, file: &str) -> Option<Arc<str>> {
+        self.lines.path_of(address, &SourcePath::new(file))
+    }
+
     /// Whether the unit of an entry was compiled without optimisation, as far as it shows: nearly
     /// all its local variables have one place in the frame.
     ///

@@ -213,6 +213,22 @@ impl Lines<'_> {
         Some((Arc::clone(files.get(row.file())?.as_str()), row.line))
     }
 
+    /// The path of the file that the unit of an address names so; `None` if it is not exactly one.
+    pub(super) fn path_of(&self, address: Vaddr, file: &SourcePath) -> Option<Arc<str>> {
+        let files = self.unit_files(self.units.unit_at(address)?).ok()?;
+        let mut paths: Vec<&SourcePath> = files
+            .matching(file)
+            .into_iter()
+            .filter(|(agreement, _)| matches!(agreement, Agreement::AsWritten | Agreement::Same))
+            .filter_map(|(_, number)| files.get(number))
+            .collect();
+        paths.dedup();
+        match paths.as_slice() {
+            [path] => Some(Arc::clone(path.as_str())),
+            _ => None,
+        }
+    }
+
     /// The last view number of the rows of a line at an address; `None` if there are no such rows,
     /// or rows of other lines are between them.
     pub(super) fn view_of(&self, address: Vaddr, file: &SourcePath, line: u32) -> Result<Option<u16>, Error> {

@@ -31,6 +31,7 @@ pub(crate) fn message(finding: &Finding) -> String {
             Exactness::Outside => format!("{name} is in no code of its function{copies}"),
             Exactness::Unproven => format!("whether a probe at {name} is exact is unknown{copies}"),
         },
+        Problem::Refused => format!("no probe can be put at {name}{copies}"),
         Problem::Argument(verdict) => match verdict {
             Some(Verdict::Live | Verdict::Constant) => format!("`{text}` of {name} is readable{copies}"),
             Some(Verdict::Partial) => format!("parts of `{text}` of {name} are gone{copies}"),
@@ -78,6 +79,7 @@ pub(crate) fn expected(finding: &Finding) -> String {
         | Problem::UnknownSurvival => "live: a site in a function that is in the image".to_owned(),
         Problem::Nearest { declared, .. } => format!("a site record, or code on line {declared}"),
         Problem::Exactness(_) => "exact: a probe fires when, and only when, the marker is passed".to_owned(),
+        Problem::Refused => "an instruction that the kernel takes a probe at".to_owned(),
         Problem::Argument(_) => "live or constant: readable wherever the marker is passed".to_owned(),
         Problem::NoVariables { .. } => "debug information of variables".to_owned(),
         Problem::Format { conversion, .. } => format!("what `{}` prints", conversion_or_none(conversion.as_ref())),
@@ -102,6 +104,7 @@ pub(crate) fn found(finding: &Finding) -> String {
         | Problem::Ambiguous
         | Problem::UnknownSurvival
         | Problem::Exactness(_)
+        | Problem::Refused
         | Problem::Argument(_) => finding.name().to_owned(),
         Problem::NoVariables { has_lines: true, .. } => "line tables".to_owned(),
         Problem::NoVariables { has_lines: false, .. } => "no debug information".to_owned(),
@@ -165,6 +168,7 @@ pub(crate) fn headline(findings: &[&Finding]) -> String {
             Code::Folded => "a probe also fires for markers of other functions",
             Code::Outside => "it is in no code of its function",
             Code::Unproven => "whether a probe is exact is unknown",
+            Code::Refused => "no probe can be put there",
             Code::FormatMismatch => "an argument is not what its conversion prints",
             Code::Duplicate => "its name is declared twice",
             Code::Worse => "it got worse than in the lock file",
@@ -222,6 +226,19 @@ impl fmt::Display for Cause {
                  function that has one"
             ),
             Self::Exactness(reason) => reason.fmt(f),
+            Self::Probe { instruction, reason } => {
+                match instruction.as_deref() {
+                    Some(instruction) => {
+                        let instruction = instruction.split_whitespace().collect::<Vec<_>>().join(" ");
+                        write!(f, "a uprobe cannot be on `{instruction}`")?;
+                    }
+                    None => f.write_str("a uprobe cannot be on the instruction there")?,
+                }
+                match reason {
+                    Some(reason) => write!(f, ": {reason}"),
+                    None => Ok(()),
+                }
+            }
             Self::Predecessor(way) => write!(f, "way in: {}", sites::predecessor(way)),
             Self::MorePredecessors { count } => write!(f, "{count} more ways in"),
             Self::ScopeEnded => f.write_str(

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::check::{CanKeep, Cause, DebugSetting, Finding, Problem};
+use crate::resolve::{Absence, GhostProblem};
 use crate::verdicts::{self, Code};
 
 /// The help for a finding.
@@ -16,17 +17,66 @@ pub(crate) fn help(finding: &Finding) -> String {
         Problem::Worse { found, .. } => found.code(),
         _ => finding.code,
     };
+    let ghost = finding.causes.iter().find_map(|cause| match cause {
+        Cause::Absence { absence: Absence::Ghost { problem }, .. } => Some(*problem),
+        _ => None,
+    });
+    match (code, ghost) {
+        (Code::UnknownSurvival, Some(problem)) => return found_ghost(problem, &finding.file),
+        (Code::Shared | Code::Unproven, _) if finding.is_anchored => return anchored(code).to_owned(),
+        _ => {}
+    }
     let is_change = |cause: &Cause| matches!(cause, Cause::Argument(reason) if reason.is_change_at_site());
     let anchor_helps = finding.causes.iter().any(is_change);
     advice(code, &finding.file, finding.argument.as_deref(), finding.can_keep, anchor_helps)
 }
 
+/// The help for an anchored marker that is not exact.
+fn anchored(code: Code) -> &'static str {
+    match code {
+        Code::Shared => {
+            "it is anchored already, and something else leads to its instruction too: put the marker at another place, or \
+             accept it with an exception in the lock file"
+        }
+        _ => {
+            "it is anchored already: what is not known about its code is said above; accept it with an exception in the lock \
+             file, or take the site with `--include`"
+        }
+    }
+}
+
+/// The help for a ghost that is not found.
+fn found_ghost(problem: GhostProblem, file: &str) -> String {
+    let plain = if is_rust(file) { "take `ghost` out of its options" } else { "write `simple_mark`" };
+    let find = match problem {
+        GhostProblem::NoDebugInfo => {
+            "compile its file with `-g`, in a profile of Cargo `debug = \"full\"`, or name the folder of separate debug files \
+             with `--debug-dir`"
+        }
+        GhostProblem::LinesOnly => "compile its file with `-g` and not `-g1`, in a profile of Cargo `debug = \"full\"`",
+        GhostProblem::Unreadable => {
+            "build its file again, or name the folder of separate debug files with `--debug-dir`"
+        }
+        GhostProblem::Unsupported => "compile its file with clang, gcc or rustc",
+        GhostProblem::SharedLine | GhostProblem::CodeOnLine => "put it on a line of its own",
+        GhostProblem::Unoptimized => "compile its file with `-Og` or `-O1` at least",
+        GhostProblem::NoStatements => "compile its file with `-gstatement-frontiers`",
+        GhostProblem::NoPlace => "put it before a statement that has code",
+    };
+    format!("{find}; or make it a plain marker, which is found everywhere: {plain}")
+}
+
+fn is_rust(file: &str) -> bool {
+    std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs")
+}
+
 /// The help for a code, for a marker in `file` or one of its arguments. `anchor_helps` says that an
 /// anchor settles a doubtful argument.
 fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep, anchor_helps: bool) -> String {
-    let is_rust = std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs");
+    let is_rust = is_rust(file);
     let anchor = if is_rust { "`options(anchor)`" } else { "`simple_mark_anchor` in place of `simple_mark`" };
     let argument = match (code, argument) {
+        (Code::Refused, _) => return format!("put a no-operation there for the probe, with {anchor}"),
         (Code::Shared | Code::Unproven, _) => return format!("make it exact with {anchor}, one no-operation"),
         (_, Some(argument)) => argument,
         (_, None) => return explained(code),

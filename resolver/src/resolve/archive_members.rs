@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::Marker;
 use super::part::Part;
+use crate::dwarf::files::SourcePath;
 
 type Identity = (Arc<str>, Arc<str>, u32);
 
 fn identity(marker: &Marker) -> Identity {
-    (Arc::clone(&marker.name), Arc::clone(&marker.file), marker.line)
+    (Arc::clone(&marker.name), Arc::clone(SourcePath::new(&marker.file).as_str()), marker.line)
 }
 
 /// Joins a declaration in one part with sites in other parts: the markers with sites become

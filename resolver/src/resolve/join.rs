@@ -1,6 +1,10 @@
 //! The join: declarations and site records of one image become markers, by name, file and line.
+//!
+//! A header that is reached by two paths (`a/../c/m.h`, `./c/m.h`) is one file: paths are compared
+//! without `.` and `..`. Symbolic links are not followed, so the marker keeps the first path.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use object::SectionIndex;
 use simple_markers_record::declaration::{Declaration, Declarations};
@@ -15,6 +19,7 @@ use super::lookup::Found;
 use super::{GhostProblem, LineProblem, Origin};
 use crate::Error;
 use crate::address::SectionOffset;
+use crate::dwarf::files::SourcePath;
 use crate::image::{Contents, Image, Layout, Relocated, RelocationProblem, RelocationTarget};
 
 /// Where a live site is. The order is that of lists: by section (only in a relocatable object),
@@ -158,6 +163,8 @@ pub(super) fn join<'a>(
         texts: Interner::new(sections.size()),
         by_offset: HashMap::new(),
         last: (None, 0),
+        files: HashMap::new(),
+        by_path: HashMap::new(),
         by_identity: HashMap::new(),
         markers: Vec::new(),
     };
@@ -214,6 +221,10 @@ struct Join<'a> {
     by_offset: HashMap<(usize, u32), TextId>,
     /// The place of the last record, and its run.
     last: (Option<Pc>, u32),
+    /// The first name of each file, by each of its names.
+    files: HashMap<TextId, TextId>,
+    /// The first name of each file, by its path without `.` and `..`.
+    by_path: HashMap<Arc<str>, TextId>,
     /// Markers by name, file and line.
     by_identity: HashMap<(TextId, TextId, u32), usize>,
     markers: Vec<RawMarker>,
@@ -237,13 +248,25 @@ impl<'a> Join<'a> {
     }
 
     /// The marker with the same name, file and line, which is `marker` if there is none yet.
-    fn marker(&mut self, marker: RawMarker) -> Option<&mut RawMarker> {
+    fn marker(&mut self, mut marker: RawMarker) -> Option<&mut RawMarker> {
+        marker.file = self.file(marker.file);
         let identity = (marker.name, marker.file, marker.line);
         let index = *self.by_identity.entry(identity).or_insert(self.markers.len());
         if index == self.markers.len() {
             self.markers.push(marker);
         }
         self.markers.get_mut(index)
+    }
+
+    /// The name under which a file was met first.
+    fn file(&mut self, file: TextId) -> TextId {
+        if let Some(&first) = self.files.get(&file) {
+            return first;
+        }
+        let path = SourcePath::new(&self.texts.text(file));
+        let first = *self.by_path.entry(Arc::clone(path.as_str())).or_insert(file);
+        self.files.insert(file, first);
+        first
     }
 
     fn add_site(&mut self, site: &Site, relocated: &Relocated) -> Result<(), Error> {

@@ -38,6 +38,7 @@ mod raw_sites;
 mod reason;
 mod resolution;
 mod rows;
+mod same_files;
 mod site_debug;
 mod switch;
 mod value;

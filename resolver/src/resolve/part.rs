@@ -15,7 +15,7 @@ use super::lazy_debug::{LazyDebug, LazySiteDebug};
 use super::lookup::Lookup;
 use super::markers::MarkerBuilder;
 use super::{Detail, Diagnostic, DiagnosticKind, ResolvedImage, Severity, SurvivalUnknown};
-use super::{absence, functions, ghosts, line_table_sites};
+use super::{absence, functions, ghosts, line_table_sites, same_files};
 use crate::address::FileOffset;
 use crate::debug_files::{DebugFiles, Store};
 use crate::image::{Image, ImageKind};
@@ -52,6 +52,9 @@ impl Part {
         let in_full = if looks_up { site_debug.get() } else { None };
         let instructions = if looks_up { instructions(image, &files, &debug, &code) } else { None };
         let lookup = Lookup { debug: in_full, instructions: instructions.as_ref() };
+        if let Some(debug) = in_full {
+            same_files::merge(&mut joined, debug);
+        }
 
         let mut descriptions = Descriptions::default();
         if let (Some(debug), true) = (in_full, sections.sites.is_empty()) {

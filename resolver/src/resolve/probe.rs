@@ -17,6 +17,14 @@ pub struct ProbeVerdict {
     pub best_address: Option<u64>,
 }
 
+impl ProbeVerdict {
+    /// Whether a probe works here, or at the address that is as good.
+    #[must_use]
+    pub fn can_be_put(&self) -> bool {
+        self.best_address.is_some() || (self.accepted && self.cost.is_some())
+    }
+}
+
 /// How the kernel executes the instruction under a uprobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

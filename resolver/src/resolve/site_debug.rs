@@ -299,6 +299,12 @@ impl<'d, 's> SiteDebug<'d, 's> {
         self.debug.absence_of_line(file, line)
     }
 
+    /// The path of the file that the code at a place names `file`, from its compilation directory on;
+    /// `None` if the debug information does not say.
+    pub(super) fn path_of(&self, pc: Pc, file: &str) -> Option<Arc<str>> {
+        self.debug.path_of(self.address(pc)?, file)
+    }
+
     /// The name of the function that starts at an address; `None` if there is none.
     pub(super) fn function_starting_at(&self, address: Vaddr) -> Option<Arc<str>> {
         self.debug.allow(STEPS);

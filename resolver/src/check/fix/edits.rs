@@ -79,7 +79,7 @@ fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Opti
         (Code::Eliminated | Code::Likely | Code::Approximate, _) if marker.is_ghost => {
             Some((Edits { plain: true, ..Edits::default() }, None))
         }
-        (Code::Shared | Code::Unproven, _) => {
+        (Code::Shared | Code::Unproven | Code::Refused, _) => {
             let has_anchor = sites(marker).all(|site| site.anchored);
             if has_anchor { None } else { anchor() }
         }

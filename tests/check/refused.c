@@ -1,0 +1,16 @@
+// The first instruction behind the marker has a lock prefix, and the kernel refuses a probe there.
+#include "simple_marker.h"
+
+int work(int);
+
+void add(int *count, int tag);
+void add(int *count, int tag)
+{
+#ifdef FIXED
+    simple_mark_anchor(check:marker, "tag %d", tag);
+#else
+    simple_mark(check:marker, "tag %d", tag);
+#endif
+    __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
+    *count += work(tag);
+}
