@@ -9,6 +9,7 @@ mod kernel_text;
 mod killed;
 mod libraries;
 mod names;
+mod order;
 mod plan;
 mod probe_twins;
 mod probes_watched;

@@ -1,23 +1,26 @@
-//! Later addresses where a probe sees the same as at a given address. The instruction under a probe
-//! can change its cost by a factor of ten.
+//! Other addresses where a probe sees the same as at a given address. The instruction under a probe
+//! can change its cost by a factor of ten, and the kernel takes no probe at some.
 //!
-//! The addresses follow in a straight line: there is no store, call or branch on the way, and no
-//! edge from elsewhere. The caller decides whether the arguments can still be read there. It gets
-//! the registers that were written on the way.
+//! The addresses are in a straight line with the given one, behind it or before it: there is no
+//! store, call or branch between them, and no edge from elsewhere. The caller decides whether the
+//! arguments can be read there. It gets the registers that are written between.
+//!
+//! No site of a marker is passed on the way. So probes of different sites fire in the order of the
+//! sites: they have the same order, or one address.
 
-use super::Function;
 use super::cfg::{Cfg, Indirect};
 use super::instruction::Successors;
 use super::instruction_set::InstructionSet;
 use super::probe::{Cost, Probe};
+use super::{Edge, EdgeKind, Function};
 use crate::address::Vaddr;
 
-/// An address that is always reached after an earlier one, with the same memory.
+/// An address that is always passed together with another one, with the same memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Equivalent {
     /// The address.
     pub(crate) at: Vaddr,
-    /// The registers that were written since.
+    /// The registers that are written between.
     pub(crate) overwritten: Registers,
     /// What a probe there does.
     pub(crate) probe: Probe,
@@ -39,31 +42,42 @@ impl Registers {
     }
 }
 
-/// How many instructions are tried.
+/// How many instructions are tried in each direction.
 const FAR: usize = 32;
 
 impl Cfg {
-    /// The addresses where a probe sees the same as at `pc`, starting with `pc` itself; empty if
-    /// the function has no instruction at `pc`.
+    /// The addresses where a probe sees the same as at `pc`: `pc` itself, those behind it, and those
+    /// before it, the nearest first. Empty if the function has no instruction at `pc`. `is_site` tells
+    /// where markers have sites; no site is passed on the way.
     #[must_use]
-    pub(crate) fn equivalents(&self, function: &Function<'_>, pc: Vaddr) -> Vec<Equivalent> {
+    pub(crate) fn equivalents(
+        &self,
+        function: &Function<'_>,
+        pc: Vaddr,
+        is_site: &dyn Fn(Vaddr) -> bool,
+    ) -> Vec<Equivalent> {
         let Some(first) = self.index(pc.0) else { return Vec::new() };
+        let mut found = self.behind(function, first, is_site);
+        found.extend(self.before_it(function, first, is_site));
+        found
+    }
+
+    /// The address of an instruction, and those that follow.
+    fn behind(&self, function: &Function<'_>, first: usize, is_site: &dyn Fn(Vaddr) -> bool) -> Vec<Equivalent> {
         let mut found = Vec::new();
         let mut overwritten = Registers { mask: 0, set: self.set };
         let mut effects = self.set.effects();
         let mut index = first;
-        // An unknown indirect jump may lead to any address after `pc`.
-        let is_known =
-            self.indirect.iter().all(|(_, what)| !matches!(what, Indirect::Unknown)) && self.undecoded.is_none();
         for _ in 0..FAR {
             let Some(&it) = self.instructions.get(index) else { break };
-            if index != first && (self.predecessors(index).len() != 1 || !is_known) {
+            if index != first && (self.predecessors(index).len() != 1 || !self.is_known()) {
                 break;
             }
             let code = function.code_at(it.at);
             found.push(Equivalent { at: Vaddr(it.at), overwritten, probe: self.set.probe(it.at, code) });
             let effects = effects(it.at, code);
-            if it.successors != Successors::Next || effects.stores {
+            let is_other_site = index != first && is_site(Vaddr(it.at));
+            if it.successors != Successors::Next || effects.stores || is_other_site {
                 break;
             }
             overwritten.mask |= effects.written;
@@ -75,6 +89,37 @@ impl Cfg {
         found
     }
 
+    /// The addresses before an instruction, the nearest first.
+    fn before_it(&self, function: &Function<'_>, first: usize, is_site: &dyn Fn(Vaddr) -> bool) -> Vec<Equivalent> {
+        let mut found = Vec::new();
+        let mut overwritten = Registers { mask: 0, set: self.set };
+        let mut effects = self.set.effects();
+        let mut index = first;
+        for _ in 0..FAR {
+            // The only way to the instruction is from the one before it.
+            let [Edge { from, kind: EdgeKind::FallThrough }] = self.predecessors(index)[..] else { break };
+            let Some(before) = self.index(from.0).filter(|_| self.is_known()) else { break };
+            let Some(&it) = self.instructions.get(before) else { break };
+            let code = function.code_at(it.at);
+            let effects = effects(it.at, code);
+            if it.successors != Successors::Next || effects.stores {
+                break;
+            }
+            overwritten.mask |= effects.written;
+            found.push(Equivalent { at: from, overwritten, probe: self.set.probe(it.at, code) });
+            if is_site(from) {
+                break;
+            }
+            index = before;
+        }
+        found
+    }
+
+    /// Whether all edges are known. An unknown indirect jump may lead to any address.
+    fn is_known(&self) -> bool {
+        self.indirect.iter().all(|(_, what)| !matches!(what, Indirect::Unknown)) && self.undecoded.is_none()
+    }
+
     /// The cheapest of [`Self::equivalents`] that `keep` accepts, and the first of equally cheap
     /// ones. `None` if the kernel accepts none that fires exactly once for each pass.
     #[must_use]
@@ -82,9 +127,10 @@ impl Cfg {
         &self,
         function: &Function<'_>,
         pc: Vaddr,
+        is_site: &dyn Fn(Vaddr) -> bool,
         keep: &dyn Fn(&Equivalent) -> bool,
     ) -> Option<Equivalent> {
-        let candidates = self.equivalents(function, pc).into_iter();
+        let candidates = self.equivalents(function, pc, is_site).into_iter();
         candidates.filter(|it| it.probe.cost().is_some() && keep(it)).min_by_key(|it| it.probe.cost().map(Cost::rank))
     }
 }

@@ -5,7 +5,7 @@
 //! output. A [`Function`] is decoded once into a control-flow graph ([`Cfg`], `cfg`). `jump_tables`
 //! reads its jump tables. It uses `reaching_definitions` for the values of registers and
 //! `stack_depth` for jumps that leave the function. The graph gives the predecessors of an address
-//! ([`Cfg::exactness`], `exactness`) and the later addresses where a probe sees the same
+//! ([`Cfg::exactness`], `exactness`) and the other addresses where a probe sees the same
 //! ([`Cfg::equivalents`], `equivalent`). `probe` describes what the kernel does with a uprobe.
 //! `x86` and `aarch64` implement [`InstructionSet`], which contains everything that depends on the
 //! processor; `supported` lists them. `docs/design.md`, "Exactness", explains the answers.

@@ -243,14 +243,44 @@ fn the_cheapest_equivalent_is_before_the_first_store() {
     // stepped.
     let code = [0x48, 0x89, 0xf8, 0x31, 0xd2, 0x53, 0xc3];
     let (function, graph) = (function(&code), cfg(&code));
-    let all = graph.equivalents(&function, Vaddr(0x1000));
+    let all = graph.equivalents(&function, Vaddr(0x1000), &|_| false);
     assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x1000, 0x1003, 0x1005]);
-    let best = |keep: &dyn Fn(&Equivalent) -> bool| graph.best(&function, Vaddr(0x1000), keep).map(|it| it.at.0);
+    let best =
+        |keep: &dyn Fn(&Equivalent) -> bool| graph.best(&function, Vaddr(0x1000), &|_| false, keep).map(|it| it.at.0);
     assert_eq!(best(&|_| true), Some(0x1005));
     // DWARF's 0 is rax, 1 rdx, 5 rdi.
     assert_eq!(best(&|it| !it.overwritten.contains(5)), Some(0x1005));
     assert_eq!(best(&|it| !it.overwritten.contains(1)), Some(0x1000));
     assert_eq!(best(&|it| !it.overwritten.contains(0)), Some(0x1000));
+    // A probe goes to the site of another marker, and not past it.
+    let with_site = |at| graph.best(&function, Vaddr(0x1000), &|site| site.0 == at, &|_| true).map(|it| it.at.0);
+    assert_eq!((with_site(0x1003), with_site(0x1005)), (Some(0x1000), Some(0x1005)));
+}
+
+#[test]
+fn a_probe_goes_back_where_the_kernel_takes_none() {
+    // push %rbx; mov %rdi,%rax; xor %edx,%edx; cs nopw 0(%rax,%rax,1); dec %edx; jne to the dec; ret.
+    let padding = [0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+    let code = [&[0x53, 0x48, 0x89, 0xf8, 0x31, 0xd2][..], &padding, &[0xff, 0xca, 0x75, 0xfc, 0x5b, 0xc3]].concat();
+    let (function, graph) = (function(&code), cfg(&code));
+    let site = Vaddr(0x1006);
+    let all = graph.equivalents(&function, site, &|_| false);
+    // Behind the padding the loop begins, and the push stores.
+    assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x1006, 0x1004, 0x1001]);
+    let best = |keep: &dyn Fn(&Equivalent) -> bool, other| {
+        graph.best(&function, site, &|at| at.0 == other, keep).map(|it| it.at.0)
+    };
+    assert_eq!(best(&|_| true, 0), Some(0x1004));
+    // DWARF's 0 is rax, 1 rdx.
+    assert_eq!(best(&|it| !it.overwritten.contains(0), 0), Some(0x1004));
+    assert_eq!(best(&|it| !it.overwritten.contains(1), 0), None);
+    assert_eq!(best(&|it| !it.overwritten.contains(3), 0x1004), Some(0x1004));
+    // Padding that is jumped over is not before what follows it, and a branch is no way back.
+    let code = [&[0x75, 0x0a][..], &padding, &padding, &[0xc3]].concat();
+    let (function, graph) = (self::function(&code), cfg(&code));
+    let all = graph.equivalents(&function, Vaddr(0x100c), &|_| false);
+    assert_eq!(all.iter().map(|it| it.at.0).collect::<Vec<_>>(), [0x100c, 0x1016]);
+    assert_eq!(graph.equivalents(&function, Vaddr(0x1002), &|_| false).len(), 1);
 }
 
 #[test]
@@ -380,7 +410,7 @@ fn any_bytes_end_in_a_verdict() {
             let cfg = Cfg::of(&function, &memory, set);
             for at in 0x1000..0x1000 + code.len() as u64 {
                 assert_ne!(cfg.exactness(Vaddr(at), round % 3 == 0).outcome, Outcome::Outside);
-                let _ = cfg.best(&function, Vaddr(at), &|it| !it.overwritten.contains(3));
+                let _ = cfg.best(&function, Vaddr(at), &|at| at.0 % 7 == 0, &|it| !it.overwritten.contains(3));
             }
         }
     }

@@ -106,7 +106,7 @@ pub(crate) fn predecessor(way: &Predecessor) -> String {
     format!("{:#x} {how}{line}", way.address)
 }
 
-/// What a uprobe there does, with the later address where a probe costs less.
+/// What a uprobe there does, with the other address where a probe costs less, or is taken at all.
 pub(crate) fn probe(probe: &ProbeVerdict) -> String {
     let why = probe.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let verdict = match (probe.accepted, probe.cost) {
@@ -115,7 +115,8 @@ pub(crate) fn probe(probe: &ProbeVerdict) -> String {
         (true, Some(ProbeCost::Stepped)) => "stepped",
         (true, None) => "taken, and not to be used",
     };
-    let best = probe.best_address.map(|at| format!(", for less at {at:#x}")).unwrap_or_default();
+    let less = if probe.cost.is_some() { "for less" } else { "instead" };
+    let best = probe.best_address.map(|at| format!(", {less} at {at:#x}")).unwrap_or_default();
     format!("{verdict}{why}{best}")
 }
 

@@ -51,7 +51,7 @@ pub struct Point<'r> {
     pub(super) group: String,
     /// The rest of the name as an identifier of C, unique in its group.
     pub(super) event: String,
-    /// The link-time address of the probe, which may follow the site's.
+    /// The link-time address of the probe, which may be near the site's.
     pub address: Vaddr,
     /// The probe's offset in the file.
     pub offset: FileOffset,
@@ -156,7 +156,7 @@ fn point<'r>(
         return Err(SiteOmission::NotExact { exactness, reason: site.exactness_reason.clone() });
     }
     let switch = site.switch.as_ref().map(armable).transpose()?;
-    let mut by = 0;
+    let mut by = 0i64;
     if uprobe {
         by = probed(address, site, settings)?;
     }
@@ -169,8 +169,8 @@ fn point<'r>(
         rest: rest.to_owned(),
         group: identifier(provider, NAME),
         event: identifier(rest, NAME),
-        address: Vaddr(address.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
-        offset: FileOffset(offset.0.checked_add(by).ok_or(SiteOmission::AddressOverflow)?),
+        address: Vaddr(address.0.checked_add_signed(by).ok_or(SiteOmission::AddressOverflow)?),
+        offset: FileOffset(offset.0.checked_add_signed(by).ok_or(SiteOmission::AddressOverflow)?),
         switch,
         with_doubtful: settings.doubtful,
     })
@@ -184,8 +184,8 @@ fn armable(switch: &Switch) -> Result<PointSwitch, SiteOmission> {
     }
 }
 
-/// How many bytes after the site the uprobe is placed.
-fn probed(address: Vaddr, site: &Site, settings: &Settings) -> Result<u64, SiteOmission> {
+/// How many bytes after the site the uprobe is placed. The number is negative if it is before the site.
+fn probed(address: Vaddr, site: &Site, settings: &Settings) -> Result<i64, SiteOmission> {
     let Some(probe) = &site.probe else {
         return match settings.unknown_probes {
             true => Ok(0),
@@ -193,7 +193,7 @@ fn probed(address: Vaddr, site: &Site, settings: &Settings) -> Result<u64, SiteO
         };
     };
     // The code between is straight-line, so the distance is the same in the file as in memory.
-    let best = probe.best_address.and_then(|best| best.checked_sub(address.0));
+    let best = probe.best_address.map(|best| best.wrapping_sub(address.0) as i64);
     let is_sound = probe.accepted && probe.cost.is_some();
     match (best, settings.at) {
         (Some(best), At::Best) => Ok(best),

@@ -22,6 +22,7 @@ use super::folding::Folding;
 use super::function_symbols::FunctionSymbols;
 use super::join::Pc;
 use super::patched::Patched;
+use super::shared_places::ProbePlace;
 use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
 use crate::address::{SectionOffset, Vaddr};
 use crate::code::{self, ExactReason, InstructionSet, Outcome};
@@ -39,6 +40,8 @@ pub(super) struct Instructions<'c, 'i, 'data, 's> {
     set: &'static dyn InstructionSet,
     debug: Option<&'c DebugInfo<'s>>,
     folding: Folding<'c, 'data, 's>,
+    /// Where the records say that markers are, and how many records say so.
+    sites: HashMap<Vaddr, usize>,
     symbols: OnceLock<FunctionSymbols<'data>>,
     /// What a kernel does to its own code.
     patched: OnceLock<Patched>,
@@ -60,6 +63,8 @@ pub(super) struct Probed {
     pub(super) predecessors: Vec<Predecessor>,
     pub(super) instruction: Option<Arc<str>>,
     pub(super) probe: Option<ProbeVerdict>,
+    /// Where a probe sees the same and finds all arguments, if other sites have the same address.
+    pub(super) places: Vec<ProbePlace>,
 }
 
 impl Probed {
@@ -88,11 +93,13 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
-    /// The instructions of an image; `None` if its instruction set is not supported.
+    /// The instructions of an image; `None` if its instruction set is not supported. `sites` is where
+    /// markers are.
     pub(super) fn new(
         code: &'c CodeBytes<'i, 'data>,
         debug: Option<&'c DebugInfo<'s>>,
         folding: Folding<'c, 'data, 's>,
+        sites: impl Iterator<Item = Pc>,
     ) -> Option<Self> {
         let image = code.image();
         let set = code::of_machine(image.machine())?;
@@ -102,6 +109,10 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             set,
             debug,
             folding,
+            sites: sites.filter_map(|pc| address(code, pc)).fold(HashMap::new(), |mut sites, at| {
+                *sites.entry(at).or_default() += 1;
+                sites
+            }),
             symbols: OnceLock::new(),
             patched: OnceLock::new(),
             imports: OnceLock::new(),
@@ -178,14 +189,18 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
     }
 
     fn address(&self, pc: Pc) -> Option<Vaddr> {
-        match (self.code.layout(), pc.section) {
-            (Some(layout), Some(section)) => layout.address(SectionIndex(section), SectionOffset(pc.address)),
-            _ => Some(Vaddr(pc.address)),
-        }
+        address(self.code, pc)
     }
 
     /// An address as reports have it: in a relocatable object the offset in its section.
     fn reported(&self, at: Vaddr) -> u64 {
         self.code.layout().and_then(|layout| layout.section_offset(at)).map_or(at.0, |(_, offset)| offset.0)
+    }
+}
+
+fn address(code: &CodeBytes<'_, '_>, pc: Pc) -> Option<Vaddr> {
+    match (code.layout(), pc.section) {
+        (Some(layout), Some(section)) => layout.address(SectionIndex(section), SectionOffset(pc.address)),
+        _ => Some(Vaddr(pc.address)),
     }
 }

@@ -21,6 +21,7 @@ use super::instructions::Probed;
 use super::interner::Interner;
 use super::join::{Pc, RawMarker, RawSite};
 use super::lookup::{Found, Lookup};
+use super::shared_places::SharedPlaces;
 use super::site_debug::{Surroundings, Wanted};
 use super::{
     Absence, Argument, DeclaredArgument, Described, DiagnosticKind, Exactness, LineProblem, Marker, Site, SitePlace,
@@ -42,6 +43,7 @@ pub(super) struct MarkerBuilder<'i, 'data, 'a> {
     descriptions: Descriptions,
     section_names: HashMap<usize, Arc<str>>,
     folded: FoldedMarkers,
+    shared_places: SharedPlaces,
     diagnostics: &'i mut Diagnostics,
 }
 
@@ -68,7 +70,8 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         diagnostics: &'i mut Diagnostics,
     ) -> Self {
         let (section_names, folded) = (HashMap::new(), FoldedMarkers::default());
-        Self { image, texts, named, descriptions, section_names, folded, diagnostics }
+        let shared_places = SharedPlaces::default();
+        Self { image, texts, named, descriptions, section_names, folded, shared_places, diagnostics }
     }
 
     /// The markers, in the order of `raw`. `sites_are_known` says whether a marker without a site
@@ -94,6 +97,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         finished.sort_unstable_by_key(|(index, _)| *index);
         let mut markers = finished.into_iter().map(|(_, marker)| marker).collect::<Vec<_>>();
         self.folded.mark(&mut markers);
+        self.shared_places.settle(&mut markers);
         markers
     }
 
@@ -140,7 +144,10 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         let mut found = raw.found.into_iter();
         let (mut sites, mut refused, mut shares_page) = (Vec::with_capacity(raw.sites.len()), None, false);
         for (site, kept) in raw.sites.iter().zip(kept) {
-            let (surroundings, probed, args) = self.without_errors(found.next(), kept);
+            let (surroundings, mut probed, args) = self.without_errors(found.next(), kept);
+            if let (Some(pc), Some(_), false) = (site.pc, &probed.probe, probed.places.is_empty()) {
+                self.shared_places.add(pc, index, sites.len(), std::mem::take(&mut probed.places));
+            }
             if let (Some(pc), Some(instance)) = (site.pc, surroundings.instance.filter(|_| is_inside(&probed))) {
                 let function = (!surroundings.is_not_there).then_some(instance);
                 self.folded.add(pc, function, index, sites.len());
@@ -232,6 +239,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             scope_ended: surroundings.scope_ended,
             column: (raw.column != 0).then_some(raw.column),
             origin: raw.origin,
+            record_offset: (raw.origin == super::Origin::Record).then_some(raw.offset as u64),
             anchored: raw.anchored,
             exactness: probed.exactness,
             exactness_reason: probed.reason,

@@ -39,6 +39,7 @@ mod reason;
 mod resolution;
 mod rows;
 mod same_files;
+mod shared_places;
 mod site_debug;
 mod switch;
 mod value;

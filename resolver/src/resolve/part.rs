@@ -50,7 +50,7 @@ impl Part {
         let code = CodeBytes::new(image, layout.as_ref());
         let looks_up = detail != Detail::Names && !joined.markers.is_empty();
         let in_full = if looks_up { site_debug.get() } else { None };
-        let instructions = if looks_up { instructions(image, &files, &debug, &code) } else { None };
+        let instructions = if looks_up { instructions(image, &files, &debug, &code, &joined.markers) } else { None };
         let lookup = Lookup { debug: in_full, instructions: instructions.as_ref() };
         if let Some(debug) = in_full {
             same_files::merge(&mut joined, debug);
@@ -132,11 +132,13 @@ fn instructions<'c, 'f, 'b>(
     files: &'c Files<'_, 'b>,
     debug: &'c LazyDebug<'f, '_, '_>,
     code: &'c CodeBytes<'c, 'b>,
+    markers: &[RawMarker],
 ) -> Option<Instructions<'c, 'c, 'b, 'f>> {
     let info = debug.info();
     let folding = Folding::new(image, files.named(), info);
     folding.prepare();
-    Instructions::new(code, info, folding)
+    let sites = markers.iter().flat_map(|marker| &marker.sites).filter_map(|site| site.pc);
+    Instructions::new(code, info, folding, sites)
 }
 
 /// Why a marker without a site may be in the program all the same; `None` if it is not.

@@ -12,8 +12,9 @@ pub struct ProbeVerdict {
     pub cost: Option<ProbeCost>,
     /// Why it is refused, or what is wrong with it; `None` if there is nothing to say.
     pub reason: Option<ProbeReason>,
-    /// A later address where a probe sees the same, costs less and finds all arguments as they are
-    /// here: in a relocatable object an offset in the section. `None` if there is none.
+    /// An address near by where a probe sees the same, costs less or is accepted at all, and finds all
+    /// arguments as they are here: in a relocatable object an offset in the section. `None` if there is
+    /// none. No site of another marker is between both.
     pub best_address: Option<u64>,
 }
 

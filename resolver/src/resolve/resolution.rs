@@ -425,6 +425,10 @@ pub struct Site {
     pub column: Option<u32>,
     /// How the site was found.
     pub origin: Origin,
+    /// The offset of its record among the site records; `None` if it has none. A compiler writes
+    /// the records of a function in the order of the code, so markers with one address are passed in
+    /// this order.
+    pub record_offset: Option<u64>,
     /// Whether the marker has its own instruction there (`options(anchor)`).
     pub anchored: bool,
     /// Whether a probe there fires exactly when the marker is passed; `None` if not resolved.

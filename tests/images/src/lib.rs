@@ -416,6 +416,7 @@ pub fn everything() -> Resolution {
         scope_ended: false,
         column: Some(5),
         origin,
+        record_offset: None,
         anchored: false,
         exactness: None,
         exactness_reason: None,

@@ -13,6 +13,7 @@
 //!
 //! [`Rich`] makes programs with more kinds of variables, also in C++, for tests of values.
 
+mod adjacent;
 mod c;
 mod choices;
 mod program;
@@ -20,6 +21,7 @@ mod rich;
 mod rust;
 mod writer;
 
+pub use adjacent::Adjacent;
 pub use program::{Marker, Place, Position, Program, Shape, Within};
 pub use rich::{Rich, Tongue};
 

@@ -35,9 +35,23 @@ pub struct Replay {
     values: HashMap<Key, u64>,
     /// By the group and the bucket.
     buckets: HashMap<(u32, u32), u64>,
+    /// The address that each site shares with other sites; `None` if it has one of its own.
+    shared: Vec<Option<usize>>,
+    /// The last hit of each thread at an address that sites share.
+    passes: HashMap<u32, Pass>,
     /// The times of the starts.
     starts: Intervals<u64>,
     durations: Durations,
+}
+
+/// A pass of an address that several sites share.
+#[derive(Clone, Copy, Debug)]
+struct Pass {
+    address: usize,
+    /// The site of the last hit.
+    site: usize,
+    /// The time of the first hit.
+    time: u64,
 }
 
 impl Replay {
@@ -50,6 +64,8 @@ impl Replay {
             tallies: Vec::new(),
             values: HashMap::new(),
             buckets: HashMap::new(),
+            shared: Vec::new(),
+            passes: HashMap::new(),
             starts: Intervals::default(),
             durations: Durations { counts: vec![0; FINE as usize], min: u64::MAX, max: 0 },
         };
@@ -62,11 +78,39 @@ impl Replay {
         let group = |marker| u32::try_from(plan.group(marker)).unwrap_or(u32::MAX);
         self.groups.extend(plan.sites.iter().skip(self.groups.len()).map(|site| group(site.marker)));
         self.tallies.resize(plan.sites.len(), Tallies::default());
+        let (first, addresses) = (self.shared.len(), self.shared.iter().flatten().count());
+        self.shared.resize(plan.sites.len(), None);
+        let shared = plan.by_address(first).into_iter().filter(|sites| sites.len() > 1);
+        for (address, sites) in (addresses..).zip(shared) {
+            for site in sites {
+                if let Some(of) = self.shared.get_mut(site) {
+                    *of = Some(address);
+                }
+            }
+        }
+    }
+
+    /// When the thread passed the address of a hit. What is done at one site of an address takes time, so
+    /// the hits of one pass have different times in records.
+    fn passed<I: Inputs + ?Sized>(&mut self, hit: &Passage<'_, I>) -> u64 {
+        let Some(address) = self.shared.get(hit.site).copied().flatten() else {
+            if !self.passes.is_empty() {
+                self.passes.remove(&hit.thread);
+            }
+            return hit.time;
+        };
+        let pass = self.passes.entry(hit.thread).or_insert(Pass { address, site: usize::MAX, time: hit.time });
+        // The sites of an address are passed in the order of their numbers.
+        let is_same = pass.address == address && pass.site < hit.site;
+        let time = if is_same { pass.time } else { hit.time };
+        *pass = Pass { address, site: hit.site, time };
+        time
     }
 
     /// Counts a hit. The filter of its site was applied: `holds` is its result, or `None` if an
     /// argument that it needs could not be read.
     pub fn add<I: Inputs + ?Sized>(&mut self, aggregate: &Aggregate, holds: Option<bool>, hit: &Passage<'_, I>) {
+        let time = self.passed(hit);
         let Some(holds) = holds else { return self.tally(hit.site, Tally::Unfiltered) };
         if !holds {
             return;
@@ -85,8 +129,8 @@ impl Replay {
                 Some(value) => increment(&mut self.buckets, (group, coarse(value)), self.most),
                 None => Some(Tally::Unread),
             },
-            Aggregate::Start(of) => interval(of).map_or(Some(Tally::Unread), |key| self.start(key, hit.time)),
-            Aggregate::End(of) => interval(of).map_or(Some(Tally::Unread), |key| self.end(key, hit.time)),
+            Aggregate::Start(of) => interval(of).map_or(Some(Tally::Unread), |key| self.start(key, time)),
+            Aggregate::End(of) => interval(of).map_or(Some(Tally::Unread), |key| self.end(key, time)),
         };
         if let Some(problem) = problem {
             self.tally(hit.site, problem);

@@ -4,10 +4,10 @@ use super::assembler::{Code, Label};
 use super::expression::{Target, Uncompilable};
 use super::input::{Input, NUL_ENDS};
 use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
-use super::program::{Program, ProgramError, Settings};
+use super::program::{KEY, Program, ProgramError, Section, Settings};
 use crate::aggregate::{Aggregate, CUT, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, Tally};
 use crate::event::KernelEvent;
-use crate::filter::{Condition, Number, Readable};
+use crate::filter::{Number, Readable};
 use crate::histogram::NEGATIVE;
 
 /// Flags of `bpf_map_update_elem`.
@@ -20,24 +20,28 @@ const EXISTS: i32 = -17;
 /// How often a maximum is tried to be set while others set it.
 const TRIES: usize = 8;
 
-/// The program that counts what `aggregate` says. `group` is the group of the marker, `event` the event
-/// of the kernel that it is.
+/// The program that counts what the aggregates say, at each of the sites of an address. `event` is the
+/// event of the kernel that the only site is.
 ///
 /// # Errors
 ///
 /// The program is too long.
 pub fn count(
-    inputs: &[Input],
-    filter: Option<&Condition>,
-    aggregate: &Aggregate,
-    group: u32,
+    sections: &[Section<'_>],
     target: &Target,
     settings: Settings,
     event: Option<&KernelEvent>,
 ) -> Result<Code, ProgramError> {
     let mut program = Program::new(target, settings, event.and_then(KernelEvent::other_thread));
-    let compiled = program.count(inputs, filter, aggregate, group);
-    compiled.map_err(|_| ProgramError::TooManyFields)?;
+    let time = match sections.iter().any(|section| matches!(section.aggregate, Aggregate::End(_))) {
+        true => program.passed().map_err(|_| ProgramError::TooManyFields)?,
+        false => KEY,
+    };
+    let stack = program.stack.clone();
+    for section in sections {
+        program.begin(section, &stack);
+        program.count(section, time).map_err(|_| ProgramError::TooManyFields)?;
+    }
     Ok(program.finish()?)
 }
 
@@ -57,18 +61,18 @@ impl Aggregate {
 }
 
 impl Program<'_> {
-    fn count(
-        &mut self,
-        inputs: &[Input],
-        filter: Option<&Condition>,
-        aggregate: &Aggregate,
-        group: u32,
-    ) -> Result<(), Uncompilable> {
-        if let Aggregate::End(_) = aggregate {
-            // The time that this program takes is no part of the interval.
-            self.code.call(Helper::KtimeGetNs);
-            self.code.copy(Reg::R8, Reg::R0);
-        }
+    /// Notes the time when the address is passed, in a word of the stack. The time that the program takes
+    /// is no part of an interval that ends there, and an interval that begins there too takes none.
+    fn passed(&mut self) -> Result<i16, Uncompilable> {
+        let time = self.stack.push()?;
+        self.code.call(Helper::KtimeGetNs);
+        self.code.store(Size::Eight, Reg::Frame, time, Reg::R0);
+        Ok(time)
+    }
+
+    /// Counts at a site. `time` is the word with the time.
+    fn count(&mut self, section: &Section<'_>, time: i16) -> Result<(), Uncompilable> {
+        let Section { inputs, filter, aggregate, group, .. } = *section;
         self.start_inputs(inputs, filter.is_some() || !aggregate.inputs().is_empty());
         if let Some(filter) = filter {
             self.filter(inputs, filter)?;
@@ -113,6 +117,7 @@ impl Program<'_> {
             }
             Aggregate::End(of) => {
                 self.interval_key(inputs, of.as_ref(), key, unread);
+                self.code.load(Size::Eight, Reg::R8, Reg::Frame, time);
                 self.finish_interval(key)?;
             }
         }
@@ -302,7 +307,7 @@ impl Program<'_> {
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapDeleteElem);
         self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unmatched);
-        // On another CPU the start may have been noted after this program began.
+        // The start may have been noted after this program began: on another CPU, or here.
         self.code.jump_if(Jump::GreaterEqual, Reg::R8, Reg::R7, in_order);
         self.code.copy(Reg::R7, Reg::R8);
         self.code.place(in_order);

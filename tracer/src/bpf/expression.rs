@@ -50,7 +50,7 @@ pub struct Target {
 }
 
 /// Free words of the stack.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stack {
     /// The lowest offset from the frame pointer that is in use.
     next: i16,

@@ -7,8 +7,9 @@ use super::assembler::{Assembler, Code, Label, TooLong};
 use super::expression::{Compiler, Stack, Target, Uncompilable};
 use super::input::{Input, MAX_WORDS};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
-use crate::aggregate::Tally;
+use crate::aggregate::{Aggregate, Tally};
 use crate::event::Place;
+use crate::filter::Condition as Filter;
 
 /// Why there is no program for a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,21 @@ pub struct Settings {
     pub with_stack: bool,
 }
 
+/// What a program does at one of the sites of its address, in the order of the sites.
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'p> {
+    /// The number of the site less that of the first section.
+    pub distance: u32,
+    /// What is read.
+    pub inputs: &'p [Input],
+    /// The hits that are wanted; `None` for all.
+    pub filter: Option<&'p Filter>,
+    /// What is counted, and the group of the marker, if hits are counted.
+    pub aggregate: &'p Aggregate,
+    /// The group of the marker.
+    pub group: u32,
+}
+
 /// The program that does nothing.
 ///
 /// # Errors
@@ -72,8 +88,12 @@ pub(super) struct Program<'t> {
     pub(super) code: Assembler,
     target: &'t Target,
     pub(super) stack: Stack,
-    /// Where the program ends.
+    /// Where the program ends in other processes.
+    exit: Label,
+    /// Where the section ends.
     pub(super) end: Label,
+    /// The distance of the section.
+    distance: u32,
     /// The stack words of the inputs that are computed.
     pub(super) words: Vec<Option<Words>>,
     /// The inputs that may be unread.
@@ -86,7 +106,7 @@ impl<'t> Program<'t> {
     /// `other_thread` is the offset in the context of the number of another thread that counts.
     pub(super) fn new(target: &'t Target, settings: Settings, other_thread: Option<u16>) -> Self {
         let mut code = Assembler::default();
-        let end = code.label();
+        let (exit, end) = (code.label(), code.label());
         code.copy(Reg::R6, Reg::R1);
         if settings.of_processes {
             let is_traced = code.label();
@@ -100,18 +120,34 @@ impl<'t> Program<'t> {
                 process_byte(&mut code, Reg::R0);
                 code.load(Size::One, Reg::R1, Reg::R1, 0);
             }
-            code.jump_if_immediate(Condition::Equal, Reg::R1, 0, end);
+            code.jump_if_immediate(Condition::Equal, Reg::R1, 0, exit);
             code.place(is_traced);
         }
         code.copy(Reg::R1, Reg::R6);
         code.call(Helper::GetAttachCookie);
         code.store(Size::Four, Reg::Frame, KEY, Reg::R0);
-        Self { code, target, stack: Stack::new(FIRST), end, words: Vec::new(), uncertain: 0 }
+        let stack = Stack::new(FIRST);
+        Self { code, target, stack, exit, end, distance: 0, words: Vec::new(), uncertain: 0 }
+    }
+
+    /// Ends a section and begins another one. `stack` is what they share of the stack.
+    pub(super) fn begin(&mut self, section: &Section<'_>, stack: &Stack) {
+        let more = section.distance.saturating_sub(self.distance);
+        if more > 0 {
+            self.code.place(self.end);
+            self.end = self.code.label();
+            self.code.load(Size::Four, Reg::R1, Reg::Frame, KEY);
+            self.code.alu_immediate(Alu::Add, Reg::R1, i32::try_from(more).unwrap_or(i32::MAX));
+            self.code.store(Size::Four, Reg::Frame, KEY, Reg::R1);
+        }
+        self.distance = section.distance;
+        self.stack = stack.clone();
+        (self.words, self.uncertain) = (Vec::new(), 0);
     }
 
     pub(super) fn finish(mut self) -> Result<Code, TooLong> {
-        let end = self.end;
-        self.code.place(end);
+        self.code.place(self.end);
+        self.code.place(self.exit);
         self.code.set(Reg::R0, 0);
         self.code.exit();
         self.code.finish()

@@ -8,8 +8,7 @@ use super::assembler::Code;
 use super::expression::Target;
 use super::input::{Input, MAX_WORDS, NUL_ENDS};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
-use super::program::{KEY, Program, ProgramError, Settings, Words};
-use crate::filter;
+use super::program::{KEY, Program, ProgramError, Section, Settings, Words};
 use crate::record::{self, Layout};
 
 /// The reader looks at the ring buffer at regular times (`BPF_RB_NO_WAKEUP`).
@@ -18,45 +17,56 @@ const RING_NO_WAKEUP: u64 = 1;
 /// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
 const USER_STACK: u64 = 1 << 8;
 
-/// The program that writes a record for each hit for which a filter holds. Every input must have
-/// passed [`check`](super::input::check).
+/// The program that writes a record for each hit for which a filter holds, at each of the sites of an
+/// address. Every input must have passed [`check`](super::input::check). Returns the layouts of the
+/// records too.
 ///
 /// # Errors
 ///
 /// Why there is none.
 pub fn trace(
-    inputs: &[Input],
-    filter: Option<&filter::Condition>,
+    sections: &[Section<'_>],
     target: &Target,
     settings: Settings,
-) -> Result<(Code, Layout), ProgramError> {
-    if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
-        return Err(ProgramError::TooManyFields);
-    }
-    let mut layout = Layout::new(inputs.iter().map(Input::kind));
-    if settings.with_stack {
-        layout = layout.with_stack();
-    }
+) -> Result<(Code, Vec<Layout>), ProgramError> {
     let mut program = Program::new(target, settings, None);
-    program.start_inputs(inputs, filter.is_some());
-    if let Some(filter) = filter {
-        program.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
+    let (stack, mut layouts) = (program.stack.clone(), Vec::new());
+    for section in sections {
+        program.begin(section, &stack);
+        layouts.push(program.trace(section, settings)?);
     }
-    let all: Vec<usize> = (0..inputs.len()).collect();
-    program.prepare_all(inputs, &all).map_err(|_| ProgramError::TooManyFields)?;
-    program.reserve(layout.size());
-    for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
-        let Some(words) = program.words.get(index).copied().flatten() else { continue };
-        program.write(input, *offset as i16, words, index);
-    }
-    if let Some(offset) = layout.stack() {
-        program.stack_of_user(offset as i16);
-    }
-    program.submit();
-    Ok((program.finish()?, layout))
+    Ok((program.finish()?, layouts))
 }
 
 impl Program<'_> {
+    /// Writes the record of a site.
+    fn trace(&mut self, section: &Section<'_>, settings: Settings) -> Result<Layout, ProgramError> {
+        let Section { inputs, filter, .. } = *section;
+        if inputs.iter().map(Input::words).sum::<usize>() > MAX_WORDS {
+            return Err(ProgramError::TooManyFields);
+        }
+        let mut layout = Layout::new(inputs.iter().map(Input::kind));
+        if settings.with_stack {
+            layout = layout.with_stack();
+        }
+        self.start_inputs(inputs, filter.is_some());
+        if let Some(filter) = filter {
+            self.filter(inputs, filter).map_err(|_| ProgramError::TooManyFields)?;
+        }
+        let all: Vec<usize> = (0..inputs.len()).collect();
+        self.prepare_all(inputs, &all).map_err(|_| ProgramError::TooManyFields)?;
+        self.reserve(layout.size());
+        for (index, (input, (offset, _))) in inputs.iter().zip(layout.fields()).enumerate() {
+            let Some(words) = self.words.get(index).copied().flatten() else { continue };
+            self.write(input, *offset as i16, words, index);
+        }
+        if let Some(offset) = layout.stack() {
+            self.stack_of_user(offset as i16);
+        }
+        self.submit();
+        Ok(layout)
+    }
+
     /// Reserves a record and writes its header. `R7` has its address.
     pub(super) fn reserve(&mut self, size: u16) {
         let (is_reserved, end) = (self.code.label(), self.end);

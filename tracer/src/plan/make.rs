@@ -1,5 +1,6 @@
 //! Makes a plan of a resolution: selects the sites, and says what to read for each argument.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simple_markers_record::buffer;
@@ -64,6 +65,7 @@ impl Plan {
         let (number, thread_local_size) = (self.images.len(), thread_locals.size());
         let (path, module) = (path.to_owned(), Arc::clone(&image.module));
         self.images.push(PlannedImage { path, module, build_id: image.build_id.clone(), thread_local_size });
+        let (first, mut orders) = (self.sites.len(), Vec::new());
         for planned in planned {
             match planned {
                 Planned::Point(point) => {
@@ -85,6 +87,7 @@ impl Plan {
                         is_sleepable: settings.is_sleepable,
                     };
                     self.sites.push(site(&point, number, (marker, &names), &target, thread_locals, settings));
+                    orders.push((self.sites.len() - 1, point.site.record_offset));
                 }
                 Planned::LeftOut { marker, place, why } => {
                     let (marker, why) = (Arc::clone(&marker.name), Unwatched::Omitted(why));
@@ -92,7 +95,36 @@ impl Plan {
                 }
             }
         }
+        self.put_in_order(first, &orders);
         Ok(())
+    }
+
+    /// Puts the sites whose probes have one address in the order in which the program passes them. These
+    /// are sites with one address, or with nothing but straight code between. `orders` has the numbers
+    /// of the sites from the number `first` on, each with the offset of its record.
+    fn put_in_order(&mut self, first: usize, orders: &[(usize, Option<u64>)]) {
+        let mut places: BTreeMap<FileOffset, Vec<(usize, Option<u64>)>> = BTreeMap::new();
+        for (number, record) in orders {
+            let Some(site) = self.sites.get(*number) else { continue };
+            places.entry(site.offset).or_default().push((*number, *record));
+        }
+        let new = self.sites.split_off(first);
+        let mut sources: Vec<usize> = (0..new.len()).collect();
+        for place in places.values().filter(|place| place.len() > 1) {
+            let mut sorted = place.clone();
+            // A site without a record is that of a ghost: its line says where it may be.
+            let line = |site: &PlannedSite| self.markers.get(site.marker).map(|marker| marker.line);
+            sorted.sort_by_key(|(number, record)| {
+                let site = new.get(number - first);
+                (site.map(|site| site.address), record.is_none(), *record, site.and_then(line))
+            });
+            for ((to, _), (from, _)) in place.iter().zip(&sorted) {
+                if let Some(source) = sources.get_mut(to - first) {
+                    *source = from - first;
+                }
+            }
+        }
+        self.sites.extend(sources.into_iter().filter_map(|source| new.get(source).cloned()));
     }
 
     /// The number of the marker of a site. The copies of a marker may have other names for values.

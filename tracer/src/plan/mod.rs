@@ -9,6 +9,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
@@ -39,7 +40,8 @@ pub struct Plan {
     pub images: Vec<PlannedImage>,
     /// The markers that have a site here.
     pub markers: Vec<PlannedMarker>,
-    /// The sites. Their position is their number.
+    /// The sites. Their position is their number. Sites whose probes have one address are in the order
+    /// in which the program passes them.
     pub sites: Vec<PlannedSite>,
     /// The sites that are not watched.
     pub left_out: Vec<LeftOut>,
@@ -91,7 +93,7 @@ pub struct PlannedSite {
     pub function: Option<Arc<str>>,
     /// The link-time address of the site.
     pub address: Vaddr,
-    /// The link-time address of the probe, which may follow the site.
+    /// The link-time address of the probe, which may be near the site. No other site is between both.
     pub probe: Vaddr,
     /// The probe's offset in the file.
     pub offset: FileOffset,
@@ -337,6 +339,26 @@ impl Plan {
     #[must_use]
     pub fn event_of(&self, site: &PlannedSite) -> Option<&Arc<KernelEvent>> {
         self.markers.get(site.marker)?.event.as_ref()
+    }
+
+    /// The numbers of the sites that probes are set for, from the number `first` on: those with one address
+    /// together, in the order in which the program passes them. Sites of which no hit is wanted are missing,
+    /// and those that the programs record themselves.
+    #[must_use]
+    pub fn by_address(&self, first: usize) -> Vec<Vec<usize>> {
+        let (mut together, mut known): (Vec<Vec<usize>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
+        for (number, site) in self.sites.iter().enumerate().skip(first) {
+            if site.recorded.is_some() || site.filter == Some(Condition::Known(false)) {
+                continue;
+            }
+            let is_event = self.event_of(site).is_some();
+            let place = *known.entry((site.image, site.offset, is_event.then_some(number))).or_insert(together.len());
+            match together.get_mut(place) {
+                Some(same) => same.push(number),
+                None => together.push(vec![number]),
+            }
+        }
+        together
     }
 
     /// The marker of a site; `None` if there is no such site.

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
+use simple_markers_resolver::address::Vaddr;
+
 use super::bpf::{self, Kind, MapType};
 use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
@@ -12,11 +14,11 @@ use super::processes::{Among, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
 use crate::bpf::count::count;
+use crate::bpf::program::Section;
 use crate::bpf::{Code, Map, Target, event};
 use crate::bpf::{program, trace};
 use crate::btf::Btf;
 use crate::event::KernelEvent;
-use crate::filter::Condition;
 use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;
@@ -55,6 +57,8 @@ impl Kernel {
 
 /// How many threads close links.
 const CLOSERS: usize = 64;
+/// The most sites of an address that share a program. The kernel checks no program that is much longer.
+const MOST_SECTIONS: usize = 16;
 /// How many sites there can be at least, also those of files that are mapped later.
 const SITES: u32 = 1 << 14;
 
@@ -99,7 +103,7 @@ impl Programs {
     /// Attaches the programs of the sites that were added to the plan since the last call.
     pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
         let (groups, events) = self.programs(plan)?;
-        let codes = groups.keys().map(|(code, _)| code).chain(events.iter().map(|(code, ..)| code));
+        let codes = groups.keys().map(|(_, (code, _))| code).chain(events.iter().map(|(code, ..)| code));
         for map in codes.flat_map(Code::maps).collect::<Vec<_>>() {
             self.create(map, plan)?;
         }
@@ -117,7 +121,10 @@ impl Programs {
             };
             open.push(link.map_err(failed)?);
         }
-        for ((code, is_sleepable), images) in groups {
+        // The kernel runs the program of an address first that was attached last.
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.sort_by_key(|((later, _), _)| *later);
+        for ((_, (code, is_sleepable)), images) in groups {
             let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
             for (path, sites) in images {
                 for process in among.links() {
@@ -150,56 +157,101 @@ impl Programs {
 
     /// The programs of the sites that have none yet, each with its sites, and those of events of the
     /// kernel. Sites with the same program share it.
+    ///
+    /// Sites with one address share a program that does what is wanted at each of them, in their order.
     fn programs<'p>(&mut self, plan: &'p Plan) -> Result<(Groups<'p>, Vec<AtEvent<'p>>), SessionError> {
         let (mut programs, mut events): (Groups<'p>, _) = (HashMap::new(), Vec::new());
+        let first = self.layouts.len();
+        self.layouts.resize(plan.sites.len(), Layout::default());
+        for numbers in plan.by_address(first) {
+            let Some((number, site)) = numbers.first().and_then(|first| Some((*first, plan.sites.get(*first)?))) else {
+                continue;
+            };
+            if let Some(event) = plan.event_of(site) {
+                let (code, _) = self.program(plan, &[number])?;
+                events.push((code, &**event, number as u64));
+                continue;
+            }
+            let Some(image) = plan.images.get(site.image) else { continue };
+            let mut parts = Vec::new();
+            self.parts(plan, &numbers, &mut parts)?;
+            let switch = numbers.iter().find_map(|number| plan.sites.get(*number)?.switch);
+            for (later, (program, cookie)) in parts.into_iter().rev().enumerate() {
+                let sites = programs.entry((later, program)).or_default().entry(image.path.as_str()).or_default();
+                let switch = switch.map_or(0, |switch| switch.0);
+                sites.push(bpf::At { offset: site.offset.0, switch, cookie });
+            }
+        }
+        Ok((programs, events))
+    }
+
+    /// The programs of the sites of an address, each with the number of its first site. It is one, unless
+    /// that is too long.
+    fn parts(
+        &mut self,
+        plan: &Plan,
+        numbers: &[usize],
+        parts: &mut Vec<((Code, bool), u64)>,
+    ) -> Result<(), SessionError> {
+        if numbers.len() <= MOST_SECTIONS {
+            match self.program(plan, numbers) {
+                Err(_) if numbers.len() > 1 => {}
+                program => {
+                    parts.push((program?, numbers.first().map_or(0, |number| *number as u64)));
+                    return Ok(());
+                }
+            }
+        }
+        let (before, after) = numbers.split_at(numbers.len() / 2);
+        self.parts(plan, before, parts)?;
+        self.parts(plan, after, parts)
+    }
+
+    /// The program of sites with one address, and whether it may sleep. Notes the layouts of their records.
+    fn program(&mut self, plan: &Plan, numbers: &[usize]) -> Result<(Code, bool), SessionError> {
         let settings = program::Settings {
             of_processes: self.among.is_set(),
             with_stack: matches!(self.mode, Mode::Trace { with_stack: true, .. }),
         };
-        for (number, site) in plan.sites.iter().enumerate().skip(self.layouts.len()) {
-            let Some(image) = plan.images.get(site.image) else { continue };
-            if site.recorded.is_some() {
-                self.layouts.push(Layout::default());
-                continue;
+        let first = numbers.first().copied().unwrap_or_default();
+        let sites = || numbers.iter().filter_map(|number| Some((*number, plan.sites.get(*number)?)));
+        let sections: Vec<Section<'_>> = sites()
+            .map(|(number, site)| Section {
+                distance: u32::try_from(number - first).unwrap_or(u32::MAX),
+                inputs: &site.inputs,
+                filter: site.filter.as_ref(),
+                aggregate: &site.aggregate,
+                group: u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX),
+            })
+            .collect();
+        let site = sites().next().map(|(_, site)| site);
+        let event = site.and_then(|site| plan.event_of(site));
+        let is_count = matches!(self.mode, Mode::Count { .. });
+        let reads = sites().any(|(_, site)| site.filter.is_some() || !site.aggregate.inputs().is_empty());
+        let image = site.and_then(|site| plan.images.get(site.image));
+        let target = Target {
+            probe: site.map_or(Vaddr(0), |site| site.probe),
+            thread_local_size: image.and_then(|image| image.thread_local_size),
+            thread_pointer: self.kernel.thread_pointer,
+            is_sleepable: (!is_count || reads) && event.is_none(),
+        };
+        let program = match (self.mode, event, &sections[..]) {
+            (Mode::Nothing, ..) => program::nothing().map(|code| (code, Vec::new())),
+            (Mode::Count { .. }, ..) => {
+                count(&sections, &target, settings, event.map(|it| &**it)).map(|code| (code, Vec::new()))
             }
-            let event = plan.event_of(site);
-            let is_count = matches!(self.mode, Mode::Count { .. });
-            let reads = site.filter.is_some() || !site.aggregate.inputs().is_empty();
-            let target = Target {
-                probe: site.probe,
-                thread_local_size: image.thread_local_size,
-                thread_pointer: self.kernel.thread_pointer,
-                is_sleepable: (!is_count || reads) && event.is_none(),
-            };
-            let filter = site.filter.as_ref();
-            let program = match self.mode {
-                Mode::Nothing => program::nothing().map(|code| (code, Layout::default())),
-                Mode::Count { .. } => {
-                    let group = u32::try_from(plan.group(site.marker)).unwrap_or(u32::MAX);
-                    let code =
-                        count(&site.inputs, filter, &site.aggregate, group, &target, settings, event.map(|it| &**it));
-                    code.map(|code| (code, Layout::default()))
-                }
-                Mode::Trace { .. } => match event {
-                    Some(event) => event::trace(event, &site.inputs, filter, &target, settings),
-                    None => trace::trace(&site.inputs, filter, &target, settings),
-                },
-            };
-            let (code, layout) = program.map_err(|why| SessionError::Program { site: number, why })?;
-            self.layouts.push(layout);
-            if filter == Some(&Condition::Known(false)) {
-                continue;
+            (Mode::Trace { .. }, Some(event), [Section { inputs, filter, .. }, ..]) => {
+                event::trace(event, inputs, *filter, &target, settings).map(|(code, layout)| (code, vec![layout]))
             }
-            if let Some(event) = event {
-                events.push((code, &**event, number as u64));
-                continue;
+            (Mode::Trace { .. }, ..) => trace::trace(&sections, &target, settings),
+        };
+        let (code, layouts) = program.map_err(|why| SessionError::Program { site: first, why })?;
+        for ((number, _), layout) in sites().zip(layouts) {
+            if let Some(known) = self.layouts.get_mut(number) {
+                *known = layout;
             }
-            let program = (code, target.is_sleepable);
-            let sites = programs.entry(program).or_default().entry(image.path.as_str()).or_default();
-            let switch = site.switch.map_or(0, |switch| switch.0);
-            sites.push(bpf::At { offset: site.offset.0, switch, cookie: number as u64 });
         }
-        Ok((programs, events))
+        Ok((code, target.is_sleepable))
     }
 
     /// The layout of the record of each site.
@@ -310,8 +362,9 @@ impl Drop for Programs {
     }
 }
 
-/// Programs, whether they may sleep, and their sites.
-type Groups<'p> = HashMap<(Code, bool), Sites<'p>>;
+/// Programs, whether they may sleep, and their sites. Of the programs of one address, the one that is
+/// attached earlier has the lower number.
+type Groups<'p> = HashMap<(usize, (Code, bool)), Sites<'p>>;
 
 /// The sites of each file. What the programs get there is the number of the site.
 type Sites<'p> = HashMap<&'p str, Vec<bpf::At>>;

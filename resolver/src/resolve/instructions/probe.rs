@@ -7,6 +7,7 @@ use super::{Instructions, Probed};
 use crate::address::Vaddr;
 use crate::code::{self, Cost, Effect};
 use crate::location::Register;
+use crate::resolve::shared_places::ProbePlace;
 use crate::resolve::{ProbeCost, ProbeReason, ProbeVerdict};
 
 impl Instructions<'_, '_, '_, '_> {
@@ -37,9 +38,18 @@ impl Instructions<'_, '_, '_, '_> {
         let Some(verdict) = &mut probed.probe else { return };
         let keeps = |it: &code::Equivalent| registers.iter().all(|register| !it.overwritten.contains(register.0));
         let rank = |probe: &code::Probe| probe.cost().map_or(u8::MAX, Cost::rank);
-        let here = decoded.cfg.equivalents(&decoded.function, pc).into_iter().next();
-        let best = decoded.cfg.best(&decoded.function, pc, &keeps);
+        let is_site = |at: Vaddr| self.sites.contains_key(&at);
+        let here = decoded.cfg.equivalents(&decoded.function, pc, &is_site).into_iter().next();
+        let best = decoded.cfg.best(&decoded.function, pc, &is_site, &keeps);
         let better = best.filter(|best| here.is_some_and(|here| rank(&best.probe) < rank(&here.probe)));
         verdict.best_address = better.map(|best| self.reported(best.at));
+        if self.sites.get(&pc).is_some_and(|count| *count > 1) {
+            let all = decoded.cfg.equivalents(&decoded.function, pc, &is_site);
+            let place = |it: code::Equivalent| {
+                let rank = it.probe.cost().map(Cost::rank).filter(|_| keeps(&it))?;
+                Some(ProbePlace { at: self.reported(it.at), rank })
+            };
+            probed.places = all.into_iter().filter_map(place).collect();
+        }
     }
 }

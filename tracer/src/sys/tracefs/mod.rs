@@ -9,12 +9,17 @@ mod kernel;
 mod leftovers;
 mod memory;
 
+use std::collections::HashMap;
+
+use simple_markers_resolver::address::Vaddr;
+
 use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
 use super::process::numbers;
 use crate::aggregate::{Aggregate, Counted, Passage, Replay, Tallies};
-use crate::filter::{Condition, Fields};
+use crate::bpf::input::Input;
+use crate::filter::Fields;
 use crate::ftrace::fetch::Fetches;
 use crate::ftrace::format::{Field, Format};
 use crate::ftrace::machine::{self, Copied, Header};
@@ -23,7 +28,7 @@ use crate::ftrace::probes::{Owner, removal};
 use crate::ftrace::tasks::Tasks;
 use crate::hit::Hit;
 use crate::order::Order;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedSite};
 use crate::record::{Layout, Record};
 
 use events::Events;
@@ -58,6 +63,9 @@ pub(super) struct Tracefs {
     /// By the number of the site.
     layouts: Vec<Layout>,
     fetches: Vec<Fetches>,
+    /// The sites that a probe stands for, by the number of the first one, in the order in which the
+    /// program passes them.
+    together: HashMap<usize, Vec<usize>>,
     counts: Replay,
     tasks: Tasks,
     memory: Memory,
@@ -126,6 +134,7 @@ impl Tracefs {
             mode,
             layouts: Vec::new(),
             fetches: Vec::new(),
+            together: HashMap::new(),
             counts: Replay::new(&Plan::default(), most),
             tasks: Tasks::new(pids, with_children),
             memory: Memory::default(),
@@ -169,20 +178,26 @@ impl Tracefs {
     /// Sets the probes of the sites that were added to the plan since the last call.
     pub(super) fn attach(&mut self, plan: &Plan) -> Result<(), SessionError> {
         let first = self.layouts.len();
+        self.fetches.resize(plan.sites.len(), Fetches::default());
+        self.layouts.extend(plan.sites.iter().skip(first).map(|site| Layout::new(site.inputs.iter().map(Input::kind))));
+        // Hits are counted without the arguments.
+        let is_read = |site: &PlannedSite| match self.mode {
+            Mode::Trace { .. } => true,
+            Mode::Count { .. } => site.filter.is_some() || site.aggregate != Aggregate::Hits,
+            Mode::Nothing => false,
+        };
         let mut wanted = Vec::new();
-        for (number, site) in plan.sites.iter().enumerate().skip(first) {
-            self.layouts.push(Layout::new(site.inputs.iter().map(crate::bpf::input::Input::kind)));
-            // Hits are counted without the arguments.
-            let is_read = match self.mode {
-                Mode::Trace { .. } => true,
-                Mode::Count { .. } => site.filter.is_some() || site.aggregate != Aggregate::Hits,
-                Mode::Nothing => false,
-            };
-            let inputs = if is_read { site.inputs.as_slice() } else { &[] };
-            self.fetches.push(Fetches::new(inputs, site.probe));
-            if site.filter != Some(Condition::Known(false)) && site.recorded.is_none() {
-                wanted.push(number);
+        for together in plan.by_address(first) {
+            let Some(leader) = together.first().copied() else { continue };
+            let sites = || together.iter().filter_map(|number| plan.sites.get(*number));
+            let inputs: Vec<Input> =
+                sites().filter(|site| is_read(site)).flat_map(|site| site.inputs.clone()).collect();
+            let probe = sites().next().map_or(Vaddr(0), |site| site.probe);
+            if let Some(fetches) = self.fetches.get_mut(leader) {
+                *fetches = Fetches::new(&inputs, probe);
             }
+            wanted.push(leader);
+            self.together.insert(leader, together);
         }
         self.counts.extend(plan);
         let is_new = self.events.define(&self.root, plan, &self.fetches, &wanted)?;
@@ -223,21 +238,28 @@ impl Tracefs {
         }
         let (mut count, mut record, mut order) = (0, Vec::new(), std::mem::take(&mut self.order));
         order.take_before(time, &mut |event| {
-            if self.decode(event, plan, &mut record).is_none() {
-                return;
-            }
-            if let Some(hit) = Hit::new(Record(&record), plan, &self.layouts) {
-                count += 1;
-                each(&hit);
-            }
+            let mut each = |session: &Self, record: &[u8]| {
+                if let Some(hit) = Hit::new(Record(record), plan, &session.layouts) {
+                    count += 1;
+                    each(&hit);
+                }
+            };
+            let _ = self.decode(event, plan, &mut record, &mut each);
         });
         self.order = order;
         self.received += count;
         count
     }
 
-    /// Makes the record of a hit of an event. `None` if it is no hit that is wanted.
-    fn decode(&mut self, event: &[u8], plan: &Plan, record: &mut Vec<u8>) -> Option<()> {
+    /// Makes the records of the hits of an event, one for each site of its address. `None` if it is no
+    /// hit, or if the event cannot be read.
+    fn decode(
+        &mut self,
+        event: &[u8],
+        plan: &Plan,
+        record: &mut Vec<u8>,
+        each: &mut dyn FnMut(&Self, &[u8]),
+    ) -> Option<()> {
         let (time, rest) = event.split_first_chunk()?;
         let (cpu, bytes) = rest.split_first_chunk()?;
         let id = u16::from_ne_bytes(*bytes.first_chunk()?);
@@ -249,10 +271,8 @@ impl Tracefs {
             return None;
         }
         let event = self.events.get(id)?;
-        let site = event.site(bytes)?;
-        let number = usize::try_from(site).ok()?;
-        let (planned, fetches) = (plan.sites.get(number)?, self.fetches.get(number)?);
-        let layout = self.layouts.get(number)?;
+        let leader = usize::try_from(event.site(bytes)?).ok()?;
+        let (planned, fetches) = (plan.sites.get(leader)?, self.fetches.get(leader)?);
         let thread = thread(&event.thread)?;
         let process = self.tasks.process(thread);
         if !self.tasks.is_watched(process) {
@@ -264,13 +284,19 @@ impl Tracefs {
         let copied = Copied::new(fetches, planned.probe, event.ip.number(bytes)?, copies, is_mapped);
         let (time, cpu) = (u64::from_ne_bytes(*time), u32::from_ne_bytes(*cpu));
         let name = event.name.text(bytes).unwrap_or_default();
-        let header = Header { time, thread, process, site, cpu, name };
-        machine::write(&header, &planned.inputs, layout, &copied, record);
-        let inputs = &Fields { record: Record(record), layout };
-        let holds = planned.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
-        let passage = Passage { site: number, time, process, thread, inputs };
-        self.counts.add(&planned.aggregate, holds, &passage);
-        (holds == Some(true) && matches!(self.mode, Mode::Trace { .. })).then_some(())
+        for number in self.together.get(&leader)?.clone() {
+            let (planned, layout) = (plan.sites.get(number)?, self.layouts.get(number)?);
+            let header = Header { time, thread, process, site: u32::try_from(number).ok()?, cpu, name };
+            machine::write(&header, &planned.inputs, layout, &copied, record);
+            let inputs = &Fields { record: Record(record), layout };
+            let holds = planned.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
+            let passage = Passage { site: number, time, process, thread, inputs };
+            self.counts.add(&planned.aggregate, holds, &passage);
+            if holds == Some(true) && matches!(self.mode, Mode::Trace { .. }) {
+                each(self, record);
+            }
+        }
+        Some(())
     }
 
     /// Removes the probes. What was recorded can still be read.
