@@ -376,7 +376,10 @@ __attribute__((__format__(__printf__, 1, 2))) void simple_marker_check_format(co
  * widen). The assembler gets the variable twice: as CORE_, for a general register, and as FLOAT_.
  * The view that does not apply is the constant 0 and occupies no register. SHAPE_ tells the
  * assembler which view to name and how to describe it: bits 0 to 3 are the size, bit 4 is set for a
- * signed integer, bit 5 for floating point.
+ * signed integer, bit 5 for floating point, bit 6 for the view FLOAT_.
+ *
+ * The core view of a float is its bits, because tools of the kernel read no vector registers. Only
+ * a double on 32-bit RISC-V, which no general register holds, has the view FLOAT_.
  *
  * Constraints. `n` is a number; `i` would also allow the name of a symbol, which is useless to a
  * reader. clang chooses memory whenever it is allowed, so memory is not offered if there are enough
@@ -471,6 +474,23 @@ template <class T> struct is_signed<T, false> {
 template <class T, bool Chosen> struct view {
     typedef T as;
 };
+
+/* The type of the core view: T, or the bits of a float. */
+template <class T> struct core {
+    typedef T as;
+};
+template <> struct core<float> {
+    typedef __UINT32_TYPE__ __attribute__((__may_alias__)) as;
+};
+template <> struct core<double> {
+    typedef __UINT64_TYPE__ __attribute__((__may_alias__)) as;
+};
+template <class T, bool Chosen> struct core_view {
+    typedef typename core<T>::as as;
+};
+template <class T> struct core_view<T, false> {
+    typedef char as;
+};
 template <> struct view<float, false> {
     typedef char as;
 };
@@ -484,6 +504,9 @@ template <> struct view<double, false> {
 #define SIMPLE_MARKER_IS_CORE_(type) simple_marker::is_core<type>::yes
 #define SIMPLE_MARKER_IS_FLOAT_(type) simple_marker::is_float<type>::yes
 #define SIMPLE_MARKER_IS_SIGNED_(type) simple_marker::is_signed<type>::yes
+#define SIMPLE_MARKER_CORE_VIEW_(type, chosen, variable)                                        \
+    (chosen ? reinterpret_cast<typename simple_marker::core_view<type, chosen>::as &>(variable) \
+            : typename simple_marker::core_view<type, chosen>::as())
 #define SIMPLE_MARKER_VIEW_(type, chosen, variable)                                        \
     (chosen ? reinterpret_cast<typename simple_marker::view<type, chosen>::as &>(variable) \
             : typename simple_marker::view<type, chosen>::as())
@@ -501,8 +524,22 @@ template <> struct view<double, false> {
     ((SIMPLE_MARKER_INTEGER_OR_UNSIGNED_(type))-1 < (SIMPLE_MARKER_INTEGER_OR_UNSIGNED_(type))1)
 #define SIMPLE_MARKER_INTEGER_OR_UNSIGNED_(type) \
     __typeof__(__builtin_choose_expr(SIMPLE_MARKER_IS_INTEGER_(type), *(type *)0, 0U))
+#define SIMPLE_MARKER_CORE_VIEW_(type, chosen, variable)                                                               \
+    __builtin_choose_expr(                                                                                             \
+        chosen, __builtin_choose_expr(SIMPLE_MARKER_IS_FLOAT_(type), SIMPLE_MARKER_BITS_(type, variable), variable), 0)
+#define SIMPLE_MARKER_BITS_(type, variable)                                                                  \
+    (((union {                                                                                               \
+         type simple_marker_from;                                                                            \
+         __typeof__(__builtin_choose_expr(sizeof(type) == 4, (__UINT32_TYPE__)0, (__UINT64_TYPE__)0)) simple_marker_to; \
+     }){variable})                                                                                           \
+         .simple_marker_to)
 #define SIMPLE_MARKER_VIEW_(type, chosen, variable) __builtin_choose_expr(chosen, variable, 0)
 #endif
+
+/* Whether a general register holds a value, and whether only one of floating point does. */
+#define SIMPLE_MARKER_IN_CORE_(type) \
+    (SIMPLE_MARKER_IS_CORE_(type) || (SIMPLE_MARKER_IS_FLOAT_(type) && sizeof(type) <= SIMPLE_MARKER_CORE_BYTES_))
+#define SIMPLE_MARKER_IN_FLOAT_(type) (SIMPLE_MARKER_IS_FLOAT_(type) && sizeof(type) > SIMPLE_MARKER_CORE_BYTES_)
 
 #define SIMPLE_MARKER_CHECK_ARGUMENT_(n, argument)                                        \
     SIMPLE_MARKER_ASSERT_(n <= 8, "simple marker: no more than 8 arguments can be kept"); \
@@ -516,7 +553,8 @@ template <> struct view<double, false> {
 #define SIMPLE_MARKER_VARIABLE_(n, argument) SIMPLE_MARKER_TYPE_(argument) simple_marker_##n = (argument);
 
 #define SIMPLE_MARKER_SHAPE_(type) \
-    (sizeof(type) | (SIMPLE_MARKER_IS_SIGNED_(type) ? 16U : 0U) | (SIMPLE_MARKER_IS_FLOAT_(type) ? 32U : 0U))
+    (sizeof(type) | (SIMPLE_MARKER_IS_SIGNED_(type) ? 16U : 0U) | (SIMPLE_MARKER_IS_FLOAT_(type) ? 32U : 0U) | \
+     (SIMPLE_MARKER_IN_FLOAT_(type) ? 64U : 0U))
 
 #if defined SIMPLE_MARKER_MEMORY_CONSTRAINT_
 #define SIMPLE_MARKER_INPUT_(n, argument)                                                 \
@@ -526,10 +564,10 @@ template <> struct view<double, false> {
 #else
 #define SIMPLE_MARKER_INPUT_(n, argument)                                                                              \
     , [simple_marker_shape_##n] "i"(SIMPLE_MARKER_SHAPE_(__typeof__(simple_marker_##n))),                              \
-        [simple_marker_core_##n] SIMPLE_MARKER_CORE_CONSTRAINT_(SIMPLE_MARKER_VIEW_(                                   \
-            __typeof__(simple_marker_##n), SIMPLE_MARKER_IS_CORE_(__typeof__(simple_marker_##n)), simple_marker_##n)), \
+        [simple_marker_core_##n] SIMPLE_MARKER_CORE_CONSTRAINT_(SIMPLE_MARKER_CORE_VIEW_(                              \
+            __typeof__(simple_marker_##n), SIMPLE_MARKER_IN_CORE_(__typeof__(simple_marker_##n)), simple_marker_##n)), \
         [simple_marker_float_##n] SIMPLE_MARKER_FLOAT_CONSTRAINT_(SIMPLE_MARKER_VIEW_(                                 \
-            __typeof__(simple_marker_##n), SIMPLE_MARKER_IS_FLOAT_(__typeof__(simple_marker_##n)), simple_marker_##n))
+            __typeof__(simple_marker_##n), SIMPLE_MARKER_IN_FLOAT_(__typeof__(simple_marker_##n)), simple_marker_##n))
 #define SIMPLE_MARKER_FLOAT_VIEW_ "float"
 #endif
 
@@ -537,8 +575,9 @@ template <> struct view<double, false> {
     "\t.if " #n " > 1\n\t.ascii \" \"\n\t.endif\n"                           \
     "\t.if %c[simple_marker_shape_" #n "] & 16\n\t.ascii \"-\"\n\t.endif\n"  \
     "\t.byte 48 + (%c[simple_marker_shape_" #n "] & 15)\n"                   \
-    "\t.if %c[simple_marker_shape_" #n "] & 32\n"                            \
-    "\t.ascii \"f@%[simple_marker_" SIMPLE_MARKER_FLOAT_VIEW_ "_" #n "]\"\n" \
+    "\t.if %c[simple_marker_shape_" #n "] & 32\n\t.ascii \"f\"\n\t.endif\n"  \
+    "\t.if %c[simple_marker_shape_" #n "] & 64\n"                            \
+    "\t.ascii \"@%[simple_marker_" SIMPLE_MARKER_FLOAT_VIEW_ "_" #n "]\"\n"  \
     "\t.else\n"                                                              \
     "\t.ascii \"@%[simple_marker_core_" #n "]\"\n"                           \
     "\t.endif\n"

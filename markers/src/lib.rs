@@ -43,6 +43,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod bits;
 mod check;
 pub mod conversion;
 mod probe;
@@ -103,6 +104,7 @@ pub use simple_markers_recorder::{
 /// Names that the expansions of [`simple_mark!`] and [`simple_probe!`] use. Not an interface.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::bits::{bits32, bits64};
     pub use crate::check::{OtherKind, named};
     pub use crate::check::{address, check_path, check_template_path, pointer, shown, star, text};
     pub use crate::check::{address_word, pointer_word, star_word, text_words, word};

@@ -97,7 +97,7 @@ const TARGETS: [Target; 6] = [
 /// The items that the compiler requires, and those of `core` and `simple_markers` that the
 /// expansion uses.
 const PRELUDE: &str = r#"
-#![feature(no_core, lang_items, rustc_attrs, auto_traits)]
+#![feature(no_core, lang_items, rustc_attrs, auto_traits, intrinsics)]
 #![allow(internal_features, non_camel_case_types)]
 #![no_core]
 #![crate_type = "lib"]
@@ -112,6 +112,7 @@ pub trait Sized: MetaSized {}
 pub trait Copy: Sized {}
 impl Copy for i32 {}
 impl Copy for u8 {}
+impl Copy for u32 {}
 impl Copy for u64 {}
 impl Copy for usize {}
 impl Copy for f32 {}
@@ -155,6 +156,12 @@ pub mod __private {
     pub mod primitive {
         pub use {f32, f64, i32, u64, u8, usize};
     }
+    #[rustc_intrinsic]
+    const unsafe fn transmute<From, To>(from: From) -> To;
+    #[inline(always)]
+    pub fn bits32(value: f32) -> u32 { unsafe { transmute(value) } }
+    #[inline(always)]
+    pub fn bits64(value: f64) -> u64 { unsafe { transmute(value) } }
     pub const fn check_path(_: &str) {}
     pub const fn check_template_path(_: &str) {}
     pub const fn shown<L, T: PointeeSized>(_: *const T) {}

@@ -23,6 +23,9 @@ pub(crate) struct Operand {
 enum Value {
     /// `value as TYPE`.
     As(&'static str),
+    /// The bits of `value as TYPE`: a float in a general register. Tools of the kernel read no
+    /// vector registers.
+    Bits(&'static str),
     /// `TYPE` of the value of an enumeration, which is not moved.
     Named(&'static str),
     /// `&raw const *value`: a reference or a pointer, as a raw pointer.
@@ -44,7 +47,13 @@ impl Operand {
             ));
         }
         let signed = matches!(conversion, Value::As(name) | Value::Named(name) if name.starts_with('i'));
-        let (class, modifier) = register(target, size, float);
+        let conversion = match conversion {
+            // A double of 64 bits has no general register on a 32-bit target.
+            Value::As(name) if float && size <= target.address_size() => Value::Bits(name),
+            conversion => conversion,
+        };
+        let is_vector = float && !matches!(conversion, Value::Bits(_));
+        let (class, modifier) = register(target, size, is_vector);
         let sign = if signed { "-" } else { "" };
         let kind = if float { "f" } else { "" };
         let entry = format!("{sign}{size}{kind}@{{{index}{modifier}}}");
@@ -61,6 +70,13 @@ impl Operand {
             Value::As(name) => {
                 let name = Ident::new(name, span);
                 quote_spanned! { span=> in(#class) #expression as #krate::__private::primitive::#name }
+            }
+            Value::Bits(name) => {
+                let bits = Ident::new(if name == "f32" { "bits32" } else { "bits64" }, span);
+                let name = Ident::new(name, span);
+                quote_spanned! { span=>
+                    in(#class) #krate::__private::#bits(#expression as #krate::__private::primitive::#name)
+                }
             }
             Value::Named(name) => {
                 let name = Ident::new(name, span);

@@ -271,9 +271,24 @@ impl GdbSyntax {
             Operand::Register(Register(number @ 64..=95)) if self.arm => {
                 Ok(format!("$v{}.{}[0]", number - 64, if size == 4 { "s.f" } else { "d.f" }))
             }
+            Operand::Register(Register(0..=15)) if !self.arm => self.float_of_bits(at, size),
+            Operand::Register(Register(0..=30)) if self.arm => self.float_of_bits(at, size),
             Operand::Register(register) => Err(ArgumentOmission::FloatInRegister(*register, self.processor())),
-            Operand::Value(_) | Operand::Constant(_) => Err(ArgumentOmission::Computed(Tool::Gdb)),
+            Operand::Value(_) | Operand::Constant(_) => self.float_of_bits(at, size),
         }
+    }
+
+    /// A float from its bits. gdb has no expression for that, but a variable of its own that has the
+    /// type of a vector register has the same bits as an integer and as a float.
+    fn float_of_bits(&self, at: &Operand, size: u8) -> Result<String, ArgumentOmission> {
+        let (register, integer, float) = match (self.arm, size) {
+            (false, 4) => ("$xmm0", "v4_int32", "v4_float"),
+            (false, _) => ("$xmm0", "v2_int64", "v2_double"),
+            (true, 4) => ("$v0", "s.u", "s.f"),
+            (true, _) => ("$v0", "d.u", "d.f"),
+        };
+        let bits = arithmetic::bits(self, at, size)?;
+        Ok(format!("($smark_float = {register}, $smark_float.{integer}[0] = {bits}, $smark_float.{float}[0])"))
     }
 
     fn processor(&self) -> Processor {

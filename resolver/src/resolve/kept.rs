@@ -41,8 +41,15 @@ fn resolve(argument: Argument, kept: &Kept<'_>, processor: Processor) -> Argumen
     };
     let place = text::from_bytes(kept.place);
     let parsed = operand::location(&place, kept.size, processor);
-    let is_constant = operand::immediate(&place).is_some();
-    let location = if is_constant { format!("= {}", constant(&place)) } else { shown(&place, processor) };
+    let immediate = operand::immediate(&place);
+    let is_constant = immediate.is_some();
+    let location = match (immediate, kept.float, kept.size) {
+        // A float is its bits.
+        (Some(bits), true, 4) => format!("= {:?}", f32::from_bits(bits as u32)),
+        (Some(bits), true, _) => format!("= {:?}", f64::from_bits(bits as u64)),
+        (Some(_), false, _) => format!("= {}", constant(&place)),
+        (None, ..) => shown(&place, processor),
+    };
     let verdict = if is_constant { Verdict::Constant } else { Verdict::Live };
     Argument {
         size: Some(kept.size.into()),
@@ -131,13 +138,18 @@ mod tests {
 
     #[test]
     fn operands_become_locations() {
-        let declared: Vec<_> = ["a", "b", "c", "d", "e"]
+        let declared: Vec<_> = ["a", "b", "c", "d", "e", "f"]
             .map(|text| DeclaredArgument { text: text.into(), conversion: None, words: None, mistake: None })
             .into();
         let mut bad = Vec::new();
-        let args = arguments(&declared, b"-4@edi - 8f@-8(%rbp) 3@x 8@$-5", Processor::X86_64, |entry| {
-            bad.push(entry.to_vec());
-        });
+        let args = arguments(
+            &declared,
+            b"-4@edi - 8f@-8(%rbp) 3@x 8@$-5 8f@$4612811918334230528",
+            Processor::X86_64,
+            |entry| {
+                bad.push(entry.to_vec());
+            },
+        );
         let found: Vec<_> =
             args.iter().map(|arg| (arg.size, arg.encoding, arg.verdict, arg.location_text.as_deref())).collect();
         assert_eq!(
@@ -148,6 +160,7 @@ mod tests {
                 (Some(8), Some(Encoding::Float), Some(Verdict::Live), Some("-8(%rbp)")),
                 (None, None, None, None),
                 (Some(8), Some(Encoding::Unsigned), Some(Verdict::Constant), Some("= -5")),
+                (Some(8), Some(Encoding::Float), Some(Verdict::Constant), Some("= 2.5")),
             ]
         );
         assert_eq!(bad, [b"3@x".to_vec()]);
@@ -161,6 +174,7 @@ mod tests {
                 (Some(8), Some("%rcx")),
                 (Some(16), Some("%rax, length 5")),
                 (Some(16), Some("%rax, length 4294967295")),
+                (None, None),
                 (None, None),
             ]
         );
