@@ -44,6 +44,35 @@ pub(super) fn program(path: &Path) -> Program {
     Program { path, truth, markers: markers.collect() }
 }
 
+/// Words that perf reads as its own: modifiers, raw events, caches and hardware events.
+#[test]
+fn perf_takes_the_names_of_events() {
+    if find("perf").is_none() || find("gcc").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = ["h:hit", "u:u", "file:write", "r12:load", "mem:cycles", "branch:rad", "queue:submit"];
+    let marks: String = names.iter().map(|name| format!("simple_mark_anchor({name}, \"x\");\n")).collect();
+    let (source, program) = (folder.path().join("names.c"), folder.path().join("names"));
+    fs::write(&source, format!("#include \"simple_marker.h\"\nint main(void) {{\n{marks}return 0;\n}}\n"))
+        .expect("a source");
+    let mut gcc = Command::new("gcc");
+    run(gcc.args(["-g", "-I"]).arg(fixture::workspace().join("markers/include")).arg(&source).arg("-o").arg(&program));
+    let exported = run(Command::new(smark()).args(["export", "--to", "uprobe"]).arg(&program));
+    let events: Vec<String> = exported
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("p:")?.split_once(' ')?.0.replace('/', ":")))
+        .collect();
+    assert_eq!(events.len(), names.len(), "{exported}");
+    assert_eq!(events.last().map(String::as_str), Some("queue:submit"));
+    for event in events {
+        // There is no such event: it only has to be taken for the name of one.
+        let said = Command::new("perf").args(["stat", "-e", &event, "true"]).output().expect("perf runs");
+        let said = String::from_utf8_lossy(&said.stderr);
+        assert!(!said.contains("parser error"), "{event}: {said}");
+    }
+}
+
 /// The printed text of a conversion: its letter, the text, and its place in the line.
 type Value<'l> = (char, &'l str, std::ops::Range<usize>);
 

@@ -162,13 +162,19 @@ fn point<'r>(
     }
     let name = marker.name.split_once(':');
     let (provider, rest) = name.unwrap_or((&image.module, &marker.name));
+    let (mut group, mut event) = (identifier(provider, NAME), identifier(rest, NAME));
+    if uprobe {
+        // What perf reads before the `:` of `-e mem:..` is an address.
+        group = if group == "mem" { "mem_".to_owned() } else { readable_by_perf(group) };
+        event = readable_by_perf(event);
+    }
     Ok(Point {
         marker,
         site,
         provider: provider.to_owned(),
         rest: rest.to_owned(),
-        group: identifier(provider, NAME),
-        event: identifier(rest, NAME),
+        group,
+        event,
         address: Vaddr(address.0.checked_add_signed(by).ok_or(SiteOmission::AddressOverflow)?),
         offset: FileOffset(offset.0.checked_add_signed(by).ok_or(SiteOmission::AddressOverflow)?),
         switch,
@@ -217,6 +223,59 @@ pub(super) fn identifier(text: &str, longest: usize) -> String {
         }
     }
     if name.is_empty() { "_".to_owned() } else { name }
+}
+
+/// Words that perf takes for an event of its own, for a cache or for what is done to it
+/// (tools/perf/util/parse-events.l).
+const WORDS_OF_PERF: [&str; 36] = [
+    "L2",
+    "LLC",
+    "access",
+    "bpc",
+    "bpu",
+    "branch",
+    "branches",
+    "btb",
+    "cs",
+    "cycles",
+    "dTLB",
+    "dummy",
+    "duration_time",
+    "faults",
+    "iTLB",
+    "instructions",
+    "l1d",
+    "l1i",
+    "load",
+    "loads",
+    "migrations",
+    "miss",
+    "misses",
+    "node",
+    "ops",
+    "prefetch",
+    "prefetches",
+    "read",
+    "Reference",
+    "refs",
+    "store",
+    "stores",
+    "system_time",
+    "user_time",
+    "write",
+    "writes",
+];
+
+/// A name that `perf record -e GROUP:EVENT` takes for a name. A `_` follows a word of perf's own, letters
+/// that are all modifiers (`h`, `uk`), and what could be a raw event (`r12`).
+fn readable_by_perf(mut name: String) -> String {
+    let is_modifier = !name.is_empty() && name.bytes().all(|letter| b"ukhpPGHSDIWeb".contains(&letter));
+    let raw = name.strip_prefix('r').filter(|digits| !digits.is_empty());
+    let is_raw = raw.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    if is_modifier || is_raw || WORDS_OF_PERF.contains(&&*name) {
+        name.push('_');
+    }
+    name
 }
 
 /// A name that is unique in the group. Copies are numbered from 1.
@@ -306,5 +365,21 @@ pub(super) fn check(image: &ResolvedImage, processors: &'static [Architecture]) 
     match processors.contains(&image.arch) {
         true => Ok(()),
         false => Err(ExportError::Processor { processor: image.arch, supported: processors }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn perf_takes_names_for_names() {
+        let named = |name: &str| readable_by_perf(name.to_owned());
+        for name in ["h", "uk", "Ge", "r12", "rad", "cycles", "write", "node", "user_time"] {
+            assert_eq!(named(name), format!("{name}_"));
+        }
+        for name in ["hit", "r", "rx", "queue", "cycles_", "cpu", "web", "bad", "reader"] {
+            assert_eq!(named(name), name);
+        }
     }
 }
