@@ -55,6 +55,8 @@ pub enum Code {
     Undescribed,
     /// SM038: an argument that may have another value than in the source.
     Doubtful,
+    /// SM039: an argument in a vector register, which tools of the kernel do not read.
+    InVectorRegister,
     /// SM040: an argument whose type its conversion does not expect.
     FormatMismatch,
     /// SM050: a name of several markers of an image.
@@ -121,7 +123,7 @@ impl fmt::Display for Group {
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Eliminated,
         Self::Discarded,
         Self::UnknownSurvival,
@@ -145,6 +147,7 @@ impl Code {
         Self::Unsupported,
         Self::Undescribed,
         Self::Doubtful,
+        Self::InVectorRegister,
         Self::FormatMismatch,
         Self::Duplicate,
         Self::Gone,
@@ -199,6 +202,7 @@ impl Code {
             Self::Unsupported => ("SM036", "unsupported", Group::Arguments),
             Self::Undescribed => ("SM037", "undescribed", Group::Arguments),
             Self::Doubtful => ("SM038", "doubtful", Group::Arguments),
+            Self::InVectorRegister => ("SM039", "in a vector register", Group::Arguments),
             Self::FormatMismatch => ("SM040", "format mismatch", Group::Format),
             Self::Duplicate => ("SM050", "duplicate", Group::Names),
             Self::Gone => ("SM060", "gone", Group::Baseline),

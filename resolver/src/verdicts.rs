@@ -376,6 +376,16 @@ Keep it: `keep a` in Rust, `simple_mark_keep` in C. A kept argument has the valu
 site, an instruction at the marker is enough: `options(anchor)` in Rust, `simple_mark_anchor` in C.",
     },
     Explanation {
+        code: Code::InVectorRegister,
+        meaning: "\
+The argument can be read, but only by a debugger: it is in a vector register, as most floating-point numbers are. The kernel hands no vector
+registers to BPF programs and probes. So `smark trace`, `count` and `record` cannot read it, and exports for tools other than gdb leave it out.",
+        example: "\
+double load = average(queue);
+simple_mark(queue:load, \"%f\", load);                       /* in %xmm0 */",
+        fix: "Keep it: `keep load` in Rust, `simple_mark_keep` in C. A kept number goes through a general register, with one instruction.",
+    },
+    Explanation {
         code: Code::FormatMismatch,
         meaning: "\
 The type of the argument does not match its conversion: the size or the sign differs, or one is a number and the other a pointer. A tool that
@@ -466,7 +476,7 @@ mod tests {
         for exactness in crate::resolve::Exactness::ALL {
             assert_eq!(exactness.code().name(), exactness.as_str());
         }
-        assert_eq!(EXPLANATIONS.iter().filter(|it| it.code.group() == Group::Arguments).count(), 9);
+        assert_eq!(EXPLANATIONS.iter().filter(|it| it.code.group() == Group::Arguments).count(), 10);
         assert_eq!(find("sm034").map(|it| it.code.name()), Some("lost"));
         assert_eq!(find("SM999"), None);
     }

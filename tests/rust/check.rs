@@ -360,6 +360,7 @@ fn readable() {
         ("absent", "SM035", "no variable `CURRENT` is described in this scope"),
         ("unsupported", "SM036", "not a place"),
         ("doubtful", "SM038", "overwrites it before anything reads it"),
+        ("vector", "SM039", ""),
         ("format", "SM040", "use `%lu`"),
     ];
     for (source, code, cause) in cases {

@@ -10,5 +10,6 @@ mod ghost_counts;
 mod kernel;
 mod list;
 mod probe;
+mod references;
 mod second_opinion;
 mod truth;

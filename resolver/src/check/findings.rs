@@ -84,7 +84,7 @@ impl Of<'_> {
         Finding {
             sites: Some((affected.len(), live(self.marker).count())),
             functions,
-            is_anchored: live(self.marker).all(|site| site.anchored),
+            is_anchored: !affected.is_empty() && affected.iter().all(|site| site.anchored),
             column: affected.first().and_then(|site| site.column).or(self.marker.column),
             ..self.finding(problem)
         }
@@ -167,6 +167,18 @@ impl Of<'_> {
                     argument: Some(Arc::clone(&declared.text)),
                     causes,
                     ..self.of_sites(Problem::Argument(first.verdict), &sites)
+                });
+            }
+            let in_vectors: Vec<(&Site, &Arc<str>)> = live(self.marker)
+                .filter_map(at)
+                .filter_map(|(site, argument)| Some((site, argument.vector_register.as_ref()?)))
+                .collect();
+            if let Some((_, register)) = in_vectors.first() {
+                let sites: Vec<&Site> = in_vectors.iter().map(|(site, _)| *site).collect();
+                findings.push(Finding {
+                    argument: Some(Arc::clone(&declared.text)),
+                    causes: causes::copies(self.marker, &sites),
+                    ..self.of_sites(Problem::InVectorRegister { register: Arc::clone(register) }, &sites)
                 });
             }
             let mismatched = live(self.marker).filter_map(at).filter(|(_, argument)| argument.mismatch.is_some());

@@ -267,12 +267,16 @@ fn carets(findings: &[&Finding], source: &Source) -> Vec<CaretLine> {
         mark(declared, &first, None);
         return lines;
     }
+    // Several markers may be on the line.
+    let call = findings.first().and_then(|finding| style::call_among(&first, &finding.marker));
     let mut arguments: Vec<&str> = findings.iter().filter_map(|finding| finding.argument.as_deref()).collect();
     arguments.dedup();
     for argument in arguments {
         for below in 0..LINES {
             let Some(text) = line(below) else { break };
-            if let Some(at) = find(&text, argument) {
+            let call = call.clone().filter(|_| below == 0).unwrap_or(0..text.len());
+            let at = text.get(call.clone()).and_then(|code| find(code, argument));
+            if let Some(at) = at.map(|(from, to)| (call.start + from, call.start + to)) {
                 mark(declared.saturating_add(below), &text, Some(at));
                 break;
             }
@@ -284,7 +288,8 @@ fn carets(findings: &[&Finding], source: &Source) -> Vec<CaretLine> {
     if lines.is_empty() {
         let column = column.and_then(|column| usize::try_from(column).ok()?.checked_sub(1));
         let by_column = column.and_then(|column| Some(first.char_indices().nth(column)?.0));
-        let start = by_column.or_else(|| first.find("simple_mark"));
+        let by_name = || Some(call.clone()?.start);
+        let start = by_name().or(by_column).or_else(|| first.find("simple_mark"));
         let start = start.unwrap_or_else(|| first.len().saturating_sub(first.trim_start().len()));
         let call = style::call_path(first.get(start..).unwrap_or_default());
         let part = (style::width(&expanded(first.get(..start).unwrap_or_default())), style::width(call));

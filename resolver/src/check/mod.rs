@@ -65,7 +65,7 @@ pub struct Finding {
     pub causes: Vec<Cause>,
     /// Whether `keep` helps the argument.
     pub can_keep: CanKeep,
-    /// Whether the marker has an anchor already.
+    /// Whether the marker has its own instruction at all sites that the finding is about.
     pub is_anchored: bool,
     /// Why the finding is excepted; `None` if it is not.
     pub exception: Option<Exception>,

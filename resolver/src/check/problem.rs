@@ -54,6 +54,11 @@ pub enum Problem {
         /// What sets the debug information of the program; `None` if that is not known.
         setting: Option<DebugSetting>,
     },
+    /// The argument is in a vector register.
+    InVectorRegister {
+        /// The name of the register.
+        register: Arc<str>,
+    },
     /// The argument has another type than its conversion expects.
     Format {
         /// The conversion; `None` if the argument has none.
@@ -121,6 +126,7 @@ impl Problem {
             Self::Refused => Code::Refused,
             Self::Argument(verdict) => code_of(*verdict),
             Self::NoVariables { .. } => Code::Undescribed,
+            Self::InVectorRegister { .. } => Code::InVectorRegister,
             Self::Format { .. } => Code::FormatMismatch,
             Self::Duplicate { .. } => Code::Duplicate,
             Self::New | Self::NewArgument => Code::New,

@@ -13,6 +13,7 @@ use super::landing_pads::LandingPad;
 use super::line_absence::LineAbsence;
 use super::lines::{Lines, Matched, Rows};
 use super::locations::Locations;
+use super::members::ClassMember;
 use super::names::{Lookup, Names};
 use super::next_line::{NextLine, NoLine};
 use super::problem::DwarfProblem;
@@ -21,9 +22,11 @@ use super::sections::Sections;
 use super::split_files::SplitFiles;
 use super::steps::{Projection, Step};
 use super::types::{TypeRef, Types};
-use super::unit::Die;
+use super::unit::{Die, is_cxx};
 use super::units::Units;
 use super::unsupported::{ExceptionTableProblem, Unsupported};
+use gimli::constants as dw;
+
 use crate::Error;
 use crate::address::Vaddr;
 use crate::location::{InfoOffset, Processor};
@@ -236,6 +239,94 @@ impl<'s> DebugInfo<'s> {
     /// The debug information of a unit that was searched is malformed.
     pub fn lookup(&self, scope: &Scope, name: &[&str], file: &str, line: u32) -> Result<Lookup, Error> {
         self.names.lookup(scope, name, file, line)
+    }
+
+    /// The same among the variables of the marker's function alone; [`Lookup::DeclaredLater`] holds only
+    /// if nothing outside of it has the name.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit that was searched is malformed.
+    pub(crate) fn lookup_in_function(
+        &self,
+        scope: &Scope,
+        name: &[&str],
+        file: &str,
+        line: u32,
+    ) -> Result<Option<Lookup>, Error> {
+        self.names.lookup_in_function(scope, name, file, line)
+    }
+
+    /// The same outside of the marker's function. `later` is what is left to say if nothing there has
+    /// the name.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit that was searched is malformed.
+    pub(crate) fn lookup_outside(
+        &self,
+        scope: &Scope,
+        name: &[&str],
+        file: &str,
+        line: u32,
+        later: Option<Lookup>,
+    ) -> Result<Lookup, Error> {
+        self.names.lookup_outside(scope, name, file, line, later)
+    }
+
+    /// What a name means in a class of C++, or in the class that a pointer points at: its own member,
+    /// or one of a base. `None` if the class has no such member.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(crate) fn class_member(&self, of: TypeRef, name: &str) -> Result<Option<ClassMember>, Error> {
+        self.types.class_member(of, name)
+    }
+
+    /// The class of C++ that a function is a member of.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(crate) fn class_around(&self, function: Die) -> Result<Option<TypeRef>, Error> {
+        Ok(self.names.class_around(function)?.map(TypeRef::from))
+    }
+
+    /// The definition of a static member of a class, as seen from the unit of a function; the
+    /// declaration itself if it has the value. `None` if there is none, or several.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(crate) fn definition_of_member(&self, function: Die, member: Die) -> Result<Option<Die>, Error> {
+        if self.units.own_attribute(member, dw::DW_AT_const_value)?.is_some() {
+            return Ok(Some(member));
+        }
+        self.names.definition_of_member(function.unit, member)
+    }
+
+    /// The type that a name of C means in the unit of a function, as [`Types::type_called`] has it.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(crate) fn type_called(&self, function: Die, words: &[&str]) -> Result<Option<TypeRef>, Error> {
+        self.types.type_called(function.unit, words)
+    }
+
+    /// Whether a type is a reference of C++ to an object.
+    ///
+    /// # Errors
+    ///
+    /// The debug information cannot be read there.
+    pub(crate) fn is_reference(&self, of: TypeRef) -> Result<bool, Error> {
+        self.types.is_object_reference(of)
+    }
+
+    /// Whether a function is written in C++.
+    pub(crate) fn is_cxx(&self, function: Die) -> bool {
+        self.units.unit_language(function.unit).is_some_and(is_cxx)
     }
 
     /// The reason why the entries at an address cannot be read; `None` if they can, or there are

@@ -22,6 +22,9 @@ type Naming<'n> = (usize, Vec<&'n [u8]>);
 /// The most files that are read for one unit.
 const MOST: usize = 1 << 20;
 
+/// The most types between the parameter of a closure and its structure.
+const QUALIFIERS: usize = 8;
+
 impl Lines<'_> {
     /// The files in the line table of a unit.
     pub(super) fn unit_files(&self, index: usize) -> Result<Arc<UnitFiles>, Error> {
@@ -117,7 +120,31 @@ impl Lines<'_> {
 
     /// The file and line where an entry or its origin is declared; `None` if neither states it.
     pub(super) fn declared(&self, die: Die) -> Result<Option<(SourcePath, u32)>, Error> {
-        self.position(die, dw::DW_AT_decl_file, dw::DW_AT_decl_line)
+        match self.position(die, dw::DW_AT_decl_file, dw::DW_AT_decl_line)? {
+            Some(declared) => Ok(Some(declared)),
+            None => self.declared_closure(die),
+        }
+    }
+
+    /// Where the lambda is declared that a function is the body of. g++ says that only of the type of
+    /// its closure.
+    fn declared_closure(&self, function: Die) -> Result<Option<(SourcePath, u32)>, Error> {
+        let Some((from, parameter)) = self.units.attribute(function, dw::DW_AT_object_pointer)? else {
+            return Ok(None);
+        };
+        let parameter = self.units.reference(from, &parameter)?;
+        if self.units.name(parameter)?.as_deref() != Some(b"__closure") {
+            return Ok(None);
+        }
+        let mut of = parameter;
+        // A constant pointer to a constant structure.
+        for _ in 0..QUALIFIERS {
+            match self.units.referred(of, dw::DW_AT_type)? {
+                Some(inner) => of = inner,
+                None => return self.position(of, dw::DW_AT_decl_file, dw::DW_AT_decl_line),
+            }
+        }
+        Ok(None)
     }
 
     /// The file and line in two attributes.

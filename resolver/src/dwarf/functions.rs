@@ -13,7 +13,7 @@ use gimli::{DwTag, constants as dw};
 use super::files::SourcePath;
 use super::lines::Lines;
 use super::per_unit::PerUnit;
-use super::unit::Die;
+use super::unit::{Die, is_cxx};
 use super::units::Units;
 use crate::Error;
 use crate::ranges::RangeMap;
@@ -85,6 +85,7 @@ pub(super) struct Variable {
     pub(super) die: Die,
     /// Its abstract entry, or itself.
     pub(super) origin: Die,
+    /// Empty for the object of a structured binding whose names are not described.
     pub(super) name: Box<[u8]>,
     pub(super) declared: Option<(SourcePath, u32)>,
 }
@@ -381,11 +382,30 @@ impl<'s> FunctionIndex<'s> {
         let mut variables = Vec::new();
         for &offset in slice(&functions.variables, &range).unwrap_or_default() {
             let die = Die { unit, offset };
-            let Some(name) = self.units.name(die)? else { continue };
+            let name = match self.units.name(die)? {
+                Some(name) => name,
+                None if self.is_binding(die)? => Default::default(),
+                None => continue,
+            };
             let (origin, declared) = (self.units.root_origin(die)?, self.lines.declared(die)?);
             variables.push(Variable { die, origin, name: (*name).into(), declared });
         }
         Ok(Arc::clone(cell.get_or_init(|| variables.into())))
+    }
+
+    /// Whether a variable without a name is the object of a structured binding of C++. The members of
+    /// an anonymous union have names of their own.
+    fn is_binding(&self, variable: Die) -> Result<bool, Error> {
+        if self.units.tag(variable)? != dw::DW_TAG_variable
+            || !self.units.unit_language(variable.unit).is_some_and(is_cxx)
+            || self.units.flag(variable, dw::DW_AT_artificial)?
+        {
+            return Ok(false);
+        }
+        Ok(match self.units.referred(variable, dw::DW_AT_type)? {
+            Some(of) => self.units.tag(of)? != dw::DW_TAG_union_type,
+            None => false,
+        })
     }
 
     /// The functions that a unit declares in a file, by line.

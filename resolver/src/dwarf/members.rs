@@ -47,8 +47,16 @@ pub(super) enum FoundMember {
     Member(Place, TypeRef),
     /// The member is there, or may be there, but cannot be reached.
     Refused(Unsupported),
+    /// It is a static member: its declaration.
+    Static(Die),
     /// There is no member of that name.
     No,
+}
+
+/// A member that a structure itself has.
+enum OwnMember {
+    Placed(RawMember),
+    Static(Die),
 }
 
 impl Types<'_> {
@@ -87,13 +95,17 @@ impl Types<'_> {
     }
 
     /// The member of that name that the structure itself has. Only the names of the others are read.
-    fn own_member(&self, aggregate: Die, name: &str) -> Result<Option<RawMember>, Error> {
+    fn own_member(&self, aggregate: Die, name: &str) -> Result<Option<OwnMember>, Error> {
         let children = self.units.children(aggregate)?;
-        let members = children.into_iter().filter(|(_, tag)| *tag == dw::DW_TAG_member);
-        for (child, _) in members.take(MOST) {
+        // A static member is a variable since DWARF 5.
+        let members = children.into_iter().filter(|(_, tag)| matches!(*tag, dw::DW_TAG_member | dw::DW_TAG_variable));
+        for (child, tag) in members.take(MOST) {
             let known = self.text_name(child)?;
-            if !known.is_empty() && is_called(&known, name) && !self.is_static(child)? {
-                return self.member_at(child).map(Some);
+            if !known.is_empty() && is_called(&known, name) {
+                return Ok(Some(match tag == dw::DW_TAG_variable || self.is_static(child)? {
+                    true => OwnMember::Static(child),
+                    false => OwnMember::Placed(self.member_at(child)?),
+                }));
             }
         }
         Ok(None)
@@ -186,14 +198,18 @@ impl Types<'_> {
         if nesting > NESTING {
             return Err(self.units.error(aggregate, DwarfProblem::DeepStructure));
         }
-        if let Some(member) = self.own_member(aggregate, name)? {
-            return Ok(match (member.place, member.of) {
-                (Err(problem), _) => {
-                    FoundMember::Refused(Unsupported::MemberPlace { member: name.to_owned(), problem })
-                }
-                (Ok(_), None) => FoundMember::Refused(Unsupported::MemberType { member: name.to_owned() }),
-                (Ok(place), Some(of)) => FoundMember::Member(place, of),
-            });
+        match self.own_member(aggregate, name)? {
+            Some(OwnMember::Static(member)) => return Ok(FoundMember::Static(member)),
+            Some(OwnMember::Placed(member)) => {
+                return Ok(match (member.place, member.of) {
+                    (Err(problem), _) => {
+                        FoundMember::Refused(Unsupported::MemberPlace { member: name.to_owned(), problem })
+                    }
+                    (Ok(_), None) => FoundMember::Refused(Unsupported::MemberType { member: name.to_owned() }),
+                    (Ok(place), Some(of)) => FoundMember::Member(place, of),
+                });
+            }
+            None => {}
         }
         // In Rust no member is also one of the whole.
         if self.language(aggregate) == Language::Rust {
@@ -206,13 +222,20 @@ impl Types<'_> {
             let place = match &member.place {
                 Ok(place) => place,
                 Err(why) => {
-                    unreachable = Some(*why);
+                    // A static member is the same object whatever the base's place is.
+                    if let (FoundMember::Static(member), FoundMember::No) =
+                        (self.find_at(inner.die, name, nesting + 1)?, &found)
+                    {
+                        found = FoundMember::Static(member);
+                    } else {
+                        unreachable = Some(*why);
+                    }
                     continue;
                 }
             };
             match (self.find_at(inner.die, name, nesting + 1)?, &found) {
                 (FoundMember::No, _) => {}
-                (_, FoundMember::Member(..) | FoundMember::Refused(_)) => {
+                (_, FoundMember::Member(..) | FoundMember::Static(_) | FoundMember::Refused(_)) => {
                     return Ok(FoundMember::Refused(Unsupported::AmbiguousMember { member: name.to_owned() }));
                 }
                 (FoundMember::Member(within, of), FoundMember::No) => {
@@ -221,7 +244,7 @@ impl Types<'_> {
                         None => FoundMember::Refused(Unsupported::MemberOffset),
                     };
                 }
-                (refused @ FoundMember::Refused(_), FoundMember::No) => found = refused,
+                (known @ (FoundMember::Static(_) | FoundMember::Refused(_)), FoundMember::No) => found = known,
             }
         }
         Ok(match (found, unreachable) {
@@ -229,6 +252,53 @@ impl Types<'_> {
                 FoundMember::Refused(Unsupported::MemberPlaceOfBase { member: name.to_owned(), problem })
             }
             (found, _) => found,
+        })
+    }
+}
+
+/// What a name without `this->` means in a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClassMember {
+    /// A member of the object, or one that cannot be reached.
+    OfObject,
+    /// A static member: its declaration.
+    Static(Die),
+    /// The unit only declares the class, so the name may be a member.
+    OnlyDeclared,
+}
+
+impl Types<'_> {
+    /// What a name means in a class, or in the class that a pointer points at; `None` if nothing has
+    /// the name there.
+    pub(super) fn class_member(&self, of: TypeRef, name: &str) -> Result<Option<ClassMember>, Error> {
+        let Some(mut of) = self.strip(of)? else { return Ok(None) };
+        if super::types::is_pointer(self.type_tag(of)?) {
+            let inner = self.type_of(of.die)?.map(|inner| self.strip(inner)).transpose()?.flatten();
+            let Some(inner) = inner else { return Ok(None) };
+            of = inner;
+        }
+        if !super::types::is_aggregate(self.type_tag(of)?) {
+            return Ok(None);
+        }
+        if self.is_declaration(of.die)? {
+            return Ok(Some(ClassMember::OnlyDeclared));
+        }
+        Ok(match self.find_member(of.die, name)? {
+            FoundMember::Member(..) | FoundMember::Refused(_) => Some(ClassMember::OfObject),
+            FoundMember::Static(member) => Some(ClassMember::Static(member)),
+            FoundMember::No => None,
+        })
+    }
+
+    /// Whether a type is a reference to an object, and not to a function.
+    pub(super) fn is_object_reference(&self, of: TypeRef) -> Result<bool, Error> {
+        let Some(of) = self.strip(of)? else { return Ok(false) };
+        if !super::types::is_reference(self.type_tag(of)?) {
+            return Ok(false);
+        }
+        Ok(match self.type_of(of.die)?.map(|target| self.strip(target)).transpose()?.flatten() {
+            Some(target) => self.type_tag(target)? != dw::DW_TAG_subroutine_type,
+            None => true,
         })
     }
 }

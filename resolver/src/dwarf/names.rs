@@ -48,6 +48,12 @@ pub enum Lookup {
         /// Its entry.
         variable: Die,
     },
+    /// A variable without a name may be what the name means: LLVM described the object of a structured
+    /// binding, and none of its names, before version 17.
+    Unnamed {
+        /// The line that declares it.
+        line: u32,
+    },
     /// There is no such variable.
     Absent {
         /// Similar names in scope, the closest first.
@@ -79,8 +85,19 @@ impl Declarations {
 enum Local {
     Found { variable: Die, is_placed: bool },
     Several(Vec<Die>),
+    Unnamed(u32),
     Later(u32),
     None,
+}
+
+/// The line of a structured binding before `line` whose names are not described. LLVM since 17 declares
+/// the names on the same line; g++ gives its object no line.
+fn unnamed(declarations: &Declarations, line: u32) -> Option<u32> {
+    let lines = |is_named: bool| {
+        let variables = declarations.iter().filter(move |(variable, _)| variable.name.is_empty() != is_named);
+        variables.filter_map(|(variable, _)| Some(variable.declared.as_ref()?.1))
+    };
+    lines(false).find(|&declared| declared <= line && !lines(true).any(|named| named == declared))
 }
 
 /// The layer that looks up names.
@@ -105,44 +122,82 @@ impl Names<'_> {
     ///
     /// The debug information of a unit that was searched is malformed.
     pub(super) fn lookup(&self, scope: &Scope, name: &[&str], file: &str, line: u32) -> Result<Lookup, Error> {
+        match self.lookup_in_function(scope, name, file, line)? {
+            Some(found) if !matches!(found, Lookup::DeclaredLater { .. }) => Ok(found),
+            later => self.lookup_outside(scope, name, file, line, later),
+        }
+    }
+
+    /// The same among the variables of the marker's function alone. Only if nothing outside of it
+    /// has the name does [`Lookup::DeclaredLater`] hold.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Names::lookup`].
+    pub(super) fn lookup_in_function(
+        &self,
+        scope: &Scope,
+        name: &[&str],
+        file: &str,
+        line: u32,
+    ) -> Result<Option<Lookup>, Error> {
         let file = SourcePath::new(file);
-        let Some(last) = name.last() else { return Ok(Lookup::Absent { similar: Vec::new() }) };
+        let &[last] = name else { return Ok(None) };
+        if scope.positions.is_empty() {
+            return Ok(Some(Lookup::NoScope));
+        }
         let mut later = None;
+        let mut found: Vec<(Die, bool)> = Vec::new();
+        for &position in &scope.positions {
+            match self.local(position, last.as_bytes(), &file, line)? {
+                Local::Found { variable, is_placed } => {
+                    if !found.iter().any(|(die, _)| *die == variable) {
+                        found.push((variable, is_placed));
+                    }
+                }
+                Local::Several(several) => return Ok(Some(Lookup::Several(several))),
+                Local::Unnamed(line) => return Ok(Some(Lookup::Unnamed { line })),
+                Local::Later(line) => later = later.or(Some(line)),
+                Local::None => {}
+            }
+            self.units.charge(found.len() as u64)?;
+        }
+        match found.as_slice() {
+            [] => {}
+            [(variable, is_placed)] => {
+                for &position in &scope.positions {
+                    if let Some(variable) = self.in_missing_block(position, *variable, &file, line)? {
+                        return Ok(Some(Lookup::Found { variable, is_static: false, is_placed: false }));
+                    }
+                }
+                return self.found(scope, *variable, *is_placed, name).map(Some);
+            }
+            several => return Ok(Some(Lookup::Several(several.iter().map(|(die, _)| *die).collect()))),
+        }
+        for &position in &scope.positions {
+            if let Some(variable) = self.without_scope(position, last.as_bytes(), &file, line)? {
+                return Ok(Some(Lookup::Found { variable, is_static: false, is_placed: false }));
+            }
+        }
+        Ok(later.map(|line| Lookup::DeclaredLater { line }))
+    }
+
+    /// The same outside of the marker's function. `later` is what is left to say if nothing there has
+    /// the name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Names::lookup`].
+    pub(super) fn lookup_outside(
+        &self,
+        scope: &Scope,
+        name: &[&str],
+        file: &str,
+        line: u32,
+        later: Option<Lookup>,
+    ) -> Result<Lookup, Error> {
+        let Some(last) = name.last() else { return Ok(Lookup::Absent { similar: Vec::new() }) };
         if name.len() == 1 {
-            if scope.positions.is_empty() {
-                return Ok(Lookup::NoScope);
-            }
-            let mut found: Vec<(Die, bool)> = Vec::new();
-            for &position in &scope.positions {
-                match self.local(position, last.as_bytes(), &file, line)? {
-                    Local::Found { variable, is_placed } => {
-                        if !found.iter().any(|(die, _)| *die == variable) {
-                            found.push((variable, is_placed));
-                        }
-                    }
-                    Local::Several(several) => return Ok(Lookup::Several(several)),
-                    Local::Later(line) => later = later.or(Some(line)),
-                    Local::None => {}
-                }
-                self.units.charge(found.len() as u64)?;
-            }
-            match found.as_slice() {
-                [] => {}
-                [(variable, is_placed)] => {
-                    for &position in &scope.positions {
-                        if let Some(variable) = self.in_missing_block(position, *variable, &file, line)? {
-                            return Ok(Lookup::Found { variable, is_static: false, is_placed: false });
-                        }
-                    }
-                    return self.found(scope, *variable, *is_placed, name);
-                }
-                several => return Ok(Lookup::Several(several.iter().map(|(die, _)| *die).collect())),
-            }
-            for &position in &scope.positions {
-                if let Some(variable) = self.without_scope(position, last.as_bytes(), &file, line)? {
-                    return Ok(Lookup::Found { variable, is_static: false, is_placed: false });
-                }
-            }
             if let Some(variable) = self.in_outer_function(scope, last.as_bytes())? {
                 return Ok(Lookup::OtherFrame { variable });
             }
@@ -150,10 +205,10 @@ impl Names<'_> {
         if let Some(found) = self.in_statics(scope, name)? {
             return Ok(found);
         }
-        if let Some(line) = later {
-            return Ok(Lookup::DeclaredLater { line });
+        match later {
+            Some(later) => Ok(later),
+            None => Ok(Lookup::Absent { similar: self.similar(scope, last, &SourcePath::new(file), line)? }),
         }
-        Ok(Lookup::Absent { similar: self.similar(scope, last, &file, line)? })
     }
 
     /// The result for a local variable. If it is only declared (`extern` in a block), its
@@ -234,6 +289,9 @@ impl Names<'_> {
                 }
                 several => return Ok(Local::Several(several.iter().map(|(_, variable, _)| variable.die).collect())),
             }
+            if let Some(line) = unnamed(&declarations, line) {
+                return Ok(Local::Unnamed(line));
+            }
             if found.kind.is_instance() {
                 break;
             }
@@ -312,7 +370,7 @@ impl Names<'_> {
         self.outward(position, |declarations| {
             for (variable, _) in declarations.iter() {
                 let is_later = variable.declared.as_ref().is_some_and(|(known, at)| is_file(known, file) && *at > line);
-                if !is_later && names.len() < 1 << 12 {
+                if !is_later && !variable.name.is_empty() && names.len() < 1 << 12 {
                     names.insert(text::from_bytes(&variable.name));
                 }
             }

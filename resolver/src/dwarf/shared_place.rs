@@ -35,7 +35,9 @@ impl DebugInfo<'_> {
         let Some(place) = self.whole(variable, last)?.filter(|place| !place.is_constant()) else { return Ok(None) };
         let mut others: Vec<(Die, String)> = Vec::new();
         self.names.outward(position, |declarations| {
-            let placed = declarations.iter().filter(|(other, is_placed)| *is_placed && other.die != variable);
+            let placed = declarations
+                .iter()
+                .filter(|(other, is_placed)| *is_placed && other.die != variable && !other.name.is_empty());
             others.extend(placed.map(|(other, _)| (other.die, text::from_bytes(&other.name))));
             Ok(others.len() < MOST)
         })?;

@@ -74,8 +74,8 @@ impl Names<'_> {
             let elsewhere: Vec<Static> = elsewhere
                 .iter()
                 .filter(|known| known.die.unit != unit && (known.is_external || !known.within.is_empty()))
-                .cloned()
-                .collect();
+                .map(|known| self.declared_within(known))
+                .collect::<Result<_, Error>>()?;
             match nearest(&elsewhere, &around, path).as_slice() {
                 [] => {}
                 [one] => return Ok(Some(found(one))),
@@ -188,21 +188,64 @@ impl Names<'_> {
         Ok(statics)
     }
 
+    /// A static with the names around its declaration, which are not those around its definition.
+    fn declared_within(&self, known: &Static) -> Result<Static, Error> {
+        let origin = self.units.root_origin(known.die)?;
+        let within = if origin == known.die { known.within.clone() } else { self.path_of_variable(origin)? };
+        Ok(Static { within, ..known.clone() })
+    }
+
+    /// The names around a variable or a static member.
     fn path_of_variable(&self, variable: Die) -> Result<Vec<Box<[u8]>>, Error> {
         let functions = self.scopes.functions.of_unit(variable.unit)?;
-        // Entries are in order, so the enclosing scope is the last one that starts before it and
-        // has not ended.
+        // Entries are in order, so the scope around it is the last one that starts before it, or is
+        // around that one.
         let mut at = functions.before(variable.offset);
-        while let Some((node, found)) = at.and_then(|at| Some((at, functions.node(at)?))) {
-            self.units.charge(1)?;
-            if self.scopes.functions.variables(variable.unit, node)?.iter().any(|known| known.die == variable) {
-                let mut path = self.path(Die { unit: variable.unit, offset: found.offset })?;
+        while let Some(found) = at.and_then(|at| functions.node(at)) {
+            let scope = Die { unit: variable.unit, offset: found.offset };
+            let children = self.units.children(scope)?;
+            self.units.charge(children.len() as u64)?;
+            if children.iter().any(|(child, _)| *child == variable) {
+                let mut path = self.path(scope)?;
                 path.extend(self.path_part(variable.unit, found.kind, found.offset)?);
                 return Ok(path);
             }
-            at = node.checked_sub(1);
+            at = found.parent;
         }
         Ok(Vec::new())
+    }
+
+    /// The definition of a static member of a class of C++, as seen from a unit: by the declaration
+    /// that it completes, in another unit by its path. `None` if there is none, or several.
+    pub(super) fn definition_of_member(&self, unit: usize, member: Die) -> Result<Option<Die>, Error> {
+        let Some(name) = self.units.name(member)? else { return Ok(None) };
+        let member = self.units.root_origin(member)?;
+        let mut found = BTreeSet::new();
+        for known in self.unit_statics(unit, &name)?.iter().filter(|known| !known.is_declaration) {
+            if self.units.root_origin(known.die)? == member {
+                found.insert(known.die);
+            }
+        }
+        if found.is_empty() {
+            let within = self.path_of_variable(member)?;
+            for known in self.globals()?.statics.get(&*name).into_iter().flatten().filter(|known| known.is_external) {
+                if self.declared_within(known)?.within == within {
+                    found.insert(known.die);
+                }
+            }
+        }
+        Ok(if found.len() == 1 { found.pop_first() } else { None })
+    }
+
+    /// The class of C++ that a function is a member of.
+    pub(super) fn class_around(&self, instance: Die) -> Result<Option<Die>, Error> {
+        let root = self.units.root_origin(instance)?;
+        let functions = self.scopes.functions.of_unit(root.unit)?;
+        let parent = functions.at_offset(root.offset).and_then(|at| functions.node(at)?.parent);
+        Ok(parent
+            .and_then(|at| functions.node(at))
+            .filter(|node| node.kind == Kind::Type)
+            .map(|node| Die { unit: root.unit, offset: node.offset }))
     }
 
     fn as_static(&self, die: Die, within: Vec<Box<[u8]>>) -> Result<Static, Error> {

@@ -9,7 +9,7 @@ use gimli::constants as dw;
 use super::members::FoundMember;
 use super::rust_types::Target;
 use super::types::Types;
-use super::types::{TypeRef, is_aggregate, is_pointer};
+use super::types::{TypeRef, is_aggregate, is_pointer, is_reference};
 use super::unit::Die;
 use super::unsupported::{ArrayProblem, NoSuchPart, Unsupported};
 use crate::Error;
@@ -24,6 +24,8 @@ pub enum Step {
     Index(u64),
     /// `*`.
     Deref,
+    /// What a reference of C++ refers to.
+    Referred,
 }
 
 /// The result of a step.
@@ -54,6 +56,8 @@ pub enum Projection {
         /// Whether to repeat the step from there.
         again: bool,
     },
+    /// A static member of C++, by its declaration.
+    Static(Die),
     /// The type has no such part.
     Absent(NoSuchPart),
     /// The part may exist, but the step to it is not supported.
@@ -73,10 +77,11 @@ impl Types<'_> {
         let Some(stripped) = self.strip(of)? else { return Ok(Projection::Absent(NoSuchPart::Void)) };
         let tag = self.type_tag(stripped)?;
         // A C++ reference is used like the object that it refers to.
-        if matches!(tag, dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type) {
-            return self.follow(stripped, true);
+        if is_reference(tag) {
+            return self.follow(stripped, *step != Step::Referred);
         }
         match step {
+            Step::Referred => Ok(Projection::Part { bit_offset: 0, bit_size: None, of, again: false }),
             Step::Deref => self.deref(of, stripped),
             Step::Member(name) => self.member_step(of, stripped, name),
             Step::Index(index) => self.index(of, stripped, *index),
@@ -176,6 +181,7 @@ impl Types<'_> {
                     again: false,
                 });
             }
+            FoundMember::Static(member) => return Ok(Projection::Static(member)),
             FoundMember::Refused(why) => return Ok(Projection::Refused(why)),
             FoundMember::No => {}
         }

@@ -11,7 +11,7 @@ use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::per_unit::PerUnit;
 use super::problem::DwarfProblem;
-use super::unit::{Die, Value};
+use super::unit::{Die, Value, is_cxx};
 use super::units::Units;
 use super::unsupported::ArrayProblem;
 use crate::Error;
@@ -129,6 +129,35 @@ impl<'s> Types<'s> {
         }
         let defined = definitions.defined.get(&(tag, name));
         Ok(defined.copied().flatten().map_or(die, |offset| Die { unit: die.unit, offset }))
+    }
+
+    /// The type at the top level of a unit that a name of C means: `["struct", "node"]`, `["size_t"]`.
+    /// `None` if there is none, or several.
+    pub(super) fn type_called(&self, unit: usize, words: &[&str]) -> Result<Option<TypeRef>, Error> {
+        let (tags, name): (&[DwTag], &str) = match words {
+            ["struct" | "class", name] => (&[dw::DW_TAG_structure_type, dw::DW_TAG_class_type], name),
+            ["union", name] => (&[dw::DW_TAG_union_type], name),
+            ["enum", name] => (&[dw::DW_TAG_enumeration_type], name),
+            ["char"] => (&[dw::DW_TAG_base_type], "char"),
+            [name] if self.units.unit_language(unit).is_some_and(is_cxx) => (
+                &[
+                    dw::DW_TAG_typedef,
+                    dw::DW_TAG_structure_type,
+                    dw::DW_TAG_class_type,
+                    dw::DW_TAG_union_type,
+                    dw::DW_TAG_enumeration_type,
+                ],
+                name,
+            ),
+            [name] => (&[dw::DW_TAG_typedef], name),
+            _ => return Ok(None),
+        };
+        let definitions = self.definitions(unit)?;
+        let mut found = tags.iter().filter_map(|tag| definitions.defined.get(&(*tag, Cow::Borrowed(name.as_bytes()))));
+        Ok(match (found.next(), found.next()) {
+            (Some(Some(offset)), None) => Some(Die { unit, offset: *offset }.into()),
+            _ => None,
+        })
     }
 
     fn definitions(&self, unit: usize) -> Result<Arc<Definitions<'s>>, Error> {
@@ -360,7 +389,12 @@ pub(super) fn is_qualifier(tag: DwTag) -> bool {
 
 /// Whether values of types with the tag are addresses.
 pub(super) fn is_pointer(tag: DwTag) -> bool {
-    matches!(tag, dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type)
+    tag == dw::DW_TAG_pointer_type || is_reference(tag)
+}
+
+/// Whether the tag is that of a reference of C++.
+pub(super) fn is_reference(tag: DwTag) -> bool {
+    matches!(tag, dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type)
 }
 
 /// Whether types with the tag have members.

@@ -91,6 +91,19 @@ pub(super) fn is_c(language: gimli::DwLang) -> bool {
     matches!(language, dw::DW_LANG_C89 | dw::DW_LANG_C | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17)
 }
 
+/// Whether a language is C++.
+pub(super) fn is_cxx(language: gimli::DwLang) -> bool {
+    matches!(
+        language,
+        dw::DW_LANG_C_plus_plus
+            | dw::DW_LANG_C_plus_plus_03
+            | dw::DW_LANG_C_plus_plus_11
+            | dw::DW_LANG_C_plus_plus_14
+            | dw::DW_LANG_C_plus_plus_17
+            | dw::DW_LANG_C_plus_plus_20
+    )
+}
+
 /// Whether a unit is one that others import (DWARF 5, 3.1.1).
 pub(super) fn is_partial(unit: &Unit<'_>) -> bool {
     let mut entries = unit.entries();

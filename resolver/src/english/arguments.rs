@@ -22,6 +22,11 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::NoVariable { name, similar } if similar.is_empty() => no_variable(name),
         Reason::NoVariable { name, similar } => format!("{}; there is {}", no_variable(name), quoted(similar)),
         Reason::DeclaredLater { name, line } => format!("`{name}` is declared in line {line}, after the marker"),
+        Reason::UnnamedBinding { name, line } => {
+            format!("line {line} binds names that the debug information does not have, and `{name}` may be one of them")
+        }
+        Reason::NoType { name } => format!("the debug information of this unit has no type `{name}`"),
+        Reason::Cast { from, to } => format!("a cast from `{from}` to `{to}`, which is more than a change of size"),
         Reason::NoSuchPart(why) => dwarf::no_such_part(why),
         Reason::SeveralVariables { name, count } => {
             format!("{count} variables are called `{name}`, and nothing tells which one is meant")
@@ -241,6 +246,11 @@ pub(crate) fn size(argument: &Argument) -> Option<String> {
         None => "",
     };
     Some(format!("{}{encoding}", bytes(size)))
+}
+
+/// What follows from a value that is in a vector register.
+pub(crate) fn in_vector_register(register: &str) -> String {
+    format!("{register} is a vector register, which only a debugger reads; a kept value is in a general one")
 }
 
 /// An argument in one line: where it is and its type, or the verdict and the reason; `None` if

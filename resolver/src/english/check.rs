@@ -50,6 +50,9 @@ pub(crate) fn message(finding: &Finding) -> String {
             let (arguments, markers) = (counted(*arguments, "argument"), counted(*markers, "marker"));
             format!("the program {has}: {arguments} of {markers} cannot be read")
         }
+        Problem::InVectorRegister { register } => {
+            format!("`{text}` of {name} is in {register}, a vector register, which only a debugger reads{copies}")
+        }
         Problem::Format { conversion, .. } => {
             format!("`{text}` of {name} is not what `{}` prints", conversion_or_none(conversion.as_ref()))
         }
@@ -81,6 +84,7 @@ pub(crate) fn expected(finding: &Finding) -> String {
         Problem::Exactness(_) => "exact: a probe fires when, and only when, the marker is passed".to_owned(),
         Problem::Refused => "an instruction that the kernel takes a probe at".to_owned(),
         Problem::Argument(_) => "live or constant: readable wherever the marker is passed".to_owned(),
+        Problem::InVectorRegister { .. } => "a general register, memory or a constant".to_owned(),
         Problem::NoVariables { .. } => "debug information of variables".to_owned(),
         Problem::Format { conversion, .. } => format!("what `{}` prints", conversion_or_none(conversion.as_ref())),
         Problem::Duplicate { .. } => "one declaration of the name in the image".to_owned(),
@@ -109,6 +113,7 @@ pub(crate) fn found(finding: &Finding) -> String {
         Problem::NoVariables { has_lines: true, .. } => "line tables".to_owned(),
         Problem::NoVariables { has_lines: false, .. } => "no debug information".to_owned(),
         Problem::Nearest { line, .. } => format!("code on line {line}"),
+        Problem::InVectorRegister { register } => format!("`{register}`"),
         Problem::Format { type_name, .. } => format!("`{}`", type_name.as_deref().unwrap_or("another type")),
         Problem::Duplicate { declarations, .. } => format!("{declarations} declarations"),
         Problem::New => "a marker that is not in it".to_owned(),

@@ -112,6 +112,10 @@ fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep, anc
             "keep it with {keep}, or put the marker where the code still reads it afterwards",
             "put the marker where the code still reads it afterwards",
         ),
+        Code::InVectorRegister => with(
+            "keep it with {keep}: it then goes through a general register",
+            "name a place in memory, or keep the value with the marker",
+        ),
         Code::Undescribed => with("compile with `-g`, or keep the value with {keep}", "compile with `-g`"),
         _ => return explained(code),
     };

@@ -31,6 +31,18 @@ const I386: [&str; 10] = ["%eax", "%ecx", "%edx", "%ebx", "%esp", "%ebp", "%esi"
 const SEGMENTS: [&str; 6] = ["%es", "%cs", "%ss", "%ds", "%fs", "%gs"];
 
 impl Register {
+    /// Whether it belongs to the vector or floating-point unit, whose registers the kernel hands to no
+    /// BPF program.
+    #[must_use]
+    pub fn is_vector(self, processor: Processor) -> bool {
+        match processor {
+            Processor::X86_64 => matches!(self.0, 17..=48 | 67..=82),
+            Processor::I386 => matches!(self.0, 11..=36),
+            Processor::Aarch64 => matches!(self.0, 64..=127),
+            Processor::Other => false,
+        }
+    }
+
     /// The register's assembly name, in AT&T syntax on x86. If the name is not known, the number,
     /// as in `r12`.
     #[must_use]

@@ -154,7 +154,8 @@ impl Page<'_> {
         self.cell(style::PLAIN, &cut, 0)?;
         self.line("")?;
         let column = marker.column.and_then(|column| usize::try_from(column).ok()?.checked_sub(indentation + 1));
-        let at = column.and_then(|column| Some(code.char_indices().nth(column)?.0));
+        let by_column = column.and_then(|column| Some(code.char_indices().nth(column)?.0));
+        let at = style::call_among(code, &marker.name).map(|call| call.start).or(by_column);
         let parts = at.and_then(|at| Some((code.get(..at)?, code.get(at..)?)));
         if let (Some((before, call)), true) = (parts, has_marker) {
             let before = style::width(&expanded(before));
@@ -366,6 +367,10 @@ fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
         if !nearest.is_empty() {
             facts.push((style::PLAIN, format!("described in {nearest}")));
         }
+    }
+    if let Some(register) = &argument.vector_register {
+        let why = arguments::in_vector_register(register);
+        facts.push((style::UNKNOWN, format!("{}: {why}", Code::InVectorRegister)));
     }
     if let Some(mismatch) = &argument.mismatch {
         facts.push((style::GONE, format!("format {}: {}", Code::FormatMismatch, shown(&mismatch.to_string()))));

@@ -78,6 +78,25 @@ pub(crate) fn call_path(code: &str) -> &str {
     if path.ends_with('!') || path.contains("mark") { path } else { code.get(..first).unwrap_or_default() }
 }
 
+/// Where the call of the marker `name` is in a line with several markers, up to the next one; `None` in
+/// any other line. C tells no column of a marker.
+pub(crate) fn call_among(code: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '!' | ':');
+    let mut calls: Vec<(usize, &str)> = Vec::new();
+    for (open, _) in code.match_indices('(') {
+        let before = code.get(..open)?.trim_end();
+        let path = before.rsplit(|c: char| !is_part(c)).next().unwrap_or_default();
+        let start = before.len() - path.len();
+        if path.contains("mark") || path.contains("probe") {
+            let first = code.get(open + 1..)?.split([',', ')']).next().unwrap_or_default();
+            calls.push((start, first.trim().trim_matches('"')));
+        }
+    }
+    let index = calls.iter().position(|(_, first)| *first == name).filter(|_| calls.len() > 1)?;
+    let end = calls.get(index + 1).map_or(code.len(), |(next, _)| *next);
+    Some(calls.get(index)?.0..end)
+}
+
 /// `text` in lines of at most `columns`, broken at spaces. A wider word has its own line. With
 /// `None` there is one line.
 pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<&str> {
@@ -132,5 +151,15 @@ mod tests {
         assert_eq!(cut("abcdef", 5), "abcd\u{2026}");
         assert_eq!(cut("\u{6f22}\u{5b57}\u{6f22}", 4), "\u{6f22}\u{2026}");
         assert_eq!(cut("abc", 0), "\u{2026}");
+    }
+
+    #[test]
+    fn each_of_several_markers_has_its_call() {
+        let line = "  simple_mark(a:b, \"%d\", x); simple_mark_anchor(b, \"%d\", f(x));";
+        let call = |name: &str| call_among(line, name).map(|range| &line[range]);
+        assert_eq!(call("a:b"), Some("simple_mark(a:b, \"%d\", x); "));
+        assert_eq!(call("b"), Some("simple_mark_anchor(b, \"%d\", f(x));"));
+        assert_eq!(call("c"), None);
+        assert_eq!(call_among("simple_mark(a, \"%d\", x);", "a"), None, "it is alone");
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use simple_markers_record::printf;
 
+use super::casts::Made;
 use super::names::AddressNames;
 use super::place::{Place, PlaceError};
 use super::{
@@ -41,9 +42,9 @@ pub(super) enum TypeDetail {
 
 /// Looks up the arguments of an image.
 pub(super) struct Arguments<'d, 's> {
-    debug: &'d DebugInfo<'s>,
+    pub(super) debug: &'d DebugInfo<'s>,
     names: AddressNames<'d, 'd>,
-    is_big_endian: bool,
+    pub(super) is_big_endian: bool,
     detail: TypeDetail,
     types: Mutex<HashMap<Option<TypeRef>, Arc<Type>>>,
 }
@@ -58,21 +59,26 @@ pub(super) struct Stop<'a> {
 }
 
 /// An object on the way through a place.
-struct Object {
-    location: Result<Location, Refusal>,
-    of: Option<TypeRef>,
+pub(super) struct Object {
+    pub(super) location: Result<Location, Refusal>,
+    pub(super) of: Option<TypeRef>,
     /// How many bits of the whole object in memory are before it, and the size of the whole in
     /// bytes; `None` if it is not described.
-    whole: (u64, Option<u64>),
+    pub(super) whole: (u64, Option<u64>),
     /// Whether it is behind a pointer.
-    is_behind: bool,
+    pub(super) is_behind: bool,
     /// Whether it is a bit-field.
-    is_extracted: bool,
+    pub(super) is_extracted: bool,
+    /// The number of bits of a bit-field.
+    pub(super) bits: Option<u64>,
+    /// The type that a cast gave it, if the debug information has no entry for that. Then `of` is
+    /// `None`.
+    pub(super) made: Option<Made>,
 }
 
 /// What the location of the variable of a place says of addresses.
 #[derive(Default)]
-struct Extent {
+pub(super) struct Extent {
     ranges: Vec<Range<Vaddr>>,
     /// How it changes at the site.
     change: Option<Change>,
@@ -100,7 +106,7 @@ pub(super) struct Looked {
 }
 
 /// Why there is no location, and the verdict that follows.
-struct Refusal {
+pub(super) struct Refusal {
     /// `None` if the debug information describes no variables at all.
     verdict: Option<Verdict>,
     reason: Reason,
@@ -115,15 +121,15 @@ impl Refusal {
         Self { verdict: None, reason: Reason::LinesOnly }
     }
 
-    fn absent(reason: Reason) -> Self {
+    pub(super) fn absent(reason: Reason) -> Self {
         Self::new(Verdict::Absent, reason)
     }
 
-    fn lost(reason: Reason) -> Self {
+    pub(super) fn lost(reason: Reason) -> Self {
         Self::new(Verdict::Lost, reason)
     }
 
-    fn unsupported(reason: Reason) -> Self {
+    pub(super) fn unsupported(reason: Reason) -> Self {
         Self::new(Verdict::Unsupported, reason)
     }
 }
@@ -190,7 +196,8 @@ impl<'d, 's> Arguments<'d, 's> {
             Place::Address(inner) => (&**inner, true),
             other => (other, false),
         };
-        let object = match self.object(inner, stop, extent) {
+        let (object, reference) = match self.object(inner, stop, extent).and_then(|object| self.referred(object, stop))
+        {
             Ok(object) => object,
             Err(refusal) => return refuse(argument, refusal),
         };
@@ -200,15 +207,22 @@ impl<'d, 's> Arguments<'d, 's> {
         looked.is_behind = object.is_behind;
         looked.is_extracted = object.is_extracted;
         argument.ranges = extent.ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
-        let (of, location) = match self.finish(object, is_address) {
+        let bits = object.bits.filter(|_| !is_address);
+        let (mut of, location) = match self.finish(object, is_address) {
             Ok(finished) => finished,
             Err(refusal) => return refuse(argument, refusal),
         };
+        if let Some(name) = reference.filter(|_| !is_address) {
+            of = Arc::new(Type { name, ..Type::clone(&of) });
+        }
+        if let Some(bits) = bits {
+            of = conversions::bit_field(of, bits);
+        }
         argument.type_name = Some(Arc::clone(&of.name));
         argument.size = of.size;
         argument.encoding = encoding(&of);
         argument.language = self.language(stop);
-        argument.mismatch = self.mismatch(declared, &of, argument.language);
+        argument.mismatch = self.mismatch(declared, &of, bits, argument.language);
         let size = of.size;
         argument.ty = Some(of);
         if declared.words == Some(DeclaredWords::Type) {
@@ -240,6 +254,14 @@ impl<'d, 's> Arguments<'d, 's> {
             }
             Place::Index(inner, index) => self.step(self.object(inner, stop, extent)?, &Step::Index(*index), stop),
             Place::Deref(inner) => self.step(self.object(inner, stop, extent)?, &Step::Deref, stop),
+            // `(long)&x` is the only place for an address inside of an argument.
+            Place::Cast(of, inner) => match &**inner {
+                Place::Address(inner) => {
+                    let (object, _) = self.referred(self.object(inner, stop, extent)?, stop)?;
+                    self.cast(self.address_of(object)?, of, stop)
+                }
+                inner => self.cast(self.object(inner, stop, extent)?, of, stop),
+            },
             Place::Address(_) => Err(Refusal::unsupported(Reason::NotAPlace(PlaceError::InnerAddress))),
         }
     }
@@ -255,7 +277,18 @@ impl<'d, 's> Arguments<'d, 's> {
                 Refusal::absent(Reason::NoScope)
             });
         };
-        let (variable, is_placed) = match self.debug.lookup(scope, &path, stop.file, stop.line)? {
+        let found = match self.debug.lookup_in_function(scope, &path, stop.file, stop.line)? {
+            Some(found) if !matches!(found, Lookup::DeclaredLater { .. }) => found,
+            later => {
+                if let &[member] = path.as_slice() {
+                    if let Some(object) = self.member(member, scope, stop, extent)? {
+                        return Ok(object);
+                    }
+                }
+                self.debug.lookup_outside(scope, &path, stop.file, stop.line, later)?
+            }
+        };
+        let (variable, is_placed) = match found {
             Lookup::Found { variable, is_placed, .. } => (variable, is_placed),
             Lookup::NoScope | Lookup::Absent { .. } if self.has_lines_only(stop)? => return Err(Refusal::lines_only()),
             Lookup::NoScope => return Err(Refusal::absent(Reason::OtherFunctions)),
@@ -265,6 +298,9 @@ impl<'d, 's> Arguments<'d, 's> {
             Lookup::OtherFrame { .. } => {
                 return Err(Refusal::unsupported(Reason::OtherFrame));
             }
+            Lookup::Unnamed { line } => {
+                return Err(Refusal::unsupported(Reason::UnnamedBinding { name: name(), line }));
+            }
             Lookup::DeclaredLater { line } => {
                 return Err(Refusal::absent(Reason::DeclaredLater { name: name(), line }));
             }
@@ -273,6 +309,21 @@ impl<'d, 's> Arguments<'d, 's> {
                 return Err(Refusal::absent(Reason::NoVariable { name: name(), similar }));
             }
         };
+        let object = self.variable_object(variable, is_placed, stop, extent)?;
+        match path.as_slice() {
+            ["this"] => self.captured_this(object, scope, stop),
+            _ => Ok(object),
+        }
+    }
+
+    /// The object that a variable is.
+    pub(super) fn variable_object(
+        &self,
+        variable: Die,
+        is_placed: bool,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+    ) -> Result<Object, Refusal> {
         let of = self.debug.type_of(variable)?;
         // A variable that is only in the abstract instance has no location in this one.
         let described = if is_placed { self.debug.variable(variable, &stop.frame)? } else { Described::Never };
@@ -280,7 +331,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let location;
         (location, *extent) = located(described, &self.names);
         extent.variable = Some(variable);
-        Ok(Object { location, of, whole: (0, size), is_behind: false, is_extracted: false })
+        Ok(Object { location, of, whole: (0, size), is_behind: false, is_extracted: false, bits: None, made: None })
     }
 
     /// Whether the debug information of the marker's unit describes no variables.
@@ -290,8 +341,11 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// Follows one step, with the dereferences that it implies.
-    fn step(&self, object: Object, step: &Step, stop: &Stop<'_>) -> Result<Object, Refusal> {
+    pub(super) fn step(&self, object: Object, step: &Step, stop: &Stop<'_>) -> Result<Object, Refusal> {
         let mut object = object;
+        if let Some(made) = object.made.take() {
+            return self.step_from(object, made, step, stop);
+        }
         for _ in 0..AUTOMATIC {
             let Some(of) = object.of else { return Err(Refusal::absent(Reason::NoSuchPart(NoSuchPart::Void))) };
             match self.debug.step(of, step)? {
@@ -305,11 +359,14 @@ impl<'d, 's> Arguments<'d, 's> {
                     let Ok(pointer_size) = u8::try_from(pointer_size) else {
                         return Err(Refusal::unsupported(Reason::WidePointer));
                     };
-                    object = self.through(object, pointer_bit_offset, pointer_size, offset, of, stop);
+                    let target_size = self.debug.type_size(of).ok().flatten();
+                    object = self.through(object, (pointer_bit_offset, pointer_size), offset, target_size, stop);
+                    object.of = Some(of);
                     if !again {
                         return Ok(object);
                     }
                 }
+                Projection::Static(member) => return self.static_member(member, stop, &mut Extent::default()),
                 Projection::Absent(why) => return Err(Refusal::absent(Reason::NoSuchPart(why))),
                 Projection::Refused(why) => return Err(Refusal::unsupported(Reason::Unsupported(why))),
             }
@@ -345,11 +402,21 @@ impl<'d, 's> Arguments<'d, 's> {
             whole,
             is_behind,
             is_extracted: bit_size.is_some(),
+            bits: bit_size,
+            made: None,
         })
     }
 
-    /// The object at `offset` bytes behind the pointer at `bit_offset` of an object.
-    fn through(&self, object: Object, bit_offset: u64, size: u8, offset: u64, of: TypeRef, stop: &Stop<'_>) -> Object {
+    /// The object of `target_size` bytes, still without a type, at `offset` bytes behind the pointer at
+    /// a bit of an object and with a size in bytes.
+    pub(super) fn through(
+        &self,
+        object: Object,
+        (bit_offset, size): (u64, u8),
+        offset: u64,
+        target_size: Option<u64>,
+        stop: &Stop<'_>,
+    ) -> Object {
         let follow = |location: Location| {
             let is_known = location.pieces.iter().any(|piece| matches!(piece.source, Source::Bytes(_)));
             if self.is_big_endian && is_known {
@@ -374,27 +441,36 @@ impl<'d, 's> Arguments<'d, 's> {
                 Err(why) => Err(why.into()),
             }
         };
-        let size = self.debug.type_size(of).ok().flatten().and_then(|size| size.checked_add(offset));
+        let size = target_size.and_then(|size| size.checked_add(offset));
         let whole = (offset.saturating_mul(8), size);
-        Object { location: object.location.and_then(follow), of: Some(of), whole, is_behind: true, is_extracted: false }
+        let location = object.location.and_then(follow);
+        Object { location, of: None, whole, is_behind: true, is_extracted: false, bits: None, made: None }
     }
 
     /// The type and location of the whole argument.
     fn finish(&self, object: Object, is_address: bool) -> Result<(Arc<Type>, Result<Location, Refusal>), Refusal> {
-        let of = self.describe(object.of)?;
+        let of = self.type_of_object(&object)?;
         if !is_address {
             return Ok((of, object.location));
         }
-        let address = |location: Location| match location.source() {
-            Some(Source::Memory(address)) => Ok(Location::whole(Source::Value(address.clone()))),
-            _ => Err(Refusal::lost(Reason::NotInMemory)),
-        };
         let pointer = Type {
             name: format!("{} *", of.name).into(),
             size: Some(self.names.address_size().into()),
             shape: Shape::Pointer { to: Some(of) },
         };
         Ok((Arc::new(pointer), object.location.and_then(address)))
+    }
+
+    /// A pointer to an object, still without a type.
+    fn address_of(&self, object: Object) -> Result<Object, Refusal> {
+        let made = Some(Made::Pointer(None));
+        let location = object.location.and_then(address);
+        Ok(Object { location, of: None, whole: (0, None), is_behind: false, is_extracted: false, bits: None, made })
+    }
+
+    /// How many bytes an address has.
+    pub(super) fn address_size(&self) -> u8 {
+        self.names.address_size()
     }
 
     /// The language of the marker's function.
@@ -404,7 +480,13 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// Why the conversion of an argument does not fit its type.
-    fn mismatch(&self, declared: &DeclaredArgument, of: &Type, language: Language) -> Option<Mismatch> {
+    fn mismatch(
+        &self,
+        declared: &DeclaredArgument,
+        of: &Type,
+        bits: Option<u64>,
+        language: Language,
+    ) -> Option<Mismatch> {
         let model = DataModel { language, address_size: self.names.address_size().into() };
         let conversion = declared.conversion.as_deref()?;
         if conversion == "*" {
@@ -414,12 +496,15 @@ impl<'d, 's> Arguments<'d, 's> {
             Some(Ok(printf::Piece::Conversion(conversion))) if declared.words == Some(DeclaredWords::Type) => {
                 conversions::mismatch_of_named(&conversion, of, model)
             }
+            Some(Ok(printf::Piece::Conversion(conversion))) if conversions::takes_promoted(&conversion, of, bits) => {
+                None
+            }
             Some(Ok(printf::Piece::Conversion(conversion))) => conversions::mismatch(&conversion, of, model),
             _ => None,
         }
     }
 
-    fn describe(&self, of: Option<TypeRef>) -> Result<Arc<Type>, Refusal> {
+    pub(super) fn describe(&self, of: Option<TypeRef>) -> Result<Arc<Type>, Refusal> {
         let types = || self.types.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = types().get(&of) {
             return Ok(Arc::clone(known));
@@ -430,6 +515,14 @@ impl<'d, 's> Arguments<'d, 's> {
         };
         types().insert(of, Arc::clone(&described));
         Ok(described)
+    }
+}
+
+/// The address of what is at a location.
+fn address(location: Location) -> Result<Location, Refusal> {
+    match location.source() {
+        Some(Source::Memory(address)) => Ok(Location::whole(Source::Value(address.clone()))),
+        _ => Err(Refusal::lost(Reason::NotInMemory)),
     }
 }
 

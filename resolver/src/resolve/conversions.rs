@@ -145,6 +145,30 @@ pub(super) fn mismatch_of_named(conversion: &Conversion, of: &Type, model: DataM
     }
 }
 
+/// The type of a bit-field of C as a conversion gets it. One that an `int` holds is promoted to that,
+/// also if its declared type is wider (ISO C23 6.3.1.1).
+pub(super) fn bit_field(of: Arc<Type>, bits: u64) -> Arc<Type> {
+    let is_wide = of.size.is_some_and(|size| size > 4) && bits < 32;
+    match of.shape {
+        Shape::Integer { .. } | Shape::Enumeration { .. } if is_wide => {
+            let shape = match &of.shape {
+                Shape::Integer { .. } => Shape::Integer { signed: true },
+                other => other.clone(),
+            };
+            Arc::new(Type { name: Arc::clone(&of.name), size: Some(4), shape })
+        }
+        _ => of,
+    }
+}
+
+/// Whether a conversion takes a bit-field because it is promoted to `int`: gcc's `-Wformat-signedness`
+/// accepts an unsigned one for `%d`, and a signed one does not become unsigned.
+pub(super) fn takes_promoted(conversion: &Conversion, of: &Type, bits: Option<u64>) -> bool {
+    let is_signed = conversion.length == Length::None && matches!(conversion.specifier.letter(), 'd' | 'i');
+    let is_integer = matches!(of.shape, Shape::Integer { .. } | Shape::Enumeration { .. } | Shape::Boolean);
+    is_signed && is_integer && bits.is_some_and(|bits| bits < 32)
+}
+
 /// Why an argument of a type cannot be the width or precision of a `*`; `None` if it can, and if
 /// the debug information does not describe enough of the type.
 #[must_use]
@@ -388,6 +412,21 @@ mod tests {
         // Nothing is said of what is not known.
         let unknown = of("struct s", 1, Shape::Opaque(OpaqueReason::OnlyDeclared));
         assert_eq!(accepted(all, &unknown, C).len(), 14);
+    }
+
+    #[test]
+    fn a_bit_field_that_an_int_holds_is_promoted() {
+        let takes = |format: &str, of: &Type, bits: Option<u64>| {
+            let Some(Ok(Piece::Conversion(conversion))) = parse(format.as_bytes()).next() else { panic!("{format}") };
+            takes_promoted(&conversion, of, bits) || mismatch(&conversion, of, C).is_none()
+        };
+        let unsigned = integer("unsigned", 4, false);
+        assert!(takes("%d", &unsigned, Some(3)) && takes("%u", &unsigned, Some(3)));
+        assert!(!takes("%d", &unsigned, Some(32)) && !takes("%d", &unsigned, None));
+        assert!(!takes("%ld", &unsigned, Some(3)));
+        let wide = bit_field(Arc::new(integer("unsigned long", 8, false)), 20);
+        assert_eq!((wide.size, takes("%d", &wide, Some(20))), (Some(4), true));
+        assert_eq!(bit_field(Arc::new(integer("unsigned long", 8, false)), 40).size, Some(8));
     }
 
     #[test]

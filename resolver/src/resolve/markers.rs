@@ -30,6 +30,7 @@ use super::{
 use crate::Error;
 use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::image::Image;
+use crate::location::Location;
 use crate::text;
 
 /// How many markers are looked up before the debug information that they needed is dropped.
@@ -229,6 +230,12 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             }
         }
         words::add_names(&mut args, declared);
+        let processor = self.image.processor();
+        for argument in &mut args {
+            let registers = argument.location.as_ref().map(Location::registers).unwrap_or_default();
+            let vector = registers.into_iter().find(|register| register.is_vector(processor));
+            argument.vector_register = vector.map(|register| register.name(processor).into());
+        }
         Site {
             place,
             file_offset: file_offset.flatten(),

@@ -4,6 +4,8 @@
 mod absence;
 mod archive_members;
 mod arguments;
+mod casts;
+mod class_members;
 mod code_bytes;
 mod computed;
 mod conversions;

@@ -1,5 +1,5 @@
 //! The grammar of places: the text of an argument in Rust's and C's notation (`self.queue.depth`,
-//! `p->f`, `*p`, `a[3]`, `t.0`, `&x`).
+//! `p->f`, `*p`, `a[3]`, `t.0`, `&x`), and C's casts (`(struct node *)p`, `static_cast<long>(x)`).
 //!
 //! `arguments` looks places up. An argument that is not a place cannot be looked up, and the error
 //! says why.
@@ -77,7 +77,36 @@ pub(super) enum Place {
     Deref(Box<Place>),
     /// The address of a place.
     Address(Box<Place>),
+    /// A place that C converts to another type.
+    Cast(TypeName, Box<Place>),
 }
+
+/// The type of a cast, as written and without qualifiers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TypeName {
+    /// The words without `*`: `["unsigned", "long"]`, `["struct", "node"]`, `["std::size_t"]`.
+    pub(super) words: Vec<String>,
+    /// How many `*` follow.
+    pub(super) pointers: usize,
+}
+
+impl TypeName {
+    /// The type as C writes it.
+    pub(super) fn text(&self) -> String {
+        let mut text = self.words.join(" ");
+        if self.pointers > 0 {
+            text.push(' ');
+            text.extend(std::iter::repeat_n('*', self.pointers));
+        }
+        text
+    }
+}
+
+/// Words before the name of a type that do not change its values.
+const QUALIFIERS: [&str; 6] = ["const", "volatile", "restrict", "__restrict", "__restrict__", "_Atomic"];
+
+/// The casts of C++ that convert as C's do.
+const NAMED_CASTS: [&str; 3] = ["static_cast", "reinterpret_cast", "const_cast"];
 
 /// How deep operators may nest. Each level is a recursive call.
 const DEEPEST: usize = 64;
@@ -100,7 +129,11 @@ impl Place {
         loop {
             match place {
                 Self::Variable(path) => return path,
-                Self::Member(inner, _) | Self::Index(inner, _) | Self::Deref(inner) | Self::Address(inner) => {
+                Self::Member(inner, _)
+                | Self::Index(inner, _)
+                | Self::Deref(inner)
+                | Self::Address(inner)
+                | Self::Cast(_, inner) => {
                     place = inner;
                 }
             }
@@ -140,6 +173,8 @@ impl<'t> Parser<'t> {
                 }
             }
             Place::Address(Box::new(self.unary()?))
+        } else if let Some(of) = self.cast() {
+            Place::Cast(of, Box::new(self.unary()?))
         } else {
             self.postfix()?
         };
@@ -147,8 +182,72 @@ impl<'t> Parser<'t> {
         Ok(place)
     }
 
+    /// The type of a cast, if one stands here and an operand follows. `(a)` alone is a variable.
+    fn cast(&mut self) -> Option<TypeName> {
+        let before = self.rest;
+        let of = self.take("(").then(|| self.type_name()).flatten();
+        let is_operand = |first: char| first.is_alphanumeric() || matches!(first, '_' | '$' | '(' | '*' | '&');
+        let is_cast = of.is_some() && self.take(")") && self.rest.starts_with(is_operand);
+        if is_cast {
+            return of;
+        }
+        self.rest = before;
+        None
+    }
+
+    /// The name of a type, without its qualifiers.
+    fn type_name(&mut self) -> Option<TypeName> {
+        let (mut words, mut pointers) = (Vec::new(), 0);
+        for _ in 0..DEEPEST {
+            if self.take("*") {
+                pointers += 1;
+            } else if self.take("::") {
+                // A name from the outermost scope.
+            } else if let Some(word) = self.word() {
+                if word.starts_with(|c: char| c.is_ascii_digit()) {
+                    return None;
+                }
+                let mut name = word.to_owned();
+                while self.take("::") {
+                    name.push_str("::");
+                    name.push_str(self.word()?);
+                }
+                if QUALIFIERS.contains(&word) {
+                    continue;
+                }
+                if pointers > 0 {
+                    return None;
+                }
+                words.push(name);
+            } else {
+                break;
+            }
+        }
+        (!words.is_empty()).then_some(TypeName { words, pointers })
+    }
+
+    /// A cast of C++ with its operand; `None` if none stands here.
+    fn named_cast(&mut self) -> Result<Option<Place>, PlaceError> {
+        let before = self.rest;
+        if NAMED_CASTS.iter().any(|name| self.take(name)) && self.take("<") {
+            if let Some(of) = self.type_name() {
+                if self.take(">") && self.take("(") {
+                    let inner = self.unary()?;
+                    if !self.take(")") {
+                        return Err(PlaceError::OpenParenthesis);
+                    }
+                    return Ok(Some(Place::Cast(of, Box::new(inner))));
+                }
+            }
+        }
+        self.rest = before;
+        Ok(None)
+    }
+
     fn postfix(&mut self) -> Result<Place, PlaceError> {
-        let mut place = if self.take("(") {
+        let mut place = if let Some(cast) = self.named_cast()? {
+            cast
+        } else if self.take("(") {
             let inner = self.unary()?;
             if !self.take(")") {
                 return Err(PlaceError::OpenParenthesis);
@@ -237,6 +336,7 @@ mod tests {
             Place::Index(inner, index) => format!("index({}, {index})", shown(inner)),
             Place::Deref(inner) => format!("deref({})", shown(inner)),
             Place::Address(inner) => format!("address({})", shown(inner)),
+            Place::Cast(of, inner) => format!("cast({}, {})", of.text(), shown(inner)),
         }
     }
 
@@ -261,6 +361,16 @@ mod tests {
             ("::a::B", "a::B"),
             ("s.r#type", "member(s, type)"),
             ("*&p->f", "member(deref(p), f)"),
+            ("(int)x", "cast(int, x)"),
+            ("(const unsigned  char)*p", "cast(unsigned char, deref(p))"),
+            ("(void *)c.d", "cast(void *, member(c, d))"),
+            ("((struct node const *)p)->next", "member(deref(cast(struct node *, p)), next)"),
+            ("*(char **)&q[1]", "deref(cast(char **, address(index(q, 1))))"),
+            ("(long)(x)", "cast(long, x)"),
+            ("(x)->y", "member(deref(x), y)"),
+            ("(x)", "x"),
+            ("static_cast<long>(x.y)", "cast(long, member(x, y))"),
+            ("reinterpret_cast<ns::node *>(p)->n", "member(deref(cast(ns::node *, p)), n)"),
         ] {
             assert_eq!(parsed(text).as_deref(), Ok(expected), "{text}");
         }
@@ -277,7 +387,8 @@ mod tests {
             ("a[1", "an index that is not a number"),
             ("5", "`5` is no variable"),
             ("\"s\"", "`\"` starts no place"),
-            ("(int)x", "`x` is not part of a place (a variable, its members, elements and what it points at)"),
+            ("(a)[1](x)", "a call cannot be looked up"),
+            ("static_cast<int>(x", "a parenthesis that is not closed around a place"),
             ("p->", "a member without a name"),
         ] {
             assert_eq!(parsed(text), Err(reason.to_owned()), "{text}");

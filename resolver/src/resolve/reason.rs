@@ -36,6 +36,26 @@ pub enum Reason {
         /// The line that declares it, from 1.
         line: u32,
     },
+    /// Unsupported: a structured binding whose names are not described, as those by LLVM before version
+    /// 17, may have that name.
+    UnnamedBinding {
+        /// The name.
+        name: Arc<str>,
+        /// The line that declares it, from 1.
+        line: u32,
+    },
+    /// Unsupported: a cast to a type that the unit of the marker does not describe.
+    NoType {
+        /// The name of the type.
+        name: Arc<str>,
+    },
+    /// Unsupported: a cast that does not only convert integers and pointers.
+    Cast {
+        /// The type of the value.
+        from: Arc<str>,
+        /// The type that it is cast to.
+        to: Arc<str>,
+    },
     /// Absent: the type has no such member, element or target.
     NoSuchPart(NoSuchPart),
     /// Unsupported: several variables have that name, and nothing tells which one is meant.
@@ -204,6 +224,9 @@ impl Reason {
             Self::OtherFunctions => "other_functions",
             Self::NoVariable { .. } => "no_variable",
             Self::DeclaredLater { .. } => "declared_later",
+            Self::UnnamedBinding { .. } => "unnamed_binding",
+            Self::NoType { .. } => "no_type",
+            Self::Cast { .. } => "cast",
             Self::NoSuchPart(_) => "no_such_part",
             Self::SeveralVariables { .. } => "several_variables",
             Self::OtherFrame => "other_frame",

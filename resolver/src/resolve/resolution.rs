@@ -560,6 +560,9 @@ pub struct Argument {
     /// a relocatable object offsets in the site's section. Empty if one location holds for the
     /// whole scope, or if there is no location.
     pub ranges: Vec<Range<u64>>,
+    /// The vector register that has to be read for it, by its name; `None` if none has. Tools of the
+    /// kernel do not read vector registers.
+    pub vector_register: Option<Arc<str>>,
     /// Why its conversion does not fit its type; `None` if it fits.
     pub mismatch: Option<Mismatch>,
     /// Names for its values, from the words of the format, or from its type if the format has `{}`;
@@ -606,6 +609,7 @@ impl Argument {
             language: Language::default(),
             reason: None,
             ranges: Vec::new(),
+            vector_register: None,
             mismatch: None,
             names: None,
             ended: None,

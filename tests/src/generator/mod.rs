@@ -17,6 +17,7 @@ mod adjacent;
 mod c;
 mod choices;
 mod program;
+pub mod references;
 mod rich;
 mod rust;
 mod writer;

@@ -1,0 +1,107 @@
+//! Names and values as C++ means them: a member without `this->`, also in a lambda that captured
+//! `this`; static members; and the object that a reference refers to.
+
+use std::sync::Arc;
+
+use super::Reason;
+use super::arguments::{Arguments, Extent, Object, Refusal, Stop};
+use crate::dwarf::{ClassMember, Die, Lookup, Scope, Step, Unsupported};
+
+/// How many objects are between a name in a lambda and the member that it means: the closure, and what
+/// it captured as `this`.
+const OBJECTS: usize = 2;
+
+/// How many references are followed. C++ has none to a reference.
+const REFERENCES: usize = 2;
+
+impl Arguments<'_, '_> {
+    /// The member of the class around the marker, or of a base of it, that a name means; `None` if
+    /// there is none. The members of a closure by LLVM are the variables that it captured.
+    pub(super) fn member(
+        &self,
+        name: &str,
+        scope: &Scope,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+    ) -> Result<Option<Object>, Refusal> {
+        let Some(function) = scope.frames.first().map(|frame| frame.instance) else { return Ok(None) };
+        if !self.debug.is_cxx(function) {
+            return Ok(None);
+        }
+        let this = match self.debug.lookup_in_function(scope, &["this"], stop.file, stop.line)? {
+            Some(Lookup::Found { variable, is_placed, .. }) => {
+                Some(self.variable_object(variable, is_placed, stop, extent)?)
+            }
+            Some(Lookup::Several(several)) => {
+                let name = "this".into();
+                return Err(Refusal::unsupported(Reason::SeveralVariables { name, count: several.len() }));
+            }
+            _ => None,
+        };
+        let Some(mut object) = this else {
+            // A static function of a class.
+            let class = self.debug.class_around(function)?;
+            return match class.map(|class| self.debug.class_member(class, name)).transpose()?.flatten() {
+                Some(ClassMember::Static(member)) => self.static_member(member, stop, extent).map(Some),
+                _ => Ok(None),
+            };
+        };
+        for _ in 0..OBJECTS {
+            let Some(of) = object.of else { return Ok(None) };
+            match self.debug.class_member(of, name)? {
+                Some(ClassMember::OfObject) => {
+                    return self.step(object, &Step::Member(name.to_owned()), stop).map(Some);
+                }
+                Some(ClassMember::Static(member)) => return self.static_member(member, stop, extent).map(Some),
+                Some(ClassMember::OnlyDeclared) => {
+                    let of = self.describe(Some(of))?.name.to_string();
+                    return Err(Refusal::unsupported(Reason::Unsupported(Unsupported::OnlyDeclared { of })));
+                }
+                None => match self.captured(of)? {
+                    true => object = self.step(object, &Step::Member("this".to_owned()), stop)?,
+                    false => return Ok(None),
+                },
+            }
+        }
+        Ok(None)
+    }
+
+    /// What `this` means: in a lambda by LLVM the parameter of that name is the closure, which has what
+    /// it captured as a member.
+    pub(super) fn captured_this(&self, object: Object, scope: &Scope, stop: &Stop<'_>) -> Result<Object, Refusal> {
+        let is_cxx = scope.frames.first().is_some_and(|frame| self.debug.is_cxx(frame.instance));
+        match object.of {
+            Some(of) if is_cxx && self.captured(of)? => self.step(object, &Step::Member("this".to_owned()), stop),
+            _ => Ok(object),
+        }
+    }
+
+    /// Whether a type is a closure, or a pointer to one, that captured `this`.
+    fn captured(&self, of: crate::dwarf::TypeRef) -> Result<bool, Refusal> {
+        Ok(self.debug.class_member(of, "this")? == Some(ClassMember::OfObject))
+    }
+
+    /// A static member of a class, by its declaration.
+    pub(super) fn static_member(&self, member: Die, stop: &Stop<'_>, extent: &mut Extent) -> Result<Object, Refusal> {
+        let function = stop.scope.and_then(|scope| scope.frames.first()).map_or(member, |frame| frame.instance);
+        match self.debug.definition_of_member(function, member)? {
+            Some(variable) => self.variable_object(variable, true, stop, extent),
+            None => self.variable_object(member, false, stop, extent),
+        }
+    }
+
+    /// The object that an object refers to if it is a reference, with the name of the type of the
+    /// reference; otherwise the object itself.
+    pub(super) fn referred(&self, object: Object, stop: &Stop<'_>) -> Result<(Object, Option<Arc<str>>), Refusal> {
+        let (mut object, mut name) = (object, None);
+        for _ in 0..REFERENCES {
+            let Some(of) = object.of else { break };
+            if !self.debug.is_reference(of)? {
+                break;
+            }
+            name = name.or(Some(Arc::clone(&self.describe(Some(of))?.name)));
+            object = self.step(object, &Step::Referred, stop)?;
+        }
+        Ok((object, name))
+    }
+}
