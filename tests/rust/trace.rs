@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
+use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
@@ -84,6 +85,117 @@ fn each_kind_of_value_is_the_one_the_program_prints() {
         let printed: Vec<&str> = lines.iter().filter(|line| !line.contains(" kinds:")).map(String::as_str).collect();
         assert_eq!((said.len(), &said), (4, &printed), "{flags:?}\n{}", lines.join("\n"));
         assert!(!said.iter().any(|text| text.contains('<')), "{said:?}");
+    }
+}
+
+/// Marks texts with a precision, and prints them.
+const CUT: &str = r#"
+#include <stdio.h>
+#include "simple_marker.h"
+__attribute__((noinline)) void cut(int n, const char *a, const char *b) {
+    simple_mark_keep(texts:cut, "%.*s|%.3s", n, a, b);
+    printf("%.*s|%.3s\n", n, a, b);
+}
+int main(void) {
+    const char *texts[] = { "", "a", "abc", "abcdef" };
+    for (int n = -1; n < 6; n++)
+        for (int i = 0; i < 4; i++)
+            cut(n, texts[i], texts[i]);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_precision_ends_a_text_everywhere() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "cut", CUT, &[]);
+    let printed = run(&mut Command::new(&program));
+    let lines = trace(&[], &[&program]);
+    let said: Vec<&str> = lines.iter().filter_map(|line| Some(line.split_once(" texts:cut: ")?.1)).collect();
+    assert_eq!(said, printed.lines().collect::<Vec<_>>());
+    let (all, _) = hits(&trace(&["--json"], &[&program]));
+    let texts = |hit: &Json| {
+        [1, 2].map(|index: usize| hit["args"][index]["value"].as_str().expect("a text").to_owned()).join("|")
+    };
+    assert_eq!(all.iter().map(texts).collect::<Vec<_>>(), said);
+    // The filter is a BPF program, and so are the counts.
+    for literal in ["", "a", "ab", "abc", "abcd", "abcdef"] {
+        let (chosen, _) = hits(&trace(&["--json", "--where", &format!("a == \"{literal}\"")], &[&program]));
+        let expected = said.iter().filter(|line| line.split('|').next() == Some(literal)).count();
+        assert_eq!(chosen.len(), expected, "{literal}");
+    }
+    let mut count = Command::new(fixture::smark());
+    let counted = run(count.args(["count", "--json", "--by", "a", "--"]).arg(&program).stderr(Stdio::null()));
+    let objects = counted.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
+    let by = objects.filter_map(|line| line["by"].as_array().cloned()).flatten();
+    let by: HashMap<String, u64> =
+        by.map(|pair| (pair[0].as_str().expect("a text").to_owned(), pair[1].as_u64().expect("a count"))).collect();
+    let mut expected: HashMap<String, u64> = HashMap::new();
+    for line in &said {
+        *expected.entry(line.split('|').next().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    assert_eq!(by, expected);
+}
+
+/// Marks numbers in general registers and in vector registers, and prints them.
+const FLOATS: [(&str, &str); 2] = [
+    (
+        "floats.c",
+        r#"
+#include <stdio.h>
+#include "simple_marker.h"
+__attribute__((noinline)) void floats(float x, double y) {
+    simple_mark_keep(floats:kept, "%g %.3f %g", x, y, 2.5);
+    printf("%g %.3f %g\n", x, y, 2.5);
+}
+int main(void) {
+    for (int i = 0; i < 3; i++)
+        floats(i * 1.5f, i / -4.0);
+    return 0;
+}
+"#,
+    ),
+    (
+        "floats.rs",
+        r#"
+#[inline(never)]
+fn floats(x: f32, y: f64) {
+    simple_markers::simple_mark!(floats:kept, "%g %.3f %g", keep x: f32, keep y, keep z = 2.5f64);
+    println!("{x} {y:.3} 2.5");
+}
+fn main() {
+    for i in 0..3 {
+        floats(i as f32 * 1.5, f64::from(i) / -4.0);
+    }
+}
+"#,
+    ),
+];
+
+#[test]
+fn kept_floats_are_read() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in FLOATS {
+        let source = folder.path().join(name);
+        std::fs::write(&source, text).expect("a source");
+        let compilers = With::ALL.into_iter().filter(|with| with.compiles(&source) && builds::is_installed(*with));
+        for (with, level) in compilers.flat_map(|with| ["0", "2"].map(|level| (with, level))) {
+            let options = Options { with, level: level.to_owned(), lto: "none".to_owned(), dwarf: 5 };
+            let image = folder.path().join("floats");
+            builds::program(&[source.clone()], &options, &image).expect("it compiles");
+            let lines = trace(&[], &[&image]);
+            let said = lines.iter().filter_map(|line| Some(line.split_once(" floats:kept: ")?.1));
+            let printed: Vec<&str> =
+                lines.iter().filter(|line| !line.contains(" floats:")).map(String::as_str).collect();
+            assert_eq!(printed.len(), 3, "{options:?}");
+            assert!(said.eq(printed), "{options:?}\n{}", lines.join("\n"));
+        }
     }
 }
 

@@ -195,7 +195,7 @@ impl Program<'_> {
                 code.place(ends_with_nul);
                 // The key has the length 0.
                 code.jump_if_immediate(Jump::Equal, Reg::R3, 0, done);
-                self.read_text(text, KEY_TEXT as u64 + 2);
+                self.read_text(text, KEY_TEXT as i32 + 2, None);
                 self.text_length(key, unread);
             }
             Input::Text { most: of_input, .. } => {
@@ -206,7 +206,8 @@ impl Program<'_> {
                 code.jump(done);
                 code.place(is_text);
                 // With the NUL, and a byte more to see that the text goes on.
-                self.read_text(text, u64::from(*of_input).min(KEY_TEXT as u64 + 2));
+                let (_, limit) = self.words.get(field).copied().flatten().unwrap_or_default();
+                self.read_text(text, i32::from(*of_input).min(KEY_TEXT as i32 + 2), limit);
                 self.text_length(key, unread);
             }
             Input::Field { offset, place } => {

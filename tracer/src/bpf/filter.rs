@@ -1,6 +1,6 @@
 //! Compiles filters.
 
-use super::assembler::Label;
+use super::assembler::{Assembler, Label};
 use super::expression::Uncompilable;
 use super::input::{Input, NUL_ENDS};
 use super::instruction::{Alu, Condition as Jump, Helper, Reg, Size};
@@ -160,15 +160,17 @@ impl Program<'_> {
                 code.place(ends_with_nul);
                 // In place of an empty text.
                 code.jump_if_immediate(Jump::Equal, Reg::R3, 0, if length == 0 { ways.holds } else { ways.fails });
-                self.read_text(buffer, length as u64 + 2);
+                self.read_text(buffer, length + 2, None);
                 self.text_length_equals(length, ways);
                 self.code.place(is_read);
             }
             Input::Text { most, .. } => {
+                let (_, limit) = self.words.get(field).copied().flatten().unwrap_or_default();
+                let code = &mut self.code;
                 // A null pointer has no text.
                 code.jump_if_immediate(Jump::Equal, Reg::R3, 0, ways.fails);
                 // With the NUL, and a byte more to see that the text goes on.
-                self.read_text(buffer, (length as u64 + 2).min(u64::from(*most)));
+                self.read_text(buffer, (length + 2).min(i32::from(*most)), limit);
                 self.text_length_equals(length, ways);
             }
             Input::Field { offset, place } => {
@@ -197,10 +199,11 @@ impl Program<'_> {
     }
 
     /// Reads the text at the address in `R3` into words of the stack, at most so many bytes with its NUL.
-    pub(super) fn read_text(&mut self, to: i16, most: u64) {
+    /// `limit` is the word that has the precision of its conversion.
+    pub(super) fn read_text(&mut self, to: i16, most: i32, limit: Option<i16>) {
         self.code.copy(Reg::R1, Reg::Frame);
         self.code.alu_immediate(Alu::Add, Reg::R1, to.into());
-        self.code.set(Reg::R2, most);
+        text_size(&mut self.code, most, limit);
         self.code.call(Helper::ProbeReadUserStr);
     }
 
@@ -210,4 +213,21 @@ impl Program<'_> {
         // With the NUL.
         self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, length + 1, ways.fails);
     }
+}
+
+/// `R2` = the bytes to read of a text with its NUL: `most`, or fewer if the word `limit` has a precision.
+pub(super) fn text_size(code: &mut Assembler, most: i32, limit: Option<i16>) {
+    let Some(limit) = limit else {
+        code.set(Reg::R2, most as u64);
+        return;
+    };
+    let within = code.label();
+    code.load(Size::Eight, Reg::R2, Reg::Frame, limit);
+    // An `int`. As an unsigned number, a negative one is large.
+    code.alu_immediate(Alu::Lsh, Reg::R2, 32);
+    code.alu_immediate(Alu::Arsh, Reg::R2, 32);
+    code.jump_if_immediate(Jump::Less, Reg::R2, most - 1, within);
+    code.set(Reg::R2, (most - 1) as u64);
+    code.place(within);
+    code.alu_immediate(Alu::Add, Reg::R2, 1);
 }

@@ -17,6 +17,8 @@ pub enum Input {
     Text {
         /// The address.
         address: Expr,
+        /// The precision of its conversion, an `int`: the most characters; a negative one is none.
+        limit: Option<Expr>,
         /// The most bytes to read, with the NUL.
         most: u16,
     },
@@ -51,8 +53,8 @@ impl Input {
     pub fn words(&self) -> usize {
         match self {
             Self::Recorded { .. } => 0,
-            Self::Number(_) | Self::Text { .. } | Self::Field { .. } => 1,
-            Self::Bytes { .. } => 2,
+            Self::Number(_) | Self::Text { limit: None, .. } | Self::Field { .. } => 1,
+            Self::Text { limit: Some(_), .. } | Self::Bytes { .. } => 2,
         }
     }
 
@@ -90,7 +92,9 @@ pub fn check(input: &Input, target: &Target) -> Result<(), Uncompilable> {
     };
     match input {
         Input::Number(value) => compile(value),
-        Input::Text { address, .. } => compile(address),
+        Input::Text { address, limit, .. } => {
+            compile(address).and_then(|()| limit.as_ref().map_or(Ok(()), &mut compile))
+        }
         Input::Bytes { address, length, .. } => compile(address).and_then(|()| compile(length)),
         Input::Field { .. } | Input::Recorded { .. } => Ok(()),
     }

@@ -218,15 +218,18 @@ impl<'t> Program<'t> {
     fn prepare(&mut self, input: &Input, index: usize) -> Result<Words, Uncompilable> {
         let (word, failed, done) = (self.stack.push()?, self.code.label(), self.code.label());
         let length = match input {
-            Input::Bytes { .. } => Some(self.stack.push()?),
-            Input::Number(_) | Input::Text { .. } | Input::Field { .. } | Input::Recorded { .. } => None,
+            Input::Bytes { .. } | Input::Text { limit: Some(_), .. } => Some(self.stack.push()?),
+            Input::Number(_) | Input::Text { limit: None, .. } | Input::Field { .. } | Input::Recorded { .. } => None,
         };
         match input {
             Input::Number(value) => self.compute(value, word, failed)?,
-            Input::Text { address, most } => {
+            Input::Text { address, limit, most } => {
                 self.compute(address, word, failed)?;
                 self.touch(word, 0)?;
                 self.touch(word, i32::from(*most) - 1)?;
+                if let (Some(limit), Some(word)) = (limit, length) {
+                    self.compute(limit, word, failed)?;
+                }
             }
             Input::Bytes { address, length: count, most } => {
                 self.compute(address, word, failed)?;

@@ -6,6 +6,7 @@
 
 use super::assembler::Code;
 use super::expression::Target;
+use super::filter::text_size;
 use super::input::{Input, MAX_WORDS, NUL_ENDS};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, Section, Settings, Words};
@@ -130,7 +131,8 @@ impl Program<'_> {
             Input::Text { most, .. } | Input::Bytes { most, .. } => i32::from(*most),
         };
         let (is_read, failed) = (code.label(), code.label());
-        if let Some(length) = length {
+        let is_text = matches!(input, Input::Text { .. });
+        if let Some(length) = length.filter(|_| !is_text) {
             let (within, ends_with_nul) = (code.label(), code.label());
             code.load(Size::Eight, Reg::R2, Reg::Frame, length);
             code.jump_if_immediate(Condition::Equal, Reg::R2, NUL_ENDS, ends_with_nul);
@@ -148,12 +150,12 @@ impl Program<'_> {
         code.store_immediate(Size::Eight, Reg::R7, offset + 8, 0);
         // A null pointer has no text.
         code.jump_if_immediate(Condition::Equal, Reg::R3, 0, is_read);
-        code.set(Reg::R2, most as u64);
+        text_size(code, most, length.filter(|_| is_text));
         code.copy(Reg::R1, Reg::R7);
         code.alu_immediate(Alu::Add, Reg::R1, i32::from(offset) + 16);
         code.call(Helper::ProbeReadUserStr);
         code.jump_if_immediate(Condition::SignedLess, Reg::R0, 0, failed);
-        if length.is_some() {
+        if length.is_some() && !is_text {
             let goes_on = code.label();
             code.jump_if_immediate(Condition::Equal, Reg::R0, most, goes_on);
             // Without the NUL.

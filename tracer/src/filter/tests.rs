@@ -222,8 +222,8 @@ fn site() -> PlannedSite {
         inputs: vec![
             Input::Number(address()),
             Input::Number(address()),
-            Input::Text { address: address(), most: 256 },
-            Input::Text { address: address(), most: 5 },
+            Input::Text { address: address(), limit: None, most: 256 },
+            Input::Text { address: address(), limit: None, most: 5 },
         ],
         arguments: arguments.into_iter().map(argument).collect(),
         filter: None,

@@ -62,7 +62,12 @@ impl Fetches {
         for input in inputs {
             match input {
                 Input::Number(value) => fetches.add(value, probe),
-                Input::Text { address, most } => fetches.add_text(address, *most, probe),
+                Input::Text { address, limit, most } => {
+                    fetches.add_text(address, *most, probe);
+                    if let Some(limit) = limit {
+                        fetches.add(limit, probe);
+                    }
+                }
                 Input::Bytes { address, length, most } => {
                     fetches.add(length, probe);
                     fetches.add_text(address, *most, probe);
@@ -189,7 +194,7 @@ mod tests {
             Input::Number(memory(register(7).plus(8).expect("small"), 4)),
             Input::Number(memory(place, 2)),
             Input::Number(memory(inner.plus(-4).expect("small"), 1)),
-            Input::Text { address: register(5), most: 256 },
+            Input::Text { address: register(5), limit: None, most: 256 },
         ];
         let fetches = Fetches::new(&inputs, Vaddr(0x1000));
         let arguments: Vec<String> = fetches.arguments().collect();
@@ -214,7 +219,7 @@ mod tests {
         assert_eq!(fetches.arguments().collect::<Vec<_>>(), ["r0=%ax:x64", "r1=%dx:x64"]);
         // Many texts do not fit in an event.
         let texts = (0..20).map(|offset| register(0).plus(offset * 256).expect("small"));
-        let inputs: Vec<Input> = texts.map(|address| Input::Text { address, most: 256 }).collect();
+        let inputs: Vec<Input> = texts.map(|address| Input::Text { address, limit: None, most: 256 }).collect();
         let fetches = Fetches::new(&inputs, Vaddr(0));
         assert_eq!((fetches.registers.len(), fetches.windows.len()), (1, 9));
     }

@@ -165,18 +165,25 @@ pub fn write(header: &Header<'_>, inputs: &[Input], layout: &Layout, copied: &Co
 fn field(input: &Input, copied: &Copied<'_>, bytes: &mut Vec<u8>) -> Option<()> {
     match input {
         Input::Number(value) => bytes.extend(copied.value(value)?.to_ne_bytes()),
-        Input::Text { address, most } => {
+        Input::Text { address, limit, most } => {
             let address = copied.value(address)?;
+            // A negative precision is none.
+            let limit = match limit {
+                Some(limit) => u16::try_from(copied.value(limit)? as u32 as i32).ok(),
+                None => None,
+            };
+            let limit = limit.filter(|limit| *limit < most.saturating_sub(1));
             bytes.extend(address.to_ne_bytes());
             bytes.extend([0; 8]);
             if address == 0 {
                 return Some(());
             }
-            let Some(ends) = copied.text(address, *most, bytes) else {
+            let Some(ends) = copied.text(address, limit.unwrap_or(*most), bytes) else {
                 bytes.truncate(16);
                 return None;
             };
-            let length = if ends { (bytes.len() as u64).saturating_sub(15) } else { u64::from(*most) };
+            let length =
+                if ends || limit.is_some() { (bytes.len() as u64).saturating_sub(15) } else { u64::from(*most) };
             put(bytes, 8, &length.to_ne_bytes());
         }
         Input::Bytes { address, length, most } => {
@@ -227,7 +234,7 @@ mod tests {
         let inputs = [
             Input::Number(register(0)),
             Input::Number(place),
-            Input::Text { address: register(5), most: 8 },
+            Input::Text { address: register(5), limit: None, most: 8 },
             Input::Bytes { address: register(5), length: register(0), most: 4 },
         ];
         let (layout, bytes) = record(&inputs, [6, 0x7000], &[b"text\0abc"], &[]);
@@ -267,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_null_pointer_has_no_text() {
-        let text = [Input::Text { address: register(5), most: 8 }];
+        let text = [Input::Text { address: register(5), limit: None, most: 8 }];
         let (layout, bytes) = record(&text, [0, 0], &[&[0; 8]], &[]);
         let null = Field::Bytes { address: 0, length: 0, bytes: b"", is_cut: false };
         assert_eq!(Record(&bytes).field(&layout, 0), null);

@@ -153,7 +153,10 @@ fn site(json: Object<'_>, markers: &[PlannedMarker], names: &[NamesOfMarker]) ->
 fn input_json(input: &Input) -> Json {
     match input {
         Input::Number(value) => json!(["number", expression::to_json(value)]),
-        Input::Text { address, most } => json!(["text", expression::to_json(address), most]),
+        Input::Text { address, limit: None, most } => json!(["text", expression::to_json(address), most]),
+        Input::Text { address, limit: Some(limit), most } => {
+            json!(["text", expression::to_json(address), most, expression::to_json(limit)])
+        }
         Input::Bytes { address, length, most } => {
             json!(["bytes", expression::to_json(address), expression::to_json(length), most])
         }
@@ -173,7 +176,11 @@ fn input(json: &Json) -> Result<Input, Error> {
     match (array.first().and_then(Json::as_str), array) {
         (Some("number"), [_, value]) => Ok(Input::Number(expression(1, value)?)),
         (Some("text"), [_, address, count]) => {
-            Ok(Input::Text { address: expression(1, address)?, most: most(2, count)? })
+            Ok(Input::Text { address: expression(1, address)?, limit: None, most: most(2, count)? })
+        }
+        (Some("text"), [_, address, count, limit]) => {
+            let (address, limit) = (expression(1, address)?, Some(expression(3, limit)?));
+            Ok(Input::Text { address, limit, most: most(2, count)? })
         }
         (Some("bytes"), [_, address, length, count]) => {
             Ok(Input::Bytes { address: expression(1, address)?, length: expression(2, length)?, most: most(3, count)? })

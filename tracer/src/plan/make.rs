@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simple_markers_record::buffer;
+use simple_markers_record::{buffer, printf};
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{self, ArgumentOmission, ExportError, Planned, Point};
@@ -164,14 +164,21 @@ fn site(
     settings: &Settings,
 ) -> PlannedSite {
     let mut inputs = Vec::new();
-    let arguments = point
-        .wanted()
+    let wanted = point.wanted();
+    let limits: Vec<_> = (0..wanted.len()).map(|index| limit(point, &wanted, index)).collect();
+    let arguments = wanted
         .into_iter()
+        .zip(limits)
         .enumerate()
-        .map(|(index, wanted)| {
-            let mut reader =
-                Reader { inputs: &mut inputs, target, thread_locals, text: settings.text.clamp(1, MAX_TEXT) };
-            let source = reader.source(wanted.argument, wanted.letter, wanted.fetch);
+        .map(|(index, (wanted, limit))| {
+            let text = settings.text.clamp(1, MAX_TEXT);
+            // Where a text ends is not known without its precision.
+            let (limit, fetched) = match limit {
+                Ok(limit) => (limit, wanted.fetch),
+                Err(why) => (None, Err(why)),
+            };
+            let mut reader = Reader { inputs: &mut inputs, target, thread_locals, text, limit };
+            let source = reader.source(wanted.argument, wanted.letter, fetched);
             let names = names.get(index).cloned().flatten();
             PlannedArgument { text: Arc::clone(&wanted.argument.text), source, names }
         })
@@ -252,12 +259,40 @@ impl PlannedSite {
     }
 }
 
+/// The precision of the text of an argument: the digits of its conversion, or the argument of its `*`.
+fn limit(
+    point: &Point<'_>,
+    wanted: &[export::PlannedArgument<'_>],
+    index: usize,
+) -> Result<Option<Expr>, ArgumentOmission> {
+    let declared = point.marker.args.get(index).and_then(|declared| declared.conversion.as_deref());
+    let Some(Ok(printf::Piece::Conversion(conversion))) =
+        declared.and_then(|text| printf::parse(text.as_bytes()).next())
+    else {
+        return Ok(None);
+    };
+    match conversion.precision.filter(|_| conversion.specifier.letter() == 's') {
+        None => Ok(None),
+        Some(printf::Count::Digits(digits)) => Ok(Some(Expr::constant(digits.into()))),
+        // The `*` of the precision is the last one before the text.
+        Some(printf::Count::Argument) => {
+            match index.checked_sub(1).and_then(|star| wanted.get(star)).map(|star| &star.fetch) {
+                Some(Ok(Fetch::Number { at, size: size @ 4.., .. })) => Ok(operand(at, *size).ok()),
+                Some(Err(why)) => Err(why.clone()),
+                _ => Ok(None),
+            }
+        }
+    }
+}
+
 /// Makes the inputs of a site.
 struct Reader<'a> {
     inputs: &'a mut Vec<Input>,
     target: &'a Target,
     thread_locals: &'a ThreadLocals,
     text: u16,
+    /// The precision of a text.
+    limit: Option<Expr>,
 }
 
 impl Reader<'_> {
@@ -301,14 +336,15 @@ impl Reader<'_> {
                 Ok(Reading::Number { field, size: *size, kind: *kind })
             }
             Fetch::Pointed(at) => {
-                let field = self.input(Input::Text { address: operand(at, 8)?, most: self.text })?;
+                let field =
+                    self.input(Input::Text { address: operand(at, 8)?, limit: self.limit.clone(), most: self.text })?;
                 Ok(Reading::Text { field })
             }
             Fetch::Array(address) => {
                 // An array may end without a NUL. The kernel counts a NUL that it adds.
                 let size = argument.ty.as_deref().and_then(array_size).unwrap_or(u64::MAX);
                 let most = u16::try_from(size.saturating_add(1)).unwrap_or(u16::MAX).min(self.text);
-                let field = self.input(Input::Text { address: address.clone(), most })?;
+                let field = self.input(Input::Text { address: address.clone(), limit: self.limit.clone(), most })?;
                 Ok(Reading::Text { field })
             }
             Fetch::Text { data, offset, length } => {
@@ -346,7 +382,13 @@ impl Reader<'_> {
 fn located(input: Input, by: &ThreadLocals) -> Option<Input> {
     Some(match input {
         Input::Number(value) => Input::Number(by.located(&value)?),
-        Input::Text { address, most } => Input::Text { address: by.located(&address)?, most },
+        Input::Text { address, limit, most } => {
+            let limit = match limit {
+                Some(limit) => Some(by.located(&limit)?),
+                None => None,
+            };
+            Input::Text { address: by.located(&address)?, limit, most }
+        }
         Input::Bytes { address, length, most } => {
             Input::Bytes { address: by.located(&address)?, length: by.located(&length)?, most }
         }

@@ -102,7 +102,7 @@ fn plan() -> Plan {
     );
     let unread =
         |placeholder, words: Option<&str>| Source::Unread(Unread::Filed { placeholder, words: words.map(Into::into) });
-    let text = Input::Text { address: register(4), most: 1 };
+    let text = Input::Text { address: register(4), limit: None, most: 1 };
     let bytes = Input::Bytes { address: register(4), length: register(5), most: MAX_TEXT };
     let mut sites: Vec<PlannedSite> = expressions()
         .chunks(MAX_WORDS)
