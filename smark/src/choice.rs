@@ -1,8 +1,9 @@
-//! The options that choose doubtful sites and arguments, and where the probes go.
+//! The options that choose sites that are not exact, doubtful arguments, and where the probes go.
 
 use clap::{Args, ValueEnum};
 use simple_markers_resolver::export::{self, Settings};
 use simple_markers_resolver::resolve::Exactness;
+use simple_markers_tracer::plan::DoubtfulValues;
 
 /// The options of the commands that set probes.
 #[derive(Clone, Debug, Args)]
@@ -10,7 +11,7 @@ pub(crate) struct Choice {
     /// Also take sites and arguments of these kinds, separated by commas; may be given several times
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
-    /// Same as --include with every kind
+    /// Same as --include all
     #[arg(long)]
     all: bool,
     /// Where to put uprobes: at the cheapest equivalent address, or at the site itself
@@ -36,6 +37,29 @@ enum Include {
     UnknownProbe,
     /// Arguments that may have another value than in the source
     Doubtful,
+    /// All of these
+    All,
+}
+
+/// The option of the commands that read values.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Strict {
+    /// Do not read arguments that may have another value than in the source; otherwise they are marked: `17?`
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Strict {
+    /// What becomes of doubtful arguments. `is_named` says whether the user named them, and `is_included`
+    /// whether they are among what the user named.
+    pub(crate) fn values(self, is_named: bool, is_included: bool) -> anyhow::Result<DoubtfulValues> {
+        match (self.strict, is_included) {
+            (true, _) if is_named => anyhow::bail!("--strict and --include doubtful contradict each other"),
+            (true, _) => Ok(DoubtfulValues::Strict),
+            (false, true) => Ok(DoubtfulValues::Taken),
+            (false, false) => Ok(DoubtfulValues::Marked),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -47,9 +71,23 @@ enum At {
 }
 
 impl Choice {
+    fn includes(&self, kind: Include) -> bool {
+        self.all || self.include.contains(&kind) || self.include.contains(&Include::All)
+    }
+
+    /// What becomes of doubtful arguments.
+    pub(crate) fn doubtful(&self, strict: Strict) -> anyhow::Result<DoubtfulValues> {
+        strict.values(self.include.contains(&Include::Doubtful), self.includes(Include::Doubtful))
+    }
+
+    /// Whether the user chose sites or places.
+    pub(crate) fn is_of_sites(&self) -> bool {
+        self.all || self.include.iter().any(|kind| *kind != Include::Doubtful)
+    }
+
     /// The settings of the library.
     pub(crate) fn settings(&self) -> Settings {
-        let is = |kind| self.all || self.include.contains(&kind);
+        let is = |kind| self.includes(kind);
         let kinds = [
             (Include::Likely, Exactness::Likely),
             (Include::Shared, Exactness::Shared),

@@ -4,8 +4,10 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 
 use simple_markers_resolver::select::closest;
+use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{Question, Refusal, Refused, Tally};
 use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};
+use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::{self, Session};
 
 use crate::watch::Watching;
@@ -56,11 +58,20 @@ pub(crate) fn unfiltered(session: &Session) -> Result<u64, sys::Error> {
     Ok(session.tallies()?.iter().map(|tallies| tallies.get(Tally::Unfiltered)).sum())
 }
 
-/// Says how many hits could not be filtered.
-pub(crate) fn tell_unfiltered(console: &Console, count: u64) {
+/// Says how many hits at the sites of a plan could not be filtered.
+pub(crate) fn tell_unfiltered(console: &Console, plan: &Plan, count: u64) {
     if count > 0 {
         let hits = if count == 1 { "hit" } else { "hits" };
-        console.error(&format!("{count} {hits} could not be filtered: an argument of the filter could not be read"));
+        // A filter refuses other doubtful arguments.
+        let is_doubtful =
+            |source: &Source| matches!(source, Source::Doubtful(of) if of.before.is_some() && !of.is_taken);
+        let filtered = plan.sites.iter().filter(|site| site.filter.is_some());
+        let or = match filtered.flat_map(|site| &site.arguments).any(|argument| is_doubtful(&argument.source)) {
+            true => ", or is doubtful (--include doubtful takes it)",
+            false => "",
+        };
+        console
+            .error(&format!("{count} {hits} could not be filtered: an argument of the filter could not be read{or}"));
     }
 }
 

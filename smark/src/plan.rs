@@ -8,7 +8,7 @@ use clap::Args;
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 use simple_markers_tracer::plan::{PlannedImage, Settings};
 
-use crate::choice::Choice;
+use crate::choice::{Choice, Strict};
 use crate::inputs::Inputs;
 use crate::watch::{self, TEXT};
 use crate::{Console, Status, left_out, output};
@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     force: bool,
     #[command(flatten)]
     choice: Choice,
+    #[command(flatten)]
+    strict: Strict,
 }
 
 const EXAMPLES: &str = "\
@@ -74,6 +76,7 @@ impl Plan {
             thread_pointer: Some(0),
             is_sleepable: true,
             is_recorded: false,
+            doubtful: self.choice.doubtful(self.strict)?,
         };
         let (mut plan, mut status) = (simple_markers_tracer::Plan::default(), Status::Done);
         for image in selected.resolution.images.iter().filter(|image| image.markers.iter().any(&keep)) {

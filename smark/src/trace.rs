@@ -28,7 +28,8 @@ use crate::watch::{Buffer, STATUS, Watch, events};
 /// contains a `/` or names an existing file.
 ///
 /// A line has the time in seconds since the start, the CPU, the thread's name, the process and thread numbers, the marker's name and
-/// its text. An argument that cannot be read is shown as `<lost>`, `<doubtful>` or `<unreadable>`.
+/// its text. A question mark follows a value that may be another one in the source (`smark explain SM038`); an argument that cannot
+/// be read is shown as `<lost>`, `<doubtful>` or `<unreadable>`.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...\n       smark trace [OPTIONS] -e <GLOB>",
@@ -172,7 +173,7 @@ impl Lines {
         &mut self,
         heading: &Heading<'_>,
         event: &EventParts<'a>,
-        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)> + Clone,
+        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)> + Clone,
     ) -> Json {
         let mut text = String::new();
         self.texts.write(event, fields.clone(), &mut text);
@@ -184,7 +185,7 @@ impl Lines {
         &mut self,
         heading: &Heading<'_>,
         event: &EventParts<'a>,
-        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
+        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
         out: &mut String,
     ) {
         self.start(heading, out);
@@ -199,7 +200,7 @@ impl Lines {
         heading: &Heading<'_>,
         marker: usize,
         format: &Arc<str>,
-        values: impl Iterator<Item = Result<Value<'a>, Missing>>,
+        values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>,
         out: &mut String,
     ) {
         self.start(heading, out);

@@ -30,7 +30,7 @@ pub(crate) struct Counts {
 }
 
 /// Compares one value.
-pub(crate) fn count(counts: &mut Counts, hit: &Hit<'_>, value: &Result<Value<'_>, Missing>, truth: &Truth) {
+pub(crate) fn count(counts: &mut Counts, hit: &Hit<'_>, value: &Result<Value<'_>, Missing<'_>>, truth: &Truth) {
     match value.as_ref().map(|value| is_right(value, truth)) {
         Ok(Some(true)) => counts.right += 1,
         Ok(Some(false)) => {
@@ -39,7 +39,7 @@ pub(crate) fn count(counts: &mut Counts, hit: &Hit<'_>, value: &Result<Value<'_>
         }
         Ok(None) => {}
         Err(Missing::Unreadable { .. }) => panic!("{}: {value:?}", hit.marker.name),
-        Err(Missing::Unread(_) | Missing::Doubtful) => counts.missing += 1,
+        Err(Missing::Unread(_) | Missing::Doubtful(_)) => counts.missing += 1,
     }
 }
 
@@ -101,6 +101,12 @@ fn examine(job: &Job, folder: &Path, kernel: Kernel) -> Counts {
             match (&read.source, &made.source) {
                 (Source::Unread(read), Source::Unread(made)) => {
                     assert_eq!((read.placeholder(), read.words()), (made.placeholder(), made.words()));
+                }
+                (Source::Doubtful(read), Source::Doubtful(made)) => {
+                    assert_eq!(
+                        (&read.here, &read.before, read.why.words()),
+                        (&made.here, &made.before, made.why.words())
+                    );
                 }
                 (read, made) => assert_eq!(read, made),
             }

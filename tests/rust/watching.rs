@@ -3,6 +3,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod count;
+mod doubtful;
 mod expressions;
 mod kernel_events;
 mod kernel_text;

@@ -44,13 +44,13 @@ impl<'a> Hit<'a> {
     }
 
     /// The value of each argument, or why it has none.
-    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing>> + Clone + use<'a> {
+    pub fn values(&self) -> impl Iterator<Item = Result<Value<'a>, Missing<'a>>> + Clone + use<'a> {
         let Self { record, site, layout, .. } = *self;
         site.arguments.iter().map(move |argument| argument.source.value(record, layout))
     }
 
     /// The name and the value of each argument.
-    pub fn arguments(&self) -> impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)> + Clone + use<'a> {
+    pub fn arguments(&self) -> impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)> + Clone + use<'a> {
         self.site.arguments.iter().map(|argument| &*argument.text).zip(self.values())
     }
 

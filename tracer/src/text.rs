@@ -43,13 +43,14 @@ impl Format {
     }
 
     /// Appends what the format says of a hit. A value that is missing stands as `<lost>`,
-    /// `<doubtful>` or `<unreadable>`. Two dots follow a text that is cut.
+    /// `<doubtful>` or `<unreadable>`. A question mark follows a value that is doubtful, and two dots a
+    /// text that is cut.
     pub fn write(&self, hit: &Hit<'_>, out: &mut String) {
         self.write_values(hit.values(), out);
     }
 
     /// The same with the values alone.
-    pub fn write_values<'a>(&self, values: impl Iterator<Item = Result<Value<'a>, Missing>>, out: &mut String) {
+    pub fn write_values<'a>(&self, values: impl Iterator<Item = Result<Value<'a>, Missing<'a>>>, out: &mut String) {
         let names = self.names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
         let mut values = values.zip(names);
         for piece in &self.pieces {
@@ -58,20 +59,45 @@ impl Format {
                 Piece::Percent(_) => out.push('%'),
                 Piece::Conversion(conversion) => {
                     let stars = values.by_ref().take(conversion.stars());
-                    let stars: Result<Vec<i64>, Missing> =
-                        stars.map(|(star, _)| star.map(|star| count(&star))).collect();
+                    let mut is_doubtful = false;
+                    let mut maybe = |value| match value {
+                        Err(Missing::Doubtful(Some(value))) => {
+                            is_doubtful = true;
+                            Ok(value)
+                        }
+                        value => value,
+                    };
+                    let stars: Result<Vec<i64>, Missing<'_>> =
+                        stars.map(|(star, _)| maybe(star).map(|star| count(&star))).collect();
                     // Without a record of the marker's arguments there are fewer values.
                     let Some((value, names)) = values.next() else { continue };
-                    match stars.and_then(|stars| Ok((stars, value?))) {
+                    let from = out.len();
+                    match stars.and_then(|stars| Ok((stars, maybe(value)?))) {
                         Ok((stars, value)) => match names.and_then(|names| value.name(names)) {
                             Some(name) => padded(conversion, &stars, &name, out),
                             None => converted(conversion, &stars, &value, out),
                         },
-                        Err(missing) => _ = write!(out, "<{}>", word(&missing)),
+                        Err(missing) => {
+                            _ = write!(out, "<{}>", word(&missing));
+                            continue;
+                        }
+                    }
+                    if is_doubtful {
+                        mark(from, out);
                     }
                 }
             }
         }
+    }
+}
+
+/// Puts a question mark after what was appended from a place on: in place of the first of the blanks
+/// that fill the field, if there are any.
+fn mark(from: usize, out: &mut String) {
+    let end = from + out.get(from..).map_or(0, |text| text.trim_end_matches(' ').len());
+    match end {
+        end if from < end && end < out.len() => out.replace_range(end..end + 1, "?"),
+        _ => out.push('?'),
     }
 }
 
@@ -82,10 +108,10 @@ fn count(value: &Value<'_>) -> i64 {
 
 /// The word for a missing value.
 #[must_use]
-pub fn word(missing: &Missing) -> &'static str {
+pub fn word(missing: &Missing<'_>) -> &'static str {
     let placeholder = match missing {
         Missing::Unread(placeholder) => *placeholder,
-        Missing::Doubtful => Placeholder::Doubtful,
+        Missing::Doubtful(_) => Placeholder::Doubtful,
         Missing::Unreadable { .. } => Placeholder::Unreadable,
     };
     placeholder.as_str()
@@ -196,7 +222,7 @@ pub fn json_value(value: &Value<'_>) -> Json {
 /// Why a value is missing, as programs read it: `lost`, `doubtful`, `unreadable`, or `unreadable at
 /// 0x..`.
 #[must_use]
-pub fn json_why(missing: &Missing) -> String {
+pub fn json_why(missing: &Missing<'_>) -> String {
     match missing {
         Missing::Unreadable { at: Some(at) } => format!("unreadable at {at:#x}"),
         missing => word(missing).to_owned(),
@@ -252,19 +278,28 @@ pub fn json(hit: &Hit<'_>) -> Json {
 #[must_use]
 pub fn json_values<'a>(
     heading: &Heading<'_>,
-    arguments: impl Iterator<Item = ((&'a str, Option<&'a Names>), Result<Value<'a>, Missing>)>,
+    arguments: impl Iterator<Item = ((&'a str, Option<&'a Names>), Result<Value<'a>, Missing<'a>>)>,
 ) -> Json {
     let args: Vec<Json> = arguments
-        .map(|((text, names), value)| match value {
-            Ok(value) => {
-                let mut argument = json!({ "text": text, "value": json_value(&value), "why": null });
-                let name = names.and_then(|names| value.name(names));
-                if let (Some(name), Some(object)) = (name, argument.as_object_mut()) {
-                    object.insert("name".to_owned(), name.into());
+        .map(|((text, names), value)| {
+            let mut argument = json!({ "text": text, "value": null, "why": null });
+            let Some(object) = argument.as_object_mut() else { return argument };
+            let mut insert = |name: &str, value: Json| _ = object.insert(name.to_owned(), value);
+            let name = |value: &Value<'_>| names.and_then(|names| value.name(names));
+            match &value {
+                Ok(value) => {
+                    insert("value", json_value(value));
+                    name(value).into_iter().for_each(|name| insert("name", name.into()));
                 }
-                argument
+                Err(missing) => {
+                    insert("why", json_why(missing).into());
+                    if let Missing::Doubtful(Some(maybe)) = missing {
+                        insert("maybe", json_value(maybe));
+                        name(maybe).into_iter().for_each(|name| insert("maybe_name", name.into()));
+                    }
+                }
             }
-            Err(missing) => json!({ "text": text, "value": null, "why": json_why(&missing) }),
+            argument
         })
         .collect();
     let site = heading.site.map(|site| site.to_string());
@@ -277,7 +312,7 @@ pub fn json_values<'a>(
 #[must_use]
 pub fn json_event<'a>(
     heading: &Heading<'_>,
-    fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
+    fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
     text: &str,
 ) -> Json {
     let fields: Map<String, Json> =

@@ -8,7 +8,7 @@ use crate::plan::{Placeholder, Reading, Source};
 use crate::record::{Field, Layout, Record};
 
 /// The value of an argument.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'r> {
     /// A number.
     Number {
@@ -42,12 +42,13 @@ pub enum Value<'r> {
 }
 
 /// Why an argument has no value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Missing<'r> {
     /// It is never read at the site.
     Unread(Placeholder),
-    /// It is at two places, and they have different values.
-    Doubtful,
+    /// It may be this value, and may have another one in the source. `None` if it is at two places with
+    /// different values, and neither is shown.
+    Doubtful(Option<Value<'r>>),
     /// The memory could not be read, or the computation divides by 0.
     Unreadable {
         /// The address of a text; `None` if the address itself is not known.
@@ -110,14 +111,21 @@ impl Source {
     /// # Errors
     ///
     /// Why there is none.
-    pub fn value<'r>(&self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing> {
+    pub fn value<'r>(&self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing<'r>> {
         match self {
             Self::Read(reading) => reading.value(record, layout),
+            Self::Doubtful(doubtful) => {
+                let here = doubtful.here.value(record, layout)?;
+                match doubtful.before.as_ref().map(|before| before.value(record, layout)) {
+                    Some(before) if before == Ok(here) => Ok(here),
+                    _ => Err(Missing::Doubtful(Some(here))),
+                }
+            }
             Self::Either(here, before) => {
                 let here = here.value(record, layout)?;
                 match here == before.value(record, layout)? {
                     true => Ok(here),
-                    false => Err(Missing::Doubtful),
+                    false => Err(Missing::Doubtful(None)),
                 }
             }
             Self::Unread(why) => Err(Missing::Unread(why.placeholder())),
@@ -126,7 +134,7 @@ impl Source {
 }
 
 impl Reading {
-    fn value<'r>(&self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing> {
+    fn value<'r>(&self, record: Record<'r>, layout: &Layout) -> Result<Value<'r>, Missing<'r>> {
         let low = |bits: u64, size: u8| bits & u64::MAX.checked_shr(64 - u32::from(size.clamp(1, 8)) * 8).unwrap_or(0);
         match *self {
             Self::Constant { bits, size, kind } => Ok(Value::Number { bits: low(bits, size), size, kind }),

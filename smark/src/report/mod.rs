@@ -17,6 +17,7 @@ use simple_markers_tracer::text::{self, Heading};
 
 use self::pairs::Pairs;
 use self::recording::{Read, Recording};
+use crate::choice::Strict;
 use crate::count::{Answer, Ask};
 use crate::narrow::Asked;
 use crate::trace::Lines;
@@ -44,6 +45,11 @@ pub(crate) struct Report {
     /// Print only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
     filter: Option<Filter>,
+    /// Also take arguments of this kind in filters, keys and counts
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    include: Vec<Include>,
+    #[command(flatten)]
+    strict: Strict,
     /// Print a line of JSON for each hit, or for each marker that is counted
     #[arg(long)]
     json: bool,
@@ -73,6 +79,15 @@ enum To {
     Perfetto,
 }
 
+/// Which arguments filters, keys and counts take besides certain ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Include {
+    /// Arguments that may have another value than in the source
+    Doubtful,
+    /// The same
+    All,
+}
+
 const EXAMPLES: &str = "\
 EXAMPLES
   The hits of a recording, as smark trace prints them:
@@ -99,7 +114,8 @@ EXIT STATUS
 impl Report {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<Status> {
         let (patterns, folder) = recording::operands(&self.operands)?;
-        let recording = Recording::open(&folder)?;
+        let doubtful = self.strict.values(self.include.contains(&Include::Doubtful), !self.include.is_empty())?;
+        let recording = Recording::open(&folder, doubtful)?;
         let question = self.ask.question(self.pairs.key.as_deref());
         let asked = Asked { filter: self.filter.as_ref(), question: &question };
         let (selected, mut status) = recording.select(console, &patterns)?;
@@ -130,7 +146,7 @@ impl Report {
         let (mut hits, mut unfiltered) = (0u64, 0u64);
         let mut text = String::new();
         let read = recording.read(console, chosen, &mut |event, _, site| {
-            match site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&*event.values)) {
+            match site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs())) {
                 Some(true) => hits += 1,
                 Some(false) => return Ok(()),
                 None => {
@@ -169,7 +185,7 @@ impl Report {
             end(&mut out, lost, &json!({ "hits": hits + lost, "lost": lost, "unfiltered": unfiltered, "exit": exit }))?;
         }
         out.flush()?;
-        narrow::tell_unfiltered(console, unfiltered);
+        narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
         Ok(read)
     }
 
@@ -184,9 +200,9 @@ impl Report {
         let mut replay = Replay::new(&chosen.plan, usize::try_from(self.ask.max_values).unwrap_or(usize::MAX));
         let mut hits = 0u64;
         let read = recording.read(console, chosen, &mut |event, number, site| {
-            let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&*event.values));
+            let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs()));
             hits += u64::from(holds == Some(true));
-            replay.add(&site.aggregate, holds, &event.passage(number));
+            replay.add(&site.aggregate, holds, &event.passage(number, &event.inputs()));
             Ok(())
         })?;
         let answer = Answer::new(&chosen.plan, question, &replay.counted(), &self.ask);
@@ -207,7 +223,7 @@ impl Report {
         }
         out.flush()?;
         answer.tell(console);
-        narrow::tell_unfiltered(console, answer.unfiltered());
+        narrow::tell_unfiltered(console, &chosen.plan, answer.unfiltered());
         Ok(read)
     }
 }

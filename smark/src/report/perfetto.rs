@@ -37,7 +37,7 @@ impl Report {
         let read = recording.read_all(console, &mut |event| {
             let site = chosen.site(event).map(|(_, site)| site);
             let holds = site.map_or(Some(false), |site| {
-                site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&*event.values))
+                site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(&event.inputs()))
             });
             hits += u64::from(holds == Some(true));
             unfiltered += u64::from(holds.is_none());
@@ -52,7 +52,7 @@ impl Report {
         output.write(&packets)?;
         output.finish(&inputs, self.force)?;
         pairs.iter().for_each(|pair| tell(console, pair, self.ask.max_values));
-        narrow::tell_unfiltered(console, unfiltered);
+        narrow::tell_unfiltered(console, &chosen.plan, unfiltered);
         if let Some(path) = &self.output {
             let slices: u64 = pairs.iter().map(|pair| pair.tally().slices).sum();
             console.note(&format!("{hits} hits and {slices} slices in {}", path.display()));

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value as Json;
 use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::ctf::{self, Chosen, Description, Event, Events};
-use simple_markers_tracer::plan::PlannedSite;
+use simple_markers_tracer::plan::{DoubtfulValues, PlannedSite};
 
 use crate::narrow::Asked;
 use crate::{Console, Status, files, inputs};
@@ -19,6 +19,8 @@ pub(super) struct Recording {
     stream: files::Bytes,
     /// How it ended; `None` if it was cut off.
     end: Option<Json>,
+    /// What becomes of doubtful values.
+    doubtful: DoubtfulValues,
 }
 
 /// What was read.
@@ -29,7 +31,7 @@ pub(super) struct Read {
 }
 
 impl Recording {
-    pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
+    pub(super) fn open(folder: &Path, doubtful: DoubtfulValues) -> anyhow::Result<Self> {
         let path = folder.join(ctf::DESCRIPTION);
         let text = fs::read(&path).with_context(|| {
             // A program that records its probes itself writes no more than CTF.
@@ -41,7 +43,7 @@ impl Recording {
         let stream = File::open(&path).and_then(|file| files::map(&file));
         let stream = stream.with_context(|| path.display().to_string())?;
         let end = fs::read(folder.join(ctf::END)).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        Ok(Self { folder: folder.to_owned(), description, stream, end })
+        Ok(Self { folder: folder.to_owned(), description, stream, end, doubtful })
     }
 
     /// The exit status of the program that was recorded; null if there was none.
@@ -59,7 +61,7 @@ impl Recording {
         let unmatched = selection.unmatched_names(&names);
         unmatched.iter().for_each(|unmatched| console.error(&inputs::no_match(unmatched, patterns)));
         let status = if unmatched.is_empty() { Status::Done } else { Status::NoMatch };
-        Ok((Selected { description: &self.description, selection }, status))
+        Ok((Selected { description: &self.description, selection, doubtful: self.doubtful }, status))
     }
 
     /// Calls `each` for each event at a chosen site, with the site and its number. Says what cannot
@@ -82,7 +84,7 @@ impl Recording {
         console: &Console,
         each: &mut dyn FnMut(&Event<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Read> {
-        let mut events = Events::new(&self.description, &self.stream);
+        let mut events = Events::new(&self.description, &self.stream).with_doubtful(self.doubtful);
         let mut status = Status::Done;
         loop {
             match events.next_event() {
@@ -111,6 +113,7 @@ impl Recording {
 pub(super) struct Selected<'a> {
     description: &'a Description,
     selection: Selection,
+    doubtful: DoubtfulValues,
 }
 
 impl<'a> Selected<'a> {
@@ -129,7 +132,7 @@ impl<'a> Selected<'a> {
     pub(super) fn choose(&self, console: &Console, asked: &Asked<'_>) -> anyhow::Result<Chosen> {
         let markers = &self.description.markers;
         let keep = |marker: usize| markers.get(marker).is_some_and(|it| self.selection.matches_name(&it.name));
-        let (chosen, refused) = Chosen::new(self.description, &keep, asked.filter, asked.question);
+        let (chosen, refused) = Chosen::new(self.description, &keep, asked.filter, asked.question, self.doubtful);
         asked.judge(console, &refused, chosen.plan.sites.is_empty())?;
         Ok(chosen)
     }

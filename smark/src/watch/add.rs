@@ -28,7 +28,10 @@ impl Watching {
         }
         let (left_out, sites) = (self.plan.left_out.len(), self.plan.sites.len());
         match self.file.is_some() {
-            true => self.add_planned(console, &new, is_first)?,
+            true => {
+                self.add_planned(console, &new, is_first)?;
+                self.plan.treat(sites, self.doubtful);
+            }
             false => self.add_resolved(console, &new, is_first)?,
         }
         self.narrow(console, if is_first { 0 } else { sites })?;
@@ -55,6 +58,7 @@ impl Watching {
             thread_pointer: self.kernel.thread_pointer,
             is_sleepable: true,
             is_recorded: self.is_recorded,
+            doubtful: self.doubtful,
         };
         for image in &selected.resolution.images {
             let keep = selected.keeps(&chosen);

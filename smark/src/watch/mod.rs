@@ -18,7 +18,7 @@ use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
 use simple_markers_tracer::sys::{self, Child, Engine, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
 
-use crate::choice::Choice;
+use crate::choice::{Choice, Strict};
 use crate::inputs::{Filters, operands};
 use crate::planned::PlanFile;
 use crate::stacks::Chains;
@@ -35,6 +35,8 @@ pub(crate) struct Watch {
     filters: Filters,
     #[command(flatten)]
     choice: Choice,
+    #[command(flatten)]
+    strict: Strict,
     /// Watch this process, and the markers of every file that it has mapped or maps later; may be given several times
     #[arg(short, long, value_name = "PID")]
     pid: Vec<u32>,
@@ -46,7 +48,7 @@ pub(crate) struct Watch {
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
     pub(crate) filter: Option<Filter>,
     /// Take this plan file, which `smark plan` wrote, in place of debug information; it knows a program by its build id
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["include", "all", "at", "debug_dir"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "at", "debug_dir"])]
     plan: Option<PathBuf>,
     /// What is counted.
     #[arg(skip)]
@@ -163,6 +165,10 @@ impl Watch {
         if named.is_empty() && (self.event.is_empty() || !patterns.is_empty()) {
             bail!("nothing to watch: name a FILE, a process with -p PID, or a program with -- COMMAND");
         }
+        let doubtful = self.choice.doubtful(self.strict)?;
+        if self.plan.is_some() && self.choice.is_of_sites() {
+            bail!("--include of sites cannot be used with --plan: the plan file says which sites are watched");
+        }
         let plan = self.plan.as_deref();
         let file = plan.map(|path| PlanFile::read(path, &self.filters, patterns.clone())).transpose()?;
         let kernel = Kernel::new();
@@ -170,6 +176,7 @@ impl Watch {
             named: named_by_user,
             plan: Plan::default(),
             file,
+            doubtful,
             session: None,
             kernel,
             is_recorded: self.is_recorded(mode),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use simple_markers_tracer::plan::DoubtfulValues;
 use simple_markers_tracer::sys::{self, Child, Ended, Failure, Kernel, Session, mapped, signals};
 use simple_markers_tracer::{Hit, Plan};
 
@@ -24,6 +25,8 @@ pub(crate) struct Watching {
     pub(crate) plan: Plan,
     /// The file of `--plan`.
     pub(super) file: Option<PlanFile>,
+    /// What becomes of doubtful arguments.
+    pub(super) doubtful: DoubtfulValues,
     pub(super) session: Option<Session>,
     pub(super) kernel: Kernel,
     /// Whether programs record their probes themselves.
@@ -118,7 +121,7 @@ impl Watching {
     /// lost.
     pub(crate) fn end(mut self, console: &Console) -> anyhow::Result<ExitCode> {
         if let Some(session) = &self.session {
-            narrow::tell_unfiltered(console, narrow::unfiltered(session)?);
+            narrow::tell_unfiltered(console, &self.plan, narrow::unfiltered(session)?);
             let (lost, missed) = (self.lost()?, session.missed()?);
             if lost > missed {
                 let (full, all) = (lost - missed, session.received() + lost);

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use super::description::{DescribedSite, Description, FieldType};
+use super::description::{DescribedArgument, DescribedSite, Description, Doubt, FieldType};
 use super::reader::Event;
 use crate::aggregate::{Passage, Question, Refused};
-use crate::filter::Filter;
-use crate::plan::{Plan, PlannedArgument, PlannedSite, Reading, Source, Unread};
-use crate::value::{Missing, Value};
+use crate::filter::{Filter, Values};
+use crate::plan::{
+    DoubtfulSource, DoubtfulValues, Placeholder, Plan, PlannedArgument, PlannedSite, Reading, Source, Unread,
+};
 
 /// The sites of a recording whose events are wanted.
 #[derive(Clone, Debug)]
@@ -21,13 +22,15 @@ pub struct Chosen {
 
 impl Chosen {
     /// The sites of the markers that `keep` accepts, by their number, and where the filter and the
-    /// question can be applied; and the sites where they cannot.
+    /// question can be applied; and the sites where they cannot. `doubtful` says whether both take
+    /// doubtful arguments.
     #[must_use]
     pub fn new(
         description: &Description,
         keep: &dyn Fn(usize) -> bool,
         filter: Option<&Filter>,
         question: &Question,
+        doubtful: DoubtfulValues,
     ) -> (Self, Vec<Refused>) {
         let (images, markers) = (description.images.clone(), description.markers.clone());
         let mut plan = Plan { images, markers, ..Plan::default() };
@@ -36,6 +39,7 @@ impl Chosen {
             let number = plan.sites.len();
             if keep(site.marker) {
                 plan.sites.push(planned(description, site));
+                plan.treat(number, doubtful);
                 refused.extend(plan.narrow(number, filter, question));
             }
             numbers.push((plan.sites.len() > number).then_some(number));
@@ -52,32 +56,40 @@ impl Chosen {
 }
 
 impl Event<'_> {
-    /// The event as a hit at the site of a plan.
+    /// The event as a hit at the site of a plan. `inputs` are its own.
     #[must_use]
-    pub fn passage(&self, site: usize) -> Passage<'_, [Result<Value<'_>, Missing>]> {
-        Passage { site, time: self.time, process: self.process, thread: self.thread, inputs: &self.values }
+    pub fn passage<'i>(&self, site: usize, inputs: &'i Values<'i>) -> Passage<'i, Values<'i>> {
+        Passage { site, time: self.time, process: self.process, thread: self.thread, inputs }
     }
 }
 
 fn planned(description: &Description, site: &DescribedSite) -> PlannedSite {
     let class = site.class.and_then(|class| description.classes.get(class));
-    let source = |number: usize, unread: Option<_>| {
+    let source = |number: usize, argument: &DescribedArgument| {
         let field = class.and_then(|class| class.fields.iter().find(|field| field.argument == number));
-        match (field.map(|field| field.of), unread) {
-            (Some(FieldType::Number { size, kind }), _) => Source::Read(Reading::Number { field: number, size, kind }),
-            (Some(FieldType::Text), _) => Source::Read(Reading::Text { field: number }),
-            (Some(FieldType::Array { size, kind, count }), _) => {
-                Source::Read(Reading::Array { field: number, size, kind, count })
-            }
-            (None, Some(placeholder)) => Source::Unread(Unread::Filed { placeholder, words: None }),
+        let here = match (field.map(|field| field.of), argument.unread) {
+            (Some(FieldType::Number { size, kind }), _) => Reading::Number { field: number, size, kind },
+            (Some(FieldType::Text), _) => Reading::Text { field: number },
+            (Some(FieldType::Array { size, kind, count }), _) => Reading::Array { field: number, size, kind, count },
+            (None, Some(placeholder)) => return Source::Unread(Unread::Filed { placeholder, words: None }),
             // Without a class there are no events.
-            (None, None) => Source::Unread(Unread::TooMany),
+            (None, None) => return Source::Unread(Unread::TooMany),
+        };
+        match argument.doubt {
+            Some(doubt) => {
+                let words = argument.why.as_deref().map(Arc::from);
+                let why = Unread::Filed { placeholder: Placeholder::Doubtful, words };
+                // The event says whether both values were the same.
+                let before = (doubt == Doubt::Sometimes).then(|| here.clone());
+                Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken: false }))
+            }
+            None => Source::Read(here),
         }
     };
     let arguments = site.arguments.iter().enumerate();
-    let argument = |(number, argument): (usize, &super::description::DescribedArgument)| PlannedArgument {
+    let argument = |(number, argument): (usize, &DescribedArgument)| PlannedArgument {
         text: Arc::clone(&argument.text),
-        source: source(number, argument.unread),
+        source: source(number, argument),
         names: argument.names.clone(),
     };
     PlannedSite {

@@ -38,15 +38,31 @@ pub enum State {
     Cut = 4,
     /// A text without bytes.
     Empty = 5,
+    /// It is at two places, and they had different values. This is the one at the place that the debug
+    /// information says.
+    Maybe = 6,
+    /// The same of a text of which the first bytes were read.
+    MaybeCut = 7,
+    /// The same of a null pointer in place of a text.
+    MaybeNull = 8,
 }
 
 impl State {
     /// The state with a number; `None` if there is none.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::Value, Self::Unreadable, Self::Doubtful, Self::Null, Self::Cut, Self::Empty]
-            .get(usize::from(number))
-            .copied()
+        const ALL: [State; 9] = [
+            State::Value,
+            State::Unreadable,
+            State::Doubtful,
+            State::Null,
+            State::Cut,
+            State::Empty,
+            State::Maybe,
+            State::MaybeCut,
+            State::MaybeNull,
+        ];
+        ALL.get(usize::from(number)).copied()
     }
 }
 

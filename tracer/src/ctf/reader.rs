@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::text::from_bytes;
 
-use super::description::{Class, DescribedSite, Description, FieldType};
+use super::description::{Class, DescribedSite, Description, Doubt, FieldType};
 use super::packet::{Header, HeaderError, State};
-use crate::plan::{PlannedImage, PlannedMarker};
+use crate::filter::Values;
+use crate::plan::{DoubtfulValues, PlannedImage, PlannedMarker};
 use crate::value::{Missing, Value};
 
 /// An event.
@@ -33,10 +34,18 @@ pub struct Event<'a> {
     /// The program or shared object.
     pub image: &'a PlannedImage,
     /// The value of each argument, or why it has none.
-    pub values: Vec<Result<Value<'a>, Missing>>,
+    pub values: Vec<Result<Value<'a>, Missing<'a>>>,
+    /// Whether filters, keys and counts take doubtful values.
+    pub takes_doubtful: bool,
 }
 
 impl Event<'_> {
+    /// What filters, keys and counts take.
+    #[must_use]
+    pub fn inputs(&self) -> Values<'_> {
+        Values { values: &self.values, takes_doubtful: self.takes_doubtful }
+    }
+
     /// The name of the thread as text.
     #[must_use]
     pub fn thread_name(&self) -> Cow<'_, str> {
@@ -104,6 +113,7 @@ pub struct Events<'a> {
     offset: usize,
     discarded: u64,
     packets: u64,
+    doubtful: DoubtfulValues,
 }
 
 impl<'a> Events<'a> {
@@ -116,7 +126,14 @@ impl<'a> Events<'a> {
             let has_site = description.classes.get(class).is_some_and(|class| class.has_site);
             sites.insert((class, has_site.then_some(site.address.0)), (number, site));
         }
-        Self { description, stream, sites, next: 0, content: &[], offset: 0, discarded: 0, packets: 0 }
+        let doubtful = DoubtfulValues::default();
+        Self { description, stream, sites, next: 0, content: &[], offset: 0, discarded: 0, packets: 0, doubtful }
+    }
+
+    /// The same, with what becomes of doubtful values.
+    #[must_use]
+    pub fn with_doubtful(self, doubtful: DoubtfulValues) -> Self {
+        Self { doubtful, ..self }
     }
 
     /// How many hits were lost before the end of the last packet that was read.
@@ -194,8 +211,14 @@ impl<'a> Events<'a> {
         let site = self.sites.get(&(class_number, address)).copied();
         let (number, site) = site.ok_or(address.map_or(unknown, ReadErrorKind::UnknownSite))?;
         let (marker, image) = (markers.get(site.marker).ok_or(unknown)?, images.get(site.image).ok_or(unknown)?);
-        let values = values(site, class, kind % 2 == 1, bytes)?;
-        Ok(Event { time, cpu, process, thread, name, number, site, marker, image, values })
+        let mut values = values(site, class, kind % 2 == 1, bytes)?;
+        if self.doubtful == DoubtfulValues::Strict {
+            for value in values.iter_mut().filter(|value| matches!(value, Err(Missing::Doubtful(_)))) {
+                *value = Err(Missing::Doubtful(None));
+            }
+        }
+        let takes_doubtful = self.doubtful == DoubtfulValues::Taken;
+        Ok(Event { time, cpu, process, thread, name, number, site, marker, image, values, takes_doubtful })
     }
 }
 
@@ -213,7 +236,7 @@ fn values<'a>(
     class: &Class,
     is_full: bool,
     bytes: &mut Bytes<'a>,
-) -> Result<Vec<Result<Value<'a>, Missing>>, ReadErrorKind> {
+) -> Result<Vec<Result<Value<'a>, Missing<'a>>>, ReadErrorKind> {
     let mut fields = class.fields.iter();
     let mut values = Vec::with_capacity(site.arguments.len());
     for argument in &site.arguments {
@@ -221,7 +244,11 @@ fn values<'a>(
             (Some(placeholder), _) => Err(Missing::Unread(placeholder)),
             (None, is_full) => {
                 let of = fields.next().map_or(FieldType::Text, |field| field.of);
-                if is_full { full(of, bytes)? } else { Ok(plain(of, bytes)?) }
+                let value = if is_full { full(of, bytes)? } else { Ok(plain(of, bytes)?) };
+                match (value, argument.doubt) {
+                    (Ok(value), Some(Doubt::Always)) => Err(Missing::Doubtful(Some(value))),
+                    (value, _) => value,
+                }
             }
         };
         values.push(value);
@@ -237,7 +264,7 @@ fn plain<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Value<'a>, ReadErro
     }
 }
 
-fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Missing>, ReadErrorKind> {
+fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Missing<'a>>, ReadErrorKind> {
     let [number] = bytes.chunk()?;
     let state = State::from_number(number).ok_or(ReadErrorKind::State(number))?;
     match of {
@@ -246,8 +273,11 @@ fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Mi
             match state {
                 State::Value => Ok(Ok(Value::Number { bits, size, kind })),
                 State::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
-                State::Doubtful => Ok(Err(Missing::Doubtful)),
-                State::Null | State::Cut | State::Empty => Err(ReadErrorKind::State(number)),
+                State::Doubtful => Ok(Err(Missing::Doubtful(None))),
+                State::Maybe => Ok(Err(Missing::Doubtful(Some(Value::Number { bits, size, kind })))),
+                State::Null | State::Cut | State::Empty | State::MaybeCut | State::MaybeNull => {
+                    Err(ReadErrorKind::State(number))
+                }
             }
         }
         FieldType::Text => {
@@ -259,7 +289,10 @@ fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Mi
                 State::Cut => Ok(Value::Text { bytes: text, is_cut: true }),
                 State::Null => Ok(Value::Null),
                 State::Unreadable => Err(Missing::Unreadable { at: (address != 0).then_some(address) }),
-                State::Doubtful => Err(Missing::Doubtful),
+                State::Doubtful => Err(Missing::Doubtful(None)),
+                State::Maybe => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: false }))),
+                State::MaybeCut => Err(Missing::Doubtful(Some(Value::Text { bytes: text, is_cut: true }))),
+                State::MaybeNull => Err(Missing::Doubtful(Some(Value::Null))),
             })
         }
         FieldType::Array { size, kind, count } => {
@@ -267,7 +300,8 @@ fn full<'a>(of: FieldType, bytes: &mut Bytes<'a>) -> Result<Result<Value<'a>, Mi
             match state {
                 State::Value | State::Cut => Ok(Ok(value)),
                 State::Unreadable => Ok(Err(Missing::Unreadable { at: None })),
-                State::Doubtful | State::Null | State::Empty => Err(ReadErrorKind::State(number)),
+                // No marker has an array, and a field of an event of the kernel is never doubtful.
+                _ => Err(ReadErrorKind::State(number)),
             }
         }
     }

@@ -4,14 +4,18 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::ArgumentOmission;
 use simple_markers_resolver::export::fetch::NumberKind;
 
-use super::description::{DescriptionError, MAX_CLASSES};
+use super::description::{DescriptionError, Doubt, MAX_CLASSES};
 use super::metadata::metadata;
 use super::packet::{HEADER, HeaderError};
 use super::reader::ReadErrorKind;
 use super::writer::Packet;
 use super::{Description, Events, Writer};
 use crate::aggregate::Aggregate;
-use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
+use crate::filter::Inputs as _;
+use crate::plan::{
+    DoubtfulSource, DoubtfulValues, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite,
+    Reading, Source, Unread,
+};
 use crate::record::{CPU, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME, UNREAD};
 use crate::text::{Format, Heading, json, json_values};
 use crate::{Hit, Missing, Value};
@@ -192,6 +196,78 @@ fn written(most: usize, rounds: usize) -> (Description, Vec<Packet>) {
     (writer.description().clone(), packets)
 }
 
+#[test]
+fn doubtful_values_keep_their_marks() {
+    let doubtful = |here, before| {
+        let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
+        Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken: false }))
+    };
+    let number = |field| Reading::Number { field, size: 4, kind: NumberKind::Unsigned };
+    let text_of = |field| Reading::Text { field };
+    let (mut plan, _) = plan();
+    let arguments = |text, either| {
+        vec![("a", doubtful(number(0), None)), ("b", doubtful(number(0), Some(number(1)))), ("c", text), ("d", either)]
+    };
+    plan.markers = vec![marker(0, "a:doubtful", "%-4u|%u|%s|%s", 2)];
+    plan.sites = vec![
+        site(0, 0x2000, arguments(doubtful(text_of(2), None), doubtful(text_of(2), Some(text_of(3))))),
+        site(0, 0x2010, vec![("a", Source::Read(number(0))), ("b", Source::Read(number(1)))]),
+    ];
+    let kinds = [FieldKind::Number, FieldKind::Number, FieldKind::Text(MOST), FieldKind::Text(MOST)];
+    let layouts = vec![Layout::new(kinds), Layout::new([FieldKind::Number, FieldKind::Number])];
+    let (five, six) = (5u64.to_ne_bytes(), 6u64.to_ne_bytes());
+    let (x, y, null) = (text(0x5000, 2, b"x\0"), text(0x5000, 2, b"y\0"), text(0, 0, b""));
+    let cut = text(0x5000, 12, b"abcdefghijk\0");
+    let all = |number: &'static [u8; 8], one: &[u8], other: &[u8]| {
+        record(&layouts, 0, 10, &[Some(&[5, 0, 0, 0, 0, 0, 0, 0]), Some(number), Some(one), Some(other)])
+    };
+    let hits = [
+        (all(&[5, 0, 0, 0, 0, 0, 0, 0], &x, &x), "5?  |5|x?|x"),
+        (all(&[6, 0, 0, 0, 0, 0, 0, 0], &x, &y), "5?  |5?|x?|x?"),
+        (all(&[5, 0, 0, 0, 0, 0, 0, 0], &null, &y), "5?  |5|(null)?|(null)?"),
+        (all(&[5, 0, 0, 0, 0, 0, 0, 0], &cut, &y), "5?  |5|abcdefghijk..?|abcdefghijk..?"),
+        (record(&layouts, 0, 10, &[None, Some(&five), Some(&x), None]), "<unreadable>|<unreadable>|x?|x?"),
+        (record(&layouts, 1, 10, &[Some(&five), Some(&six)]), "5   |6||"),
+    ];
+    let mut writer = Writer::new(description(), &plan, 300);
+    let mut packets: Vec<Packet> =
+        hits.iter().filter_map(|(record, _)| writer.write(&hit(record, &plan, &layouts))).collect();
+    packets.extend(writer.finish());
+    let json = writer.description().to_json();
+    assert_eq!(json["version"], 3);
+    let read = Description::from_json(json.to_string().as_bytes()).expect("a description");
+    assert_eq!(&read, writer.description());
+    let doubts: Vec<_> = read.sites[0].arguments.iter().map(|argument| argument.doubt).collect();
+    let (always, sometimes) = (Some(Doubt::Always), Some(Doubt::Sometimes));
+    assert_eq!(doubts, [always, sometimes, always, sometimes]);
+    let names: Vec<_> = read.classes[0].fields.iter().map(|field| &*field.name).collect();
+    assert_eq!(names, ["a__maybe", "b", "c__maybe", "d"]);
+    let stream = stream(&packets);
+    for doubtful in [DoubtfulValues::Marked, DoubtfulValues::Taken, DoubtfulValues::Strict] {
+        let events = Events::new(&read, &stream).with_doubtful(doubtful);
+        for (event, (record, expected)) in events.map(|event| event.expect("an event")).zip(&hits) {
+            let hit = hit(record, &plan, &layouts);
+            let values: Vec<_> = hit.values().collect();
+            match doubtful {
+                DoubtfulValues::Strict => {
+                    let count = |values: &[Result<Value<'_>, Missing<'_>>]| {
+                        values.iter().filter(|value| matches!(value, Err(Missing::Doubtful(_)))).count()
+                    };
+                    assert_eq!(count(&event.values), count(&values));
+                    assert!(!event.values.iter().any(|value| matches!(value, Err(Missing::Doubtful(Some(_))))));
+                }
+                _ => assert_eq!(event.values, values),
+            }
+            let mut shown = String::new();
+            Format::new(&hit.marker.format).write(&hit, &mut shown);
+            assert_eq!(shown, *expected);
+            let is_number = matches!(values[0], Err(Missing::Doubtful(Some(_))) | Ok(_));
+            let takes = doubtful == DoubtfulValues::Taken || values[0].is_ok();
+            assert_eq!(event.inputs().number(0), (is_number && takes).then_some(5));
+        }
+    }
+}
+
 fn stream(packets: &[Packet]) -> Vec<u8> {
     packets.iter().flat_map(|packet| packet.bytes.iter().copied()).collect()
 }
@@ -208,7 +284,7 @@ fn what_is_written_is_read() {
     for record in std::iter::repeat_n(&records, 3).flatten() {
         let hit = hit(record, &plan, &layouts);
         let event = events.next_event().expect("no error").expect("an event");
-        let expected: Vec<Result<Value<'_>, Missing>> = hit.values().collect();
+        let expected: Vec<Result<Value<'_>, Missing<'_>>> = hit.values().collect();
         assert_eq!(event.values, expected);
         assert_eq!((event.name, event.marker, event.image), (hit.record.name(), hit.marker, hit.image));
         let name = event.thread_name();
@@ -325,7 +401,7 @@ fn descriptions_that_contradict_themselves_are_refused() {
         assert!(json.contains(from), "{from}");
         Description::from_json(json.replacen(from, to, 1).as_bytes()).expect_err(to)
     };
-    assert_eq!(refused("\"version\":1", "\"version\":3"), DescriptionError::Version(3));
+    assert_eq!(refused("\"version\":1", "\"version\":4"), DescriptionError::Version(4));
     let member = |from, to, expected: &str| assert_eq!(refused(from, to).to_string(), expected);
     member("\"marker\":0", "\"marker\":9", "`classes[0].marker` refers to something that is not there");
     member("\"size\":1}", "\"size\":3}", "`classes[0].fields[0].size` is out of range");

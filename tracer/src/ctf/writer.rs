@@ -1,6 +1,6 @@
 //! Makes packets of hits. Numbers are copied from the record; nothing becomes text.
 
-use super::description::{Description, FieldType, field_type};
+use super::description::{Description, FieldType, always_doubtful, field_type};
 use super::packet::{HEADER, Header, State};
 use crate::Hit;
 use crate::event::Known;
@@ -234,14 +234,21 @@ impl Step {
 
 /// The steps for the hits of a site.
 fn steps(hit: &Hit<'_>) -> Steps {
-    let step = |source: &Source| match source {
-        Source::Unread(_) => None,
-        Source::Read(Reading::Constant { bits, size, .. }) => Some(Some(Step::Constant { bits: *bits, size: *size })),
-        Source::Read(Reading::Number { field, size, .. }) => {
+    let read = |reading: &Reading| match reading {
+        Reading::Constant { bits, size, .. } => Some(Some(Step::Constant { bits: *bits, size: *size })),
+        Reading::Number { field, size, .. } => {
             let place = hit.layout().fields().get(*field);
             Some(place.map(|(from, _)| Step::Copy { from: *from, size: *size }))
         }
-        Source::Read(Reading::Text { .. } | Reading::Array { .. }) | Source::Either(..) => Some(None),
+        Reading::Text { .. } | Reading::Array { .. } => Some(None),
+    };
+    let step = |source: &Source| match source {
+        Source::Unread(_) => None,
+        Source::Read(reading) => read(reading),
+        Source::Either(..) => Some(None),
+        // The description marks it.
+        Source::Doubtful(doubtful) if doubtful.before.is_none() => read(&doubtful.here),
+        Source::Doubtful(_) => Some(None),
     };
     hit.site.arguments.iter().filter_map(|argument| step(&argument.source)).collect()
 }
@@ -250,7 +257,7 @@ fn steps(hit: &Hit<'_>) -> Steps {
 fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
     start(hit, at.number, at.site, out);
     for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
-        match value {
+        match described(&argument.source, value) {
             Ok(Value::Number { bits, size, .. }) => number(bits, size, out),
             // For a text of no bytes babeltrace2 2.0 shows one of an earlier event.
             Ok(Value::Text { bytes, is_cut: false }) if !bytes.is_empty() && !bytes.contains(&0) => {
@@ -263,10 +270,18 @@ fn plain(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) -> bool {
             },
             Err(Missing::Unread(_)) => {}
             Ok(Value::Text { .. } | Value::Null | Value::Array { .. })
-            | Err(Missing::Doubtful | Missing::Unreadable { .. }) => return false,
+            | Err(Missing::Doubtful(_) | Missing::Unreadable { .. }) => return false,
         }
     }
     true
+}
+
+/// The value as the fields have it. The description says of an argument that it is always doubtful.
+fn described<'r>(source: &Source, value: Result<Value<'r>, Missing<'r>>) -> Result<Value<'r>, Missing<'r>> {
+    match value {
+        Err(Missing::Doubtful(Some(value))) if always_doubtful(source) => Ok(value),
+        value => value,
+    }
 }
 
 /// Appends the low bytes of a number.
@@ -294,25 +309,37 @@ fn full(hit: &Hit<'_>, at: &Start, out: &mut Vec<u8>) {
     start(hit, at.number + 1, at.site, out);
     for (argument, value) in hit.site.arguments.iter().zip(hit.values()) {
         let Some(of) = field_type(&argument.source) else { continue };
-        let (mut state, mut address, mut text, mut bits) = (State::Value, 0, [].as_slice(), 0);
-        match value {
-            Ok(Value::Number { bits: number, .. }) => bits = number,
-            Ok(Value::Text { bytes, is_cut }) => {
+        let (state, mut address, mut text, mut bits);
+        (address, text, bits) = (0, [].as_slice(), 0);
+        let mut set = |value| match value {
+            Value::Number { bits: number, .. } => {
+                bits = number;
+                State::Value
+            }
+            Value::Text { bytes, is_cut } => {
                 text = bytes;
-                state = match (is_cut, text) {
+                match (is_cut, bytes) {
                     (true, _) => State::Cut,
                     (false, []) => State::Empty,
                     (false, _) => State::Value,
-                };
-            }
-            Ok(Value::Null) => state = State::Null,
-            Ok(Value::Array { bytes, is_cut, .. }) => {
-                text = bytes;
-                if is_cut {
-                    state = State::Cut;
                 }
             }
-            Err(Missing::Doubtful) => state = State::Doubtful,
+            Value::Null => State::Null,
+            Value::Array { bytes, is_cut, .. } => {
+                text = bytes;
+                if is_cut { State::Cut } else { State::Value }
+            }
+        };
+        match described(&argument.source, value) {
+            Ok(value) => state = set(value),
+            Err(Missing::Doubtful(None)) => state = State::Doubtful,
+            Err(Missing::Doubtful(Some(value))) => {
+                state = match set(value) {
+                    State::Null => State::MaybeNull,
+                    State::Cut => State::MaybeCut,
+                    _ => State::Maybe,
+                };
+            }
             Err(Missing::Unreadable { at }) => {
                 state = State::Unreadable;
                 address = at.unwrap_or(0);

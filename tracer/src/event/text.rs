@@ -45,7 +45,7 @@ impl Texts {
     pub fn write<'a>(
         &mut self,
         of: &EventParts<'a>,
-        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing>)>,
+        fields: impl Iterator<Item = (&'a str, Result<Value<'a>, Missing<'a>>)>,
         out: &mut String,
     ) {
         let names = &*self.names;
@@ -53,7 +53,7 @@ impl Texts {
         if let (Some(printer), Some(record)) = (&printer, of.record) {
             return printer.write(record, names, out);
         }
-        let fields: Vec<(&str, Result<Value<'_>, Missing>)> = fields.collect();
+        let fields: Vec<(&str, Result<Value<'_>, Missing<'_>>)> = fields.collect();
         match printer {
             Some(printer) => {
                 let record = of.event.record(of.thread, fields.iter().map(|(_, value)| value));
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Texts {
 }
 
 /// Appends the names and values of fields.
-fn plain(fields: &[(&str, Result<Value<'_>, Missing>)], out: &mut String) {
+fn plain(fields: &[(&str, Result<Value<'_>, Missing<'_>>)], out: &mut String) {
     for (number, (name, value)) in fields.iter().enumerate() {
         let _ = write!(out, "{}{name}=", if number > 0 { " " } else { "" });
         let _ = match value {

@@ -235,13 +235,25 @@ pub fn readable(name: &Arc<str>, site: &PlannedSite) -> Result<Readable, Mismatc
         let closest = closest(name, site.arguments.iter().map(|argument| &*argument.text));
         return Err(Mismatch::Unknown { name: Arc::clone(name), closest });
     };
-    let doubtful = || Mismatch::Doubtful { name: Arc::clone(name) };
+    let doubtful = || Mismatch::Doubtful { name: Arc::clone(name), why: None };
     match &argument.source {
         Source::Unread(why) => Err(Mismatch::Unread { name: Arc::clone(name), why: Box::new(why.clone()) }),
-        Source::Read(Reading::Text { field }) => Ok(Readable::Text(*field)),
-        Source::Read(Reading::Array { .. }) => Err(Mismatch::Array),
-        Source::Read(reading) => number(reading, None).ok_or_else(doubtful),
+        Source::Read(reading) => one(reading).ok_or(Mismatch::Array),
         Source::Either(here, before) => number(here, Some(before)).ok_or_else(doubtful),
+        Source::Doubtful(source) if source.is_taken => one(&source.here).ok_or(Mismatch::Array),
+        // Where both places agree there is no doubt.
+        Source::Doubtful(source) => {
+            let both = source.before.as_ref().and_then(|before| number(&source.here, Some(before)));
+            both.ok_or_else(|| Mismatch::Doubtful { name: Arc::clone(name), why: source.why.words() })
+        }
+    }
+}
+
+/// What is at one place. `None` for an array.
+fn one(reading: &Reading) -> Option<Readable> {
+    match reading {
+        Reading::Text { field } => Some(Readable::Text(*field)),
+        reading => number(reading, None),
     }
 }
 

@@ -143,10 +143,12 @@ pub enum Mismatch {
         /// Why it has none.
         why: Box<Unread>,
     },
-    /// The argument is a text at one of two places.
+    /// The argument is doubtful, or a text at one of two places.
     Doubtful {
         /// The argument.
         name: Arc<str>,
+        /// Why, for people.
+        why: Option<String>,
     },
     /// A floating-point argument.
     Float,
@@ -194,7 +196,10 @@ impl Display for Mismatch {
             Self::Unread { name, why } => {
                 write!(f, "`{name}`, which is {} there", why.placeholder().as_str())
             }
-            Self::Doubtful { name } => write!(f, "`{name}`, which is doubtful there"),
+            Self::Doubtful { name, why } => {
+                let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                write!(f, "`{name}`, which is doubtful there{why}; --include doubtful takes it")
+            }
             Self::Float => f.write_str("floating-point numbers cannot be compared: BPF programs do not have them"),
             Self::Array => f.write_str("this is an array: only numbers and texts can be compared and counted"),
             Self::Text => f.write_str("a number is needed, and this is a text"),

@@ -61,17 +61,35 @@ impl Inputs for Fields<'_> {
     }
 }
 
-/// The plan of a recording has the arguments as inputs, under the same numbers.
-impl Inputs for [Result<Value<'_>, Missing>] {
+/// The values of an event of a recording. Its plan has the arguments as inputs, under the same numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'v> {
+    /// The values.
+    pub values: &'v [Result<Value<'v>, Missing<'v>>],
+    /// Whether a doubtful value counts as one.
+    pub takes_doubtful: bool,
+}
+
+impl Values<'_> {
+    fn get(&self, field: usize) -> Option<&Value<'_>> {
+        match self.values.get(field)? {
+            Ok(value) => Some(value),
+            Err(Missing::Doubtful(Some(value))) if self.takes_doubtful => Some(value),
+            Err(_) => None,
+        }
+    }
+}
+
+impl Inputs for Values<'_> {
     fn number(&self, field: usize) -> Option<u64> {
-        match self.get(field)?.as_ref().ok()? {
+        match self.get(field)? {
             Value::Number { bits, .. } => Some(*bits),
             Value::Text { .. } | Value::Null | Value::Array { .. } => None,
         }
     }
 
     fn text(&self, field: usize) -> Option<Text<'_>> {
-        match self.get(field)?.as_ref().ok()? {
+        match self.get(field)? {
             Value::Text { bytes, .. } => Some(Text::Bytes { bytes, length: bytes.len() as u64 }),
             Value::Null => Some(Text::Null),
             Value::Number { .. } | Value::Array { .. } => None,

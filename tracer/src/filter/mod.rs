@@ -12,7 +12,7 @@ mod token;
 
 pub use check::{Condition, LONGEST_TEXT, Number, Place, Readable, readable};
 pub use error::{Error, ErrorKind, Expected, Mismatch, Quote, Unfit};
-pub use evaluate::{Fields, Inputs, Text};
+pub use evaluate::{Fields, Inputs, Text, Values};
 pub use parse::{Comparison, Operand, Syntax, Term};
 pub use token::{Operator, normalized};
 

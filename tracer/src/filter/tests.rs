@@ -259,7 +259,7 @@ fn types_are_checked() {
         (&long, &long, Mismatch::LongerThan { most: LONGEST_TEXT, is_limit: true }),
         ("name == \"a\\0\"", "name == \"a\\0\"", Mismatch::Nul),
         ("u8 == 1 || lost == 1", "lost", Mismatch::Unread { name: name("lost"), why: Box::new(Unread::TooMany) }),
-        ("texts == \"x\"", "texts", Mismatch::Doubtful { name: name("texts") }),
+        ("texts == \"x\"", "texts", Mismatch::Doubtful { name: name("texts"), why: None }),
     ];
     for (text, range, why) in expected {
         assert_eq!(checked(text), Err((range.to_owned(), why)), "{text}");

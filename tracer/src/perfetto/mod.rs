@@ -69,6 +69,8 @@ mod own {
     pub(super) const THREAD: &str = "tid";
     /// In place of a value: why there is none.
     pub(super) const WHY: &str = "why";
+    /// Beside it: a doubtful value.
+    pub(super) const MAYBE: &str = "maybe";
 }
 
 impl<'d> Timeline<'d> {
@@ -77,7 +79,7 @@ impl<'d> Timeline<'d> {
     #[must_use]
     pub fn new(description: &'d Description, pairs: Vec<Pair>, most: usize, out: &mut Vec<u8>) -> Self {
         let mut names = Names::default();
-        for name in [own::GROUP, own::CPU, own::SITE, own::THREAD, own::WHY] {
+        for name in [own::GROUP, own::CPU, own::SITE, own::THREAD, own::WHY, own::MAYBE] {
             names.number(name);
         }
         description.markers.iter().for_each(|marker| _ = names.number(&marker.name));
@@ -198,10 +200,16 @@ impl<'d> Timeline<'d> {
         });
     }
 
-    fn value(&self, value: &Result<Value<'_>, Missing>, out: &mut Vec<u8>) {
+    fn value(&self, value: &Result<Value<'_>, Missing<'_>>, out: &mut Vec<u8>) {
         let value = match value {
             Ok(value) => value,
             Err(missing) => {
+                if let Missing::Doubtful(Some(maybe)) = missing {
+                    message(annotation::DICT_ENTRIES, out, |out| {
+                        integer(annotation::NAME_IID, self.names.of(own::MAYBE), out);
+                        self.value(&Ok(*maybe), out);
+                    });
+                }
                 return message(annotation::DICT_ENTRIES, out, |out| {
                     integer(annotation::NAME_IID, self.names.of(own::WHY), out);
                     text(annotation::STRING_VALUE, &json_why(missing), out);

@@ -85,7 +85,7 @@ impl Pair {
     /// What an event is; `None` if the pair is not about its marker.
     pub(super) fn role(&mut self, event: &Event<'_>, is_wanted: bool) -> Option<Role> {
         let (_, site) = self.sites.site(event)?;
-        let key = |of: &Option<_>| IntervalKey::new(of.as_ref(), event.process, event.thread, &*event.values);
+        let key = |of: &Option<_>| IntervalKey::new(of.as_ref(), event.process, event.thread, &event.inputs());
         let (key, is_end) = match &site.aggregate {
             Aggregate::Start(of) => (key(of), false),
             Aggregate::End(of) => (key(of), true),

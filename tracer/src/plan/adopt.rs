@@ -85,6 +85,14 @@ impl Source {
                     *self = Self::Unread(Unread::Filed { placeholder: Placeholder::Doubtful, words: None });
                 }
             }
+            Self::Doubtful(doubtful) => {
+                if doubtful.before.as_mut().is_some_and(|before| before.renumber(fields).is_err()) {
+                    doubtful.before = None;
+                }
+                if doubtful.here.renumber(fields).is_err() {
+                    *self = Self::Unread(doubtful.why.clone());
+                }
+            }
             Self::Unread(_) => {}
         }
     }

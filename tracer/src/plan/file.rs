@@ -12,16 +12,19 @@ use simple_markers_resolver::resolve::Exactness;
 use simple_markers_resolver::types::Names;
 
 use super::{
-    FieldType, LeftOut, MAX_TEXT, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite,
-    Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
+    DoubtfulSource, FieldType, LeftOut, MAX_TEXT, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker,
+    PlannedSite, Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
 };
 use crate::aggregate::Aggregate;
 use crate::bpf::input::{Input, MAX_WORDS};
 use crate::json::{Error, Fault, Object, hexadecimal};
 
-/// The latest version of plan files. Version 2 has switches. A reader refuses later versions: without
-/// the switch it would wait for a probe that is asleep.
-pub const VERSION: u64 = 2;
+/// The latest version of plan files. Version 2 has switches, and version 3 doubtful values. A reader
+/// refuses later versions: without the switch it would wait for a probe that is asleep, and without
+/// the mark it would show a doubtful value as a certain one.
+pub const VERSION: u64 = 3;
+/// The version of plan files without doubtful values, which older readers know.
+const WITHOUT_DOUBT: u64 = 2;
 /// The version of plan files without switches, which older readers know.
 const WITHOUT_SWITCHES: u64 = 1;
 
@@ -51,8 +54,14 @@ impl Plan {
     #[must_use]
     pub fn to_json(&self) -> Json {
         let has_switches = self.sites.iter().any(|site| site.switch.is_some());
+        let mut arguments = self.sites.iter().flat_map(|site| &site.arguments);
+        let version = match has_switches {
+            _ if arguments.any(|argument| matches!(argument.source, Source::Doubtful(_))) => VERSION,
+            true => WITHOUT_DOUBT,
+            false => WITHOUT_SWITCHES,
+        };
         json!({
-            "plan": if has_switches { VERSION } else { WITHOUT_SWITCHES },
+            "plan": version,
             "tool": env!("CARGO_PKG_VERSION"),
             "images": self.images.iter().map(image_json).collect::<Vec<_>>(),
             "markers": self.markers.iter().map(PlannedMarker::to_json).collect::<Vec<_>>(),
@@ -194,12 +203,17 @@ fn argument_json(argument: &PlannedArgument) -> Json {
     match &argument.source {
         Source::Read(reading) => write(reading, &mut json),
         Source::Either(here, before) => {
-            let readings = [here, before].map(|reading| {
-                let mut json = Map::new();
-                write(reading, &mut json);
-                Json::from(json)
-            });
-            json.insert("either".to_owned(), Json::from(readings.to_vec()));
+            json.insert("either".to_owned(), Json::from([here, before].map(reading_json).to_vec()));
+        }
+        Source::Doubtful(doubtful) => {
+            write(&doubtful.here, &mut json);
+            json.insert("doubtful".to_owned(), true.into());
+            if let Some(before) = &doubtful.before {
+                json.insert("before".to_owned(), reading_json(before));
+            }
+            if let Some(words) = doubtful.why.words() {
+                json.insert("why".to_owned(), words.into());
+            }
         }
         Source::Unread(why) => {
             json.insert("unread".to_owned(), why.placeholder().as_str().into());
@@ -209,6 +223,12 @@ fn argument_json(argument: &PlannedArgument) -> Json {
         }
     }
     json.insert("text".to_owned(), (&*argument.text).into());
+    json.into()
+}
+
+fn reading_json(reading: &Reading) -> Json {
+    let mut json = Map::new();
+    write(reading, &mut json);
     json.into()
 }
 
@@ -227,6 +247,7 @@ fn write(reading: &Reading, json: &mut Map<String, Json>) {
 fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, Error> {
     let source = match (Placeholder::read(json)?, json.some("either")) {
         (Some(placeholder), _) => Source::Unread(Unread::Filed { placeholder, words: json.maybe_name("why")? }),
+        (None, None) if json.some("doubtful").is_some() => doubtful(json, inputs)?,
         (None, None) => Source::Read(reading(json, inputs)?),
         (None, Some(_)) => match <[Reading; 2]>::try_from(json.all("either", |json| reading(json, inputs))?) {
             Ok([here, before]) => Source::Either(here, before),
@@ -234,6 +255,16 @@ fn argument(json: Object<'_>, inputs: &[Input]) -> Result<PlannedArgument, Error
         },
     };
     Ok(PlannedArgument { text: json.name("text")?, source, names: None })
+}
+
+fn doubtful(json: Object<'_>, inputs: &[Input]) -> Result<Source, Error> {
+    if json.some("doubtful") != Some(&Json::Bool(true)) {
+        return Err(Error::new(Fault::Malformed).at("doubtful"));
+    }
+    let before = json.some("before").map(|before| reading(Object::of(before)?, inputs)).transpose();
+    let before = before.map_err(|error| error.at("before"))?;
+    let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: json.maybe_name("why")? };
+    Ok(Source::Doubtful(Box::new(DoubtfulSource { here: reading(json, inputs)?, before, why, is_taken: false })))
 }
 
 fn reading(json: Object<'_>, inputs: &[Input]) -> Result<Reading, Error> {

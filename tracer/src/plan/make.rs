@@ -6,7 +6,9 @@ use std::sync::Arc;
 use simple_markers_record::{buffer, printf};
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
-use simple_markers_resolver::export::{self, ArgumentOmission, ExportError, Planned, Point};
+use simple_markers_resolver::export::{
+    self, ArgumentOmission, ExportError, Planned, PlannedArgument as WantedArgument, Point,
+};
 use simple_markers_resolver::location::{Expr, Location, Node, ValueType};
 use simple_markers_resolver::resolve::{
     Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
@@ -14,8 +16,8 @@ use simple_markers_resolver::resolve::{
 use simple_markers_resolver::types::{Names, Shape, Type};
 
 use super::{
-    LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded, Source,
-    Unread, Unwatched,
+    DoubtfulSource, DoubtfulValues, LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite,
+    Reading, Recorded, Source, Unread, Unwatched,
 };
 use crate::aggregate::Aggregate;
 use crate::bpf::input::{self, Input, MAX_WORDS};
@@ -36,13 +38,16 @@ pub struct Settings {
     pub is_sleepable: bool,
     /// Whether programs with a recorder record their probes themselves.
     pub is_recorded: bool,
+    /// What becomes of doubtful arguments. [`export::Settings::doubtful`] is not used.
+    pub doubtful: DoubtfulValues,
 }
 
 impl Default for Settings {
     /// Exact sites, texts of 256 bytes, and no thread-local variables, for programs that may sleep.
     fn default() -> Self {
         let export = export::Settings::default();
-        Self { export, text: 256, thread_pointer: None, is_sleepable: true, is_recorded: false }
+        let doubtful = DoubtfulValues::default();
+        Self { export, text: 256, thread_pointer: None, is_sleepable: true, is_recorded: false, doubtful }
     }
 }
 
@@ -61,7 +66,9 @@ impl Plan {
         keep: &dyn Fn(&Marker) -> bool,
         settings: &Settings,
     ) -> Result<(), ExportError> {
-        let planned = export::points(image, keep, &settings.export)?;
+        // Doubtful arguments are read below.
+        let chosen = export::Settings { doubtful: false, ..settings.export.clone() };
+        let planned = export::points(image, keep, &chosen)?;
         let (number, thread_local_size) = (self.images.len(), thread_locals.size());
         let (path, module) = (path.to_owned(), Arc::clone(&image.module));
         self.images.push(PlannedImage { path, module, build_id: image.build_id.clone(), thread_local_size });
@@ -166,23 +173,36 @@ fn site(
     let mut inputs = Vec::new();
     let wanted = point.wanted();
     let limits: Vec<_> = (0..wanted.len()).map(|index| limit(point, &wanted, index)).collect();
-    let arguments = wanted
-        .into_iter()
-        .zip(limits)
-        .enumerate()
-        .map(|(index, (wanted, limit))| {
-            let text = settings.text.clamp(1, MAX_TEXT);
-            // Where a text ends is not known without its precision.
-            let (limit, fetched) = match limit {
-                Ok(limit) => (limit, wanted.fetch),
-                Err(why) => (None, Err(why)),
-            };
-            let mut reader = Reader { inputs: &mut inputs, target, thread_locals, text, limit };
-            let source = reader.source(wanted.argument, wanted.letter, fetched);
-            let names = names.get(index).cloned().flatten();
-            PlannedArgument { text: Arc::clone(&wanted.argument.text), source, names }
-        })
-        .collect();
+    let read = wanted.iter().zip(limits).map(|(wanted, limit)| match (limit, wanted.fetch.clone()) {
+        // A text with a doubtful precision may end elsewhere.
+        (Ok((limit, Some(why))), Ok(_) | Err(ArgumentOmission::Doubtful(_))) => (limit, Err(why)),
+        (Ok((limit, _)), fetched) => (limit, fetched),
+        // Where a text ends is not known without its precision.
+        (Err(why), _) => (None, Err(why)),
+    });
+    let read: Vec<(Option<Expr>, Result<Fetch, ArgumentOmission>)> = read.collect();
+    let text = settings.text.clamp(1, MAX_TEXT);
+    let mut source = |wanted: &WantedArgument<'_>, limit: &Option<Expr>, fetched: &Result<Fetch, ArgumentOmission>| {
+        let mut reader = Reader { inputs: &mut inputs, target, thread_locals, text, limit: limit.clone() };
+        match fetched {
+            Err(ArgumentOmission::Doubtful(why)) => reader.doubtful(wanted, why.clone(), settings.doubtful),
+            fetched => reader.source(fetched, wanted.argument),
+        }
+    };
+    // What doubtful arguments need comes last, so that it takes no place from others.
+    let mut sources: Vec<Option<Source>> = vec![None; wanted.len()];
+    for is_last in [false, true] {
+        for ((wanted, (limit, fetched)), place) in wanted.iter().zip(&read).zip(&mut sources) {
+            if is_last == matches!(fetched, Err(ArgumentOmission::Doubtful(_))) {
+                *place = Some(source(wanted, limit, fetched));
+            }
+        }
+    }
+    let arguments = wanted.iter().zip(sources).enumerate().filter_map(|(index, (wanted, source))| {
+        let names = names.get(index).cloned().flatten();
+        Some(PlannedArgument { text: Arc::clone(&wanted.argument.text), source: source?, names })
+    });
+    let arguments = arguments.collect();
     PlannedSite {
         image,
         marker,
@@ -259,27 +279,34 @@ impl PlannedSite {
     }
 }
 
-/// The precision of the text of an argument: the digits of its conversion, or the argument of its `*`.
+/// The precision of the text of an argument: the digits of its conversion, or the argument of its `*`, and
+/// why that is doubtful.
 fn limit(
     point: &Point<'_>,
-    wanted: &[export::PlannedArgument<'_>],
+    wanted: &[WantedArgument<'_>],
     index: usize,
-) -> Result<Option<Expr>, ArgumentOmission> {
+) -> Result<(Option<Expr>, Option<ArgumentOmission>), ArgumentOmission> {
     let declared = point.marker.args.get(index).and_then(|declared| declared.conversion.as_deref());
     let Some(Ok(printf::Piece::Conversion(conversion))) =
         declared.and_then(|text| printf::parse(text.as_bytes()).next())
     else {
-        return Ok(None);
+        return Ok((None, None));
     };
     match conversion.precision.filter(|_| conversion.specifier.letter() == 's') {
-        None => Ok(None),
-        Some(printf::Count::Digits(digits)) => Ok(Some(Expr::constant(digits.into()))),
+        None => Ok((None, None)),
+        Some(printf::Count::Digits(digits)) => Ok((Some(Expr::constant(digits.into())), None)),
         // The `*` of the precision is the last one before the text.
         Some(printf::Count::Argument) => {
-            match index.checked_sub(1).and_then(|star| wanted.get(star)).map(|star| &star.fetch) {
-                Some(Ok(Fetch::Number { at, size: size @ 4.., .. })) => Ok(operand(at, *size).ok()),
-                Some(Err(why)) => Err(why.clone()),
-                _ => Ok(None),
+            let Some(star) = index.checked_sub(1).and_then(|star| wanted.get(star)) else { return Ok((None, None)) };
+            let (fetched, doubt) = match &star.fetch {
+                Err(why @ ArgumentOmission::Doubtful(_)) => {
+                    (fetch(star.argument, star.letter, true), Some(why.clone()))
+                }
+                fetched => (fetched.clone(), None),
+            };
+            match fetched? {
+                Fetch::Number { at, size: size @ 4.., .. } => Ok((operand(&at, size).ok(), doubt)),
+                _ => Ok((None, None)),
             }
         }
     }
@@ -296,34 +323,44 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn source(&mut self, argument: &Argument, letter: char, fetched: Result<Fetch, ArgumentOmission>) -> Source {
-        if let (Err(ArgumentOmission::Doubtful(_)), Some(Reason::Replaced { before: Some(before), .. })) =
-            (&fetched, &argument.reason)
-        {
-            if let Some(source) = self.either(argument, before, letter) {
-                return source;
-            }
-        }
-        match fetched.map_err(Unread::Omitted).and_then(|fetched| self.reading(argument, &fetched)) {
-            Ok(reading) => Source::Read(reading),
-            Err(why) => Source::Unread(why),
+    fn source(&mut self, fetched: &Result<Fetch, ArgumentOmission>, argument: &Argument) -> Source {
+        match fetched.as_ref() {
+            Ok(fetched) => self.reading(argument, fetched).map_or_else(Source::Unread, Source::Read),
+            Err(why) => Source::Unread(Unread::Omitted(why.clone())),
         }
     }
 
-    /// Reads a doubtful argument at both of its places. `None` if one of them cannot be read.
-    fn either(&mut self, argument: &Argument, before: &Location, letter: char) -> Option<Source> {
+    /// The source of an argument that is doubtful for a reason, its own or that of its precision. A
+    /// strict plan has its value only if it is at two places, and both are read.
+    fn doubtful(&mut self, wanted: &WantedArgument<'_>, why: Option<Reason>, doubtful: DoubtfulValues) -> Source {
+        let argument = wanted.argument;
         let used = self.inputs.len();
-        let at = |location: Option<&Location>| {
-            let verdict = Some(Verdict::Live);
-            Argument { verdict, location: location.cloned(), reason: None, ..argument.clone() }
+        let here = self.at(argument, argument.location.as_ref(), wanted.letter);
+        let before = match &argument.reason {
+            Some(Reason::Replaced { before: Some(before), .. }) if why == argument.reason => {
+                self.at(argument, Some(before), wanted.letter)
+            }
+            _ => None,
         };
-        let mut read = |at: &Argument| self.reading(at, &fetch(at, letter, false).ok()?).ok();
-        let readings = (read(&at(argument.location.as_ref())), read(&at(Some(before))));
-        let (Some(here), Some(before)) = readings else {
-            self.inputs.truncate(used);
-            return None;
-        };
-        Some(Source::Either(here, before))
+        let why = Unread::Omitted(ArgumentOmission::Doubtful(why));
+        match (here, before) {
+            (Some(here), Some(before)) if doubtful == DoubtfulValues::Strict => Source::Either(here, before),
+            (Some(here), before) if doubtful != DoubtfulValues::Strict => {
+                let is_taken = doubtful == DoubtfulValues::Taken;
+                Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken }))
+            }
+            _ => {
+                self.inputs.truncate(used);
+                Source::Unread(why)
+            }
+        }
+    }
+
+    /// Reads an argument at a location. `None` if it cannot be read there.
+    fn at(&mut self, argument: &Argument, location: Option<&Location>, letter: char) -> Option<Reading> {
+        let verdict = Some(Verdict::Live);
+        let at = Argument { verdict, location: location.cloned(), reason: None, ..argument.clone() };
+        self.reading(&at, &fetch(&at, letter, false).ok()?).ok()
     }
 
     fn reading(&mut self, argument: &Argument, fetched: &Fetch) -> Result<Reading, Unread> {

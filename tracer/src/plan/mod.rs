@@ -150,10 +150,38 @@ pub enum Source {
     /// It is read.
     Read(Reading),
     /// The variable changes at the site, and nothing tells whether before or after the marker. The
-    /// value is known if both readings are equal.
+    /// value is known if both readings are equal, and not shown otherwise.
     Either(Reading, Reading),
+    /// It is read, and may have another value than in the source.
+    Doubtful(Box<DoubtfulSource>),
     /// It cannot be read.
     Unread(Unread),
+}
+
+/// What becomes of doubtful arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DoubtfulValues {
+    /// They are not read. One that is at two places is known where both have the same value.
+    Strict,
+    /// They are read and marked. Filters, keys and counts refuse them.
+    #[default]
+    Marked,
+    /// They are read and marked, and filters, keys and counts take them.
+    Taken,
+}
+
+/// How a doubtful value is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DoubtfulSource {
+    /// What the debug information says of the site.
+    pub here: Reading,
+    /// Where the value is if the variable changes after the marker. If both are equal, there is no
+    /// doubt. `None` if it is not known, or cannot be read.
+    pub before: Option<Reading>,
+    /// Why it is doubtful.
+    pub why: Unread,
+    /// Whether filters, keys and counts take it.
+    pub is_taken: bool,
 }
 
 /// How a value is read.
@@ -256,6 +284,7 @@ impl Unread {
     #[must_use]
     pub fn words(&self) -> Option<String> {
         match self {
+            Self::Omitted(ArgumentOmission::Doubtful(reason)) => reason.as_ref().map(ToString::to_string),
             Self::Omitted(omission) => Some(omission.to_string()),
             Self::Uncompilable(_) | Self::TooMany => None,
             Self::Filed { words, .. } => words.as_deref().map(str::to_owned),
@@ -335,6 +364,21 @@ impl PlannedMarker {
 }
 
 impl Plan {
+    /// Says for the sites from the number `first` on what becomes of doubtful arguments.
+    pub fn treat(&mut self, first: usize, doubtful: DoubtfulValues) {
+        let sites = self.sites.iter_mut().skip(first);
+        for source in sites.flat_map(|site| &mut site.arguments).map(|argument| &mut argument.source) {
+            let Source::Doubtful(of) = source else { continue };
+            of.is_taken = doubtful == DoubtfulValues::Taken;
+            if doubtful == DoubtfulValues::Strict {
+                *source = match &of.before {
+                    Some(before) => Source::Either(of.here.clone(), before.clone()),
+                    None => Source::Unread(of.why.clone()),
+                };
+            }
+        }
+    }
+
     /// The kernel event of a site; `None` if the site is one of a program.
     #[must_use]
     pub fn event_of(&self, site: &PlannedSite) -> Option<&Arc<KernelEvent>> {

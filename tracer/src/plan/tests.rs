@@ -233,8 +233,8 @@ fn what_cannot_be_is_refused_with_its_place() {
     ] {
         assert_eq!(refused(&pointer, value), expected(path, what), "{pointer}");
     }
-    let later = "version 3 of the format of plans; this smark reads the versions up to 2";
-    assert_eq!(refused("/plan", 3.into()), later);
+    let later = "version 4 of the format of plans; this smark reads the versions up to 3";
+    assert_eq!(refused("/plan", 4.into()), later);
     assert_eq!(refused("/plan", "1".into()), "not a plan");
     assert_eq!(Plan::from_json(b"[]"), Err(FileError::NotAPlan));
     assert!(matches!(Plan::from_json(b"{\"plan\": 1"), Err(FileError::Json(_))));
@@ -254,6 +254,43 @@ fn a_plan_with_a_switch_is_of_another_version() {
     let mut odd = json;
     odd["sites"][0]["switch"] = 5.into();
     assert!(read(&odd).is_err());
+}
+
+fn doubtful(here: Reading, before: Option<Reading>) -> Source {
+    let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
+    Source::Doubtful(Box::new(DoubtfulSource { here, before, why, is_taken: false }))
+}
+
+#[test]
+fn a_plan_with_doubtful_values_is_of_another_version() {
+    let number = |field| Reading::Number { field, size: 4, kind: Signed };
+    let constant = Reading::Constant { bits: 5, size: 4, kind: Signed };
+    let mut plan = plan();
+    let arguments = vec![
+        ("a", doubtful(number(0), None)),
+        ("b", doubtful(number(0), Some(constant.clone()))),
+        ("c", Source::Read(number(0))),
+    ];
+    plan.sites = vec![planned_site(0, vec![Input::Number(register(0))], arguments)];
+    let json = plan.to_json();
+    assert_eq!(json["plan"], 3);
+    assert_eq!(read(&json), Ok(plan.clone()));
+    for (pointer, value) in [("doubtful", 1.into()), ("before", 1.into()), ("why", 1.into())] {
+        let mut odd = json.clone();
+        odd["sites"][0]["arguments"][1][pointer] = value;
+        let error = read(&odd).expect_err(pointer).to_string();
+        assert_eq!(error, format!("`sites[0].arguments[1].{pointer}` is missing or malformed"));
+    }
+    let mut treated = |doubtful| {
+        plan.treat(0, doubtful);
+        plan.sites[0].arguments.iter().map(|argument| argument.source.clone()).collect::<Vec<_>>()
+    };
+    let is_taken = |source: &Source| matches!(source, Source::Doubtful(of) if of.is_taken);
+    assert_eq!(treated(DoubtfulValues::Taken).iter().map(is_taken).collect::<Vec<_>>(), [true, true, false]);
+    assert!(!treated(DoubtfulValues::Marked).iter().any(is_taken));
+    let why = Unread::Filed { placeholder: Placeholder::Doubtful, words: Some("it moves".into()) };
+    let strict = [Source::Unread(why), Source::Either(number(0), constant), Source::Read(number(0))];
+    assert_eq!(treated(DoubtfulValues::Strict), strict);
 }
 
 #[test]
@@ -311,6 +348,8 @@ fn what_this_machine_cannot_read_is_left_out() {
             ("a", Source::Read(number(0))),
             ("b", Source::Read(number(1))),
             ("c", Source::Either(number(1), number(0))),
+            ("d", doubtful(number(1), Some(number(0)))),
+            ("e", doubtful(number(0), Some(number(1)))),
         ],
     )];
     let adopted = |image, name: &str, thread_pointer| {
@@ -330,9 +369,13 @@ fn what_this_machine_cannot_read_is_left_out() {
     let without = adopted(0, "a:", None);
     assert_eq!(without.sites[0].inputs, [Input::Number(register(0))]);
     let sources: Vec<_> = without.sites[0].arguments.iter().map(|argument| argument.source.clone()).collect();
-    let doubtful = Unread::Filed { placeholder: Placeholder::Doubtful, words: None };
-    let uncompilable = Unread::Uncompilable(Uncompilable::ThreadLocal);
-    assert_eq!(sources, [Source::Unread(uncompilable), Source::Read(number(0)), Source::Unread(doubtful)]);
+    let unread = |words: Option<&str>| {
+        let words = words.map(Into::into);
+        Source::Unread(Unread::Filed { placeholder: Placeholder::Doubtful, words })
+    };
+    let uncompilable = Source::Unread(Unread::Uncompilable(Uncompilable::ThreadLocal));
+    let maybe = doubtful(number(0), None);
+    assert_eq!(sources, [uncompilable, Source::Read(number(0)), unread(None), maybe, unread(Some("it moves"))]);
 
     let other = adopted(1, "a:three", None);
     assert_eq!((other.sites.len(), other.markers.len(), other.left_out.len()), (0, 1, 4));

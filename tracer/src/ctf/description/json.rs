@@ -7,13 +7,15 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::types::Names;
 
 use super::{
-    Class, ClassField, DescribedArgument, DescribedOmission, DescribedSite, Description, FieldType, MAX_CLASSES,
+    Class, ClassField, DescribedArgument, DescribedOmission, DescribedSite, Description, Doubt, FieldType, MAX_CLASSES,
     VERSION,
 };
 use crate::event::Known;
 use crate::json::{Error, Fault, Object, hexadecimal};
 use crate::plan::{Placeholder, PlannedImage, PlannedMarker};
 
+/// The version of a description without doubtful values, which earlier readers know.
+const WITHOUT_DOUBT: u64 = 2;
 /// The version of a description without events of the kernel, which earlier readers know.
 const WITHOUT_EVENTS: u64 = 1;
 
@@ -37,7 +39,12 @@ impl Description {
             json!({ "marker": class.marker, "has_site": class.has_site, "fields": fields })
         };
         let has_events = self.markers.iter().any(|marker| marker.event.is_some());
-        let version = if has_events { VERSION } else { WITHOUT_EVENTS };
+        let mut arguments = self.sites.iter().flat_map(|site| &site.arguments);
+        let version = match has_events {
+            _ if arguments.any(|argument| argument.doubt.is_some()) => VERSION,
+            true => WITHOUT_DOUBT,
+            false => WITHOUT_EVENTS,
+        };
         let left_out = |it: &DescribedOmission| json!({ "image": it.image, "marker": &*it.marker, "place": it.place, "why": it.why });
         let mut json = json!({
             "version": version,
@@ -115,7 +122,11 @@ fn kernel(json: Object<'_>) -> Result<Known, Error> {
 fn site_json(site: &DescribedSite) -> Json {
     let argument = |argument: &DescribedArgument| {
         let unread = argument.unread.map(Placeholder::as_str);
-        json!({ "text": &*argument.text, "unread": unread, "why": argument.why })
+        let mut json = json!({ "text": &*argument.text, "unread": unread, "why": argument.why });
+        if let (Some(doubt), Some(object)) = (argument.doubt, json.as_object_mut()) {
+            object.insert("doubtful".to_owned(), doubt.as_str().into());
+        }
+        json
     };
     json!({
         "image": site.image,
@@ -145,7 +156,9 @@ fn site(
 ) -> Result<DescribedSite, Error> {
     let argument = |json: Object<'_>| {
         let why = json.maybe_name("why")?.map(|why| why.to_string());
-        Ok(DescribedArgument { text: json.name("text")?, unread: Placeholder::read(json)?, why, names: None })
+        let doubt = |value: &Json| Doubt::ALL.into_iter().find(|doubt| Some(doubt.as_str()) == value.as_str());
+        let doubt = json.some("doubtful").map(|_| json.get("doubtful", doubt)).transpose()?;
+        Ok(DescribedArgument { text: json.name("text")?, unread: Placeholder::read(json)?, doubt, why, names: None })
     };
     let mut site = DescribedSite {
         image: json.index("image", images.len())?,

@@ -26,8 +26,9 @@ use crate::plan::{Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, S
 pub use self::json::DescriptionError;
 pub use crate::plan::FieldType;
 
-/// The version of the description. A reader refuses later ones.
-pub const VERSION: u64 = 2;
+/// The version of the description. A reader refuses later ones. Version 2 has events of the kernel, and
+/// version 3 doubtful values.
+pub const VERSION: u64 = 3;
 
 /// The most classes: the number of an event has 16 bits.
 pub const MAX_CLASSES: usize = 1 << 15;
@@ -88,10 +89,35 @@ pub struct DescribedArgument {
     pub text: Arc<str>,
     /// What stands in its place, as it is never read there; `None` if it is.
     pub unread: Option<Placeholder>,
-    /// Why it is never read, if there is more to say.
+    /// Whether its values may be others than in the source; `None` if not.
+    pub doubt: Option<Doubt>,
+    /// Why it is never read, or doubtful, if there is more to say.
     pub why: Option<String>,
     /// Names for its values: the words of the marker's format.
     pub names: Option<Arc<Names>>,
+}
+
+/// Which values of an argument may be others than in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// All of them. The name of the field ends with `__maybe`.
+    Always,
+    /// Those whose state says so: it is at two places.
+    Sometimes,
+}
+
+impl Doubt {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Always, Self::Sometimes];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Sometimes => "sometimes",
+        }
+    }
 }
 
 /// A site that was not watched.
@@ -198,11 +224,13 @@ impl DescribedSite {
 
 fn described(planned: &PlannedSite) -> DescribedSite {
     let argument = |argument: &crate::plan::PlannedArgument| {
-        let (unread, why) = match &argument.source {
-            Source::Unread(why) => (Some(why.placeholder()), why.words()),
-            Source::Read(_) | Source::Either(..) => (None, None),
+        let (unread, doubt, why) = match &argument.source {
+            Source::Unread(why) => (Some(why.placeholder()), None, why.words()),
+            Source::Read(_) | Source::Either(..) => (None, None, None),
+            source @ Source::Doubtful(of) if always_doubtful(source) => (None, Some(Doubt::Always), of.why.words()),
+            Source::Doubtful(of) => (None, Some(Doubt::Sometimes), of.why.words()),
         };
-        DescribedArgument { text: Arc::clone(&argument.text), unread, why, names: argument.names.clone() }
+        DescribedArgument { text: Arc::clone(&argument.text), unread, doubt, why, names: argument.names.clone() }
     };
     DescribedSite {
         image: planned.image,
@@ -224,8 +252,12 @@ fn fields(site: &PlannedSite, event: Option<&KernelEvent>) -> Vec<ClassField> {
     let mut fields = Vec::new();
     for (number, argument) in site.arguments.iter().enumerate() {
         let Some(of) = field_type(&argument.source) else { continue };
-        let name = identifier(&argument.text, &names);
+        let mut name = identifier(&argument.text, &names);
         names.push(name.clone());
+        // Other readers see no more than the name.
+        if always_doubtful(&argument.source) {
+            name.push_str("__maybe");
+        }
         let labels = match (event.and_then(|event| event.choices_of(&argument.text)), &argument.names) {
             (Some(choices), _) => labels_of_choices(choices, of),
             // CTF 1.8 has no flags: readers would show a sum of them as unknown.
@@ -270,6 +302,14 @@ fn all_bits(of: FieldType) -> Option<u64> {
 
 /// The type of the field of an argument; `None` if it is not read.
 pub(super) fn field_type(source: &Source) -> Option<FieldType> {
-    let (Source::Read(reading) | Source::Either(reading, _)) = source else { return None };
-    Some(FieldType::of(reading))
+    match source {
+        Source::Read(reading) | Source::Either(reading, _) => Some(FieldType::of(reading)),
+        Source::Doubtful(doubtful) => Some(FieldType::of(&doubtful.here)),
+        Source::Unread(_) => None,
+    }
+}
+
+/// Whether each value of an argument is doubtful.
+pub(super) fn always_doubtful(source: &Source) -> bool {
+    matches!(source, Source::Doubtful(doubtful) if doubtful.before.is_none())
 }
