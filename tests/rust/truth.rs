@@ -143,7 +143,7 @@ struct Pair {
     verdicts: &'static [Verdict],
 }
 
-const PAIRS: [Pair; 15] = [
+const PAIRS: [Pair; 16] = [
     Pair {
         source: "recursion.c",
         with: With::Gcc,
@@ -247,6 +247,13 @@ const PAIRS: [Pair; 15] = [
         with: With::Rustc,
         text: ["$mark;\n        $assign;", "$assign;\n        $mark;"],
         values: [&[5], &[2]],
+        verdicts: &[Verdict::Doubtful],
+    },
+    Pair {
+        source: "begins.c",
+        with: With::Clang,
+        text: ["assign; mark\n", "mark; assign\n"],
+        values: [&[3], &[5]],
         verdicts: &[Verdict::Doubtful],
     },
 ];
