@@ -65,6 +65,7 @@ mod image;
 pub mod integer;
 pub mod location;
 mod ranges;
+pub mod rates;
 pub mod report;
 pub mod resolve;
 pub mod select;

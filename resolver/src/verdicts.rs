@@ -43,6 +43,23 @@ pub fn find(text: &str) -> Option<&'static Explanation> {
     explanation(text.parse().ok()?)
 }
 
+/// What a reason for a doubt means ([`crate::rates::REASONS`], also after `SM038.`), and how often values
+/// with it were wrong; `None` if there is no such reason.
+#[must_use]
+pub fn explain_reason(text: &str) -> Option<String> {
+    let name = match text.split_once('.') {
+        Some((code, name)) => find(code).filter(|of| of.code == Code::Doubtful).map(|_| name)?,
+        None => text,
+    };
+    crate::rates::reason(name).map(crate::english::rates::explained)
+}
+
+/// How often the values of doubtful arguments were wrong, by reason and compiler, as text.
+#[must_use]
+pub fn doubtful_rates() -> String {
+    crate::english::rates::table()
+}
+
 /// All explanations as a page of Markdown: `docs/verdicts.md`.
 #[must_use]
 pub fn markdown() -> String {
@@ -363,8 +380,9 @@ The argument has a location, and what is there may be another value than the var
 - The compiler moved the assignment past the marker, turned a recursion into a loop, or describes a constant in a loop that also sets another one.
 - The compiler describes a pointer by the address of the slot in the frame that holds it.
 
-A debugger reads the same location and prints the value as if it were certain. `smark` reports the location, and counts the argument as not
-readable. `smark export` leaves it out unless `--include doubtful` is given.",
+A debugger reads the same location and prints the value as if it were certain. `smark trace` and `smark report` print it with a question mark:
+`17?`. Filters, keys, counts and `smark export` leave it out unless `--include doubtful` is given. `smark check --allow SM038.begins_here` accepts
+arguments that are doubtful for one reason; `smark explain SM038` lists the reasons, and says how often the values of such arguments were wrong.",
         example: "\
 int slots[4];
 slots[1] = 77;                                               /* dropped: the program does not read it */

@@ -660,7 +660,7 @@ fn a_doubtful_argument_is_kept_or_the_marker_is_anchored() {
     assert_eq!(
         fixed(&replaced),
         "\
-warning[SM038]: `tag` of a:one may have another value than in the source
+warning[SM038.replaced]: `tag` of a:one may have another value than in the source
   --> src/queue.c:10:5 (in run())
    |
 11 |         tag);
@@ -720,6 +720,10 @@ fn policies_and_lock_files_decide_on_doubtful_arguments() {
     let mut policy = Policy::default();
     policy.set(Severity::Deny, &Codes::parse("doubtful").unwrap());
     assert!(!check_with(&resolution, &policy, None).holds());
+    policy.set(Severity::Allow, &Codes::parse("SM038.replaced").unwrap());
+    assert!(!check_with(&resolution, &policy, None).holds());
+    policy.set(Severity::Allow, &Codes::parse("SM038.never_read_again").unwrap());
+    assert_eq!(codes(&check_with(&resolution, &policy, None)), []);
     policy.set(Severity::Allow, &Codes::parse("SM038").unwrap());
     assert_eq!(codes(&check_with(&resolution, &policy, None)), []);
     let (lock, _) = updated(&resolution, None);
@@ -727,6 +731,16 @@ fn policies_and_lock_files_decide_on_doubtful_arguments() {
     let accepted = compared(&resolution, &lock);
     assert_eq!(codes(&accepted), []);
     assert_eq!(accepted.findings[0].exception.as_ref().unwrap().to_string(), "the lock file accepts `doubtful`");
+    // An exception may name the reason.
+    let excepted = |code: &str| {
+        let exception = format!("\n[[profile.marker.exception]]\ncode = \"{code}\"\nreason = \"it is not used\"\n");
+        let lock = lock.replace("args.tag = \"doubtful\"\n", &format!("args.tag = \"live\"\n{exception}"));
+        let compared = compared(&resolution, &lock);
+        let doubtful = compared.findings.iter().find(|finding| finding.code.as_str() == "SM038").unwrap();
+        doubtful.exception.as_ref().map(ToString::to_string)
+    };
+    assert!(excepted("SM038.never_read_again").is_some_and(|why| why.contains("it is not used")));
+    assert_eq!(excepted("SM038.replaced"), None);
     // It is worse than partial, and better than what has no location.
     for (least, expected) in [
         ("live", &[("SM038", "a:one", Some("tag")), ("SM063", "a:one", Some("tag"))][..]),

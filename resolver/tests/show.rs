@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use images::{everything, scsi};
+use simple_markers_resolver::rates::{self, Compiler, Programs};
 use simple_markers_resolver::report::show::SourceLine;
 use simple_markers_resolver::report::{Layout, Verbosity, list, show};
 use simple_markers_resolver::resolve::{
@@ -516,6 +517,8 @@ fn a_doubtful_argument_has_its_location_and_why_it_is_doubtful() {
     args[1].verdict = Some(Verdict::Doubtful);
     args[1].is_kept = false;
     args[1].reason = Some(Reason::OverwrittenUnread { at: 0x1020 });
+    args[1].compiler = Some(Compiler::Clang);
+    let measured = rates::rate(Programs::Generated, Compiler::Clang, "overwritten_unread").unwrap();
     let shown = text(&resolution, "queue:all");
     assert_lines(
         &shown,
@@ -528,6 +531,12 @@ fn a_doubtful_argument_has_its_location_and_why_it_is_doubtful() {
              before the marker may be missing",
         ],
     );
+    // The numbers have commas.
+    let rate = shown.lines().find_map(|line| line.trim().strip_prefix("wrong in ")).unwrap();
+    let rate = rate.replace(',', "");
+    let wrong = format!("{} of {} such values by clang in generated programs", measured.wrong, measured.values);
+    assert!(rate.starts_with(&wrong), "{rate}");
+    assert_eq!(shown.matches("such values by").count(), 1, "{shown}");
     let listed = verbose(&resolution);
     let line = "self.queue.depth  doubtful: in *(%rdi+0x18); its location changes here (from %rsi), and nothing tells whether \
                 before or after the marker (usize)";

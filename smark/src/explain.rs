@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write as _};
 
 use clap::Args;
-use simple_markers_resolver::verdicts::{self, Explanation};
+use simple_markers_resolver::verdicts::{self, Code, Explanation};
 
 use crate::{Console, Status};
 
@@ -13,7 +13,7 @@ use crate::{Console, Status};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
-    /// A code such as SM033, or the word for it, such as `lost`
+    /// A code such as SM033, or the word for it, such as `lost`, or the reason of a doubtful argument, such as `begins_here`
     code: Vec<String>,
 }
 
@@ -21,6 +21,8 @@ const EXAMPLES: &str = "\
 EXAMPLES
   Why an argument is lost, and what helps:
       smark explain SM034
+  A doubtful argument, and how often the values of such arguments were wrong:
+      smark explain SM038 begins_here
   All codes, a line each:
       smark explain";
 
@@ -35,9 +37,16 @@ impl Explain {
         }
         let mut status = Status::Done;
         for (index, code) in self.code.iter().enumerate() {
-            match verdicts::find(code) {
-                Some(explanation) if index == 0 => write!(out, "{}", explanation.text())?,
-                Some(explanation) => write!(out, "\n{}", explanation.text())?,
+            let text = match verdicts::find(code) {
+                Some(explanation) if explanation.code == Code::Doubtful => {
+                    Some(format!("{}\n{}", explanation.text(), verdicts::doubtful_rates()))
+                }
+                Some(explanation) => Some(explanation.text()),
+                None => verdicts::explain_reason(code),
+            };
+            match text {
+                Some(text) if index == 0 => write!(out, "{text}")?,
+                Some(text) => write!(out, "\n{text}")?,
                 None => {
                     console.error(&format!("there is no code `{code}`; `smark explain` lists them"));
                     status = Status::NoMatch;

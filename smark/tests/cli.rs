@@ -289,6 +289,18 @@ fn codes_are_explained() {
     assert_eq!(folder.smark("explain", &["lost"]).1, text);
     assert_eq!(folder.smark("explain", &["lost", "SM020"]).1.lines().filter(|line| line.starts_with("SM0")).count(), 2);
 
+    // A reason, alone and behind its code.
+    let (status, reason, _) = folder.smark("explain", &["begins_here"]);
+    assert!(
+        status == 0 && reason.starts_with("SM038.begins_here: ") && reason.contains(" in generated programs"),
+        "{reason}"
+    );
+    assert_eq!(folder.smark("explain", &["doubtful.Begins_Here"]).1, reason);
+    let (_, doubtful, _) = folder.smark("explain", &["SM038"]);
+    let rates = doubtful.lines().filter(|line| line.trim().starts_with("begins_here ")).count();
+    assert!(doubtful.starts_with("SM038 doubtful") && rates >= 1, "{doubtful}");
+    assert_eq!(folder.smark("explain", &["SM034.begins_here"]).0, 1);
+
     let (status, all, _) = folder.smark("explain", &[]);
     let first = |line: &str| line.split(' ').next().map(str::to_owned);
     let codes: Vec<_> = all.lines().filter_map(first).collect();

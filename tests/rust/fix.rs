@@ -285,7 +285,10 @@ fn a_doubtful_argument_is_kept_where_it_is_denied() {
     let fix = ["--fix", "--build", &build, "./program"];
     let warned = project.check(&fix);
     assert_eq!((warned.status, project.changed().len()), (0, 0), "{}", warned.stdout);
-    assert!(warned.stdout.contains("warning[SM038]"), "{}", warned.stdout);
+    assert!(warned.stdout.contains("warning[SM038.overwritten_unread]"), "{}", warned.stdout);
+    // It can be accepted by its reason.
+    let by = |reason: &str| project.check(&["--deny", "doubtful", "--allow", reason, "./program"]).status;
+    assert_eq!((by("SM038.overwritten_unread"), by("doubtful.replaced")), (0, 1));
     let fixed = project.check(&[&["--deny", "doubtful"], &fix[..]].concat());
     assert_eq!(fixed.status, 0, "{}{}", fixed.stderr, fixed.stdout);
     let kept = marker.replace("simple_mark(", "simple_mark_keep(");

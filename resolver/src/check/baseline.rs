@@ -219,6 +219,7 @@ impl Compared<'_> {
                 image: None,
                 index: None,
                 argument: None,
+                reasons: Vec::new(),
                 sites: None,
                 functions: Vec::new(),
                 problem: Problem::Gone,
@@ -291,7 +292,7 @@ impl Compared<'_> {
             }
             for excepted in &locked.exceptions {
                 let is_for = excepted.argument.as_deref().is_none_or(|of| finding.argument.as_deref() == Some(of));
-                if is_for && excepted.codes.contains(finding.code) {
+                if is_for && excepted.codes.contains(finding.code, &finding.reasons) {
                     finding.exception = Some(Exception::Written { reason: excepted.reason.as_str().into() });
                     used.insert(excepted.line);
                 }

@@ -46,6 +46,7 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, problem: Problem) 
         image: Some(Arc::clone(&checked.image)),
         index: Some(checked.index),
         argument: None,
+        reasons: Vec::new(),
         sites: None,
         functions: Vec::new(),
         problem,
@@ -162,10 +163,16 @@ impl Of<'_> {
                     causes.extend(new.into_iter().filter(|cause| !causes.contains(cause)).collect::<Vec<_>>());
                 }
                 causes.truncate(MOST_CAUSES);
+                let is_doubtful = |argument: &&Argument| argument.verdict == Some(Verdict::Doubtful);
+                let doubtful = affected.iter().map(|(_, argument)| *argument).filter(is_doubtful);
+                let mut reasons: Vec<&str> = doubtful.filter_map(|it| Some(it.reason.as_ref()?.name())).collect();
+                reasons.sort_unstable();
+                reasons.dedup();
                 causes.extend(causes::copies(self.marker, &sites));
                 findings.push(Finding {
                     argument: Some(Arc::clone(&declared.text)),
                     causes,
+                    reasons,
                     ..self.of_sites(Problem::Argument(first.verdict), &sites)
                 });
             }

@@ -220,16 +220,20 @@ fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The codes of the findings, denied ones first.
+/// The codes of the findings, denied ones first. The reason of a doubtful argument follows its code, as
+/// `--allow` takes it.
 fn codes(findings: &[&Finding]) -> String {
-    let mut codes: Vec<(std::cmp::Reverse<Severity>, Code)> =
-        findings.iter().map(|finding| (std::cmp::Reverse(finding.severity), finding.code)).collect();
-    codes.sort_unstable();
-    let mut names: Vec<&str> = Vec::new();
-    for (_, code) in &codes {
-        if !names.contains(&code.as_str()) {
-            names.push(code.as_str());
-        }
+    let mut sorted: Vec<&Finding> = findings.to_vec();
+    sorted.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+    let mut names: Vec<String> = Vec::new();
+    for finding in sorted {
+        let code = finding.code.as_str();
+        let mut of = match finding.reasons.is_empty() {
+            true => vec![code.to_owned()],
+            false => finding.reasons.iter().map(|reason| format!("{code}.{reason}")).collect(),
+        };
+        of.retain(|name| !names.contains(name));
+        names.append(&mut of);
     }
     names.join(", ")
 }

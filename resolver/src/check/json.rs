@@ -51,6 +51,7 @@ fn finding(finding: &Finding) -> Value {
         "column": finding.column,
         "image": finding.image.as_deref(),
         "argument": finding.argument.as_deref(),
+        "reasons": finding.reasons,
         "sites": finding.sites.map(|(affected, total)| json!({ "affected": affected, "total": total })),
         "functions": finding.functions.iter().map(|function| &**function).collect::<Vec<_>>(),
         "message": finding.message(),

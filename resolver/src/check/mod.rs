@@ -54,6 +54,9 @@ pub struct Finding {
     pub index: Option<(usize, usize)>,
     /// The argument as written; `None` if the finding is about the marker itself.
     pub argument: Option<Arc<str>>,
+    /// Why the argument is doubtful at the affected sites, each reason once, by name
+    /// ([`crate::resolve::Reason::name`]); empty for another code.
+    pub reasons: Vec<&'static str>,
     /// The number of affected live sites and of all live sites; `None` if the finding is not about
     /// sites.
     pub sites: Option<(usize, usize)>,
@@ -249,7 +252,7 @@ pub fn check(check: &Check<'_>) -> Report {
         if let Some(root) = root {
             finding.causes.iter_mut().for_each(|cause| cause.make_relative(root));
         }
-        finding.severity = check.policy.severity(finding.code);
+        finding.severity = check.policy.severity_of(finding.code, &finding.reasons);
         finding.can_keep = fix::can_keep(check.resolution, finding);
     }
     report.findings.retain(|finding| finding.severity != Severity::Allow);

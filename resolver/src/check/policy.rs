@@ -1,7 +1,9 @@
-//! The severity of each code: denied, a warning, or not reported.
+//! The severity of each code, and of the reasons of doubtful arguments: denied, a warning, or not
+//! reported.
 
 use std::collections::BTreeMap;
 
+use crate::rates;
 use crate::verdicts::{self, Code, EXPLANATIONS, Group};
 
 /// The severity of a finding.
@@ -48,12 +50,14 @@ const DENIED: [Code; 9] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     levels: BTreeMap<Code, Severity>,
+    /// The severity of doubtful arguments with these reasons, where it is not that of the code.
+    reasons: BTreeMap<&'static str, Severity>,
 }
 
 impl Default for Policy {
     fn default() -> Self {
         let severity = |code: Code| if DENIED.contains(&code) { Severity::Deny } else { Severity::Warn };
-        Self { levels: codes().map(|code| (code, severity(code))).collect() }
+        Self { levels: codes().map(|code| (code, severity(code))).collect(), reasons: BTreeMap::new() }
     }
 }
 
@@ -64,47 +68,91 @@ impl Policy {
         self.levels.get(&code).copied().unwrap_or(Severity::Warn)
     }
 
+    /// The severity of a finding with a code about arguments that are doubtful for these reasons: the
+    /// highest of them. Without reasons that of the code.
+    #[must_use]
+    pub fn severity_of(&self, code: Code, reasons: &[&str]) -> Severity {
+        let of = |reason: &&str| self.reasons.get(*reason).copied().unwrap_or(self.severity(code));
+        match code {
+            Code::Doubtful => reasons.iter().map(of).max().unwrap_or(self.severity(code)),
+            _ => self.severity(code),
+        }
+    }
+
     /// Sets the severity of codes. The last setting wins.
     pub fn set(&mut self, severity: Severity, codes: &Codes) {
-        for code in &codes.0 {
-            self.levels.insert(*code, severity);
+        for selected in &codes.0 {
+            match *selected {
+                Selected::Code(code) => {
+                    self.levels.insert(code, severity);
+                    if code == Code::Doubtful {
+                        self.reasons.clear();
+                    }
+                }
+                Selected::Reason(reason) => _ = self.reasons.insert(reason, severity),
+            }
         }
     }
 }
 
 /// The codes that a word selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Codes(Vec<Code>);
+pub struct Codes(Vec<Selected>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Selected {
+    Code(Code),
+    /// A reason of doubtful arguments.
+    Reason(&'static str),
+}
 
 impl Codes {
-    /// Parses a code, the word for one, a group, or `all`.
+    /// Parses a code, the word for one, a group, or `all`, or a reason of doubtful arguments
+    /// (`SM038.begins_here`, `doubtful.begins_here`).
     ///
     /// # Errors
     ///
     /// There is no such code or group, or the code is never reported. The message names the groups.
     pub fn parse(word: &str) -> Result<Self, String> {
+        let of_codes = |codes: &mut dyn Iterator<Item = Code>| Self(codes.map(Selected::Code).collect());
         if word.eq_ignore_ascii_case("all") {
-            return Ok(Self(codes().collect()));
+            return Ok(of_codes(&mut codes()));
+        }
+        if let Some((code, reason)) = word.split_once('.') {
+            let is_doubtful = verdicts::find(code).is_some_and(|of| of.code == Code::Doubtful);
+            return match rates::reason(reason).filter(|_| is_doubtful) {
+                Some(reason) => Ok(Self(vec![Selected::Reason(reason)])),
+                None if is_doubtful => {
+                    Err(format!("no doubt is called `{reason}`; the reasons are {}", rates::REASONS.join(", ")))
+                }
+                None => Err(format!(
+                    "`{word}`: only doubtful arguments are told apart by reason (SM038.{})",
+                    rates::REASONS.join(", SM038.")
+                )),
+            };
         }
         let of_group =
             EXPLANATIONS.iter().filter(|it| it.code.group().as_str().eq_ignore_ascii_case(word)).map(|it| it.code);
         let of_group: Vec<_> = of_group.filter(|code| !FINE.contains(code)).collect();
         if !of_group.is_empty() {
-            return Ok(Self(of_group));
+            return Ok(of_codes(&mut of_group.into_iter()));
         }
         match verdicts::find(word) {
             Some(explanation) if FINE.contains(&explanation.code) => {
                 Err(format!("{} ({}) is never reported", explanation.code, explanation.code.name()))
             }
-            Some(explanation) => Ok(Self(vec![explanation.code])),
+            Some(explanation) => Ok(of_codes(&mut std::iter::once(explanation.code))),
             None => Err(format!("there is no code `{word}`, and no group: those are {}, and all", groups().join(", "))),
         }
     }
 
-    /// Whether a code is selected.
+    /// Whether a finding is selected that has this code, and is about arguments that are doubtful for
+    /// these reasons.
     #[must_use]
-    pub fn contains(&self, code: Code) -> bool {
-        self.0.contains(&code)
+    pub fn contains(&self, code: Code, reasons: &[&str]) -> bool {
+        let has = |reason: &&str| self.0.iter().any(|it| matches!(it, Selected::Reason(of) if of == reason));
+        self.0.contains(&Selected::Code(code))
+            || code == Code::Doubtful && !reasons.is_empty() && reasons.iter().all(has)
     }
 }
 
@@ -139,6 +187,28 @@ mod tests {
         assert_eq!(severities, [Severity::Deny, Severity::Allow, Severity::Allow, Severity::Warn]);
         policy.set(Severity::Deny, &Codes::parse("ALL").unwrap());
         assert!(codes().all(|code| policy.severity(code) == Severity::Deny));
+    }
+
+    #[test]
+    fn doubtful_arguments_are_told_apart_by_reason() {
+        let mut policy = Policy::default();
+        let codes = Codes::parse("SM038.Begins_Here").unwrap();
+        policy.set(Severity::Allow, &codes);
+        let of = |policy: &Policy, reasons: &[&str]| policy.severity_of(Code::Doubtful, reasons);
+        assert_eq!(of(&policy, &["begins_here"]), Severity::Allow);
+        assert_eq!(of(&policy, &["begins_here", "replaced"]), Severity::Warn);
+        assert_eq!((of(&policy, &["replaced"]), of(&policy, &[])), (Severity::Warn, Severity::Warn));
+        assert_eq!(policy.severity_of(Code::Lost, &["begins_here"]), Severity::Deny);
+        assert!(codes.contains(Code::Doubtful, &["begins_here"]) && !codes.contains(Code::Doubtful, &[]));
+        assert!(!codes.contains(Code::Doubtful, &["begins_here", "replaced"]) && !codes.contains(Code::Lost, &[]));
+        policy.set(Severity::Deny, &Codes::parse("doubtful.replaced").unwrap());
+        assert_eq!(of(&policy, &["begins_here", "replaced"]), Severity::Deny);
+        // What names the code comes later, and counts.
+        policy.set(Severity::Warn, &Codes::parse("arguments").unwrap());
+        assert_eq!(of(&policy, &["begins_here"]), Severity::Warn);
+        let unknown = Codes::parse("SM038.soon").unwrap_err();
+        assert!(unknown.starts_with("no doubt is called `soon`; the reasons are replaced, begins_here, "), "{unknown}");
+        assert!(Codes::parse("lost.begins_here").unwrap_err().contains("only doubtful arguments"));
     }
 
     #[test]

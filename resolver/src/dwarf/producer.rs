@@ -6,6 +6,7 @@ use gimli::constants as dw;
 
 use super::debug_info::DebugInfo;
 use super::unit::Die;
+use crate::rates::Compiler;
 
 /// What wrote a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,16 @@ impl DebugInfo<'_> {
             Some(dw::DW_LANG_Rust) => Producer::Rust,
             _ if self.is_unit_by_gcc(unit) => Producer::Gcc,
             _ => Producer::Other,
+        }
+    }
+
+    /// The compiler of an entry; `None` if it is none of those whose values were measured.
+    pub(crate) fn compiler(&self, die: Die) -> Option<Compiler> {
+        let is_clang = |text: Cow<'_, [u8]>| text.windows(5).any(|part| part == b"clang");
+        match self.producer(die.unit) {
+            Producer::Gcc => Some(Compiler::Gcc),
+            Producer::Rust => Some(Compiler::Rustc),
+            Producer::Other => self.producer_text(die.unit).is_some_and(is_clang).then_some(Compiler::Clang),
         }
     }
 

@@ -15,6 +15,7 @@ mod fixes;
 pub(crate) mod help;
 pub(crate) mod mismatch;
 mod probe;
+pub(crate) mod rates;
 pub(crate) mod sites;
 pub(crate) mod types;
 

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::{Layout, style};
-use crate::english::{absence, arguments, sites};
+use crate::english::{absence, arguments, rates, sites};
 use crate::resolve::{
     Absence, Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace,
     Survival, Verdict,
@@ -360,6 +360,10 @@ fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
     let why = shown(&arguments::why(argument)).into_owned();
     if !why.is_empty() {
         facts.push((style::PLAIN, why));
+    }
+    let doubt = argument.reason.as_ref().filter(|_| argument.verdict == Some(Verdict::Doubtful));
+    if let (Some(reason), Some(compiler)) = (doubt, argument.compiler) {
+        facts.extend(rates::wrong(compiler, reason.name()).map(|words| (style::PLAIN, words)));
     }
     facts.extend(of.map(|of| (style::QUIET, of)));
     if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant)) {

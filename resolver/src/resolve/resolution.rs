@@ -14,6 +14,7 @@ use crate::address::{FileOffset, SectionOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
 use crate::image::{Architecture, ImageKind};
 use crate::location::Location;
+use crate::rates::Compiler;
 use crate::types::{Language, Names, Type};
 use crate::verdicts::Code;
 
@@ -571,6 +572,10 @@ pub struct Argument {
     /// For a lost argument, where its last location before the site ended; `None` if it had none
     /// there, and for other arguments.
     pub ended: Option<Ended>,
+    /// For a doubtful argument, the compiler of the function that holds the site; `None` if it is not
+    /// known, or not one of which it was measured how often such values are wrong
+    /// ([`crate::rates`]), and for other arguments.
+    pub compiler: Option<Compiler>,
 }
 
 /// Where the last location of a variable before a site ended.
@@ -613,6 +618,7 @@ impl Argument {
             mismatch: None,
             names: None,
             ended: None,
+            compiler: None,
         }
     }
 }

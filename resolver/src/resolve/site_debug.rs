@@ -203,6 +203,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         if let Some(reason) = doubt(&evidence, code).or_else(order).or_else(copied) {
             argument.verdict = Some(Verdict::Doubtful);
             argument.reason = Some(reason);
+            argument.compiler = code.function.and_then(|function| self.debug.compiler(function));
         }
         argument
     }
