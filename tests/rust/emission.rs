@@ -392,10 +392,9 @@ fn script_value(entry: &str) -> (String, u32) {
     match size {
         "1" => (format!("(unsigned long)(unsigned char)${register}"), 1),
         "2" => (format!("(unsigned long)(unsigned short)${register}"), 2),
-        "4" => (format!("(unsigned long)(unsigned int)${register}"), 4),
-        "8" => (format!("(unsigned long)${register}"), 8),
-        "4f" => (format!("(unsigned long)(unsigned int)${register}.v4_int32[0]"), 4),
-        "8f" => (format!("(unsigned long)${register}.v2_int64[0]"), 8),
+        // A float is its bits in a general register.
+        "4" | "4f" => (format!("(unsigned long)(unsigned int)${register}"), 4),
+        "8" | "8f" => (format!("(unsigned long)${register}"), 8),
         _ => panic!("{entry} is of no size"),
     }
 }

@@ -427,7 +427,7 @@ pub(crate) fn hits(computer: Computer, image: &Path, folder: &Path) -> Vec<Hit> 
         for operand in site.operands.split(' ') {
             // Text is a pointer and a length.
             let operand = operand.split_once("+8@").map_or(operand, |(pointer, _)| pointer);
-            if let Some(register) = bits_of_double(operand) {
+            if let Some(register) = bits_of_float(operand) {
                 script += &format!("printf \" \"\noutput/f {register}\nprintf \"|\"\n");
                 continue;
             }
@@ -467,11 +467,16 @@ pub(crate) fn hits(computer: Computer, image: &Path, folder: &Path) -> Vec<Hit> 
     hits.collect()
 }
 
-/// The general register with the bits of a double.
-fn bits_of_double(entry: &str) -> Option<String> {
-    let register = entry.strip_prefix("8f@")?.trim_start_matches('%');
-    (register.starts_with('r') || register.starts_with('x') && !register.starts_with("xmm"))
-        .then(|| format!("${register}"))
+/// The bits of a float in a general register, or as an immediate.
+fn bits_of_float(entry: &str) -> Option<String> {
+    let (size, operand) = entry.split_once("f@")?;
+    let kind = if size == "4" { "int" } else { "long" };
+    if let Some(number) = operand.strip_prefix('$') {
+        return Some(format!("({kind}){number}"));
+    }
+    let register = operand.trim_start_matches('%');
+    let is_general = register.starts_with(['r', 'e', 'x']) && !register.starts_with("xmm");
+    is_general.then(|| format!("({kind})${register}"))
 }
 
 /// The gdb expression for `[-]SIZE[f]@OPERAND` in AT&T syntax; whether it is floating point, and
@@ -510,8 +515,6 @@ fn expression(entry: &str) -> (String, bool, bool) {
             Err(_) => format!("(long)&{offset}"),
         };
         format!("*({kind} *)({offset}{base}{})", index.unwrap_or_default())
-    } else if operand.starts_with("%xmm") {
-        format!("{}.{}", register(operand), if size == "4f" { "v4_float[0]" } else { "v2_double[0]" })
     } else if operand.starts_with('%') || operand.starts_with('x') {
         register(operand)
     } else {

@@ -359,7 +359,7 @@ fn check_rust(object: &Object<'_>) {
             for (size, register) in sizes.iter().zip(registers) {
                 let kind = match *size {
                     "1" => register.len() == 2 && register.ends_with('l'),
-                    "4" | "-4" => register.len() == 3 && register.starts_with('e'),
+                    "4" | "-4" | "4f" => register.len() == 3 && register.starts_with('e'),
                     _ => register.starts_with("xmm"),
                 };
                 assert!(kind, "{triple}: {size}@{register}");
