@@ -13,6 +13,7 @@ pub mod counted;
 pub mod differential;
 pub mod dwarfdump;
 pub mod exactness;
+pub mod field;
 pub mod fixture;
 pub mod gdb;
 pub mod generator;

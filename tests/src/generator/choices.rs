@@ -1,10 +1,10 @@
 //! Reproducible pseudorandom numbers: SplitMix64 (Steele, Lea, Flood 2014).
 
 /// A sequence of choices.
-pub(super) struct Choices(u64);
+pub(crate) struct Choices(u64);
 
 impl Choices {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -17,17 +17,17 @@ impl Choices {
     }
 
     /// A number below `bound`, which is not 0.
-    pub(super) fn below(&mut self, bound: u32) -> u32 {
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
         (self.next() % u64::from(bound)) as u32
     }
 
     /// True with a probability of `percent` in a hundred.
-    pub(super) fn chance(&mut self, percent: u32) -> bool {
+    pub(crate) fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }
 
     /// One of several items. The slice must not be empty.
-    pub(super) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+    pub(crate) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len() as u32) as usize]
     }
 }

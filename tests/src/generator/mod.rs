@@ -15,7 +15,7 @@
 
 mod adjacent;
 mod c;
-mod choices;
+pub(crate) mod choices;
 mod program;
 pub mod references;
 mod rich;

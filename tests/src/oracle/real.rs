@@ -55,7 +55,7 @@ fn save(file: Option<(PathBuf, Vec<String>, usize)>) -> Result<(), String> {
 }
 
 /// The folder with the sources of these crates, each in a folder of its name.
-fn fetched(folder: &Path, dependencies: &str) -> Result<PathBuf, String> {
+pub(crate) fn fetched(folder: &Path, dependencies: &str) -> Result<PathBuf, String> {
     let manifest = format!("{}\n[dependencies]\n{dependencies}\n[workspace]\n", fixture::package("fetched", "2024"));
     write(&folder.join("Cargo.toml"), &manifest)?;
     write(&folder.join("src/lib.rs"), "")?;
@@ -75,7 +75,12 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     write().map_err(|why| format!("{}: {why}", path.display()))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
+/// Copies a folder.
+///
+/// # Errors
+///
+/// A file cannot be read or written.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let copy = || -> std::io::Result<()> {
         fs::create_dir_all(to)?;
         for entry in fs::read_dir(from)? {
@@ -91,7 +96,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     copy().map_err(|why| format!("{}: {why}", from.display()))
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|why| format!("{command:?}: {why}"))?;
     match output.status.success() {
         true => Ok(()),

@@ -126,7 +126,9 @@ fn unescape(text: &str) -> String {
     std::iter::from_fn(next).collect()
 }
 
-fn by_marker(all: Vec<Pass>) -> Passes {
+/// The passes of a run, by marker.
+#[must_use]
+pub fn by_marker(all: Vec<Pass>) -> Passes {
     let mut passes = Passes::default();
     let mut threads = std::collections::HashSet::new();
     for Pass { marker, thread, values } in all {
