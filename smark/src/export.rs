@@ -15,7 +15,7 @@ use crate::choice::Choice;
 use crate::files::{self, Input};
 use crate::inputs::Inputs;
 use crate::output;
-use crate::{Console, Status};
+use crate::{Console, Status, verify};
 
 /// Write probes for uprobe_events, perf, bpftrace, SystemTap or gdb, or a copy of the program with SDT notes
 ///
@@ -39,6 +39,9 @@ pub(crate) struct Export {
     /// Overwrite FILE if it exists; an input is never overwritten
     #[arg(long)]
     force: bool,
+    /// Let gdb set the breakpoints, without running anything of the program, and fail if one is elsewhere than the marker; for `gdb`
+    #[arg(long)]
+    verify: bool,
     #[command(flatten)]
     choice: Choice,
 }
@@ -70,7 +73,7 @@ EXAMPLES
       smark export --to bpftrace -o queue.bt 'queue:*' ./server; bpftrace queue.bt
       smark export --to stap -o queue.stp 'queue:*' ./server; stap queue.stp
   In a debugger, which prints each marker in its own format:
-      smark export --to gdb -o server.gdb ./server; gdb -x server.gdb ./server
+      smark export --to gdb --verify -o server.gdb ./server; gdb -x server.gdb ./server
   As SDT probes, which all these tools read:
       smark export --to sdt -o server.sdt ./server; bpftrace -l 'usdt:./server.sdt:*'";
 
@@ -78,12 +81,15 @@ const STATUS: &str = "\
 EXIT STATUS
   0  written; comments list what was left out, stderr says how much
   1  a pattern matches nothing
-  2  a file could not be read or exported, or the output exists";
+  2  a file could not be read or exported, the output exists, or gdb does not confirm the breakpoints";
 
 impl Export {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
         if self.to == To::Sdt && self.output.is_none() {
             bail!("--to sdt writes a program: name it with -o FILE");
+        }
+        if self.verify && self.to != To::Gdb {
+            bail!("--verify is for --to gdb");
         }
         let selected = self.inputs.select(console, Detail::Places)?;
         let rows = selected.rows();
@@ -139,6 +145,14 @@ impl Export {
         };
         let (path, bytes) = open(image)?;
         let exported = export::text(image, &bytes, &path, keep, to, &self.choice.settings())?;
+        if self.verify {
+            verify::breakpoints(&exported, &path, image.arch)?;
+            console.note(&format!(
+                "{}: gdb sets each of {} breakpoints at its marker",
+                image.path,
+                exported.breakpoints.len()
+            ));
+        }
         said(console, image, exported.probes, exported.left_out);
         Ok(exported.text)
     }

@@ -32,6 +32,7 @@ mod symbols;
 mod top;
 mod trace;
 mod units;
+mod verify;
 mod watch;
 
 use std::io::{self, IsTerminal as _, Write};

@@ -6,6 +6,7 @@ mod check;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod export;
+mod export_names;
 mod export_probes;
 mod fix;
 mod guide;

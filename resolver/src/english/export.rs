@@ -84,12 +84,8 @@ pub(crate) fn site(omission: &SiteOmission) -> String {
         SiteOmission::AddressOverflow => "its address is outside of the address space".to_owned(),
         SiteOmission::MalformedFormat => "its format is malformed".to_owned(),
         SiteOmission::NoSymbol(of) => format!("no symbol covers it{}", needs_symbol(*of)),
-        SiteOmission::SymbolName(of) => format!(
-            "the symbol of its function has characters other than letters, digits, `_`, `$` and `.`{}",
-            needs_symbol(*of)
-        ),
-        SiteOmission::AmbiguousSymbol(of, name) => {
-            format!("several functions are called {}{}", shown(name), needs_symbol(*of))
+        SiteOmission::NoAnchor => {
+            "the file has no symbol of a function by which gdb could find out where it is loaded".to_owned()
         }
         SiteOmission::OtherSegment => {
             "it is in another segment than the first site, and one base serves one segment".to_owned()
@@ -101,9 +97,7 @@ pub(crate) fn site(omission: &SiteOmission) -> String {
 fn needs_symbol(tool: Tool) -> &'static str {
     match tool {
         Tool::Bpftrace => ", and bpftrace would take its address for a file offset",
-        Tool::Gdb => ", and gdb does not relocate a numeric address when the program is loaded",
-        Tool::Perf => ", and perf has no other way to name the place",
-        Tool::Kernel | Tool::SystemTap | Tool::SdtReaders => "",
+        Tool::Gdb | Tool::Perf | Tool::Kernel | Tool::SystemTap | Tool::SdtReaders => "",
     }
 }
 

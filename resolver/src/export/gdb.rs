@@ -1,11 +1,7 @@
 //! A command file for gdb: a `dprintf` with the marker's own format for each site (GDB manual,
 //! "Dynamic Printf").
 //!
-//! A place is a symbol plus an offset, because gdb relocates it when the program is loaded. It does
-//! not relocate a number. gdb evaluates each place again whenever an object file is loaded. If the
-//! symbol is not the name of a function in the debug information, which a mangled name is not, gdb
-//! then compares it with the name of every source file. All places of a Rust program are therefore
-//! relative to its `main`.
+//! `loaded` says how gdb finds out where the image is loaded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,11 +9,11 @@ use std::fmt::Write as _;
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind, Operand};
 use super::format::{Call, field, fill};
+use super::loaded::Loaded;
 use super::plan::{Planned, PlannedArgument, Point, identifier};
-use super::symbols::FunctionNames;
-use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
+use super::{ArgumentOmission, Breakpoint, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
-use crate::image::ImageKind;
+use crate::image::{Image, ImageKind};
 use crate::location::{Processor, Register};
 use crate::record::printf::{Conversion, Count};
 use crate::resolve::Architecture;
@@ -28,38 +24,82 @@ const MARK: &str = "#";
 const LONGEST: u32 = 4096;
 
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
-    let names = FunctionNames::of(bytes)?;
-    let is_fixed = writer.image.kind == ImageKind::Executable;
-    // A shared object may have a function of the same name as the program.
-    let main = match (writer.image.kind, &writer.image.debug) {
-        (ImageKind::Pie, Some(_)) => names.rust_main(),
-        _ => None,
-    };
+    let image = Image::parse(bytes).map_err(ExportError::Unreadable)?;
+    let module = identifier(&writer.image.module, 63);
+    let loaded = Loaded::of(&image, module.clone());
+    let is_library = writer.image.kind == ImageKind::Shared;
     let arm = writer.image.arch == Architecture::Aarch64;
-    writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; for a shared object: source it when that is loaded"]);
+    writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; also with a program that runs (-p PID)"]);
     // Set for good: gdb parses the arguments at each hit, in the language of the frame.
     writer.line("set language c");
+    let place = format!("smark_place_{module}");
+    if is_library {
+        writer.line(&format!("define {place}"));
+        // They do not outlive the library: where it is loaded again, they are set again.
+        let of = |end: &str| format!("$smark_{end}_{module}");
+        for line in [
+            &format!("if !$_isvoid({})", of("first")),
+            &format!("while {} <= {}", of("first"), of("last")),
+            &format!("delete {}", of("first")),
+            &format!("set {} += 1", of("first")),
+            "end",
+            "end",
+        ] {
+            writer.line(line);
+        }
+        writer.exported.place = Some(place.clone());
+    }
+    if let Ok(loaded) = &loaded {
+        loaded.find().iter().for_each(|line| writer.line(line));
+        if is_library {
+            writer.line(&format!("set $smark_first_{module} = $bpnum"));
+        }
+    }
     let (mut switches, mut start) = (BTreeMap::new(), None);
     writer.each(MARK, planned, &mut |writer, point| {
-        let anchor = match (is_fixed, &main) {
-            (true, _) => Anchor::None,
-            (false, Some((name, main))) => Anchor::Symbol(name, *main),
-            (false, None) => {
-                let (name, offset) = names.unique(point.address, Tool::Gdb)?;
-                Anchor::Symbol(name, Vaddr(point.address.0.saturating_sub(offset)))
-            }
-        };
-        printed(writer, point, &format!("*{}", anchor.reach(point.address)), arm)?;
+        let loaded = loaded.as_ref().map_err(Clone::clone)?;
+        printed(writer, point, &format!("*{}", loaded.reach(point.address)), arm)?;
+        // In a library's script the one that waits for the library is the first.
+        let before = loaded.breakpoints() + usize::from(is_library);
+        let number = before + writer.exported.breakpoints.len() + 1;
+        let marker = point.marker.name.clone();
+        writer.exported.breakpoints.push(Breakpoint { number, marker, address: point.address });
         if let Some(switch) = point.switch {
-            switches.entry(switch.address).or_insert_with(|| anchor.reach(switch.address));
-            start = start.take().or_else(|| Some(anchor.reach(entry(bytes)?)));
+            switches.entry(switch.address).or_insert_with(|| loaded.reach(switch.address));
+            start = start.take().or_else(|| Some(loaded.reach(entry(bytes)?)));
         }
         Ok(())
     });
-    if !switches.is_empty() {
-        arm_switches(writer, &switches.into_values().collect::<Vec<_>>(), start.as_deref());
+    let arms = !switches.is_empty();
+    if is_library {
+        writer.line(&format!("set $smark_last_{module} = $bpnum"));
+        if arms {
+            writer.line(&format!("smark_arm_{module}"));
+        }
+        writer.line("end");
+    }
+    if arms {
+        let start = if is_library { None } else { Some(start) };
+        arm_switches(writer, &switches.into_values().collect::<Vec<_>>(), start.as_ref().map(Option::as_deref));
+    }
+    if is_library {
+        when_loaded(writer, &place);
     }
     Ok(())
+}
+
+/// Places the breakpoints of a library whenever it is loaded, and now if the program runs.
+fn when_loaded(writer: &mut Writer<'_>, place: &str) {
+    let file = writer.path.rsplit('/').next().unwrap_or_default();
+    // Its link may have another version behind the name.
+    let stem = file.find(".so").map_or(file, |end| &file[..end + 3]);
+    let pattern: String = stem.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '.' }).collect();
+    writer.line("");
+    writer.comment(MARK, &format!("If the library is loaded under another name: {place} when it is"));
+    let catch = format!("catch load {pattern}");
+    for line in [&catch, "commands", "silent", place, "continue", "end", "if $_thread", place, "end"] {
+        writer.line(line);
+    }
 }
 
 /// The link-time address at which a program starts; `None` for a library.
@@ -69,7 +109,9 @@ fn entry(bytes: &[u8]) -> Option<Vaddr> {
 }
 
 /// Arms the switches of probes: at once if the program runs, otherwise where it starts.
-fn arm_switches(writer: &mut Writer<'_>, switches: &[String], start: Option<&str>) {
+///
+/// `start` is where it starts, if that is known; `None` for a library, which arms them when it is placed.
+fn arm_switches(writer: &mut Writer<'_>, switches: &[String], start: Option<Option<&str>>) {
     let module = identifier(&writer.image.module, 63);
     writer.line("");
     writer.comment(
@@ -85,37 +127,12 @@ fn arm_switches(writer: &mut Writer<'_>, switches: &[String], start: Option<&str
         writer.line("end");
     }
     let arm = format!("smark_arm_{module}");
+    let Some(start) = start else { return };
     let Some(start) = start else { return writer.line(&arm) };
     for line in
         ["if $_thread", &arm, "else", &format!("break *{start}"), "commands", "silent", &arm, "continue", "end", "end"]
     {
         writer.line(line);
-    }
-}
-
-/// What the places of a program are relative to.
-enum Anchor<'n> {
-    /// Nothing: it is loaded at its link-time addresses.
-    None,
-    /// A symbol, and its link-time address.
-    Symbol(&'n str, Vaddr),
-}
-
-impl Anchor<'_> {
-    /// An expression for a link-time address at run time.
-    fn reach(&self, to: Vaddr) -> String {
-        match self {
-            Self::None => to.to_string(),
-            Self::Symbol(name, at) => {
-                let (sign, offset) = match to.0.checked_sub(at.0) {
-                    Some(offset) => ('+', offset),
-                    None => ('-', at.0.saturating_sub(to.0)),
-                };
-                // gdb would read a quoted letter as a character.
-                let quote = if name.len() == 1 { "" } else { "'" };
-                format!("((unsigned char *)&{quote}{name}{quote} {sign} {offset})")
-            }
-        }
     }
 }
 
@@ -182,8 +199,8 @@ impl Printed {
                 '\n' => self.call.format.push_str("\\n"),
                 '\t' => self.call.format.push_str("\\t"),
                 '%' => self.call.format.push_str("%%"),
-                // gdb's formats have no octal escapes.
-                '\0'..='\x1f' | '\x7f' => {
+                // gdb's formats have no octal escapes. In the command of a library it would replace `$argc`.
+                '\0'..='\x1f' | '\x7f' | '$' => {
                     self.call.format.push_str("%c");
                     self.call.arguments.push(u32::from(character).to_string());
                 }

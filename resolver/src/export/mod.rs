@@ -11,6 +11,7 @@ mod bpftrace;
 pub mod fetch;
 mod format;
 mod gdb;
+mod loaded;
 mod omission;
 mod perf;
 mod plan;
@@ -22,6 +23,9 @@ pub mod uprobe;
 pub use omission::{ArgumentOmission, ExportError, SiteOmission};
 pub use plan::{At, Planned, PlannedArgument, Point, PointSwitch, Settings, points};
 
+use std::sync::Arc;
+
+use crate::address::Vaddr;
 use crate::english;
 use crate::resolve::{Architecture, Marker, ResolvedImage};
 use crate::text::shown;
@@ -69,6 +73,22 @@ pub struct Exported {
     pub probes: usize,
     /// How many sites were left out; comments in the text say why.
     pub left_out: usize,
+    /// The breakpoints of a gdb script. Empty for other tools.
+    pub breakpoints: Vec<Breakpoint>,
+    /// The command of a gdb script that sets the breakpoints of a library once it is loaded; `None` if
+    /// the script sets them itself.
+    pub place: Option<String>,
+}
+
+/// A breakpoint of a gdb script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breakpoint {
+    /// Its number in a gdb without other breakpoints.
+    pub number: usize,
+    /// The name of the marker.
+    pub marker: Arc<str>,
+    /// Its link-time address.
+    pub address: Vaddr,
 }
 
 /// Writes the markers of an image that `keep` accepts for a consumer.
@@ -100,7 +120,7 @@ pub fn text(
     let planned = plan::plan(image, keep, settings, uprobe);
     match to {
         Consumer::Uprobe => uprobe::write(&mut writer, &planned)?,
-        Consumer::Perf => perf::write(&mut writer, &planned, bytes)?,
+        Consumer::Perf => perf::write(&mut writer, &planned)?,
         Consumer::Bpftrace => bpftrace::write(&mut writer, &planned, bytes)?,
         Consumer::Stap => stap::write(&mut writer, &planned)?,
         Consumer::Gdb => gdb::write(&mut writer, &planned, bytes)?,

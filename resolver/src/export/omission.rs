@@ -70,10 +70,8 @@ pub enum SiteOmission {
     MalformedFormat,
     /// No symbol covers the address, and the tool needs one.
     NoSymbol(Tool),
-    /// The tool cannot parse the name of the function's symbol.
-    SymbolName(Tool),
-    /// Several functions have this name, and the tool cannot tell them apart.
-    AmbiguousSymbol(Tool, String),
+    /// The image has no symbol of a function by which gdb can find out where it is loaded.
+    NoAnchor,
     /// The site is in another segment than the first one, and one `.stapsdt.base` serves one segment.
     OtherSegment,
 }

@@ -1,11 +1,12 @@
 //! A shell script that runs `perf probe` for each site (perf-probe(1), "PROBE SYNTAX"). With `-D` it
 //! prints the same definitions as the export for `uprobe_events`.
 //!
-//! `perf probe` has no syntax for a switch. So the script itself writes the definition of a probe to
-//! `uprobe_events`, where perf finds it.
+//! `perf probe` has no syntax for a switch. It takes a number for an address or for a file offset,
+//! depending on its version, and looks up a name in the debug information, where the part of a split
+//! function has the name of the whole. So where the two numbers differ, and for probes, the script itself
+//! writes the definition to `uprobe_events`, where perf finds it.
 
-use super::plan::Planned;
-use super::symbols::FunctionNames;
+use super::plan::{Planned, Point};
 use super::{ExportError, Tool, Writer, uprobe};
 use crate::resolve::Architecture;
 
@@ -24,8 +25,7 @@ define() {
     echo 'tracefs is not mounted' >&2; return 1
 }";
 
-pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
-    let names = FunctionNames::of(bytes)?;
+pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<(), ExportError> {
     if writer.path.contains(char::is_control) {
         return Err(ExportError::ControlCharacters);
     }
@@ -40,14 +40,18 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
     writer.line("");
     writer.line("set -e");
     writer.line("[ \"$1\" = -D ] && do=-D || do=--add");
-    if planned.iter().any(|planned| matches!(planned, Planned::Point(point) if point.switch.is_some())) {
+    let is_direct = |point: &Point<'_>| point.switch.is_some() || point.address.0 != point.offset.0;
+    if planned.iter().any(|planned| matches!(planned, Planned::Point(point) if is_direct(point))) {
         uprobe::check_path(writer.path)?;
-        writer.comment(MARK, "Probes are asleep, and perf probe has no syntax for their switches.");
+        writer.comment(
+            MARK,
+            "perf probe has no syntax for the switch of a probe, and none for an address that all versions know.",
+        );
         writer.line(ARM);
     }
     let aarch64 = writer.image.arch == Architecture::Aarch64;
     writer.each(MARK, planned, &mut |writer, point| {
-        if point.switch.is_some() {
+        if is_direct(point) {
             let (definition, left_out) = uprobe::definition(point, writer.path, aarch64);
             for (argument, why) in left_out {
                 writer.without(MARK, &argument, &why);
@@ -59,15 +63,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u
         for (argument, why) in left_out {
             writer.without(MARK, &argument, &why);
         }
-        // perf 6.1 takes a number as a file offset, other versions as an address.
-        let place = match point.address.0 == point.offset.0 {
-            true => point.address.to_string(),
-            false => {
-                let (name, offset) = names.unique(point.address, Tool::Perf)?;
-                format!("{name}+{offset}")
-            }
-        };
-        let mut definition = format!("{}:{}={place}", point.group, point.event);
+        let mut definition = format!("{}:{}={}", point.group, point.event, point.address);
         for argument in arguments {
             definition.push(' ');
             definition.push_str(&argument);

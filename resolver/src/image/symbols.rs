@@ -47,6 +47,11 @@ impl Symbol {
         self.bind == elf::STB_WEAK
     }
 
+    /// Whether the symbol is global.
+    pub(crate) fn is_global(&self) -> bool {
+        self.bind == elf::STB_GLOBAL
+    }
+
     /// Whether the symbol is an indirect function (`STT_GNU_IFUNC`): the code at its address
     /// returns the address of the function.
     pub(crate) fn is_indirect(&self) -> bool {
@@ -184,6 +189,11 @@ impl<'t, 'data> Symbols<'t, 'data> {
             let own = symbols.starts().filter_map(symbol).filter(|(at, symbol)| symbol.start == *at);
             own.map(|(_, symbol)| (*section, symbol))
         })
+    }
+
+    /// All functions and code symbols, also those that share their address with another one.
+    pub(crate) fn every(&self) -> impl Iterator<Item = &'t Symbol> + use<'t, 'data> {
+        self.table.symbols.iter().filter(|symbol| symbol.is_code())
     }
 
     /// The functions of `.symtab`, sorted by address. Empty if the image is stripped.
