@@ -239,6 +239,9 @@ fn a_doubtful_argument_has_its_location_and_the_one_before() {
         (Reason::OtherOffset { from: 0x1020 }, "other_offset", Value::Null),
         (Reason::CopiedFrom { name: "i".into() }, "copied_from", Value::Null),
         (Reason::NotInFrame, "not_in_frame", Value::Null),
+        (Reason::StepAhead { at: 0x1020 }, "step_ahead", Value::Null),
+        (Reason::SameInCopy { other: 0x1020 }, "same_in_copy", Value::Null),
+        (Reason::NotTracked, "not_tracked", Value::Null),
         (Reason::CodeNotFollowed, "code_not_followed", Value::Null),
     ] {
         resolution.images[0].markers[0].sites[0].args[0].reason = Some(reason);

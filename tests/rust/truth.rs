@@ -143,7 +143,7 @@ struct Pair {
     verdicts: &'static [Verdict],
 }
 
-const PAIRS: [Pair; 16] = [
+const PAIRS: [Pair; 17] = [
     Pair {
         source: "recursion.c",
         with: With::Gcc,
@@ -199,6 +199,13 @@ const PAIRS: [Pair; 16] = [
         text: ["$assign;\n        $mark;", "$mark;\n        $assign;"],
         values: [&[10], &[5]],
         verdicts: &[Verdict::Live],
+    },
+    Pair {
+        source: "ahead.c",
+        with: With::Clang,
+        text: ["while (!count[m]) m--; mark; last = m", "while (!count[m--]); mark; last = m + 1"],
+        values: [&[1], &[0]],
+        verdicts: &[Verdict::Doubtful],
     },
     Pair {
         source: "merged.c",

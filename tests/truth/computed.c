@@ -63,6 +63,19 @@ static NOINLINE uint64_t countdown(uint64_t used, uint32_t n)
     return used;
 }
 
+/* The loop leaves before the step, and the register of m is a step ahead behind it. */
+static NOINLINE unsigned ahead(const unsigned *count, unsigned *last)
+{
+    unsigned m = *last, largest = 0;
+    while (!count[m])
+        m--;
+    *last = m;
+    simple_mark(computed:ahead, "%u", m); //? m: clang step_ahead
+    for (unsigned i = 0; i <= m; i++)
+        largest += count[i] * i;
+    return largest;
+}
+
 /* Only the lower half of v is used, which is 0. */
 static NOINLINE unsigned high(uint32_t b, unsigned n)
 {
@@ -81,8 +94,9 @@ static NOINLINE unsigned lower(uint32_t x, uint32_t y)
 
 int main(int count, char **words)
 {
-    uint32_t out[8] = { 0 };
+    uint32_t out[8] = { 0 }, counts[8] = { 1, 1 }, last = 6;
     (void)words;
+    printf("%u %u\n", ahead(counts, &last), last);
     induction(6 + count, out);
     printf("%u %u %u %lu %lu %u %u\n", narrowed(count + 1), shifted(0xfff0 + count, count), boolean(0x110 + count, count) + negated(count, count + 1),
            (unsigned long)tail(5 + count, 1), (unsigned long)countdown(count, 5 + count), high(count, count + 7) + lower(count, count + 3), out[3]);

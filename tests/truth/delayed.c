@@ -1,6 +1,7 @@
 /* Stores that are held back in a register, or dropped. */
 #include <simple_marker.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NOINLINE __attribute__((noinline))
 
@@ -69,6 +70,37 @@ static NOINLINE unsigned shared(unsigned used, unsigned n)
     return fill(other) + used;
 }
 
+struct wide {
+    unsigned k, rest[99];
+};
+
+/* A callee that only writes is no reader. */
+static NOINLINE unsigned cleared(struct wide *restrict v, unsigned n)
+{
+    v->k = n;
+    simple_mark(delayed:cleared, "%u", v->k); //? v->k: clang overwritten_unread
+    memset(v, 0, sizeof *v);
+    return fill(v->rest);
+}
+
+static NOINLINE unsigned copied(struct wide *restrict v, const struct wide *restrict from, unsigned n)
+{
+    v->k = n;
+    simple_mark(delayed:copied, "%u", v->k); //? v->k: clang overwritten_unread
+    memcpy(v, from, sizeof *v);
+    return fill(v->rest);
+}
+
+/* At -Os, clang copies these with one instruction. */
+static NOINLINE unsigned moved(unsigned used, struct large *restrict v, const struct large *restrict from)
+{
+    used = used * 31 + v->rest[2];
+    v->k = used;
+    simple_mark(delayed:moved, "%u", v->k); //? v->k: clang overwritten_unread
+    memcpy(v, from, sizeof *v);
+    return used;
+}
+
 int main(int count, char **words)
 {
     unsigned values[7] = { 5, 3, 8, 1, 9, 2, 7 };
@@ -78,5 +110,8 @@ int main(int count, char **words)
     restricted(&c, 6 + count);
     printf("%u %u %u %u %u\n", c.a, c.b, element(5 + count), by_value(v), unread(values, 6 + count));
     printf("%u\n", shared(c.a, count));
+    struct wide wide = { 8 }, other = { 4 };
+    printf("%u %u\n", copied(&wide, &other, count), cleared(&wide, count));
+    printf("%u %u\n", moved(count, &v, &(struct large){ 4 }), v.k);
     return 0;
 }

@@ -123,6 +123,35 @@ static NOINLINE void unrolled(struct pair *restrict p)
     }
 }
 
+struct digits {
+    unsigned char b[8];
+};
+
+static int next_digit(struct digits *n)
+{
+    uint32_t rest = 0;
+    for (int i = 7; i >= 0; i--) {
+        uint32_t now = rest * 256 + n->b[i];
+        n->b[i] = now / 10;
+        simple_mark_anchor(left:digits, "%d", i); //? i: clang same_in_copy
+        rest = now % 10;
+    }
+    return rest;
+}
+
+/* The loop is unrolled, and the marker of a copy follows the change of i. An anchor does not help. */
+static NOINLINE int digits(struct digits n)
+{
+    int sum = 0, any;
+    do {
+        sum = sum * 3 + next_digit(&n);
+        any = 0;
+        for (int i = 0; i < 8; i++)
+            any |= n.b[i];
+    } while (any);
+    return sum;
+}
+
 int main(int count, char **words)
 {
     uint64_t result = 0;
@@ -137,6 +166,8 @@ int main(int count, char **words)
         result = result * 31 + counted(5, result) + restored(&object, n + 7) + object.field;
     }
     unrolled(&pair);
+    struct digits number = { { count, 3, 5, 7 } };
+    printf("%d\n", digits(number));
     printf("%lu %lu %d\n", (unsigned long)result, (unsigned long)pair.count, pair.flag);
     return 0;
 }

@@ -37,6 +37,24 @@ static __attribute__((noinline)) uint64_t counted(uint32_t n, uint64_t a)
     return counted(n - 1, a * 3 + n);
 }
 
+#if defined __clang__
+#define UNTRACKED
+#else
+#define UNTRACKED __attribute__((optimize("no-var-tracking")))
+#endif
+
+/* gcc does not track where the variables are, as in a very large function. */
+static __attribute__((noinline)) UNTRACKED uint32_t untracked(uint32_t a, uint32_t n)
+{
+    uint32_t b = a * 3;
+    for (uint32_t i = 0; i < n; i++)
+        b = b * 31 + i;
+    uint32_t c = b ^ a;
+    c += printf("%u\n", c);
+    simple_mark(stale:untracked, "%u", a); //? a: gcc not_tracked
+    return c * 3;
+}
+
 static uint64_t state = 1;
 
 static __attribute__((noinline)) uint64_t next(void)
@@ -68,6 +86,7 @@ int main(int count, char **words)
         result = result * 31 + sunk(a, b, c);
     }
     result += counted(5, count) + counted(5, count + 1) + first(count, 3) + first(count, 5);
+    result += untracked(count, 5);
     printf("%lu %d\n", (unsigned long)result, recursive(4 + count));
     return 0;
 }

@@ -124,6 +124,12 @@ impl Cfg {
         self.at(at).is_none_or(|it| self.written(function, it, &mut self.set.effects()) & registers != 0)
     }
 
+    /// Whether any instruction writes one of the registers. What a callee writes does not count.
+    pub(crate) fn writes_anywhere(&self, function: &Function<'_>, registers: u64) -> bool {
+        let mut effects = self.set.effects();
+        self.instructions.iter().any(|it| effects(it.at, function.code_at(it.at)).written & registers != 0)
+    }
+
     /// The registers that an instruction, or the function that it calls, may write.
     pub(super) fn written(&self, function: &Function<'_>, it: &Instruction, effects: &mut EffectsReader) -> u64 {
         let written = effects(it.at, function.code_at(it.at)).written;

@@ -18,6 +18,8 @@ pub(crate) struct DataFlow {
     pub(crate) writes: Vec<(Gpr, Computed)>,
     /// The memory that it accesses, in the order of the reads, then the writes.
     pub(crate) accesses: Vec<Access>,
+    /// The memory that it fills in one go, upwards, if its count is not 0.
+    pub(crate) fills: Option<Fill>,
     /// Whether it returns to the caller.
     pub(crate) returns: bool,
     /// The bits of registers that it uses.
@@ -63,10 +65,14 @@ pub(crate) enum Computed {
     Sum(Gpr, i64),
     /// The lower 32 bits of a register; the upper ones are 0.
     Low(Gpr),
+    /// The lower 32 bits of the sum of a register and a constant; the upper ones are 0.
+    LowSum(Gpr, i64),
     /// The 8 bytes in memory that the access with this index reads, or its 4 bytes and zeros.
     Load(usize),
     /// An address of the image.
     Address(u64),
+    /// A constant.
+    Constant(u64),
 }
 
 /// An access of memory.
@@ -84,6 +90,17 @@ pub(crate) struct Access {
     pub(crate) writes: bool,
     /// The register whose lowest bytes are stored, `size` of them.
     pub(crate) stored: Option<Gpr>,
+}
+
+/// Memory that an instruction writes as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fill {
+    /// The register with the first address.
+    pub(crate) to: Gpr,
+    /// The register with the number of elements.
+    pub(crate) count: Gpr,
+    /// Bytes of an element.
+    pub(crate) size: u32,
 }
 
 /// What an address counts from.

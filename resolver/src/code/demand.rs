@@ -208,7 +208,8 @@ impl Demand {
                 match copied {
                     Some(from) => todo.push((before, from)),
                     None => {
-                        made.is_computed |= written == Some(Computed::Unknown);
+                        made.is_computed |=
+                            matches!(written, Some(Computed::Unknown | Computed::Constant(_) | Computed::LowSum(..)));
                         made.by.push(Vaddr(cfg.instructions.get(before)?.at));
                     }
                 }

@@ -40,6 +40,11 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
         0
     }
 
+    /// The registers of the first three integers and pointers that are passed.
+    fn first_parameters(&self) -> [Gpr; 3] {
+        [0, 1, 2]
+    }
+
     /// The stack pointer among the general-purpose registers.
     fn stack_pointer(&self) -> Gpr {
         4
@@ -76,7 +81,8 @@ pub(crate) trait InstructionSet: fmt::Debug + Sync {
     /// What a uprobe on an instruction does.
     fn probe(&self, at: u64, code: &[u8]) -> Probe;
 
-    /// The target of a call; `None` if the instruction is not a call, or calls through a register.
+    /// The target of a call, or of a jump, which may be the last call of a function; `None` if the
+    /// instruction is neither, is conditional, or goes through a register.
     fn callee(&self, at: u64, code: &[u8]) -> Option<Callee>;
 
     /// The slot that an entry of a procedure linkage table jumps through; `None` if the code is not

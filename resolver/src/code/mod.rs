@@ -27,6 +27,7 @@ mod regions;
 mod settled;
 mod spilled;
 mod stack_depth;
+mod stepped;
 mod supported;
 mod values;
 mod x86;
@@ -43,7 +44,8 @@ pub(crate) use instruction_set::InstructionSet;
 pub use probe::{BreaksReason, RefusedReason};
 pub(crate) use probe::{Cost, Effect, Probe};
 pub(crate) use regions::Decision;
-pub(crate) use settled::{MemoryPlace, NextUse, PlaceRoot, ValuePlace};
+pub(crate) use settled::{CallEffect, MemoryPlace, NextUse, PlaceRoot, ValuePlace};
+pub(crate) use stepped::Step;
 pub(crate) use supported::of_machine;
 pub(crate) use values::Values;
 

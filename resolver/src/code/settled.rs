@@ -9,11 +9,11 @@
 //! Each path is followed with its own values. A store that overwrites any byte of the place ends
 //! the path.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::cfg::Cfg;
-use super::data_flow::{Access, Computed, Gpr};
+use super::data_flow::{Access, Computed, Fill, Gpr};
 use super::instruction::{Instruction, Successors};
 use super::values::{State, Symbol, Symbolic, Values, Word};
 use crate::address::Vaddr;
@@ -86,14 +86,33 @@ pub(crate) enum NextUse {
     Unknown,
 }
 
+/// What a call does with the memory of the program, if its callee is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallEffect {
+    /// Nothing: it only allocates or frees.
+    Nothing,
+    /// It writes where its first argument points, and reads nothing there.
+    Writes {
+        /// Whether it reads where its second argument points.
+        reads_second: bool,
+        /// Whether its third argument is the number of bytes that it writes.
+        has_size: bool,
+    },
+}
+
 /// The most instructions that are followed for one place, and how often each of them.
 const STEPS: usize = 20_000;
 const VISITS: u8 = 2;
 
 impl Values {
-    /// Who reads a place next after an address. The calls at the addresses in `allocations` only look
-    /// at the memory that they allocate or free.
-    pub(crate) fn next_use(&self, cfg: &Cfg, pc: Vaddr, place: &MemoryPlace, allocations: &BTreeSet<Vaddr>) -> NextUse {
+    /// Who reads a place next after an address. `calls` are the calls of known functions.
+    pub(crate) fn next_use(
+        &self,
+        cfg: &Cfg,
+        pc: Vaddr,
+        place: &MemoryPlace,
+        calls: &BTreeMap<Vaddr, CallEffect>,
+    ) -> NextUse {
         let next_use = || {
             let start = cfg.index(pc.0)?;
             let mut state = self.before(cfg, start)?;
@@ -105,7 +124,7 @@ impl Values {
             let outlives = place.outlives && !address.symbol.is_stack(self.machine.stack_pointer);
             let target = Target { symbol: address.symbol, bytes: address.offset..end, object, outlives };
             let (block, visits) = (place.block.as_slice(), HashMap::new());
-            let mut search = Search { values: self, cfg, target, block, allocations, visits, left: STEPS };
+            let mut search = Search { values: self, cfg, target, block, calls, visits, left: STEPS };
             Some(search.run(start, state))
         };
         next_use().unwrap_or(NextUse::Unknown)
@@ -123,10 +142,7 @@ impl Values {
         let object = address.plus(place.object.start);
         let shows = |index: usize, before: &State, after: &State| {
             let Some(flow) = self.flows.get(index) else { return false };
-            let is_taken = flow.writes.iter().any(|(register, computed)| {
-                let is_sum = *register != sp && matches!(computed, Computed::Sum(..));
-                is_sum && after.register(*register) == object
-            });
+            let is_taken = object.is_some_and(|object| self.takes(index, after, object));
             let is_it = |access: &Access| {
                 let size = u64::from(access.size);
                 !access.is_indexed && size == place.size && before.address(access) == Some(address)
@@ -134,6 +150,23 @@ impl Values {
             is_taken || flow.accesses.iter().any(is_it)
         };
         self.any(cfg, shows)
+    }
+
+    /// Whether the code takes the address of an object in the frame; `None` if the place is not there,
+    /// or not known.
+    pub(crate) fn takes_address(&self, cfg: &Cfg, pc: Vaddr, place: &MemoryPlace) -> Option<bool> {
+        let address = locate(&mut self.before(cfg, cfg.index(pc.0)?)?, place)?;
+        let is_in_frame = place.offsets.len() == 1 && address.symbol.is_stack(self.machine.stack_pointer);
+        is_in_frame.then(|| self.any(cfg, |index, _, after| self.takes(index, after, address)))
+    }
+
+    /// Whether an instruction puts an address of the frame into a register.
+    fn takes(&self, index: usize, after: &State, address: Symbolic) -> bool {
+        let Some(flow) = self.flows.get(index) else { return false };
+        flow.writes.iter().any(|(register, computed)| {
+            let is_sum = *register != self.machine.stack_pointer && matches!(computed, Computed::Sum(..));
+            is_sum && after.register(*register) == Some(address)
+        })
     }
 
     /// Whether two places in registers or memory have the same value at an address, in the lower
@@ -214,7 +247,7 @@ struct Search<'v> {
     cfg: &'v Cfg,
     target: Target,
     block: &'v [Range<u64>],
-    allocations: &'v BTreeSet<Vaddr>,
+    calls: &'v BTreeMap<Vaddr, CallEffect>,
     visits: HashMap<usize, u8>,
     left: usize,
 }
@@ -281,14 +314,48 @@ impl Search<'_> {
             Successors::Indirect => self.values.leaves(index),
             _ => false,
         };
-        let is_call = it.successors == Successors::Call && !self.allocations.contains(&at);
-        if (is_call || is_tail_call) && self.is_passed(state) {
-            return Event::Uses(NextUse::Passed(at));
+        if let Some(Fill { to, count, size }) = flow.fills {
+            let bytes = state.register(count).filter(|count| count.symbol == Symbol::Zero);
+            let bytes = bytes.and_then(|count| count.offset.checked_mul(size.into()));
+            if self.overwrites(state.register(to), bytes) {
+                return Event::Overwrites;
+            }
+        }
+        match self.calls.get(&at) {
+            Some(effect) => match self.effect(*effect, state, at) {
+                Event::Nothing => {}
+                event => return event,
+            },
+            None if (it.successors == Successors::Call || is_tail_call) && self.is_passed(state) => {
+                return Event::Uses(NextUse::Passed(at));
+            }
+            None => {}
         }
         if (flow.returns || is_tail_call) && self.target.outlives {
             return Event::Uses(NextUse::Returned(at));
         }
         Event::Nothing
+    }
+
+    /// What a call of a known function does to the place.
+    fn effect(&self, effect: CallEffect, state: &State, at: Vaddr) -> Event {
+        let CallEffect::Writes { reads_second, has_size } = effect else { return Event::Nothing };
+        let [first, second, third, ..] = self.values.machine.parameters;
+        let argument = |register: Gpr| state.register(register);
+        if reads_second && argument(second).is_some_and(|from| self.target.is_pointed_at(from)) {
+            return Event::Uses(NextUse::Passed(at));
+        }
+        let size = argument(third).filter(|size| has_size && size.symbol == Symbol::Zero).map(|size| size.offset);
+        if self.overwrites(argument(first), size) { Event::Overwrites } else { Event::Nothing }
+    }
+
+    /// Whether so many bytes from an address on have a byte of the place.
+    fn overwrites(&self, to: Option<Symbolic>, size: Option<i64>) -> bool {
+        to.zip(size).is_some_and(|(to, size)| {
+            to.symbol == self.target.symbol
+                && to.offset < self.target.bytes.end
+                && self.target.bytes.start < to.offset.saturating_add(size)
+        })
     }
 
     fn is_on_stack(&self) -> bool {

@@ -26,7 +26,7 @@ fn values(code: &[u8]) -> (Cfg, Values) {
 
 fn next_use(code: &[u8], pc: u64, place: &MemoryPlace) -> NextUse {
     let (cfg, values) = values(code);
-    values.next_use(&cfg, Vaddr(pc), place, &BTreeSet::new())
+    values.next_use(&cfg, Vaddr(pc), place, &BTreeMap::new())
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn a_call_that_frees_other_memory_reads_nothing() {
     // 1010: ret
     let code = [0x53, 0x48, 0x89, 0xfb, 0xe8, 0, 0, 0, 0, 0xc7, 0x03, 1, 0, 0, 0, 0x5b, 0xc3];
     let (cfg, values) = values(&code);
-    let after = |allocations| values.next_use(&cfg, Vaddr(0x1004), &place(RBX, 0, 4), &allocations);
-    assert_eq!(after(BTreeSet::new()), NextUse::Passed(Vaddr(0x1004)));
-    assert_eq!(after(BTreeSet::from([Vaddr(0x1004)])), NextUse::Overwritten(Vaddr(0x1009)));
+    let after = |calls| values.next_use(&cfg, Vaddr(0x1004), &place(RBX, 0, 4), &calls);
+    assert_eq!(after(BTreeMap::new()), NextUse::Passed(Vaddr(0x1004)));
+    assert_eq!(after(BTreeMap::from([(Vaddr(0x1004), CallEffect::Nothing)])), NextUse::Overwritten(Vaddr(0x1009)));
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn a_pointer_that_a_loop_changes_is_another_pointer() {
     let code = [0x89, 0x37, 0x48, 0x8b, 0x7f, 0x08, 0x48, 0x85, 0xff, 0x75, 0xf5, 0xc3];
     let (cfg, values) = values(&code);
     assert_eq!(
-        values.next_use(&cfg, Vaddr(0x1000), &place(RDI, 0, 4), &BTreeSet::new()),
+        values.next_use(&cfg, Vaddr(0x1000), &place(RDI, 0, 4), &BTreeMap::new()),
         NextUse::Overwritten(Vaddr(0x1000))
     );
     // Behind the new pointer, the caller reads it.
     assert_eq!(
-        values.next_use(&cfg, Vaddr(0x1006), &place(RDI, 4, 4), &BTreeSet::new()),
+        values.next_use(&cfg, Vaddr(0x1006), &place(RDI, 4, 4), &BTreeMap::new()),
         NextUse::Returned(Vaddr(0x100b))
     );
 }
@@ -161,7 +161,7 @@ fn what_is_not_understood_is_unknown() {
     assert!(Values::of(&function, &cfg).is_none());
     // An address that no path leads to.
     let (cfg, values) = values(&[0xc3, 0x89, 0x07, 0xc3]);
-    assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &place(RDI, 0, 4), &BTreeSet::new()), NextUse::Unknown);
+    assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &place(RDI, 0, 4), &BTreeMap::new()), NextUse::Unknown);
 }
 
 #[test]
@@ -179,4 +179,42 @@ fn the_code_shows_where_objects_of_the_frame_are() {
     // 1000: lea -0x10(%rsp),%rax; 1005: mov %rax,(%rdi); 1008: ret: its address is taken.
     let taken = [0x48, 0x8d, 0x44, 0x24, 0xf0, 0x48, 0x89, 0x07, 0xc3];
     assert!(is_object(&taken, 0x1005, &member));
+}
+
+#[test]
+fn a_callee_that_only_writes_reads_nothing() {
+    // 1000: push %rbx; 1001: mov %rdi,%rbx; 1004: mov $16,%edx; 1009: call 100e; 100e: pop %rbx; 100f: ret
+    let code = [0x53, 0x48, 0x89, 0xfb, 0xba, 0x10, 0, 0, 0, 0xe8, 0, 0, 0, 0, 0x5b, 0xc3];
+    let (cfg, values) = values(&code);
+    let object = |offset: i64| MemoryPlace { object: -offset..64, ..place(RDI, offset, 4) };
+    let after = |place: &MemoryPlace, effect| {
+        values.next_use(&cfg, Vaddr(0x1001), place, &BTreeMap::from([(Vaddr(0x1009), effect)]))
+    };
+    let set = CallEffect::Writes { reads_second: false, has_size: true };
+    assert_eq!(values.next_use(&cfg, Vaddr(0x1001), &object(0), &BTreeMap::new()), NextUse::Passed(Vaddr(0x1009)));
+    assert_eq!(after(&object(0), set), NextUse::Overwritten(Vaddr(0x1009)));
+    assert_eq!(after(&object(12), set), NextUse::Overwritten(Vaddr(0x1009)));
+    // It writes 16 bytes, so the caller reads what is behind these.
+    assert_eq!(after(&object(16), set), NextUse::Returned(Vaddr(0x100f)));
+    let text = CallEffect::Writes { reads_second: false, has_size: false };
+    assert_eq!(after(&object(0), text), NextUse::Returned(Vaddr(0x100f)));
+    // 1000: mov %rdi,%rsi; 1003: call 1008; 1008: ret. The source is the object.
+    let code = [0x48, 0x89, 0xfe, 0xe8, 0, 0, 0, 0, 0xc3];
+    let (cfg, values) = self::values(&code);
+    let copy = CallEffect::Writes { reads_second: true, has_size: true };
+    let next = |effect| values.next_use(&cfg, Vaddr(0x1000), &object(0), &BTreeMap::from([(Vaddr(0x1003), effect)]));
+    assert_eq!(next(copy), NextUse::Passed(Vaddr(0x1003)));
+    assert_eq!(next(set), NextUse::Returned(Vaddr(0x1008)));
+}
+
+#[test]
+fn one_instruction_overwrites_many_words() {
+    // 1000: mov $4,%ecx; 1005: xor %eax,%eax; 1007: rep stos %eax,(%rdi); 1009: ret
+    let code = [0xb9, 4, 0, 0, 0, 0x31, 0xc0, 0xf3, 0xab, 0xc3];
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 0, 4)), NextUse::Overwritten(Vaddr(0x1007)));
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 12, 4)), NextUse::Overwritten(Vaddr(0x1007)));
+    assert_eq!(next_use(&code, 0x1000, &place(RDI, 16, 4)), NextUse::Returned(Vaddr(0x1009)));
+    // Nothing says how many.
+    assert_eq!(next_use(&code, 0x1005, &place(RDI, 0, 4)), NextUse::Overwritten(Vaddr(0x1007)));
+    assert_eq!(next_use(&code[5..], 0x1000, &place(RDI, 0, 4)), NextUse::Returned(Vaddr(0x1004)));
 }

@@ -429,12 +429,13 @@ fn a_function_of_nothing_but_jumps_takes_no_long_time() {
 #[test]
 fn calls_lead_to_an_address_or_through_a_slot() {
     let at = |bytes: &[u8]| x86::X86_64.callee(0x1000, bytes);
-    // call 0x200a; call *0x2ff0(%rip); call *%rax; call *8(%rax); jmp 0x1007.
+    // call 0x200a; call *0x2ff0(%rip); call *%rax; call *8(%rax); jmp 0x1007, which may be a tail call.
     assert_eq!(at(&[0xe8, 0x05, 0x10, 0, 0]), Some(Callee::At(Vaddr(0x200a))));
     assert_eq!(at(&[0xff, 0x15, 0xf0, 0x2f, 0, 0]), Some(Callee::Through(Vaddr(0x3ff6))));
     assert_eq!(at(&[0xff, 0xd0]), None);
     assert_eq!(at(&[0xff, 0x50, 8]), None);
-    assert_eq!(at(&[0xeb, 5]), None);
+    assert_eq!(at(&[0xeb, 5]), Some(Callee::At(Vaddr(0x1007))));
+    assert_eq!(at(&[0x74, 5]), None);
     assert_eq!(at(&[0xe8, 0x05]), None);
     // bl 0x0fff..c: four bytes back.
     assert_eq!(aarch64::AARCH64.callee(0x1000, &0x97ff_ffff_u32.to_le_bytes()), Some(Callee::At(Vaddr(0xffc))));

@@ -130,12 +130,12 @@ impl State {
         let mut loaded = Vec::new();
         for &(register, computed) in &flow.writes {
             let value = match computed {
-                Computed::Unknown => made(register),
+                Computed::Unknown | Computed::LowSum(..) => made(register),
                 Computed::Sum(from, bytes) => {
                     self.register(from).and_then(|value| value.plus(bytes)).unwrap_or_else(|| made(register))
                 }
                 Computed::Low(from) => self.register(from).map_or_else(|| made(register), Symbolic::low),
-                Computed::Address(address) => Symbol::Zero.plus(address as i64),
+                Computed::Address(number) | Computed::Constant(number) => Symbol::Zero.plus(number as i64),
                 Computed::Load(index) => self.load(flow.accesses.get(index)).unwrap_or_else(|| {
                     let value = made(register);
                     loaded.push((index, value));
@@ -237,6 +237,8 @@ pub(super) struct Machine {
     pub(super) clobbered: u64,
     /// The registers that may hold arguments of calls.
     pub(super) arguments: u64,
+    /// The registers of the first three integers and pointers that are passed.
+    pub(super) parameters: [Gpr; 3],
 }
 
 /// The values in a function.
@@ -279,7 +281,8 @@ impl Values {
         let stack_pointer = cfg.set.stack_pointer();
         // Other than for jump tables, it matters that r9 to r11 may change.
         let clobbered = cfg.set.clobbered_by_calls() | 0x0f00;
-        let machine = Machine { stack_pointer, clobbered, arguments: cfg.set.argument_registers() };
+        let (arguments, parameters) = (cfg.set.argument_registers(), cfg.set.first_parameters());
+        let machine = Machine { stack_pointer, clobbered, arguments, parameters };
         let mut values = Self { flows, heads: HashMap::new(), hidden, machine, demand: OnceLock::new() };
         values.follow(cfg)?;
         Some(values)

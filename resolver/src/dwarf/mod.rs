@@ -64,6 +64,7 @@ mod unoptimized;
 mod unsupported;
 mod variable;
 mod variants;
+mod whole_scope;
 
 pub use debug_info::DebugInfo;
 pub(crate) use definitions::{Definition, Wanted};

@@ -94,6 +94,12 @@ pub(crate) fn reason(reason: &Reason) -> String {
                 "the instruction at {from:#x} leads here too, and there the debug information adds a constant to this register"
             )
         }
+        Reason::StepAhead { at } => {
+            format!("{at:#x} adds a constant to the register in a loop, and the code behind takes that back")
+        }
+        Reason::SameInCopy { other } => {
+            format!("the copy of the marker at {other:#x} has this constant too, and it changes from copy to copy")
+        }
         Reason::NotInFrame => {
             "the code has no such object in the frame, so the word there may be the pointer itself".to_owned()
         }
@@ -106,6 +112,9 @@ pub(crate) fn reason(reason: &Reason) -> String {
         }
         Reason::CopiedFrom { name } => {
             format!("it has the register of `{name}` from the same place on, before or after the marker")
+        }
+        Reason::NotTracked => {
+            "gcc did not track the variables of this function, so its place may have another value here".to_owned()
         }
         Reason::CodeNotFollowed => {
             "it is in memory, and the code after the marker could not be followed to see whether it is read".to_owned()

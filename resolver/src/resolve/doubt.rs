@@ -6,8 +6,16 @@
 //! nothing reads is delayed or dropped. So what the debug information says is doubted unless the
 //! instructions confirm it.
 
+mod copies;
+mod not_tracked;
+mod step_ahead;
+
 use std::ops::Range;
 use std::sync::Arc;
+
+pub(super) use copies::doubt_copies;
+pub(super) use not_tracked::not_tracked;
+pub(super) use step_ahead::step_ahead;
 
 use super::Reason;
 use super::computed;

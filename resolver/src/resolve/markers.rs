@@ -15,6 +15,7 @@ use simple_markers_record::{DECLARATIONS, SITES};
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
+use super::doubt::doubt_copies;
 use super::folded_markers::FoldedMarkers;
 use super::functions::Named;
 use super::instructions::Probed;
@@ -307,6 +308,8 @@ impl Draft {
         let wanted = Wanted { file: &self.file, line: self.raw.line, args: &self.described.args };
         let sites = self.raw.sites.par_iter().zip(&self.kept);
         self.raw.found = sites.map(|(site, (args, _))| lookup.site(&wanted, site, args, has_dead)).collect();
+        let found = self.raw.sites.iter().zip(&mut self.raw.found);
+        doubt_copies(found.filter_map(|(site, (surroundings, _))| Some((site.pc?, surroundings.as_mut().ok()?))));
     }
 }
 

@@ -175,6 +175,18 @@ pub enum Reason {
         /// The address of that instruction.
         from: u64,
     },
+    /// Doubtful: a loop adds a constant to its register, and the code behind takes that back. The register
+    /// may be a step ahead.
+    StepAhead {
+        /// The address of the instruction that adds it.
+        at: u64,
+    },
+    /// Doubtful: a copy of the marker before or behind this one has the same constant, while the constant
+    /// changes from copy to copy. One of the two has that of the other.
+    SameInCopy {
+        /// The address of the other copy; in a relocatable object the offset in its section.
+        other: u64,
+    },
     /// Doubtful: it is behind a pointer into the frame, and nothing shows that the frame has such an
     /// object there. The compiler may mean the pointer in that word.
     NotInFrame,
@@ -193,6 +205,9 @@ pub enum Reason {
         /// The name of the other variable.
         name: Arc<str>,
     },
+    /// Doubtful: gcc did not track where the variables of the function are, and describes it for all of
+    /// its scope in a place that has other values too.
+    NotTracked,
     /// Doubtful: it is in memory, and the code after the site could not be followed to see whether
     /// it is read again.
     CodeNotFollowed,
@@ -262,8 +277,11 @@ impl Reason {
             Self::ParameterInLoop => "parameter_in_loop",
             Self::OtherConstant { .. } => "other_constant",
             Self::OtherOffset { .. } => "other_offset",
+            Self::StepAhead { .. } => "step_ahead",
+            Self::SameInCopy { .. } => "same_in_copy",
             Self::StoredOver { .. } => "stored_over",
             Self::CopiedFrom { .. } => "copied_from",
+            Self::NotTracked => "not_tracked",
             Self::CodeNotFollowed => "code_not_followed",
         }
     }

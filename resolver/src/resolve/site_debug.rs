@@ -8,7 +8,7 @@ use std::sync::Arc;
 use simple_markers_record::ByteOrder;
 
 use super::arguments::{Arguments, Looked, Stop, TypeDetail};
-use super::doubt::{Before, Code, Evidence, covers, doubt, register};
+use super::doubt::{Before, Code, Evidence, covers, doubt, not_tracked, register, step_ahead};
 use super::instructions::Instructions;
 use super::interner::{Interner, TextId};
 use super::join::{Pc, RawMarker};
@@ -200,7 +200,11 @@ impl<'d, 's> SiteDebug<'d, 's> {
         };
         let order = || Order::new(self.debug, stop, code)?.doubt(&argument, is_parameter, change.is_some(), described);
         let copied = || self.copied_from(&argument, variable?, stop);
-        if let Some(reason) = doubt(&evidence, code).or_else(order).or_else(copied) {
+        let ahead = || step_ahead(&argument, is_by_gcc, code);
+        let not_tracked = not_tracked(self.debug, &argument, &stop.frame, code);
+        if let Some(reason) =
+            not_tracked.or_else(|| doubt(&evidence, code)).or_else(order).or_else(copied).or_else(ahead)
+        {
             argument.verdict = Some(Verdict::Doubtful);
             argument.reason = Some(reason);
             argument.compiler = code.function.and_then(|function| self.debug.compiler(function));

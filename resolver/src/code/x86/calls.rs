@@ -10,7 +10,8 @@ pub(super) fn callee(bitness: u32, at: u64, code: &[u8]) -> Option<Callee> {
     let iced = decode(bitness, at, code)?;
     match iced.mnemonic() {
         Mnemonic::Call if iced.is_call_near() => Some(Callee::At(Vaddr(iced.near_branch_target()))),
-        Mnemonic::Call => slot(&iced).map(Callee::Through),
+        Mnemonic::Jmp if iced.is_jmp_short_or_near() => Some(Callee::At(Vaddr(iced.near_branch_target()))),
+        Mnemonic::Call | Mnemonic::Jmp => slot(&iced).map(Callee::Through),
         _ => None,
     }
 }

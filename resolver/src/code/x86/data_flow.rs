@@ -2,7 +2,7 @@
 
 use iced_x86::{Code, Instruction as Iced, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
-use super::super::data_flow::{Access, Base, Computed, DataFlow, Gpr, How, Use};
+use super::super::data_flow::{Access, Base, Computed, DataFlow, Fill, Gpr, How, Use};
 use super::{decode, demand};
 
 /// What an instruction of 64-bit code does.
@@ -11,6 +11,7 @@ pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow 
     let mut flow = DataFlow { returns: iced.mnemonic() == Mnemonic::Ret, ..DataFlow::default() };
     flow.accesses = info.used_memory().iter().filter_map(|used| access(iced, used)).collect();
     flow.accesses.sort_by_key(|access| access.writes);
+    flow.fills = fills(iced);
     for used in info.used_registers() {
         let Some(register) = gpr(used.register().full_register()).filter(|_| is_write(used.access())) else { continue };
         if !flow.writes.iter().any(|(written, _)| *written == register) {
@@ -20,6 +21,19 @@ pub(super) fn of(factory: &mut InstructionInfoFactory, iced: &Iced) -> DataFlow 
     }
     demand::add(&mut flow, iced, info);
     flow
+}
+
+/// What `rep stos` and `rep movs` write. The ABI has the direction flag clear.
+fn fills(iced: &Iced) -> Option<Fill> {
+    let size = match iced.mnemonic() {
+        _ if !iced.has_rep_prefix() => return None,
+        Mnemonic::Stosb | Mnemonic::Movsb => 1,
+        Mnemonic::Stosw | Mnemonic::Movsw => 2,
+        Mnemonic::Stosd | Mnemonic::Movsd => 4,
+        Mnemonic::Stosq | Mnemonic::Movsq => 8,
+        _ => return None,
+    };
+    Some(Fill { to: gpr(Register::RDI)?, count: gpr(Register::RCX)?, size })
 }
 
 fn is_second_byte(register: Register) -> bool {
@@ -89,8 +103,10 @@ fn computed(iced: &Iced, register: Gpr, accesses: &[Access]) -> Computed {
         Mnemonic::Mov if is_low => match iced.op1_kind() {
             OpKind::Register => gpr(iced.op1_register()).map(Computed::Low),
             OpKind::Memory => load(4),
+            OpKind::Immediate32 => Some(Computed::Constant(iced.immediate32().into())),
             _ => None,
         },
+        _ if is_low => low_sum(iced, register),
         _ if !is_destination => None,
         Mnemonic::Mov => match iced.op1_kind() {
             OpKind::Register => gpr(iced.op1_register()).map(|from| Computed::Sum(from, 0)),
@@ -105,6 +121,25 @@ fn computed(iced: &Iced, register: Gpr, accesses: &[Access]) -> Computed {
         _ => None,
     };
     known.unwrap_or(Computed::Unknown)
+}
+
+/// The sum of 32 bits that an instruction computes, if it is one of a register and a constant.
+fn low_sum(iced: &Iced, register: Gpr) -> Option<Computed> {
+    let immediate = || match iced.op1_kind() {
+        OpKind::Immediate8to32 | OpKind::Immediate32 => Some(i64::from(iced.immediate(1) as u32 as i32)),
+        _ => None,
+    };
+    match iced.mnemonic() {
+        Mnemonic::Add => immediate().map(|by| Computed::LowSum(register, by)),
+        Mnemonic::Sub => immediate().map(|by| Computed::LowSum(register, by.wrapping_neg())),
+        Mnemonic::Inc => Some(Computed::LowSum(register, 1)),
+        Mnemonic::Dec => Some(Computed::LowSum(register, -1)),
+        Mnemonic::Lea if iced.memory_index() == Register::None && !iced.is_ip_rel_memory_operand() => {
+            let base = gpr(iced.memory_base()).filter(|_| iced.memory_base().is_gpr64())?;
+            Some(Computed::LowSum(base, iced.memory_displacement64() as i64))
+        }
+        _ => None,
+    }
 }
 
 /// The address that `lea` computes.
@@ -153,12 +188,23 @@ mod tests {
         assert_eq!(flow(&[0x48, 0x83, 0xc0, 0x10]).writes, [(0, Computed::Sum(0, 16))]);
         assert_eq!(flow(&[0x48, 0x83, 0xec, 0x18]).writes, [(4, Computed::Sum(4, -24))]);
         assert_eq!(flow(&[0x89, 0xf8]).writes, [(0, Computed::Low(7))]);
+        // add $-1,%ecx; dec %ecx; lea 0x1(%rcx),%eax; lea (%rcx,%rcx,2),%eax
+        assert_eq!(flow(&[0x83, 0xc1, 0xff]).writes, [(1, Computed::LowSum(1, -1))]);
+        assert_eq!(flow(&[0xff, 0xc9]).writes, [(1, Computed::LowSum(1, -1))]);
+        assert_eq!(flow(&[0x8d, 0x41, 0x01]).writes, [(0, Computed::LowSum(1, 1))]);
+        assert_eq!(flow(&[0x8d, 0x04, 0x49]).writes, [(0, Computed::Unknown)]);
+        // mov $0x40,%edx
+        assert_eq!(flow(&[0xba, 0x40, 0, 0, 0]).writes, [(2, Computed::Constant(0x40))]);
         // mov 0x8(%rdi),%rax
         let load = flow(&[0x48, 0x8b, 0x47, 0x08]);
         assert_eq!(load.writes, [(0, Computed::Load(0))]);
         assert_eq!(load.accesses, [Access { reads: true, ..access(Base::Register(7), 8, 8) }]);
         // lea 0x10(%rip),%rax
         assert_eq!(flow(&[0x48, 0x8d, 0x05, 0x10, 0, 0, 0]).writes, [(0, Computed::Address(0x1017))]);
+        // rep movsl; rep stosb; movsl
+        assert_eq!(flow(&[0xf3, 0xa5]).fills, Some(Fill { to: 7, count: 1, size: 4 }));
+        assert_eq!(flow(&[0xf3, 0xaa]).fills, Some(Fill { to: 7, count: 1, size: 1 }));
+        assert_eq!(flow(&[0xa5]).fills, None);
         // Bytes that are no instruction change everything.
         assert_eq!(flow(&[0x06]).writes.len(), 16);
     }

@@ -12,7 +12,7 @@ mod uprobe;
 use iced_x86::InstructionInfoFactory;
 use object::elf;
 
-use super::data_flow::DataReader;
+use super::data_flow::{DataReader, Gpr};
 use super::instruction::{Callee, Effects, Instruction, StackDepth};
 use super::instruction_set::{EffectsReader, InstructionSet};
 use super::jump_table::{JumpTable, JumpTableSearch};
@@ -70,6 +70,10 @@ impl InstructionSet for X86 {
         // System V ABI for x86-64, 3.2.3: rdi, rsi, rdx, rcx, r8, r9; r10 is the static chain, and
         // rax may be an argument of another convention.
         1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 << 10 | 1
+    }
+
+    fn first_parameters(&self) -> [Gpr; 3] {
+        [7, 6, 2]
     }
 
     fn clobbered_by_calls(&self) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Instructions;
 use super::function::Key;
 use crate::address::Vaddr;
-use crate::code::Callee;
+use crate::code::{CallEffect, Callee};
 use crate::demangle::demangle;
 use crate::dwarf::Die;
 
@@ -24,6 +24,22 @@ const ALLOCATORS: [&str; 11] = [
     "__rust_dealloc",
 ];
 
+/// Functions that write where their first argument points and read nothing there: whether the second
+/// argument points at what they read, and whether the third one is the number of bytes. Compilers know
+/// them, and drop a store before one that overwrites it.
+const WRITERS: [(&str, bool, bool); 10] = [
+    ("memset", false, true),
+    ("bzero", false, false),
+    ("explicit_bzero", false, false),
+    ("memcpy", true, true),
+    ("mempcpy", true, true),
+    ("memmove", true, true),
+    ("strcpy", true, false),
+    ("stpcpy", true, false),
+    ("strncpy", true, true),
+    ("stpncpy", true, true),
+];
+
 impl Instructions<'_, '_, '_, '_> {
     /// The instruction of a function that holds the byte at an address: where it starts, and its
     /// text as objdump writes it. A call has the name of its callee. `None` if the function could
@@ -33,7 +49,8 @@ impl Instructions<'_, '_, '_, '_> {
         let at = cell.get()?.as_ref().ok()?.cfg.holding(byte)?;
         let bytes = self.code.from(at)?;
         let text = self.set.probe(at.0, bytes).instruction?;
-        let Some(callee) = self.set.callee(at.0, bytes) else { return Some((at, text.into())) };
+        let callee = self.set.callee(at.0, bytes).filter(|_| text.starts_with("call"));
+        let Some(callee) = callee else { return Some((at, text.into())) };
         let mnemonic = text.split_whitespace().next().unwrap_or(&text);
         // The name of the slot replaces the operand of `callq *0x2fb2(%rip)`.
         let mnemonic = mnemonic.strip_suffix('q').unwrap_or(mnemonic);
@@ -46,13 +63,17 @@ impl Instructions<'_, '_, '_, '_> {
         Some((at, text))
     }
 
-    /// Whether a call allocates or frees memory. Compilers know that such a function reads no other
-    /// memory of the program.
-    pub(super) fn only_allocates(&self, call: Vaddr) -> bool {
-        let callee = || self.set.callee(call.0, self.code.from(call)?);
-        let name = callee().and_then(|callee| self.callee(callee)).unwrap_or_default();
-        let name = name.rsplit("::").next().unwrap_or_default();
-        ALLOCATORS.contains(&name.split('@').next().unwrap_or_default())
+    /// What a call does with the memory of the program, if the compiler knows its callee; `None` if
+    /// not.
+    pub(super) fn effect_of_call(&self, call: Vaddr) -> Option<CallEffect> {
+        let name = self.callee(self.set.callee(call.0, self.code.from(call)?)?)?;
+        let name = name.rsplit("::").next()?.split('@').next()?;
+        if ALLOCATORS.contains(&name) {
+            return Some(CallEffect::Nothing);
+        }
+        let plain = name.strip_prefix("__").and_then(|name| name.strip_suffix("_chk")).unwrap_or(name);
+        let (_, reads_second, has_size) = *WRITERS.iter().find(|(writer, ..)| *writer == plain)?;
+        Some(CallEffect::Writes { reads_second, has_size })
     }
 
     /// The name of a callee: a function of the image, or `NAME@plt` for an entry of the procedure

@@ -1,7 +1,7 @@
 //! The code of the function that holds a site: found from debug information or symbols, decoded
 //! once.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use super::{Asked, Instructions};
 use crate::address::Vaddr;
 use crate::code::{
-    Block, Cfg, CodeRange, Decision, Edge, EdgeKind, Function, Made, MemoryPlace, NextUse, ValuePlace, Values,
+    Block, Cfg, CodeRange, Decision, Edge, EdgeKind, Function, Made, MemoryPlace, NextUse, Step, ValuePlace, Values,
 };
 use crate::dwarf::Die;
 use crate::location::Register;
@@ -114,11 +114,13 @@ impl<'c> Instructions<'c, '_, '_, '_> {
 
     /// Who reads a place in memory next after an address in a function.
     pub(in super::super) fn next_use(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> NextUse {
-        let mut allocations = BTreeSet::new();
+        let mut calls = BTreeMap::new();
         let mut next_use = |decoded: &Decoded<'c>| loop {
-            match decoded.values()?.next_use(&decoded.cfg, pc, place, &allocations) {
-                NextUse::Passed(call) if self.only_allocates(call) && allocations.insert(call) => {}
-                next => return Some(next),
+            let next = decoded.values()?.next_use(&decoded.cfg, pc, place, &calls);
+            let NextUse::Passed(call) = next else { return Some(next) };
+            match self.effect_of_call(call) {
+                Some(effect) if calls.insert(call, effect).is_none() => {}
+                _ => return Some(next),
             }
         };
         self.ask(function, &mut next_use).unwrap_or(NextUse::Unknown)
@@ -158,6 +160,24 @@ impl<'c> Instructions<'c, '_, '_, '_> {
     /// Whether the code shows that an object is at a place, if that is in the frame.
     pub(in super::super) fn is_object(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> bool {
         self.ask(function, |decoded| Some(decoded.values()?.is_object(&decoded.cfg, pc, place))).unwrap_or(true)
+    }
+
+    /// The steps in loops that may have made the value that a register has at an address of a function.
+    pub(in super::super) fn steps(&self, function: Die, pc: Vaddr, register: u32) -> Vec<Step> {
+        let steps = |decoded: &Decoded<'c>| {
+            let register = u8::try_from(register).ok()?;
+            Some(decoded.values()?.steps(&decoded.cfg, pc, register))
+        };
+        self.ask(function, steps).unwrap_or_default()
+    }
+
+    /// Whether a function takes a step of a register back.
+    pub(in super::super) fn takes_back(&self, function: Die, register: u32, step: Step) -> bool {
+        let takes = |decoded: &Decoded<'c>| {
+            let register = u8::try_from(register).ok()?;
+            Some(decoded.values()?.takes_back(&decoded.cfg, register, step))
+        };
+        self.ask(function, takes).unwrap_or(false)
     }
 
     /// The block of an address in a function; `None` if it is not known.
@@ -231,6 +251,17 @@ impl<'c> Instructions<'c, '_, '_, '_> {
     /// Whether an instruction of a function may write one of the registers.
     pub(in super::super) fn writes(&self, function: Die, at: u64, registers: u64) -> bool {
         self.ask(function, |decoded| Some(decoded.cfg.writes(&decoded.function, at, registers))).unwrap_or(false)
+    }
+
+    /// Whether any instruction of a function may write one of the registers.
+    pub(in super::super) fn writes_anywhere(&self, function: Die, registers: u64) -> bool {
+        self.ask(function, |decoded| Some(decoded.cfg.writes_anywhere(&decoded.function, registers))).unwrap_or(false)
+    }
+
+    /// Whether the code of a function takes the address of an object in its frame; `None` if that is not
+    /// known, or the place is not in the frame.
+    pub(in super::super) fn takes_address(&self, function: Die, pc: Vaddr, place: &MemoryPlace) -> Option<bool> {
+        self.ask(function, |decoded| decoded.values()?.takes_address(&decoded.cfg, pc, place))
     }
 
     /// The bit of a register in masks of written registers; `None` if it has none.
