@@ -79,7 +79,7 @@ pub struct Rate {
 
 /// The names of all reasons for a doubt ([`crate::resolve::Reason::name`]), in the order of their
 /// documentation.
-pub const REASONS: [&str; 14] = [
+pub const REASONS: [&str; 17] = [
     "replaced",
     "begins_here",
     "computed",
@@ -92,7 +92,10 @@ pub const REASONS: [&str; 14] = [
     "copied_from",
     "other_constant",
     "other_offset",
+    "step_ahead",
+    "same_in_copy",
     "not_in_frame",
+    "not_tracked",
     "code_not_followed",
 ];
 

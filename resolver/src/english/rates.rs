@@ -19,6 +19,11 @@ fn meaning(reason: &str) -> &'static str {
         "copied_from" => "it begins to share a register with a variable that is declared later",
         "other_constant" => "it is described as a constant, and the code comes from where it is described otherwise",
         "other_offset" => "it is in a register of a loop that may count one step ahead of it",
+        "step_ahead" => "a loop steps its register, and the code behind takes that back, so it may be a step ahead",
+        "same_in_copy" => {
+            "two copies of the marker in an unrolled loop have one constant, and others have another one each"
+        }
+        "not_tracked" => "gcc did not track the variables of the function, and its place has other values too",
         "not_in_frame" => "it is behind a pointer into the frame, where the code has no such object",
         "code_not_followed" => "it is in memory, and the code after the site could not be followed",
         _ => "it is not known why",
