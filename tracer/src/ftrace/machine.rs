@@ -178,7 +178,7 @@ fn field(input: &Input, copied: &Copied<'_>, bytes: &mut Vec<u8>) -> Option<()> 
             if address == 0 {
                 return Some(());
             }
-            let Some(ends) = copied.text(address, limit.unwrap_or(*most), bytes) else {
+            let Some(ends) = copied.text(address, limit.map_or(*most, |limit| limit + 1), bytes) else {
                 bytes.truncate(16);
                 return None;
             };
@@ -270,6 +270,19 @@ mod tests {
         assert_eq!(read(0x7ffe, &[1, 0, 0, 0, 0, 0, 0, 0], &[]), None);
         assert_eq!(read(0x7ffe, &[1, 0, 0, 0, 0, 0, 0, 0], &[8]), Some(1));
         assert_eq!(read(0x7ffe, &[1, 0, 2, 0, 0, 0, 0, 0], &[]), Some(0x0002_0001));
+    }
+
+    #[test]
+    fn a_precision_ends_a_text() {
+        // `%eax` has the precision, an `int`.
+        let text = [Input::Text { address: register(5), limit: Some(register(0)), most: 8 }];
+        for (precision, expected, is_cut) in
+            [(0, &b""[..], false), (3, b"123", false), (5, b"12345", false), (0xffff_ffff, b"1234567", true)]
+        {
+            let (layout, bytes) = record(&text, [precision, 0x7000], &[b"12345678"], &[]);
+            let field = Field::Bytes { address: 0x7000, length: expected.len() as u64, bytes: expected, is_cut };
+            assert_eq!(Record(&bytes).field(&layout, 0), field, "{precision}");
+        }
     }
 
     #[test]
