@@ -48,7 +48,7 @@ const TARGETS: [Target; 6] = [
         big_endian: false,
         address_size: 8,
         relocations: ["R_X86_64_64", "R_X86_64_32"],
-        operands: Some("-4@edi 8@rsi 8@rdx 1@cl 8f@xmm0 4f@xmm1"),
+        operands: Some("-4@edi 8@rsi 8@rdx 1@cl 8f@rax 4f@r8d"),
         nop: &[0x90],
         gcc: &["gcc", "-m64"],
     },
@@ -58,7 +58,7 @@ const TARGETS: [Target; 6] = [
         big_endian: false,
         address_size: 8,
         relocations: ["R_AARCH64_ABS64", "R_AARCH64_ABS32"],
-        operands: Some("-4@w0 8@x1 8@x2 1@w3 8f@d0 4f@s1"),
+        operands: Some("-4@w0 8@x1 8@x2 1@w3 8f@x8 4f@w9"),
         nop: &[0x1f, 0x20, 0x03, 0xd5],
         gcc: &["aarch64-linux-gnu-gcc"],
     },
@@ -68,7 +68,7 @@ const TARGETS: [Target; 6] = [
         big_endian: true,
         address_size: 8,
         relocations: ["R_AARCH64_ABS64", "R_AARCH64_ABS32"],
-        operands: Some("-4@w0 8@x1 8@x2 1@w3 8f@d0 4f@s1"),
+        operands: Some("-4@w0 8@x1 8@x2 1@w3 8f@x8 4f@w9"),
         nop: &[0x1f, 0x20, 0x03, 0xd5],
         gcc: &["aarch64-linux-gnu-gcc", "-mbig-endian"],
     },
@@ -78,7 +78,7 @@ const TARGETS: [Target; 6] = [
         big_endian: false,
         address_size: 8,
         relocations: ["R_RISCV_64", "R_RISCV_32"],
-        operands: Some("-4@a0 8@a1 8@a2 1@a3 8f@fa0 4f@fa1"),
+        operands: Some("-4@a0 8@a1 8@a2 1@a3 8f@a4 4f@a5"),
         nop: &[0x01, 0x00],
         gcc: &["riscv64-linux-gnu-gcc"],
     },
@@ -88,7 +88,7 @@ const TARGETS: [Target; 6] = [
         big_endian: false,
         address_size: 4,
         relocations: ["R_RISCV_32", "R_RISCV_32"],
-        operands: Some("-4@a0 4@a1 4@a2 1@a3 8f@fa0 4f@fa1"),
+        operands: Some("-4@a0 4@a1 4@a2 1@a3 8f@fa0 4f@a4"),
         nop: &[0x01, 0x00],
         gcc: &["riscv64-linux-gnu-gcc", "-march=rv32gc", "-mabi=ilp32d"],
     },
@@ -97,7 +97,7 @@ const TARGETS: [Target; 6] = [
 /// The items that the compiler requires, and those of `core` and `simple_markers` that the
 /// expansion uses.
 const PRELUDE: &str = r#"
-#![feature(no_core, lang_items, rustc_attrs, auto_traits, intrinsics)]
+#![feature(no_core, lang_items, rustc_attrs, auto_traits)]
 #![allow(internal_features, non_camel_case_types)]
 #![no_core]
 #![crate_type = "lib"]
@@ -156,12 +156,10 @@ pub mod __private {
     pub mod primitive {
         pub use {f32, f64, i32, u64, u8, usize};
     }
-    #[rustc_intrinsic]
-    const unsafe fn transmute<From, To>(from: From) -> To;
     #[inline(always)]
-    pub fn bits32(value: f32) -> u32 { unsafe { transmute(value) } }
+    pub fn bits32(value: f32) -> u32 { unsafe { *(&raw const value as *const u32) } }
     #[inline(always)]
-    pub fn bits64(value: f64) -> u64 { unsafe { transmute(value) } }
+    pub fn bits64(value: f64) -> u64 { unsafe { *(&raw const value as *const u64) } }
     pub const fn check_path(_: &str) {}
     pub const fn check_template_path(_: &str) {}
     pub const fn shown<L, T: PointeeSized>(_: *const T) {}
