@@ -171,6 +171,7 @@ fn option(question: &Question) -> &'static str {
         Question::Hits | Question::Processes => "--where",
         Question::Values(_) => "--by",
         Question::Histogram(_) => "--hist",
+        Question::Time { key: None, by: Some(_), .. } => "--by",
         Question::Time { .. } => "--key",
     }
 }

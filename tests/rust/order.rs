@@ -72,13 +72,13 @@ fn compare(what: &str, mut said: Sequences, truth: &[Vec<(String, Option<u64>)>]
     values
 }
 
-/// The numbers of intervals that a thread's passes make: each end belongs to the last start.
+/// The numbers of intervals that a thread's passes make: an end belongs to the last start that has none.
 fn intervals(truth: &[Vec<(String, Option<u64>)>], from: &str, to: &str) -> u64 {
     let of_thread = |passes: &Vec<(String, Option<u64>)>| {
         let (mut open, mut pairs) = (0, 0);
         for (name, _) in passes {
             match () {
-                () if name == from => open = 1,
+                () if name == from => open += 1,
                 () if name == to && open > 0 => (open, pairs) = (open - 1, pairs + 1),
                 () => {}
             }

@@ -106,21 +106,20 @@ fn counts_are_those_of_the_running_program() {
 
 /// How long the intervals were, and how many hits are in none, as the hits of a recording say.
 fn intervals(hits: &[Json], key: impl Fn(&Json) -> Json) -> (Vec<u64>, usize, usize) {
-    let (mut open, mut times, mut ends, mut starts) = (HashMap::new(), Vec::new(), 0, 0);
+    let (mut open, mut times, mut ends) = (HashMap::<String, Vec<u64>>::new(), Vec::new(), 0);
     for hit in hits.iter().filter(|hit| hit["marker"].as_str().is_some_and(|name| name.starts_with("q:"))) {
         let (time, key) = (hit["time_ns"].as_u64().expect("a time"), key(hit).to_string());
-        match (hit["marker"].as_str(), open.remove(&key)) {
-            (Some("q:begin"), again) => {
-                starts += usize::from(again.is_some());
-                open.insert(key, time);
-            }
-            (Some("q:end"), Some(start)) => times.push(time - start),
-            (Some("q:end"), None) => ends += 1,
-            _ => {}
+        let open = open.entry(key).or_default();
+        match hit["marker"].as_str() {
+            Some("q:begin") => open.push(time),
+            _ => match open.pop() {
+                Some(start) => times.push(time - start),
+                None => ends += 1,
+            },
         }
     }
     times.sort_unstable();
-    (times, ends, starts + open.len())
+    (times, ends, open.into_values().map(|open| open.len()).sum())
 }
 
 #[test]

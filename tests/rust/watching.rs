@@ -5,6 +5,7 @@
 mod count;
 mod doubtful;
 mod expressions;
+mod intervals;
 mod kernel_events;
 mod kernel_text;
 mod killed;

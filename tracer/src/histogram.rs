@@ -61,6 +61,15 @@ pub struct Durations {
 }
 
 impl Durations {
+    /// Durations of which only the fine buckets are known.
+    #[must_use]
+    pub fn of_buckets(counts: Vec<u64>) -> Self {
+        let is_some = |count: &u64| *count > 0;
+        let bucket = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok()).map(fine_range).unwrap_or_default();
+        let (first, last) = (bucket(counts.iter().position(is_some)), bucket(counts.iter().rposition(is_some)));
+        Self { counts, min: first.0, max: last.1 }
+    }
+
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> u64 {

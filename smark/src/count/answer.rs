@@ -2,8 +2,10 @@
 
 use simple_markers_resolver::text::{from_bytes, shown};
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::aggregate::{Counted, Counts, KeyValue, Question, Tally, Unmatched};
+use simple_markers_tracer::aggregate::{Counted, Counts, KeyValue, Question, Tally, TimesOf, Unmatched};
 use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
+use simple_markers_tracer::plan::Source;
+use simple_markers_tracer::sys::Floor;
 
 use super::question::Ask;
 use crate::Console;
@@ -15,20 +17,34 @@ pub(crate) struct Answer {
     top: usize,
     /// The most values and open intervals that were kept.
     most: u32,
+    /// The arguments that both markers of an interval have.
+    keys: Vec<String>,
+    /// The shortest time that is measured between the markers, if hits are counted live. The inner value is
+    /// `None` if it was not measured.
+    pub(super) floor: Option<Option<Floor>>,
 }
 
 impl Answer {
     /// The answer to the question that the plan was narrowed for.
     pub(crate) fn new(plan: &Plan, question: &Question, counted: &Counted, ask: &Ask) -> Self {
         let counts = Counts::new(plan, question, counted);
-        Self { counts, question: question.clone(), top: ask.top, most: ask.max_values }
+        let keys = common_arguments(plan, question);
+        Self { counts, question: question.clone(), top: ask.top, most: ask.max_values, keys, floor: None }
+    }
+
+    /// The answer with the shortest time that was measured. It is that of probes, so it does not hold if an
+    /// interval begins or ends at an event of the kernel, or at a probe that a program records itself.
+    pub(crate) fn with_floor(mut self, plan: &Plan, floor: Option<Floor>) -> Self {
+        let has_probes = plan.sites.iter().all(|site| plan.event_of(site).is_none() && site.recorded.is_none());
+        self.floor = Some(floor.filter(|_| has_probes));
+        self
     }
 
     /// The argument that is counted.
     pub(super) fn argument(&self) -> &str {
         match &self.question {
             Question::Values(name) | Question::Histogram(name) => name,
-            Question::Time { key, .. } => key.as_deref().unwrap_or_default(),
+            Question::Time { key, by, .. } => by.as_deref().or(key.as_deref()).unwrap_or_default(),
             Question::Hits | Question::Processes => "",
         }
     }
@@ -37,6 +53,20 @@ impl Answer {
     pub(super) fn intervals(&self) -> Option<(String, &Durations)> {
         let Question::Time { from, to, .. } = &self.question else { return None };
         Some((format!("{from}..{to}"), self.counts.durations.as_ref()?))
+    }
+
+    /// The times of the values that are shown, and how many others there are. `None` if they were not asked
+    /// for.
+    pub(super) fn times(&self) -> Option<(&[TimesOf], &[TimesOf])> {
+        let times = self.counts.times.as_deref()?;
+        Some(times.split_at(self.top.min(times.len())))
+    }
+
+    /// The arguments that may tell which start an end belongs to, if so many starts or ends stay alone that
+    /// the times may be of hits that do not belong together. `None` if they do not.
+    pub(super) fn suspicion(&self) -> Option<&[String]> {
+        let (_, durations) = self.intervals()?;
+        self.counts.unmatched.is_suspicious(durations.count()).then_some(&self.keys)
     }
 
     /// The values that are shown.
@@ -72,13 +102,33 @@ impl Answer {
         let no_space = format!("not counted: {most} values are kept (--max-values)");
         say(full, &format!("hit is {no_space}"), &format!("hits are {no_space}"));
         if let Question::Time { from, to, .. } = &self.question {
-            let Unmatched { ends, repeated, open } = self.counts.unmatched;
+            let Unmatched { ends, repeated, open, nested } = self.counts.unmatched;
             let (from, to) = (shown(from), shown(to));
             say(ends, &format!("{to} came without a {from}"), &format!("{to} came without a {from}"));
-            let followed = format!("{from} was followed by another {from} before {to}");
+            let followed = format!("{from} was followed by so many {from} without {to} that it was forgotten");
             say(repeated, &followed, &followed);
             let without = format!("{from} had no {to} until the end");
             say(open, &without, &without);
+            if let Some(keys) = self.suspicion() {
+                let inner = format!("{from} came while another {from} waited for its {to}");
+                say(nested, &inner, &inner);
+                console.error(&self.advice(keys));
+            }
+        }
+    }
+
+    /// What to do if the times may be of hits that do not belong together.
+    fn advice(&self, keys: &[String]) -> String {
+        let why = "the times may be of hits that do not belong together";
+        let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", shown(key))).collect();
+        match (&self.question, keys.as_slice()) {
+            (Question::Time { key: Some(key), .. }, _) => {
+                format!("{why}: not each value of `{}` is in both", shown(key))
+            }
+            (_, []) => format!("{why}, as where work goes from thread to thread; no argument is in both, for --key"),
+            (_, keys) => {
+                format!("{why}, as where work goes from thread to thread: try --key with {}", keys.join(" or "))
+            }
         }
     }
 
@@ -87,6 +137,25 @@ impl Answer {
         let rest = values.get(self.top..).filter(|rest| !rest.is_empty())?;
         Some((rest.len(), rest.iter().map(|(_, count)| count).sum()))
     }
+}
+
+/// The arguments that can be read at both markers of an interval, as their markers have them.
+fn common_arguments(plan: &Plan, question: &Question) -> Vec<String> {
+    let Question::Time { from, to, .. } = question else { return Vec::new() };
+    let of = |name: &str| {
+        let sites = plan.sites.iter().enumerate();
+        let sites = sites.filter(|(site, _)| plan.marker_of(*site).is_some_and(|marker| *marker.name == *name));
+        let arguments = sites.flat_map(|(_, site)| &site.arguments);
+        let readable = arguments.filter(|argument| matches!(argument.source, Source::Read(_)));
+        readable.map(|argument| argument.text.to_string()).collect::<Vec<_>>()
+    };
+    let (mut common, ends) = (Vec::new(), of(to));
+    for argument in of(from) {
+        if ends.contains(&argument) && !common.contains(&argument) {
+            common.push(argument);
+        }
+    }
+    common
 }
 
 /// A value as text, without quotes.

@@ -1,8 +1,8 @@
 //! Counts as JSON, a line for each marker.
 
 use serde_json::{Value as Json, json};
-use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, Unmatched};
-use simple_markers_tracer::histogram::coarse_range;
+use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf, Unmatched};
+use simple_markers_tracer::histogram::{Durations, coarse_range};
 use simple_markers_tracer::text::json_integer;
 
 use super::answer::{Answer, powers, value_text};
@@ -35,23 +35,39 @@ impl Answer {
         let mut lines: Vec<Json> = self.counts.markers.iter().map(row).collect();
         if let Some((interval, durations)) = self.intervals() {
             let is_some = durations.count() > 0;
-            let Unmatched { ends, repeated, open } = self.counts.unmatched;
+            let Unmatched { ends, repeated, open, nested } = self.counts.unmatched;
+            let by = self.times().map(|(times, _)| times.iter().map(times_json).collect::<Vec<_>>());
+            let other = self.times().map(|(_, others)| others.iter().map(|it| it.durations.count()).sum::<u64>());
             let time = json!({
                 "count": durations.count(),
                 "min": is_some.then_some(durations.min), "p50": durations.percentile(50),
                 "p90": durations.percentile(90), "p99": durations.percentile(99),
                 "max": is_some.then_some(durations.max),
-                "ends_without_start": ends, "starts_without_end": repeated + open,
+                "ends_without_start": ends, "starts_without_end": repeated + open, "nested": nested,
+                "floor": self.floor.flatten().map(|floor| json!([floor.emulated, floor.stepped])),
+                "is_doubtful": self.suspicion().is_some(), "keys": self.suspicion(),
             });
-            let powers: Vec<Json> =
-                powers(durations).into_iter().map(|(low, high, count)| json!([low, high, count])).collect();
             lines.push(json!({
                 "marker": interval, "module": null, "hits": durations.count(),
-                "by": null, "other": null, "histogram": powers, "time": time,
+                "by": by, "other": other, "histogram": powers_json(durations), "time": time,
             }));
         }
         lines
     }
+}
+
+/// A value, how many times it has, and their percentiles and powers of two.
+fn times_json(TimesOf { value, durations }: &TimesOf) -> Json {
+    let of = |percent| durations.percentile(percent);
+    let times = json!({ "p50": of(50), "p90": of(90), "p99": of(99), "histogram": powers_json(durations) });
+    match value {
+        KeyValue::Named { name, .. } => json!([json_key(value), durations.count(), times, &**name]),
+        _ => json!([json_key(value), durations.count(), times]),
+    }
+}
+
+fn powers_json(durations: &Durations) -> Vec<Json> {
+    powers(durations).into_iter().map(|(low, high, count)| json!([low, high, count])).collect()
 }
 
 fn json_key(value: &KeyValue) -> Json {

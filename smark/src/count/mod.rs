@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 use simple_markers_tracer::Plan;
+use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::sys::{self, Session};
 
 use self::screen::Screen;
@@ -30,7 +31,7 @@ pub(crate) use self::question::{Ask, interval};
 ///
 /// --by counts the values of an argument, --hist counts them by powers of two. --time A..B measures the time from marker A to the
 /// next marker B in the same thread, or with --key, to the next B where the argument has the same value, in any thread of the
-/// process. With --time, --where chooses the hits of A. What could not be counted is said at the end.
+/// process. With --time, --where chooses the hits of A, and --by tells the times apart by an argument. What could not be counted is said at the end.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "smark count [OPTIONS] [PATTERN]... <FILE>...\n       smark count [OPTIONS] [PATTERN]... -p <PID>\n       smark count [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
@@ -81,9 +82,10 @@ impl Count {
         let question = self.watch.question.clone();
         let is_terminal = io::stdout().is_terminal() && !self.json;
         let every = self.every.or(is_terminal.then_some(Duration::from_secs(1)));
+        let floor = if let Question::Time { .. } = question { self.watch.floor() } else { None };
         let mut watching = self.watch.start(console, self.buffer.count(self.ask.max_values))?;
         let answer = |plan: &Plan, session: &Session| {
-            Ok::<_, sys::Error>(Answer::new(plan, &question, &session.counted()?, &self.ask))
+            Ok::<_, sys::Error>(Answer::new(plan, &question, &session.counted()?, &self.ask).with_floor(plan, floor))
         };
         let mut screen = Screen { is_terminal, lines: 0 };
         let mut next = every.map(|every| Instant::now() + every);

@@ -8,8 +8,8 @@ use simple_markers_tracer::aggregate::Question;
 /// What is counted besides hits, and how much of it is kept and shown.
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// Count how often this argument has each value
-    #[arg(long, value_name = "ARG", conflicts_with_all = ["hist", "time"])]
+    /// Count how often this argument has each value; with --time, how long it takes for each value
+    #[arg(long, value_name = "ARG", conflicts_with = "hist")]
     by: Option<String>,
     /// With --by, show this many values, the most frequent first
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -29,9 +29,14 @@ impl Ask {
     /// The question. `key` tells which start an end belongs to.
     pub(crate) fn question(&self, key: Option<&str>) -> Question {
         match (&self.by, &self.hist, &self.time) {
+            (by, _, Some((from, to))) => Question::Time {
+                from: from.clone(),
+                to: to.clone(),
+                key: key.map(Arc::from),
+                by: by.as_deref().map(Arc::from),
+            },
             (Some(by), ..) => Question::Values(Arc::from(by.as_str())),
             (_, Some(hist), _) => Question::Histogram(Arc::from(hist.as_str())),
-            (.., Some((from, to))) => Question::Time { from: from.clone(), to: to.clone(), key: key.map(Arc::from) },
             _ => Question::Hits,
         }
     }

@@ -1,11 +1,12 @@
 //! Counts as a table for people.
 
 use simple_markers_resolver::text::{from_bytes, shown};
-use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts};
-use simple_markers_tracer::histogram::coarse_range;
+use simple_markers_tracer::aggregate::{KeyValue, MarkerCounts, TimesOf};
+use simple_markers_tracer::histogram::{Durations, coarse_range};
 
 use super::answer::{Answer, powers, value_text};
 use crate::units::duration;
+use simple_markers_tracer::sys::Floor;
 
 impl Answer {
     /// The table.
@@ -28,13 +29,7 @@ impl Answer {
             if let Some(values) = &row.values {
                 out.push_str(&format!("{}: {} hits by `{}`\n", name(row), row.hits, shown(self.argument())));
                 for (value, count) in self.shown(values) {
-                    let value = match value {
-                        KeyValue::Text { bytes, is_cut } => {
-                            format!("\"{}\"{}", from_bytes(bytes), if *is_cut { ".." } else { "" })
-                        }
-                        value => value_text(value),
-                    };
-                    out.push_str(&format!("{count:>12} {}\n", shown(&value)));
+                    out.push_str(&format!("{count:>12} {}\n", shown(&quoted(value))));
                 }
                 if let Some((different, count)) = self.other(values) {
                     out.push_str(&format!("{count:>12} other ({different} values)\n"));
@@ -64,14 +59,47 @@ impl Answer {
                 out.push_str(&format!("{:>9} {:>9} {:>9} {:>9} {:>9}\n", "MIN", "P50", "P90", "P99", "MAX"));
                 let (min, max) = (duration(durations.min), duration(durations.max));
                 out.push_str(&format!("{min:>9} {:>9} {:>9} {:>9} {max:>9}\n", of(50), of(90), of(99)));
-                let powers = powers(durations)
-                    .into_iter()
-                    .map(|(low, high, count)| (duration(low), duration(high.saturating_add(1)), count));
-                bars(&powers.collect::<Vec<_>>(), &mut out);
+                duration_bars(durations, &mut out);
+                match self.floor {
+                    Some(Some(Floor { emulated, stepped })) => out.push_str(&format!(
+                        "floor: {}, or {} where the kernel steps an instruction\n",
+                        duration(emulated),
+                        duration(stepped)
+                    )),
+                    Some(None) => out.push_str("floor: not measured\n"),
+                    None => {}
+                }
+            }
+            for TimesOf { value, durations } in self.times().map_or(&[][..], |(times, _)| times) {
+                let of = |percent| duration(durations.percentile(percent).unwrap_or(0));
+                let value = quoted(value);
+                out.push_str(&format!("\n{} = {}: {} times", shown(self.argument()), shown(&value), durations.count()));
+                out.push_str(&format!(", P50 {}, P90 {}, P99 {}\n", of(50), of(90), of(99)));
+                duration_bars(durations, &mut out);
+            }
+            if let Some((_, others)) = self.times().filter(|(_, others)| !others.is_empty()) {
+                let count: u64 = others.iter().map(|it| it.durations.count()).sum();
+                out.push_str(&format!("\nother: {count} times ({} values)\n", others.len()));
             }
         }
         out
     }
+}
+
+/// A value as the table has it.
+fn quoted(value: &KeyValue) -> String {
+    match value {
+        KeyValue::Text { bytes, is_cut } => format!("\"{}\"{}", from_bytes(bytes), if *is_cut { ".." } else { "" }),
+        value => value_text(value),
+    }
+}
+
+/// Appends a bar for the durations of each power of two.
+fn duration_bars(durations: &Durations, out: &mut String) {
+    let powers = powers(durations)
+        .into_iter()
+        .map(|(low, high, count)| (duration(low), duration(high.saturating_add(1)), count));
+    bars(&powers.collect::<Vec<_>>(), out);
 }
 
 /// The width of the longest bar.

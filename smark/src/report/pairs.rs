@@ -66,6 +66,7 @@ impl FromArgMatches for Pairs {
             from,
             to,
             key: key.as_deref().map(Arc::from),
+            by: None,
         };
         Ok(Self { pairs: pairs.into_iter().map(question).collect(), key: None })
     }

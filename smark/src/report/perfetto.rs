@@ -67,7 +67,7 @@ fn tell(console: &Console, pair: &Pair, most: u32) {
     let tally = pair.tally();
     let lines = [
         (tally.unmatched.ends, format!("{to} without a {from}")),
-        (tally.unmatched.repeated, format!("{from} that another {from} followed before {to}")),
+        (tally.unmatched.repeated, format!("{from} that so many {from} without {to} followed that it was forgotten")),
         (tally.unmatched.open, format!("{from} without a {to}")),
         (tally.unread, "hits whose key could not be read".to_owned()),
         (tally.full, format!("{from} while {most} were open (--max-values)")),

@@ -16,7 +16,9 @@ use clap::{Args, Parser, ValueEnum};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::sys::{self, Child, Engine, Kernel, Mode, Scope, Session, SessionError, mapped, signals};
+use simple_markers_tracer::sys::{
+    self, Child, Engine, Floor, Kernel, Mode, Scope, Session, SessionError, mapped, signals,
+};
 
 use crate::choice::{Choice, Strict};
 use crate::inputs::{Filters, operands};
@@ -249,6 +251,12 @@ impl Watch {
             Mode::Nothing => false,
         };
         has_processes && self.engine.is_none() && is_possible
+    }
+
+    /// The shortest time that is measured between two markers. `None` if it cannot be measured.
+    pub(crate) fn floor(&self) -> Option<Floor> {
+        let engine = if self.engine == Some(EngineName::Tracefs) { Engine::Tracefs } else { Engine::Bpf };
+        Floor::measure(engine, Kernel::new())
     }
 
     /// Sets the probes with the engine that the user wants, or that the kernel offers.

@@ -9,7 +9,7 @@ use simple_markers_resolver::types::Names;
 use super::key::{KeyValue, bucket_of, group_of};
 use super::{Aggregate, Question, Tallies, Tally};
 use crate::filter::{Readable, normalized};
-use crate::histogram::{Durations, coarse_range};
+use crate::histogram::{Durations, FINE, coarse_range};
 use crate::plan::{Plan, PlannedSite};
 
 /// What was counted at the sites of a plan.
@@ -46,15 +46,39 @@ pub struct MarkerCounts {
     pub names: Option<Arc<Names>>,
 }
 
+/// The times of the intervals of one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimesOf {
+    /// The value.
+    pub value: KeyValue,
+    /// How long the intervals were. The shortest and the longest time are those of their buckets.
+    pub durations: Durations,
+}
+
 /// The hits that are in no interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unmatched {
     /// The ends without a start.
     pub ends: u64,
-    /// The starts that were followed by another start.
+    /// The starts that were forgotten, because too many waited for an end.
     pub repeated: u64,
     /// The starts without an end.
     pub open: u64,
+    /// The starts that came while another one waited for its end.
+    pub nested: u64,
+}
+
+impl Unmatched {
+    /// Whether so many of the hits are in no interval that the intervals may be of hits that do not belong
+    /// together: more than one in a hundred of the starts or of the ends. Or, if starts come while others
+    /// wait for their ends, any: in a function that calls itself, all of them get their ends.
+    #[must_use]
+    pub fn is_suspicious(&self, intervals: u64) -> bool {
+        let starts = self.repeated.saturating_add(self.open);
+        let is_much = |alone: u64| alone > 1 && alone.saturating_mul(100) > intervals.saturating_add(alone);
+        let alone = starts.saturating_add(self.ends);
+        is_much(starts) || is_much(self.ends) || alone > 1 && is_much(self.nested)
+    }
 }
 
 /// The answer to a question.
@@ -64,6 +88,8 @@ pub struct Counts {
     pub markers: Vec<MarkerCounts>,
     /// How long the intervals were; `None` if they were not asked for.
     pub durations: Option<Durations>,
+    /// The same for each value, the most frequent first. `None` if values were not asked for.
+    pub times: Option<Vec<TimesOf>>,
     /// The sum of all tallies.
     pub sum: Tallies,
     /// The hits that are in no interval.
@@ -98,6 +124,7 @@ impl Counts {
             let mut tallies = Tallies::default();
             sites().filter_map(|site| counted.tallies.get(site)).for_each(|of_site| tallies.add(of_site));
             sum.add(&tallies);
+            unmatched.nested += tallies.get(Tally::Nested);
             match first.aggregate {
                 Aggregate::End(_) => unmatched.ends += tallies.get(Tally::Unmatched),
                 _ => unmatched.repeated += tallies.get(Tally::Unmatched),
@@ -132,20 +159,51 @@ impl Counts {
         }
         let is_time = matches!(question, Question::Time { .. });
         unmatched.open = if is_time { counted.open } else { 0 };
-        Self { markers, durations: is_time.then(|| counted.durations.clone()), sum, unmatched }
+        let durations = is_time.then(|| counted.durations.clone());
+        Self { markers, durations, times: times(plan, question, counted), sum, unmatched }
     }
+}
+
+/// The times of each value. `None` if they were not asked for.
+fn times(plan: &Plan, question: &Question, counted: &Counted) -> Option<Vec<TimesOf>> {
+    let by = plan.sites.iter().find_map(|site| match &site.aggregate {
+        Aggregate::End(interval) => interval.by.argument(),
+        _ => None,
+    })?;
+    let names = names(question, plan.sites.iter());
+    let size = if let Readable::Number { size, .. } = by { *size } else { 8 };
+    let mut found: HashMap<&[u8], Vec<u64>> = HashMap::new();
+    for (key, count) in &counted.values {
+        let (Some(bucket), Some(value)) = (group_of(key), key.get(8..)) else { continue };
+        let counts = found.entry(value).or_insert_with(|| vec![0; FINE as usize]);
+        if let Some(sum) = counts.get_mut(bucket) {
+            *sum = sum.saturating_add(*count);
+        }
+    }
+    let decoded = |(value, counts): (&[u8], Vec<u64>)| {
+        let key = [&[0; 8], value].concat();
+        let value = Aggregate::Values(by.clone()).decode(&key)?.with_name(names.as_deref(), size);
+        Some(TimesOf { value, durations: Durations::of_buckets(counts) })
+    };
+    let mut times: Vec<_> = found.into_iter().filter_map(decoded).collect();
+    times.sort_by(|a, b| b.durations.count().cmp(&a.durations.count()).then_with(|| order(&a.value, &b.value)));
+    Some(times)
 }
 
 /// The names for the values of the argument that is asked for, if they are the same at all sites.
 fn names<'p>(question: &Question, mut sites: impl Iterator<Item = &'p PlannedSite>) -> Option<Arc<Names>> {
-    let (Question::Values(name) | Question::Histogram(name)) = question else { return None };
+    let (Question::Values(name) | Question::Histogram(name) | Question::Time { by: Some(name), .. }) = question else {
+        return None;
+    };
+    let is_time = matches!(question, Question::Time { .. });
     let name = normalized(name);
     let of = |site: &PlannedSite| {
         let argument = site.arguments.iter().find(|argument| normalized(&argument.text) == name);
         argument.and_then(|argument| argument.names.clone())
     };
-    let names = of(sites.next()?)?;
-    sites.all(|site| of(site).as_ref() == Some(&names)).then_some(names)
+    let has = |site: &&PlannedSite| !is_time || site.arguments.iter().any(|it| normalized(&it.text) == name);
+    let names = of(sites.find(has)?)?;
+    sites.filter(has).all(|site| of(site).as_ref() == Some(&names)).then_some(names)
 }
 
 /// The order of values that were seen equally often.

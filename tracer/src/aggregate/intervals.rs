@@ -5,10 +5,16 @@ use std::collections::hash_map::Entry;
 
 use super::IntervalKey;
 
-/// The starts that have no end yet, each with what is kept of it.
+/// How many starts of one key wait for their ends at most. A start that is one more takes the place of the
+/// last one.
+pub const DEEPEST: u32 = 256;
+
+/// The starts that have no end yet, each with what is kept of it. An end belongs to the last start of its
+/// key: in a function that calls itself, the inner ones belong together.
 #[derive(Clone, Debug)]
 pub struct Intervals<T> {
-    open: HashMap<IntervalKey, T>,
+    open: HashMap<IntervalKey, Vec<T>>,
+    count: usize,
 }
 
 /// What became of a start.
@@ -16,6 +22,8 @@ pub struct Intervals<T> {
 pub enum Started<T> {
     /// It waits for its end.
     Open,
+    /// It waits for its end, as others of its key do.
+    Nested,
     /// It waits in the place of another one, which has no end.
     InPlaceOf(T),
     /// There was no space for it.
@@ -24,37 +32,50 @@ pub enum Started<T> {
 
 impl<T> Default for Intervals<T> {
     fn default() -> Self {
-        Self { open: HashMap::new() }
+        Self { open: HashMap::new(), count: 0 }
     }
 }
 
 impl<T> Intervals<T> {
     /// Notes a start, unless `most` others have no end yet.
     pub fn start(&mut self, key: IntervalKey, start: T, most: usize) -> Started<T> {
-        let has_space = self.open.len() < most;
-        match self.open.entry(key) {
-            Entry::Occupied(mut open) => Started::InPlaceOf(open.insert(start)),
-            Entry::Vacant(open) if has_space => {
-                open.insert(start);
-                Started::Open
-            }
-            Entry::Vacant(_) => Started::Full(start),
+        let has_space = self.count < most;
+        let open = match self.open.entry(key) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(open) if has_space => open.insert(Vec::new()),
+            Entry::Vacant(_) => return Started::Full(start),
+        };
+        let is_deep = open.len() >= DEEPEST as usize;
+        match open.last_mut() {
+            Some(last) if is_deep => return Started::InPlaceOf(std::mem::replace(last, start)),
+            Some(_) if !has_space => return Started::Full(start),
+            _ => {}
         }
+        self.count += 1;
+        open.push(start);
+        if open.len() > 1 { Started::Nested } else { Started::Open }
     }
 
     /// The start of an end; `None` if there is none.
     pub fn end(&mut self, key: &IntervalKey) -> Option<T> {
-        self.open.remove(key)
+        let open = self.open.get_mut(key)?;
+        let start = open.pop()?;
+        self.count = self.count.saturating_sub(1);
+        if open.is_empty() {
+            self.open.remove(key);
+        }
+        Some(start)
     }
 
     /// How many starts have no end.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.open.len()
+        self.count
     }
 
     /// Removes the starts that have no end.
     pub fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
-        std::mem::take(&mut self.open).into_values()
+        self.count = 0;
+        std::mem::take(&mut self.open).into_values().flatten()
     }
 }

@@ -17,14 +17,29 @@ pub const LONGEST: u32 = FINE;
 /// The entry with the complement of the shortest interval, which is 0 before the first.
 pub const SHORTEST: u32 = FINE + 1;
 
-/// The size in bytes of the key of a value in `Map::Values` and `Map::Starts`.
+/// The size in bytes of the key of a value in `Map::Values`. In `Map::Starts`, the place of the start among
+/// those of its key follows, in 8 bytes.
 ///
 /// | offset | size | what |
 /// | ---: | ---: | --- |
-/// | 0 | 8 | the group of the marker, or the process of an interval; 0 for the hits of a process |
+/// | 0 | 8 | the group of the marker, the process of an interval, or the fine bucket of a time that is counted by a value; 0 for the hits of a process |
 /// | 8 | 8 | the length of a text, or [`CUT`] or [`NULL`]; 0 for a number |
 /// | 16 | 40 | a number of 8 bytes, the process whose hits are counted, or at most [`KEY_TEXT`] bytes of a text; then zeros |
 pub const KEY_SIZE: u32 = 56;
+/// The size in bytes of the key of a start in `Map::Starts`.
+pub const START_KEY_SIZE: u32 = KEY_SIZE + 8;
+/// The size in bytes of a start in `Map::Starts`, if times are not counted by a value.
+///
+/// | offset | size | what |
+/// | ---: | ---: | --- |
+/// | 0 | 8 | the time in ns |
+/// | 8 | 8 | of the first start of a key: how many more there are |
+/// | 16 | 48 | by what the time is counted, as in a key from offset 8 on |
+pub const START_SIZE: u32 = 16;
+/// The offset of the number of further starts.
+pub const START_NESTED: i16 = 8;
+/// The size in bytes of what a time is counted by.
+pub const START_BY: u32 = KEY_SIZE - 8;
 /// The most bytes of a text that are a key.
 pub const KEY_TEXT: usize = 32;
 /// In place of the length: more bytes follow.

@@ -17,11 +17,11 @@ use simple_markers_resolver::export::fetch::NumberKind;
 use crate::filter::{Filter, Mismatch, Number, Readable, Unfit, normalized, readable};
 use crate::plan::{Plan, PlannedSite};
 
-pub use counts::{Counted, Counts, MarkerCounts, Unmatched};
-pub use intervals::{Intervals, Started};
+pub use counts::{Counted, Counts, MarkerCounts, TimesOf, Unmatched};
+pub use intervals::{DEEPEST, Intervals, Started};
 pub use key::{
-    BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, TIMES, bucket_of,
-    group_of, process_of,
+    BUCKET_KEY_SIZE, CUT, IntervalKey, KEY_SIZE, KEY_TEXT, KeyValue, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
+    START_NESTED, START_SIZE, TIMES, bucket_of, group_of, process_of,
 };
 pub use replay::{Passage, Replay};
 
@@ -35,12 +35,44 @@ pub enum Aggregate {
     Values(Readable),
     /// The values of an argument by powers of two.
     Histogram(Number),
-    /// Intervals of a thread, or of the value of an argument, start here.
-    Start(Option<Readable>),
+    /// Intervals start here.
+    Start(Interval),
     /// The hits of each process.
     Processes,
-    /// Intervals of a thread, or of the value of an argument, end here.
-    End(Option<Readable>),
+    /// Intervals end here.
+    End(Interval),
+}
+
+/// How intervals are told apart, and by what they are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// The argument that a start and its end have in common; `None` if that is the thread.
+    pub key: Option<Readable>,
+    /// By which values the times are counted.
+    pub by: By,
+}
+
+/// By which values times are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// By none.
+    #[default]
+    Nothing,
+    /// By those of an argument of this marker.
+    Here(Readable),
+    /// By those that were read at the start.
+    AtStart(Readable),
+}
+
+impl By {
+    /// The argument; `None` if times are not counted by values.
+    #[must_use]
+    pub fn argument(&self) -> Option<&Readable> {
+        match self {
+            Self::Nothing => None,
+            Self::Here(argument) | Self::AtStart(argument) => Some(argument),
+        }
+    }
 }
 
 /// What the user asks for.
@@ -63,6 +95,9 @@ pub enum Question {
         to: String,
         /// The argument that tells which start an end belongs to; `None` if both are in one thread.
         key: Option<Arc<str>>,
+        /// The argument of the first marker, or else of the second one, by whose values the times are
+        /// counted.
+        by: Option<Arc<str>>,
     },
 }
 
@@ -88,13 +123,15 @@ pub enum Tally {
     Unread,
     /// The hits for which a map had no space.
     Full,
-    /// The ends without a start, or the starts that were followed by another start.
+    /// The ends without a start, or the starts that were forgotten, because too many waited for an end.
     Unmatched,
+    /// The starts that came while another one waited for its end.
+    Nested,
 }
 
 impl Tally {
     /// How many there are.
-    pub const COUNT: u32 = 5;
+    pub const COUNT: u32 = 6;
 
     /// The offset in the value of `Map::Tallies`.
     #[must_use]
@@ -176,11 +213,12 @@ impl Plan {
     /// where it cannot be done, and returns them.
     pub fn narrow(&mut self, first: usize, filter: Option<&Filter>, question: &Question) -> Vec<Refused> {
         let mut refused = Vec::new();
+        let by = self.by(question);
         let markers = &self.markers;
         let new = self.sites.split_off(first.min(self.sites.len()));
         for mut site in new {
             let name = markers.get(site.marker).map_or_else(|| Arc::from(""), |marker| Arc::clone(&marker.name));
-            let why = match aggregate(question, &name, &site) {
+            let why = match aggregate(question, by.as_ref(), &name, &site) {
                 // The user did not ask for this marker.
                 Ok(None) => continue,
                 Ok(Some(aggregate)) => {
@@ -204,10 +242,35 @@ impl Plan {
     }
 }
 
-/// What is counted at a site; `None` if nothing is.
-fn aggregate(question: &Question, marker: &str, site: &PlannedSite) -> Result<Option<Aggregate>, Mismatch> {
+impl Plan {
+    /// By what a question counts times: the argument as one site at the start of intervals reads it, if one
+    /// has it. `None` if no site there has it.
+    fn by(&self, question: &Question) -> Option<Readable> {
+        let Question::Time { from, by: Some(by), .. } = question else { return None };
+        let starts =
+            self.sites.iter().filter(|site| self.markers.get(site.marker).is_some_and(|marker| *marker.name == **from));
+        starts.filter_map(|site| readable(&Arc::from(normalized(by)), site).ok()).next()
+    }
+}
+
+/// What is counted at a site; `None` if nothing is. `by_start` is the argument of the start of an interval
+/// by which times are counted, if it has the argument.
+fn aggregate(
+    question: &Question,
+    by_start: Option<&Readable>,
+    marker: &str,
+    site: &PlannedSite,
+) -> Result<Option<Aggregate>, Mismatch> {
     let read = |name: &str| readable(&Arc::from(normalized(name)), site);
-    let key = |key: &Option<Arc<str>>| key.as_deref().map(read).transpose();
+    let interval = |key: &Option<Arc<str>>, by: &Option<Arc<str>>, is_start: bool| {
+        let by = match (by, by_start) {
+            (Some(by), Some(_)) if is_start => By::Here(read(by)?),
+            (Some(_), Some(of_start)) => By::AtStart(of_start.clone()),
+            (Some(by), None) if !is_start => By::Here(read(by)?),
+            _ => By::Nothing,
+        };
+        Ok(Interval { key: key.as_deref().map(read).transpose()?, by })
+    };
     match question {
         Question::Hits => Ok(Some(Aggregate::Hits)),
         Question::Processes => Ok(Some(Aggregate::Processes)),
@@ -217,8 +280,8 @@ fn aggregate(question: &Question, marker: &str, site: &PlannedSite) -> Result<Op
             Readable::Number { number, .. } => Ok(Some(Aggregate::Histogram(number))),
             Readable::Text(_) => Err(Mismatch::Text),
         },
-        Question::Time { from, key: of, .. } if *from == marker => Ok(Some(Aggregate::Start(key(of)?))),
-        Question::Time { to, key: of, .. } if *to == marker => Ok(Some(Aggregate::End(key(of)?))),
+        Question::Time { from, key, by, .. } if *from == marker => Ok(Some(Aggregate::Start(interval(key, by, true)?))),
+        Question::Time { to, key, by, .. } if *to == marker => Ok(Some(Aggregate::End(interval(key, by, false)?))),
         Question::Time { .. } => Ok(None),
     }
 }

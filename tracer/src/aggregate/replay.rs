@@ -5,8 +5,9 @@ use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
 use super::key::{IntervalKey, Key, key_of, process_key};
-use super::{Aggregate, Counted, Intervals, Started, Tallies, Tally};
-use crate::filter::{Inputs, Readable};
+use super::{Aggregate, By, Counted, Interval, Intervals, Started, Tallies, Tally};
+use crate::bytes::put;
+use crate::filter::Inputs;
 use crate::histogram::{Durations, FINE, coarse, fine};
 use crate::plan::Plan;
 
@@ -39,8 +40,8 @@ pub struct Replay {
     shared: Vec<Option<usize>>,
     /// The last hit of each thread at an address that sites share.
     passes: HashMap<u32, Pass>,
-    /// The times of the starts.
-    starts: Intervals<u64>,
+    /// The times of the starts, and by what the intervals are counted.
+    starts: Intervals<(u64, Option<Key>)>,
     durations: Durations,
 }
 
@@ -117,7 +118,13 @@ impl Replay {
         }
         self.tally(hit.site, Tally::Hits);
         let group = self.groups.get(hit.site).copied().unwrap_or(u32::MAX);
-        let interval = |of: &Option<Readable>| IntervalKey::new(of.as_ref(), hit.process, hit.thread, hit.inputs);
+        let interval = |of: &Interval| {
+            let by = match &of.by {
+                By::Here(by) => Some(key_of(0, by, hit.inputs)?),
+                By::Nothing | By::AtStart(_) => None,
+            };
+            Some((IntervalKey::new(of.key.as_ref(), hit.process, hit.thread, hit.inputs)?, by))
+        };
         let problem = match aggregate {
             Aggregate::Hits => None,
             Aggregate::Processes => increment(&mut self.values, process_key(hit.process), self.most),
@@ -144,23 +151,26 @@ impl Replay {
         }
     }
 
-    fn start(&mut self, key: IntervalKey, time: u64) -> Option<Tally> {
-        match self.starts.start(key, time, self.most) {
+    fn start(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64) -> Option<Tally> {
+        match self.starts.start(key, (time, by), self.most) {
             Started::Open => None,
+            Started::Nested => Some(Tally::Nested),
             Started::InPlaceOf(_) => Some(Tally::Unmatched),
             Started::Full(_) => Some(Tally::Full),
         }
     }
 
-    fn end(&mut self, key: IntervalKey, time: u64) -> Option<Tally> {
-        let Some(start) = self.starts.end(&key) else { return Some(Tally::Unmatched) };
+    fn end(&mut self, (key, by): (IntervalKey, Option<Key>), time: u64) -> Option<Tally> {
+        let Some((start, by_start)) = self.starts.end(&key) else { return Some(Tally::Unmatched) };
         let duration = time.saturating_sub(start);
         let Durations { counts, min, max } = &mut self.durations;
         if let Some(count) = counts.get_mut(fine(duration) as usize) {
             *count += 1;
         }
         (*min, *max) = ((*min).min(duration), (*max).max(duration));
-        None
+        let mut by = by_start.or(by)?;
+        put(&mut by, 0, &u64::from(fine(duration)).to_ne_bytes());
+        increment(&mut self.values, by, self.most)
     }
 
     /// The tallies of each site.

@@ -9,6 +9,7 @@ const STORE: u8 = 0x63;
 const ATOMIC: u8 = 0xdb;
 /// The immediate of [`ATOMIC`] (RFC 9669, 5.3).
 const COMPARE_AND_EXCHANGE: i32 = 0xf1;
+const FETCH_AND_ADD: i32 = 0x01;
 const JUMP: u8 = 0x05;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
@@ -157,6 +158,11 @@ impl Assembler {
     /// `*(destination + offset) += source`, 8 bytes, atomically.
     pub fn add_atomically(&mut self, destination: Reg, offset: i16, source: Reg) {
         self.push(ATOMIC, destination, source, offset, 0);
+    }
+
+    /// `*(destination + offset) += source`, 8 bytes, atomically. `source` gets what it was.
+    pub fn fetch_and_add(&mut self, destination: Reg, offset: i16, source: Reg) {
+        self.push(ATOMIC, destination, source, offset, FETCH_AND_ADD);
     }
 
     /// `*(destination + offset) = source` if it was `R0`, 8 bytes, atomically. `R0` gets what it was.

@@ -5,7 +5,10 @@ use super::expression::{Target, Uncompilable};
 use super::input::{Input, NUL_ENDS};
 use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, Section, Settings};
-use crate::aggregate::{Aggregate, CUT, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, Tally};
+use crate::aggregate::{
+    Aggregate, By, CUT, DEEPEST, Interval, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
+    START_NESTED, START_SIZE, Tally,
+};
 use crate::event::KernelEvent;
 use crate::filter::{Number, Readable};
 use crate::histogram::NEGATIVE;
@@ -50,13 +53,24 @@ impl Aggregate {
     #[must_use]
     pub fn inputs(&self) -> Vec<usize> {
         match self {
-            Self::Hits | Self::Processes | Self::Start(None) | Self::End(None) => Vec::new(),
+            Self::Hits | Self::Processes => Vec::new(),
             Self::Histogram(number) => number.inputs().collect(),
-            Self::Values(readable) | Self::Start(Some(readable)) | Self::End(Some(readable)) => match readable {
-                Readable::Number { number, .. } => number.inputs().collect(),
-                Readable::Text(field) => vec![*field],
-            },
+            Self::Values(readable) => inputs(readable),
+            Self::Start(interval) | Self::End(interval) => {
+                let by = if let By::Here(by) = &interval.by { inputs(by) } else { Vec::new() };
+                let mut all: Vec<usize> = interval.key.iter().flat_map(inputs).chain(by).collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
         }
+    }
+}
+
+fn inputs(of: &Readable) -> Vec<usize> {
+    match of {
+        Readable::Number { number, .. } => number.inputs().collect(),
+        Readable::Text(field) => vec![*field],
     }
 }
 
@@ -82,10 +96,8 @@ impl Program<'_> {
         if *aggregate == Aggregate::Hits {
             return Ok(());
         }
-        let mut key = 0;
-        for _ in 0..KEY_SIZE / 8 {
-            key = self.stack.push()?;
-        }
+        // The last word is used for starts only.
+        let key = self.push(START_KEY_SIZE)?;
         let unread = self.code.label();
         match aggregate {
             Aggregate::Hits => {}
@@ -111,14 +123,26 @@ impl Program<'_> {
                 self.code.store(Size::Four, Reg::Frame, key + 4, Reg::R2);
                 self.add_to_values(key)?;
             }
-            Aggregate::Start(of) => {
+            Aggregate::Start(Interval { key: of, by }) => {
                 self.interval_key(inputs, of.as_ref(), key, unread);
-                self.start(key)?;
+                let start = self.push(START_SIZE + if *by == By::Nothing { 0 } else { START_BY })?;
+                if let By::Here(by) = by {
+                    // What is counted by begins behind the first word of a key.
+                    self.key(inputs, by, start + START_SIZE as i16 - 8, unread);
+                }
+                self.start(key, start)?;
             }
-            Aggregate::End(of) => {
+            Aggregate::End(Interval { key: of, by }) => {
                 self.interval_key(inputs, of.as_ref(), key, unread);
+                let value = match by {
+                    By::Nothing => None,
+                    By::Here(_) | By::AtStart(_) => Some(self.push(KEY_SIZE)?),
+                };
+                if let (By::Here(by), Some(value)) = (by, value) {
+                    self.key(inputs, by, value, unread);
+                }
                 self.code.load(Size::Eight, Reg::R8, Reg::Frame, time);
-                self.finish_interval(key)?;
+                self.finish_interval(key, value, matches!(by, By::AtStart(_)))?;
             }
         }
         if self.code.is_used(unread) {
@@ -278,33 +302,78 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Notes the time of a start.
-    fn start(&mut self, key: i16) -> Result<(), Uncompilable> {
-        let (time, end) = (self.stack.push()?, self.end);
-        let full = self.code.label();
+    /// The lowest of so many bytes of the stack.
+    fn push(&mut self, size: u32) -> Result<i16, Uncompilable> {
+        let mut lowest = 0;
+        for _ in 0..size / 8 {
+            lowest = self.stack.push()?;
+        }
+        Ok(lowest)
+    }
+
+    /// Notes a start, after those of its key that have no end yet. The last word of the key is its place
+    /// among them.
+    fn start(&mut self, key: i16, start: i16) -> Result<(), Uncompilable> {
+        let (place, end) = (key + KEY_SIZE as i16, self.end);
+        let (full, is_deep) = (self.code.label(), self.code.label());
+        self.code.store_immediate(Size::Eight, Reg::Frame, place, 0);
+        self.code.store_immediate(Size::Eight, Reg::Frame, start + START_NESTED, 0);
         // The time that this program takes so far is no part of the interval.
         self.code.call(Helper::KtimeGetNs);
-        self.code.store(Size::Eight, Reg::Frame, time, Reg::R0);
-        self.update(Map::Starts, key, time, NO_EXIST);
+        self.code.store(Size::Eight, Reg::Frame, start, Reg::R0);
+        self.update(Map::Starts, key, start, NO_EXIST);
         self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
         self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, EXISTS, full);
+        self.map_and_key(Map::Starts, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, full);
+        self.code.set(Reg::R1, 1);
+        self.code.fetch_and_add(Reg::R0, START_NESTED, Reg::R1);
+        self.code.alu_immediate(Alu::Add, Reg::R1, 1);
+        self.code.jump_if_immediate(Jump::GreaterEqual, Reg::R1, DEEPEST as i32, is_deep);
+        self.code.store(Size::Eight, Reg::Frame, place, Reg::R1);
+        self.update(Map::Starts, key, start, ANY);
+        self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, full);
+        self.add_one_to(Tally::Nested);
+        self.code.jump(end);
+        self.code.place(is_deep);
+        // In the place of the last one.
+        self.code.set(Reg::R1, -1i64 as u64);
+        self.code.add_atomically(Reg::R0, START_NESTED, Reg::R1);
+        self.code.store_immediate(Size::Eight, Reg::Frame, place, DEEPEST as i32 - 1);
         self.add_one_to(Tally::Unmatched);
-        self.update(Map::Starts, key, time, ANY);
+        self.update(Map::Starts, key, start, ANY);
         self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
         self.code.place(full);
         self.add_one_to(Tally::Full);
-        self.stack.pop();
         Ok(())
     }
 
-    /// Adds the interval that ends at the time in `R8`.
-    fn finish_interval(&mut self, key: i16) -> Result<(), Uncompilable> {
-        let (bucket, end) = (self.stack.push()?, self.end);
-        let (unmatched, in_order) = (self.code.label(), self.code.label());
+    /// Adds the interval that ends at the time in `R8`. `value` is the key of the value that times are counted
+    /// by, which may come from the start.
+    fn finish_interval(&mut self, key: i16, value: Option<i16>, is_at_start: bool) -> Result<(), Uncompilable> {
+        let (bucket, place, end) = (self.stack.push()?, key + KEY_SIZE as i16, self.end);
+        let (unmatched, in_order, is_last) = (self.code.label(), self.code.label(), self.code.label());
+        self.code.store_immediate(Size::Eight, Reg::Frame, place, 0);
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, unmatched);
+        self.code.load(Size::Eight, Reg::R1, Reg::R0, START_NESTED);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R1, 0, is_last);
+        self.code.set(Reg::R1, -1i64 as u64);
+        self.code.fetch_and_add(Reg::R0, START_NESTED, Reg::R1);
+        self.code.store(Size::Eight, Reg::Frame, place, Reg::R1);
+        self.map_and_key(Map::Starts, key);
+        self.code.call(Helper::MapLookupElem);
+        self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, unmatched);
+        self.code.place(is_last);
         self.code.load(Size::Eight, Reg::R7, Reg::R0, 0);
+        if let (Some(value), true) = (value, is_at_start) {
+            for offset in (0..START_BY as i16).step_by(8) {
+                self.code.load(Size::Eight, Reg::R1, Reg::R0, START_SIZE as i16 + offset);
+                self.code.store(Size::Eight, Reg::Frame, value + 8 + offset, Reg::R1);
+            }
+        }
         self.map_and_key(Map::Starts, key);
         self.code.call(Helper::MapDeleteElem);
         self.code.jump_if_immediate(Jump::NotEqual, Reg::R0, 0, unmatched);
@@ -315,6 +384,9 @@ impl Program<'_> {
         self.code.alu(Alu::Sub, Reg::R8, Reg::R7);
         self.fine_bucket();
         self.code.store(Size::Eight, Reg::Frame, bucket, Reg::R2);
+        if let Some(value) = value {
+            self.code.store(Size::Eight, Reg::Frame, value, Reg::R2);
+        }
         self.map_and_key(Map::Times, bucket);
         self.code.call(Helper::MapLookupElem);
         self.code.jump_if_immediate(Jump::Equal, Reg::R0, 0, end);
@@ -323,6 +395,9 @@ impl Program<'_> {
         self.raise(LONGEST, bucket);
         self.code.alu_immediate(Alu::Xor, Reg::R8, -1);
         self.raise(SHORTEST, bucket);
+        if let Some(value) = value {
+            self.add_to_values(value)?;
+        }
         self.code.jump(end);
         self.code.place(unmatched);
         self.add_one_to(Tally::Unmatched);

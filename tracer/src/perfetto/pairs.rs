@@ -66,7 +66,7 @@ impl Pair {
     /// The pair of a [`Question::Time`]. `sites` are the sites that were chosen for it.
     #[must_use]
     pub fn new(question: &Question, sites: Chosen) -> Option<Self> {
-        let Question::Time { from, to, key } = question else { return None };
+        let Question::Time { from, to, key, .. } = question else { return None };
         let (from, to, has_key) = (from.clone(), to.clone(), key.is_some());
         let name = format!("{from}..{to}");
         Some(Self { from, to, name, has_key, sites, open: Intervals::default(), tally: PairTally::default() })
@@ -87,8 +87,8 @@ impl Pair {
         let (_, site) = self.sites.site(event)?;
         let key = |of: &Option<_>| IntervalKey::new(of.as_ref(), event.process, event.thread, &event.inputs());
         let (key, is_end) = match &site.aggregate {
-            Aggregate::Start(of) => (key(of), false),
-            Aggregate::End(of) => (key(of), true),
+            Aggregate::Start(of) => (key(&of.key), false),
+            Aggregate::End(of) => (key(&of.key), true),
             _ => return None,
         };
         let Some(key) = key else {
@@ -114,7 +114,7 @@ impl Pair {
     /// is no space.
     pub(super) fn open(&mut self, key: IntervalKey, begin: Rc<Begin>, most: usize) -> Option<Rc<Begin>> {
         match self.open.start(key, begin, most) {
-            Started::Open => None,
+            Started::Open | Started::Nested => None,
             Started::InPlaceOf(before) => {
                 self.tally.unmatched.repeated += u64::from(before.is_wanted);
                 Some(before)

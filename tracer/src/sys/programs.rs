@@ -12,7 +12,10 @@ use super::error::{Error, Step};
 use super::events::Attached;
 use super::processes::{Among, TaskOffsets};
 use super::ring::Ring;
-use crate::aggregate::{Aggregate, BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, TIMES, Tallies, Tally};
+use crate::aggregate::{
+    Aggregate, BUCKET_KEY_SIZE, By, Counted, KEY_SIZE, LONGEST, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES,
+    Tallies, Tally,
+};
 use crate::bpf::count::count;
 use crate::bpf::program::Section;
 use crate::bpf::{Code, Map, Target, event};
@@ -149,7 +152,13 @@ impl Programs {
             Map::Values if plan.sites.iter().any(is_histogram) => {
                 bpf::Map::with_keys(MapType::Hash, BUCKET_KEY_SIZE, 8, most)?
             }
-            Map::Values | Map::Starts => bpf::Map::with_keys(MapType::Hash, KEY_SIZE, 8, most)?,
+            Map::Values => bpf::Map::with_keys(MapType::Hash, KEY_SIZE, 8, most)?,
+            Map::Starts => {
+                let is_by =
+                    |site: &PlannedSite| matches!(&site.aggregate, Aggregate::Start(it) if it.by != By::Nothing);
+                let by = if plan.sites.iter().any(is_by) { START_BY } else { 0 };
+                bpf::Map::with_keys(MapType::Hash, START_KEY_SIZE, START_SIZE + by, most)?
+            }
         };
         self.maps.insert(map, created);
         Ok(())

@@ -1,0 +1,130 @@
+//! The shortest time that is measured between two markers: what the probes themselves take.
+//!
+//! It is measured on two instructions of our own that follow each other, with the programs that measure the
+//! times of a plan. Other processes that run this file are not disturbed: they do not run these instructions.
+
+use std::sync::Arc;
+
+use simple_markers_resolver::address::{FileOffset, Vaddr};
+
+use super::engine::{Engine, Kernel, Mode, Scope, Session};
+use super::mapped;
+use crate::aggregate::{Aggregate, Interval};
+use crate::histogram::Durations;
+use crate::plan::{Plan, PlannedImage, PlannedMarker, PlannedSite};
+
+/// The time that is measured between two markers with no code between, in ns: the median.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floor {
+    /// If the kernel emulates the instruction under the first probe.
+    pub emulated: u64,
+    /// If it steps that instruction.
+    pub stepped: u64,
+}
+
+/// How often the instructions run.
+const ROUNDS: u32 = 200;
+
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .text.simple_markers_floor,\"ax\",@progbits",
+    "simple_markers_floor_emulated:",
+    "nop",
+    "nop",
+    "ret",
+    "simple_markers_floor_stepped:",
+    "mov eax, eax",
+    "nop",
+    "ret",
+    ".popsection",
+);
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" {
+    fn simple_markers_floor_emulated();
+    fn simple_markers_floor_stepped();
+}
+
+impl Floor {
+    /// Measures it with an engine. `None` if it cannot be measured.
+    #[cfg(target_arch = "x86_64")]
+    #[must_use]
+    pub fn measure(engine: Engine, kernel: Kernel) -> Option<Self> {
+        // Without BPF hits are read some time later, so one cannot tell which are of which loop.
+        if engine != Engine::Bpf {
+            return None;
+        }
+        let process = std::process::id();
+        let emulated: unsafe extern "C" fn() = simple_markers_floor_emulated;
+        let stepped: unsafe extern "C" fn() = simple_markers_floor_stepped;
+        // The first instructions have one byte and two.
+        let places = [(emulated as usize as u64, 1), (stepped as usize as u64, 2)];
+        let regions = mapped::regions(process)?;
+        let region =
+            regions.into_iter().filter(mapped::Region::is_file).find(|it| it.addresses.contains(&places[0].0))?;
+        let offset = |address: u64| Some(address.checked_sub(region.addresses.start)?.wrapping_add(region.offset));
+        let mut plan = plan(region.name.to_str()?);
+        for (address, size) in places {
+            plan.sites.push(site(0, offset(address)?, Aggregate::Start(Interval::default())));
+            plan.sites.push(site(1, offset(address)?.wrapping_add(size), Aggregate::End(Interval::default())));
+        }
+        let scope = Scope::Processes { pids: vec![process], with_children: false };
+        let mode = Mode::Count { most_values: 64, ring: 1 << 16 };
+        let session = Session::start_with(engine, &plan, &scope, mode, kernel).ok()?;
+        let run = |what: unsafe extern "C" fn()| {
+            for _ in 0..ROUNDS {
+                // SAFETY: the function has two instructions, which change no register but `eax`, and returns.
+                unsafe { what() };
+            }
+            session.counted().ok().map(|counted| counted.durations)
+        };
+        let first = run(emulated)?;
+        let both = run(stepped)?;
+        let later = both.counts.iter().zip(&first.counts).map(|(both, first)| both.saturating_sub(*first)).collect();
+        let median = |durations: &Durations| durations.percentile(50);
+        Some(Self { emulated: median(&first)?, stepped: median(&Durations::of_buckets(later))? })
+    }
+
+    /// Measures it with an engine. `None` if it cannot be measured.
+    #[cfg(not(target_arch = "x86_64"))]
+    #[must_use]
+    pub fn measure(_: Engine, _: Kernel) -> Option<Self> {
+        None
+    }
+}
+
+/// A plan without sites.
+fn plan(path: &str) -> Plan {
+    let (path, module) = (path.to_owned(), Arc::from("smark"));
+    let marker = |name: &str| PlannedMarker {
+        image: 0,
+        name: Arc::from(name),
+        file: Arc::from(""),
+        line: 0,
+        format: Arc::from(""),
+        sites: 2,
+        event: None,
+    };
+    Plan {
+        images: vec![PlannedImage { path, module, build_id: None, thread_local_size: None }],
+        markers: vec![marker("floor:begin"), marker("floor:end")],
+        ..Plan::default()
+    }
+}
+
+fn site(marker: usize, offset: u64, aggregate: Aggregate) -> PlannedSite {
+    PlannedSite {
+        image: 0,
+        marker,
+        function: None,
+        address: Vaddr(offset),
+        probe: Vaddr(offset),
+        offset: FileOffset(offset),
+        switch: None,
+        inputs: Vec::new(),
+        arguments: Vec::new(),
+        filter: None,
+        aggregate,
+        recorded: None,
+    }
+}
