@@ -194,7 +194,7 @@ fn open(image: &ResolvedImage) -> anyhow::Result<(String, files::Bytes)> {
         .with_context(|| "it is not a file of its own: export the program that it is linked into")?;
     let Some(text) = path.to_str() else { bail!("its path is not UTF-8") };
     let text = text.to_owned();
-    let input = Input { path, found: false };
+    let input = Input::new(path, false);
     match files::open(&input).map_err(|error| anyhow::anyhow!(files::reason(&error)))? {
         Some(files::Bytes::Unpacked(_)) => bail!("it is compressed: unpack it first"),
         Some(bytes) => Ok((text, bytes)),

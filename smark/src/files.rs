@@ -15,6 +15,16 @@ pub(crate) struct Input {
     pub(crate) path: PathBuf,
     /// Whether it was found in a folder. Such a file is silently skipped if it has no markers.
     pub(crate) found: bool,
+    /// The path under which it is open, if its own path leads to another file, or to none.
+    pub(crate) opened: Option<PathBuf>,
+    /// The path beside which its debug files are, if that is not its own.
+    pub(crate) beside: Option<PathBuf>,
+}
+
+impl Input {
+    pub(crate) fn new(path: PathBuf, found: bool) -> Self {
+        Self { path, found, opened: None, beside: None }
+    }
 }
 
 /// A path that cannot be opened, and why.
@@ -33,7 +43,7 @@ pub(crate) fn expand(named: &[PathBuf], recursive: bool) -> Vec<Result<Input, Un
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() && recursive => walk(path.clone(), &mut files),
             Ok(metadata) if metadata.is_dir() => files.push(unreadable(path, "is a folder (-r searches it)")),
-            Ok(metadata) if metadata.is_file() => files.push(Ok(Input { path: path.clone(), found: false })),
+            Ok(metadata) if metadata.is_file() => files.push(Ok(Input::new(path.clone(), false))),
             Ok(_) => files.push(unreadable(path, "is not a regular file")),
             Err(error) => files.push(unreadable(path, &reason(&error))),
         }
@@ -47,7 +57,7 @@ fn walk(root: PathBuf, files: &mut Vec<Result<Input, Unreadable>>) {
     let mut stack = vec![(root, true)];
     while let Some((path, is_folder)) = stack.pop() {
         if !is_folder {
-            files.push(Ok(Input { path, found: true }));
+            files.push(Ok(Input::new(path, true)));
             continue;
         }
         let entries = match fs::read_dir(&path) {
@@ -86,7 +96,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
 /// The bytes of a file, unpacked if it is compressed. `None` if it was found in a folder and is
 /// neither ELF nor an archive.
 pub(crate) fn open(input: &Input) -> io::Result<Option<Bytes>> {
-    let mut file = File::open(&input.path)?;
+    let mut file = File::open(input.opened.as_ref().unwrap_or(&input.path))?;
     let mut magic = Vec::with_capacity(8);
     file.by_ref().take(8).read_to_end(&mut magic)?;
     let compression = Compression::of(&magic);

@@ -184,9 +184,19 @@ impl Selected {
 
     /// Reports what is wrong with the files and patterns. Called after the output was printed.
     pub(crate) fn report(&self, console: &Console, rows: &[Row<'_>], chosen: &[Row<'_>]) -> Status {
-        let status = report_diagnostics(console, &self.resolution);
-        let unmatched = self.selection.unmatched(rows);
+        let unmatched = self.unmatched(rows);
+        let status = self.report_files(console);
         status.max(report_selection(console, &self.selection, &self.patterns, &unmatched, chosen.is_empty()))
+    }
+
+    /// Reports what is wrong with the files.
+    pub(crate) fn report_files(&self, console: &Console) -> Status {
+        report_diagnostics(console, &self.resolution)
+    }
+
+    /// The patterns that match nothing.
+    pub(crate) fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
+        self.selection.unmatched(rows)
     }
 }
 
@@ -227,7 +237,7 @@ fn look(input: &Result<Input, Unreadable>, detail: Detail, folders: &[PathBuf]) 
         Ok(bytes) => bytes?,
         Err(error) => return failed(&input.path, files::reason(&error)),
     };
-    let beside = DebugFolders::new(&input.path, folders);
+    let beside = DebugFolders::new(input.beside.as_ref().unwrap_or(&input.path), folders);
     let mut resolution = resolve::resolve_with_debug_files(&input.path.display().to_string(), &bytes, detail, &beside);
     if input.found {
         resolution.images.retain(|image| !image.markers.is_empty() || !image.diagnostics.is_empty());

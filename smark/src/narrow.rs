@@ -81,20 +81,21 @@ const LISTED: usize = 8;
 impl Watching {
     /// Says for the sites from the number `first` on what is counted there, and when.
     ///
-    /// An argument or a filter that fits none of the first sites is an error.
-    pub(crate) fn narrow(&mut self, console: &Console, first: usize) -> anyhow::Result<()> {
+    /// An argument or a filter that fits none of the first sites is an error, if they are the first that are
+    /// looked at.
+    pub(crate) fn narrow(&mut self, console: &Console, first: usize, is_first: bool) -> anyhow::Result<()> {
         if self.plan.sites.len() == first {
             return Ok(());
         }
         let asked = Asked { filter: self.watch.filter.as_ref(), question: &self.watch.question };
         let names = self.plan.markers.iter().map(|marker| &*marker.name);
-        if first == 0 && !asked.has_markers(console, "--time", names) {
+        if is_first && !asked.has_markers(console, "--time", names) {
             self.status = self.status.max(Status::NoMatch);
             self.plan.sites.clear();
             return Ok(());
         }
         let refused = self.plan.narrow(first, asked.filter, asked.question);
-        asked.judge(console, &refused, self.plan.sites.len() == first && first == 0)
+        asked.judge(console, &refused, is_first && self.plan.sites.len() == first)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `smark plan`: writes what is needed to watch markers on a machine without debug information.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -96,7 +97,7 @@ impl Plan {
             }
         }
         status = status.max(selected.report(console, &rows, &chosen));
-        left_out::tell(console, &plan, 0, &|_| true);
+        left_out::tell(console, &plan, 0, &HashSet::new(), &|_| true);
         if plan.sites.is_empty() {
             if status == Status::Done {
                 bail!("there is no site to watch");
@@ -115,7 +116,7 @@ fn add(
     keep: &dyn Fn(&Marker) -> bool,
     settings: &Settings,
 ) -> anyhow::Result<()> {
-    watch::add(plan, image, keep, settings)?;
+    watch::add(plan, image, None, keep, settings)?;
     if let (Some(planned), Ok(path)) = (plan.images.last_mut(), fs::canonicalize(&image.path)) {
         planned.path = path.display().to_string();
     }

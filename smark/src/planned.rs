@@ -10,10 +10,11 @@ use anyhow::{Context as _, bail};
 use simple_markers_resolver::resolve::NO_FUNCTION;
 use simple_markers_resolver::select::{Fields, Selection};
 use simple_markers_tracer::plan::{LeftOut, PlannedImage};
+use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 use simple_markers_tracer::{Plan, elf};
 
 use crate::inputs::{Filters, report_selection};
-use crate::{Console, Status, files};
+use crate::{Console, Status, files, watch};
 
 /// The largest plan file in bytes.
 const LARGEST: u64 = 1 << 28;
@@ -119,15 +120,16 @@ impl PlanFile {
     pub(crate) fn add(
         &self,
         plan: &mut Plan,
-        files: &[PathBuf],
-        named: &HashSet<PathBuf>,
+        files: &[MappedFile],
+        named: &HashSet<FileId>,
         thread_pointer: Option<u32>,
     ) -> Vec<Refused<'_>> {
         let mut others = Vec::new();
-        for path in files {
-            let Some(bytes) = files::map_regular(path) else {
-                if named.contains(path) {
-                    others.push((path, Found::Nothing));
+        for file in files {
+            let path = &file.path;
+            let Some(bytes) = files::map_regular(file.opened_as().as_ref().unwrap_or(path)) else {
+                if named.contains(&file.id) {
+                    others.push((file, Found::Nothing));
                 }
                 continue;
             };
@@ -137,23 +139,25 @@ impl PlanFile {
                 Some(number) => {
                     let keep = |marker: usize| self.markers.contains(&marker);
                     let keep_left_out = |left_out: &LeftOut| self.keeps_left_out(left_out);
+                    let first = plan.images.len();
                     let path = path.display().to_string();
                     plan.adopt(&self.plan, number, &path, &keep, &keep_left_out, thread_pointer);
+                    plan.images.iter_mut().skip(first).for_each(|image| image.file = watch::image_file(file));
                 }
-                None if named.contains(path) || elf::is_elf(&bytes) => {
-                    others.push((path, build_id.map_or(Found::NoBuildId, Found::OtherBuildId)));
+                None if named.contains(&file.id) || elf::is_elf(&bytes) => {
+                    others.push((file, build_id.map_or(Found::NoBuildId, Found::OtherBuildId)));
                 }
                 // A script may have the name of the program that it starts.
                 None => {}
             }
         }
         let mut refused = Vec::new();
-        for (path, found) in others {
+        for (MappedFile { path, id, .. }, found) in others {
             let known = |it: &&PlannedImage| Path::new(&it.path).file_name() == path.file_name();
             // Two files of a process can have one name.
             let is_found = |it: &PlannedImage| plan.images.iter().any(|found| found.build_id == it.build_id);
             let mut images: Vec<&PlannedImage> = self.plan.images.iter().filter(known).collect();
-            if !named.contains(path) && (images.is_empty() || images.iter().any(|it| is_found(it))) {
+            if !named.contains(id) && (images.is_empty() || images.iter().any(|it| is_found(it))) {
                 continue;
             }
             if images.is_empty() {

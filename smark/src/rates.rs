@@ -1,6 +1,6 @@
 //! `smark trace --every-ms`: how often each marker is passed, again and again.
 
-use std::io::{self, Write as _};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,30 +10,39 @@ use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{Counts, Question};
 use simple_markers_tracer::sys::{self, Mode, Session};
 
-use crate::watch::{RING, Watch};
+use crate::watch::{Next, RING, Watch};
 use crate::{Console, narrow};
 
 /// Counts hits in the kernel, and prints at the end of each interval those that came in it.
-pub(crate) fn run(watch: Watch, every: Duration, json: bool, console: &Console) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    watch: Watch,
+    every: Duration,
+    json: bool,
+    colour: bool,
+    console: &Console,
+    out: &mut dyn Write,
+) -> anyhow::Result<ExitCode> {
     let mut watching = watch.start(console, Mode::Count { most_values: 1, ring: RING })?;
     let start = watching.started;
-    let mut rates = Rates { start, last: start, every, counts: Vec::new(), json, colour: console.colour };
+    let mut rates = Rates { start, last: start, every, counts: Vec::new(), json, colour };
     let mut pause = |plan: &Plan, session: &Session| {
         if sys::now().saturating_sub(rates.last) >= rates.every() {
-            rates.print(plan, session)?;
+            rates.print(plan, session, out)?;
         }
-        Ok(true)
+        let passed = sys::now().saturating_sub(rates.last);
+        Ok(Next::WaitFor(Duration::from_nanos(rates.every().saturating_sub(passed))))
     };
     watching.run(console, &mut |_| true, &mut pause)?;
     let exit = watching.exit();
     if let Some(session) = watching.session() {
-        rates.print(&watching.plan, session)?;
+        rates.print(&watching.plan, session, out)?;
         if json {
             let hits: u64 = rates.counts.iter().sum();
             let lost = session.lost()?;
             let end =
                 json!({ "hits": hits + lost, "lost": lost, "unfiltered": narrow::unfiltered(session)?, "exit": exit });
-            writeln!(io::stdout().lock(), "{}", json!({ "end": end }))?;
+            writeln!(out, "{}", json!({ "end": end }))?;
+            out.flush()?;
         }
     }
     watching.end(console)
@@ -58,11 +67,10 @@ impl Rates {
     }
 
     /// Prints the markers that were hit in the interval, and begins the next one.
-    fn print(&mut self, plan: &Plan, session: &Session) -> anyhow::Result<()> {
+    fn print(&mut self, plan: &Plan, session: &Session, out: &mut dyn Write) -> anyhow::Result<()> {
         let counts = Counts::new(plan, &Question::Hits, &session.counted()?);
         let now = sys::now();
         let seconds = (now.saturating_sub(self.last).max(1)) as f64 / 1e9;
-        let mut out = io::stdout().lock();
         let before = self.counts.iter().copied().chain(std::iter::repeat(0));
         for (marker, before) in counts.markers.iter().zip(before) {
             let hits = marker.hits.saturating_sub(before);

@@ -65,6 +65,8 @@ pub(crate) struct Stacks {
     folders: Vec<PathBuf>,
     chains: Chains,
     files: HashMap<PathBuf, Option<Symbols>>,
+    /// The path of the image of the hit, and where it can be opened.
+    own: (PathBuf, PathBuf),
     processes: HashMap<u32, (Instant, Vec<Region>)>,
     /// How many stacks had more frames than are read.
     pub(crate) cut: u64,
@@ -83,13 +85,16 @@ struct Frame {
 impl Stacks {
     /// `folders` have separate debug files.
     pub(crate) fn new(folders: Vec<PathBuf>, chains: Chains) -> Self {
-        Self { folders, chains, files: HashMap::new(), processes: HashMap::new(), cut: 0 }
+        Self { folders, chains, files: HashMap::new(), own: Default::default(), processes: HashMap::new(), cut: 0 }
     }
 
     /// The frames of a hit, and whether more follow.
     fn frames(&mut self, hit: &Hit<'_>) -> (Vec<Frame>, bool) {
         let Some(stack) = hit.stack() else { return (Vec::new(), false) };
         self.cut += u64::from(stack.is_cut);
+        if self.own.1.as_os_str() != hit.image.place() {
+            self.own = (PathBuf::from(&hit.image.path), PathBuf::from(hit.image.place()));
+        }
         let mut addresses = stack.addresses();
         if hit.marker.event.is_some() {
             // The program stands where the kernel returns to.
@@ -141,7 +146,9 @@ impl Stacks {
         // After `execve` the process has other files: then the probe's address is in none of them,
         // or in another one.
         let knows = |regions: &[Region]| {
-            let is_its = |region: Region| region.name == Path::new(&hit.image.path);
+            let is_its = |region: Region| {
+                region.path() == Path::new(&hit.image.path) || Some(region.file) == hit.image.file.number
+            };
             let is_known = hit.marker.event.is_some() || find(regions, first).is_some_and(is_its);
             find(regions, address).filter(|_| is_known)
         };
@@ -153,7 +160,7 @@ impl Stacks {
                 if self.processes.len() >= PROCESSES {
                     self.processes.clear();
                 }
-                let regions = mapped::regions(process).unwrap_or_default();
+                let regions = mapped::regions_here(process).unwrap_or_default();
                 let region = knows(&regions);
                 self.processes.insert(process, (Instant::now(), regions));
                 region?
@@ -168,6 +175,7 @@ impl Stacks {
     }
 
     fn symbols(&mut self, path: &Path) -> Option<&Symbols> {
+        let path = if path == self.own.0 { &self.own.1 } else { path };
         if !self.files.contains_key(path) {
             self.files.insert(path.to_owned(), Symbols::load(path, &self.folders));
         }

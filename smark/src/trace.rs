@@ -1,8 +1,11 @@
 //! `smark trace`: prints the hits of markers as they happen.
 
+mod hits_to;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +18,12 @@ use simple_markers_tracer::ftrace::names::Names;
 use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
 
+use self::hits_to::HitsTo;
 use crate::Console;
 use crate::narrow;
 use crate::rates;
 use crate::stacks::Stacks;
-use crate::watch::{Buffer, STATUS, Watch, events};
+use crate::watch::{Buffer, Next, STATUS, Watch, events};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
@@ -45,6 +49,12 @@ pub(crate) struct Trace {
     /// Print a line of JSON for each hit
     #[arg(long)]
     json: bool,
+    /// Write the hits to this file, so that they do not mix with what the program prints
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Overwrite the output file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
     /// Instead of hits, print every so many milliseconds how often each marker was hit; for sums see `smark count --every`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=86_400_000), conflicts_with_all = ["stack", "limit", "buffer"])]
     every_ms: Option<u64>,
@@ -73,19 +83,23 @@ EXAMPLES
       smark trace -e sched:sched_switch -e 'syscalls:sys_*_read' -- ./server
   An event of the kernel on the whole machine:
       smark trace -e sched:sched_process_exec
-  For a program to read:
-      smark trace --json -- ./server | jq .args";
+  For a program to read, apart from what the server prints:
+      smark trace --json -o hits.json -- ./server";
 
 impl Trace {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
+        let mut hits_to = HitsTo::open(self.output.as_deref(), &self.watch.inputs(), self.force)?;
+        let colour = console.colour && self.output.is_none();
         if let Some(every) = self.every_ms {
-            return rates::run(self.watch, Duration::from_millis(every), self.json, console);
+            let result = rates::run(self.watch, Duration::from_millis(every), self.json, colour, console, &mut hits_to);
+            return hits_to.keep_if(result);
         }
         let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
-        let mut watching = self.watch.start(console, self.buffer.mode(self.stack))?;
+        let started = self.watch.start(console, self.buffer.mode(self.stack));
+        let mut watching = hits_to.keep_if(started)?;
         let mut stacks = self.stack.then(|| watching.stacks());
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let mut lines = Lines::new(watching.started, events::names(&watching.plan), console);
+        let mut out = BufWriter::with_capacity(1 << 16, &mut hits_to.out);
+        let mut lines = Lines::new(watching.started, events::names(&watching.plan), colour);
         let (mut count, mut result) = (0u64, Ok(()));
         let mut text = String::new();
         let printed = std::cell::RefCell::new(&mut out);
@@ -105,7 +119,7 @@ impl Trace {
             }
             count < limit && result.is_ok()
         };
-        let mut pause = |_: &_, _: &_| Ok(printed.borrow_mut().flush().map(|()| true)?);
+        let mut pause = |_: &_, _: &_| Ok(printed.borrow_mut().flush().map(|()| Next::Wait)?);
         let ran = watching.run(console, &mut each, &mut pause);
         result?;
         ran?;
@@ -150,8 +164,8 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// `start` is the time that counts as 0, `names` are those that the texts of the kernel's events use.
-    pub(crate) fn new(start: u64, names: Box<dyn Names>, console: &Console) -> Self {
-        Self { start, formats: HashMap::new(), texts: Texts::new(names), colour: console.colour }
+    pub(crate) fn new(start: u64, names: Box<dyn Names>, colour: bool) -> Self {
+        Self { start, formats: HashMap::new(), texts: Texts::new(names), colour }
     }
 
     fn write(&mut self, hit: &Hit<'_>, out: &mut String) {

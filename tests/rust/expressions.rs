@@ -13,7 +13,7 @@ use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Aggregate;
 use simple_markers_tracer::bpf::Target;
 use simple_markers_tracer::bpf::input::{self, Input, MAX_WORDS};
-use simple_markers_tracer::plan::{PlannedImage, PlannedMarker, PlannedSite};
+use simple_markers_tracer::plan::{ImageFile, PlannedImage, PlannedMarker, PlannedSite};
 use simple_markers_tracer::record::{Field, Layout};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 
@@ -248,6 +248,7 @@ fn the_kernel_computes_what_we_compute() {
     let mut plan = Plan::default();
     plan.images.push(PlannedImage {
         path: program.to_str().expect("UTF-8").to_owned(),
+        file: ImageFile::default(),
         module: Arc::from("registers"),
         build_id: None,
         thread_local_size: None,

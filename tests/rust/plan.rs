@@ -256,7 +256,7 @@ fn libraries_that_are_opened_late_are_found_by_their_build_ids() {
     let output = smark(&["plan", "-o", text(&plan), text(&programs.whole), text(&library)]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let trace = |libraries: &[&Path]| {
-        let mut all = vec!["trace", "--json", "--plan", text(&plan), "--", text(&programs.stripped)];
+        let mut all = vec!["trace", "-q", "--json", "--plan", text(&plan), "--", text(&programs.stripped)];
         all.extend(libraries.iter().map(|library| text(library)));
         let output = smark(&all);
         let lines = String::from_utf8(output.stdout.clone()).expect("UTF-8");

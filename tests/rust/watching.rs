@@ -30,4 +30,6 @@ mod trace;
 mod traced_examples;
 mod traced_twins;
 mod tracefs;
+mod trees;
 mod unloaded;
+mod whom;

@@ -8,7 +8,9 @@ use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind::{self, Pointer, Signed, Unsigned};
 use simple_markers_tracer::aggregate::Aggregate;
 use simple_markers_tracer::ctf::{Description, Events, Writer};
-use simple_markers_tracer::plan::{PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source};
+use simple_markers_tracer::plan::{
+    ImageFile, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source,
+};
 use simple_markers_tracer::record::{CPU, FIELDS, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME};
 use simple_markers_tracer::{Hit, Plan};
 
@@ -100,6 +102,7 @@ fn plan() -> Plan {
     Plan {
         images: vec![PlannedImage {
             path: "/io-queue".into(),
+            file: ImageFile::default(),
             module: "io-queue".into(),
             build_id: None,
             thread_local_size: None,

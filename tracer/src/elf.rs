@@ -1,8 +1,8 @@
 //! What a plan needs of an image besides its resolution.
 
-use object::elf::{FileHeader64, PT_TLS, ProgramHeader64};
+use object::elf::{ET_DYN, FileHeader64, PT_LOAD, PT_TLS, ProgramHeader64};
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
-use object::{Endianness, Object as _};
+use object::{Endianness, Object as _, ObjectSymbol as _};
 use simple_markers_resolver::text::hexadecimal;
 
 /// Whether it is a 64-bit ELF file.
@@ -40,4 +40,46 @@ fn program_headers(bytes: &[u8]) -> Option<(&[ProgramHeader64<Endianness>], Endi
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
     Some((header.program_headers(endian, bytes).ok()?, endian))
+}
+
+/// The symbols of programs that trace other processes themselves, or that check memory and trace the
+/// process for it at its end (`libsanitizer`). Under another tracer they fail.
+const TRACERS: [&[u8]; 4] = [b"ptrace", b"__ptrace", b"__asan_init", b"__lsan_init"];
+
+/// What the names of such functions end with in programs in Go.
+const TRACERS_IN_GO: [&[u8]; 2] = [b".ptrace", b".PtraceAttach"];
+
+/// Whether a program may trace other processes: whether it has or uses such a function.
+#[must_use]
+pub fn may_trace(bytes: &[u8]) -> bool {
+    let Ok(file) = ElfFile64::<Endianness>::parse(bytes) else { return false };
+    let is_tracer = |name: &[u8]| TRACERS.contains(&name) || TRACERS_IN_GO.iter().any(|end| name.ends_with(end));
+    let mut symbols = file.dynamic_symbols().chain(file.symbols());
+    symbols.any(|symbol| symbol.name_bytes().is_ok_and(is_tracer))
+}
+
+/// The offset in the file of the function that a loader calls when it has mapped libraries; `None` if the
+/// file is not a loader of programs.
+#[must_use]
+pub fn loader_state(bytes: &[u8]) -> Option<u64> {
+    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
+    let is_it = |symbol: &object::read::elf::ElfSymbol64<'_, '_, Endianness>| {
+        symbol.is_definition() && symbol.name_bytes() == Ok(b"_dl_debug_state")
+    };
+    let address = file.dynamic_symbols().find(is_it)?.address();
+    let (headers, endian) = program_headers(bytes)?;
+    headers.iter().filter(|header| header.p_type(endian) == PT_LOAD).find_map(|header| {
+        let inside = address.checked_sub(header.p_vaddr(endian)).filter(|it| *it < header.p_filesz(endian))?;
+        header.p_offset(endian).checked_add(inside)
+    })
+}
+
+/// Whether a program is one whose loader, or whose own code before its first function, maps further files.
+#[must_use]
+pub fn has_loader(bytes: &[u8]) -> bool {
+    let is_position_independent = |bytes| {
+        let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+        Some(header.e_type(header.endian().ok()?) == ET_DYN)
+    };
+    interpreter(bytes).is_some() || is_position_independent(bytes) == Some(true)
 }

@@ -23,6 +23,12 @@ impl Order {
         self.waiting.push((time, start..self.bytes.len()));
     }
 
+    /// Whether no record waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Hands on the records before a time. Records of one time stay in the order in which they were
     /// added.
     pub fn take_before(&mut self, time: u64, each: &mut dyn FnMut(&[u8])) {

@@ -18,7 +18,7 @@ use simple_markers_tracer::sys::{self, Session};
 
 use self::screen::Screen;
 use crate::Console;
-use crate::watch::{Buffer, STATUS, Watch};
+use crate::watch::{Buffer, Next, STATUS, Watch};
 
 pub(crate) use self::answer::Answer;
 pub(crate) use self::question::{Ask, interval};
@@ -100,7 +100,8 @@ impl Count {
                     }
                 }
             }
-            Ok(true)
+            let left = next.map(|due| due.saturating_duration_since(Instant::now()));
+            Ok(left.map_or(Next::Wait, Next::WaitFor))
         };
         let ran = watching.run(console, &mut |_| true, &mut pause);
         ran?;

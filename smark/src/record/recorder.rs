@@ -1,5 +1,7 @@
 //! Writes hits to the files of a recording.
 
+use std::time::Duration;
+
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::ctf::writer::Packet;
 use simple_markers_tracer::ctf::{Flight, Writer, metadata::metadata};
@@ -8,6 +10,7 @@ use simple_markers_tracer::sys::{self, Session, signals};
 
 use super::files::{Output, Stopped};
 use crate::Console;
+use crate::watch::Next;
 
 /// A packet is written at the latest so many ns after its first event.
 const LATEST: u64 = 1_000_000_000;
@@ -55,7 +58,7 @@ impl Recorder {
     }
 
     /// Writes what has waited for long, or what a signal asks for.
-    pub(super) fn pause(&mut self, session: &Session) -> anyhow::Result<bool> {
+    pub(super) fn pause(&mut self, session: &Session) -> anyhow::Result<Next> {
         let is_asked = self.flight.is_some() && signals::take_dump();
         let is_old = self.writer.begin().is_some_and(|begin| sys::now().saturating_sub(begin) >= LATEST);
         if is_asked || is_old {
@@ -67,7 +70,11 @@ impl Recorder {
         if is_asked {
             self.dump();
         }
-        Ok(!self.is_over && self.output.stopped.is_none())
+        if self.is_over || self.output.stopped.is_some() {
+            return Ok(Next::End);
+        }
+        let age = self.writer.begin().map(|begin| sys::now().saturating_sub(begin));
+        Ok(age.map_or(Next::Wait, |age| Next::WaitFor(Duration::from_nanos(LATEST.saturating_sub(age)))))
     }
 
     /// Writes all that is left.

@@ -142,7 +142,7 @@ impl Report {
     fn print(&self, console: &Console, recording: &Recording, chosen: &Chosen) -> anyhow::Result<Read> {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         let mut lines =
-            Lines::new(recording.description.start, Box::new(recording.description.kernel.clone()), console);
+            Lines::new(recording.description.start, Box::new(recording.description.kernel.clone()), console.colour);
         let (mut hits, mut unfiltered) = (0u64, 0u64);
         let mut text = String::new();
         let read = recording.read(console, chosen, &mut |event, _, site| {

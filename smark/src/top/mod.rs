@@ -35,7 +35,7 @@ use self::screen::{After, Screen};
 use self::terminal::Terminal;
 use self::text::View;
 use crate::count::seconds;
-use crate::watch::explained;
+use crate::watch::{Pids, explained, pids};
 use crate::{Console, Status};
 
 /// Show the CPU time of each process and thread, exactly
@@ -46,9 +46,9 @@ use crate::{Console, Status};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Top {
-    /// Show only this process, with its threads; may be given several times
-    #[arg(short, long, value_name = "PID")]
-    pid: Vec<u32>,
+    /// Show only these processes, with their threads: numbers, separated by commas or blanks; may be given several times
+    #[arg(short, long, value_name = "PID", value_parser = pids::parse)]
+    pid: Vec<Pids>,
     /// Show only what runs in this control group (version 2) and those below it: a path, such as /system.slice
     #[arg(long, value_name = "PATH")]
     cgroup: Option<PathBuf>,
@@ -111,13 +111,13 @@ impl Top {
         let mut outlets = self.remote.open(self.top, self.view().threads, console)?;
         let hits = match self.marker.is_empty() {
             true => None,
-            false => Some(Hits::start(console, &self.marker, &self.files, &self.pid)?),
+            false => Some(Hits::start(console, &self.marker, &self.files, &pids::all(&self.pid))?),
         };
         if hits.as_ref().is_some_and(|hits| !hits.is_active()) {
             return Ok(Status::NoMatch.into());
         }
         let group = self.cgroup.as_deref().map(Group::find).transpose()?;
-        let choice = Choice { pids: self.pid.clone(), group };
+        let choice = Choice { pids: pids::all(&self.pid), group };
         let counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
         let mut source = Source { counter, hits };
         let terminal = if self.json || outlets.are_open() { None } else { Terminal::open()? };

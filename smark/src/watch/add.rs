@@ -1,55 +1,110 @@
 //! Adds the markers of files to the plan.
 
-use std::fs;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use simple_markers_resolver::export::ExportError;
-use simple_markers_resolver::resolve::{Detail, ImageKind, Marker, ResolvedImage};
-use simple_markers_tracer::Plan;
-use simple_markers_tracer::plan::Settings;
+use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
+use simple_markers_tracer::plan::{ImageFile, Settings};
 use simple_markers_tracer::sys::Child;
+use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 use simple_markers_tracer::thread_local::ThreadLocals;
+use simple_markers_tracer::{Plan, elf};
 
 use super::{TEXT, Watching};
 use crate::files::{self, Input, Unreadable};
 use crate::{Console, Status, left_out};
 
+/// A file to look at, or why it cannot be.
+pub(super) type Found = Result<MappedFile, Unreadable>;
+
+/// The files that a user names.
+pub(super) fn named(paths: &[PathBuf]) -> Vec<Found> {
+    let of = |input: Result<Input, Unreadable>| {
+        let path = input?.path;
+        MappedFile::named(&path).map_err(|why| Unreadable { path, why: files::reason(&why) })
+    };
+    files::expand(paths, false).into_iter().map(of).collect()
+}
+
 impl Watching {
-    /// Adds the markers of files to the plan.
-    pub(super) fn add(&mut self, console: &Console, files: &[PathBuf]) -> anyhow::Result<()> {
-        let is_first = self.known.is_empty();
-        // One file may have several names. Those of mapped files are canonical.
-        let unknown = files.iter().filter(|file| !self.known.contains(*file));
-        let files: Vec<PathBuf> = unknown.map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone())).collect();
-        let new: Vec<PathBuf> = files.into_iter().filter(|file| self.known.insert(file.clone())).collect();
+    /// Adds the markers of files to the plan. Those that are the `first` ones are reported in full.
+    pub(super) fn add(&mut self, console: &Console, files: Vec<Found>, is_first: bool) -> anyhow::Result<()> {
+        let is_new = |file: &Found| file.as_ref().map_or(true, |file| self.known.insert(file.id));
+        let new: Vec<Found> = files.into_iter().filter(is_new).collect();
         if new.is_empty() {
             return Ok(());
         }
+        for file in new.iter().flatten() {
+            self.replaces(file);
+            self.find_loader(file);
+        }
         let (left_out, sites) = (self.plan.left_out.len(), self.plan.sites.len());
+        let mut stripped = HashSet::new();
         match self.file.is_some() {
             true => {
                 self.add_planned(console, &new, is_first)?;
                 self.plan.treat(sites, self.doubtful);
             }
-            false => self.add_resolved(console, &new, is_first)?,
+            false => {
+                // Several files may have one path. So those that are not under their paths are added one by one.
+                let is_elsewhere = |file: &Found| file.as_ref().is_ok_and(|file| file.opened_as().is_some());
+                let (elsewhere, usual): (Vec<_>, Vec<_>) = new.into_iter().partition(is_elsewhere);
+                let each = elsewhere.into_iter().map(|file| vec![file]);
+                for files in [usual].into_iter().chain(each).filter(|files| !files.is_empty()) {
+                    self.add_resolved(console, &files, is_first, &mut stripped)?;
+                }
+            }
         }
-        self.narrow(console, if is_first { 0 } else { sites })?;
-        left_out::tell(console, &self.plan, left_out, &|marker| self.watch.question.asks_for(marker));
+        self.narrow(console, if is_first { 0 } else { sites }, is_first)?;
+        let is_wanted = |marker: &str| self.watch.question.asks_for(marker);
+        left_out::tell(console, &self.plan, left_out, &stripped, &is_wanted);
         Ok(())
     }
 
-    /// Adds the markers that files have by their debug information.
-    fn add_resolved(&mut self, console: &Console, new: &[PathBuf], is_first: bool) -> anyhow::Result<()> {
-        let inputs: Vec<Result<Input, Unreadable>> = match is_first {
-            true => files::expand(new, false),
-            false => new.iter().map(|path| Ok(Input { path: path.clone(), found: true })).collect(),
-        };
+    /// Removes the probes of a file that has become another program.
+    fn replaces(&mut self, file: &MappedFile) {
+        let number = file.id.number();
+        let Some(image) = self.pinned.iter().position(|pinned| pinned.id.number() == number) else { return };
+        let pinned = self.pinned.swap_remove(image);
+        if let Some(session) = &mut self.session {
+            session.forget(pinned.image);
+        }
+    }
+
+    /// Notes the loader of programs, which tells when it maps libraries.
+    fn find_loader(&mut self, file: &MappedFile) {
+        let is_loader = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b"ld");
+        if !file.path.file_name().is_some_and(is_loader) {
+            return;
+        }
+        let place = file.opened_as().unwrap_or_else(|| file.path.clone());
+        let offset = files::map_regular(&place).and_then(|bytes| elf::loader_state(&bytes));
+        self.loaders.extend(offset.map(|offset| (place.display().to_string(), offset)));
+    }
+
+    /// Adds the markers that files have by their debug information. Notes the images that are `stripped`.
+    fn add_resolved(
+        &mut self,
+        console: &Console,
+        new: &[Found],
+        is_first: bool,
+        stripped: &mut HashSet<usize>,
+    ) -> anyhow::Result<()> {
         // The libraries of a process need not have markers.
-        let quiet =
-            |input: Result<Input, Unreadable>| input.map(|it| Input { found: !self.named.contains(&it.path), ..it });
-        let inputs: Vec<_> = inputs.into_iter().map(quiet).collect();
-        let selected = self.watch.filters.select(console, Detail::Places, self.patterns.clone(), &inputs)?;
+        let input = |file: &Found| match file {
+            Ok(file) => Ok(Input {
+                path: file.path.clone(),
+                found: !self.named.contains(&file.id),
+                opened: file.opened_as(),
+                beside: file.beside.clone(),
+            }),
+            Err(Unreadable { path, why }) => Err(Unreadable { path: path.clone(), why: why.clone() }),
+        };
+        let inputs: Vec<_> = new.iter().map(input).collect();
+        let mut selected = self.watch.filters.select(console, Detail::Places, self.patterns.clone(), &inputs)?;
+        let without_sites = forget_stripped(&mut selected.resolution.images);
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let settings = Settings {
@@ -66,25 +121,37 @@ impl Watching {
                 continue;
             }
             let number = self.plan.images.len();
+            if without_sites.contains(&image.path) {
+                stripped.insert(number);
+            }
             image.markers.iter().filter(|marker| keep(marker)).for_each(|marker| self.chains.add(number, marker));
-            if let Err(why) = add(&mut self.plan, image, &keep, &settings) {
+            let file = new.iter().flatten().find(|file| file.path == Path::new(&image.path));
+            if let Err(why) = add(&mut self.plan, image, file, &keep, &settings) {
                 console.error(&format!("{}: {why}", image.path));
                 self.status = self.status.max(Status::Unreadable);
             }
+            self.pinned.extend(file.and_then(|file| Pinned::new(number, file)));
         }
+        self.matching.add(selected.unmatched(&rows), chosen.is_empty(), rows.is_empty());
         if is_first {
-            self.status = self.status.max(selected.report(console, &rows, &chosen));
+            self.status = self.status.max(selected.report_files(console));
         }
         Ok(())
     }
 
     /// Adds the markers that files have by the plan file.
-    fn add_planned(&mut self, console: &Console, new: &[PathBuf], is_first: bool) -> anyhow::Result<()> {
+    fn add_planned(&mut self, console: &Console, new: &[Found], is_first: bool) -> anyhow::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        let refused = file.add(&mut self.plan, new, &self.named, self.kernel.thread_pointer);
-        let program = self.watch.command.first().and_then(|program| fs::canonicalize(Child::find(program)?).ok());
+        let files: Vec<MappedFile> = new.iter().flatten().cloned().collect();
+        let first = self.plan.images.len();
+        let refused = file.add(&mut self.plan, &files, &self.named, self.kernel.thread_pointer);
+        let program = self.watch.command.first().and_then(|program| MappedFile::named(&Child::find(program)?).ok());
+        for Unreadable { path, why } in new.iter().filter_map(|file| file.as_ref().err()) {
+            console.error(&format!("{}: {why}", path.display()));
+            self.status = self.status.max(Status::Unreadable);
+        }
         for refused in refused {
-            if is_first && program.as_ref() == Some(&refused.path) {
+            if is_first && program.as_ref().is_some_and(|program| program.path == refused.path) {
                 bail!("{refused}");
             }
             console.error(&refused.to_string());
@@ -93,22 +160,68 @@ impl Watching {
         if is_first {
             self.status = self.status.max(file.report(console));
         }
+        for (number, image) in self.plan.images.iter().enumerate().skip(first) {
+            let file = files.iter().find(|file| Some(file.id.number()) == image.file.number);
+            self.pinned.extend(file.and_then(|file| Pinned::new(number, file)));
+        }
         Ok(())
     }
 }
 
-/// Adds the markers of an image that `keep` accepts to a plan.
+/// The file of an image of the plan.
+pub(super) struct Pinned {
+    pub(super) image: usize,
+    pub(super) id: FileId,
+    /// While it is open, no other file gets its number.
+    _file: std::sync::Arc<std::fs::File>,
+}
+
+impl Pinned {
+    fn new(image: usize, file: &MappedFile) -> Option<Self> {
+        Some(Self { image, id: file.id, _file: file.pin()? })
+    }
+}
+
+/// Removes from images that were stripped of their sites what says so. Returns their paths.
+fn forget_stripped(images: &mut [ResolvedImage]) -> Vec<String> {
+    let mut paths = Vec::new();
+    for image in images {
+        let before = image.diagnostics.len();
+        let is_it = |kind: &DiagnosticKind| *kind == DiagnosticKind::SurvivalUnknown(SurvivalUnknown::NoSites);
+        image.diagnostics.retain(|diagnostic| !is_it(&diagnostic.kind));
+        if image.diagnostics.len() < before {
+            paths.push(image.path.clone());
+        }
+    }
+    paths
+}
+
+/// Which file an image is.
+pub(crate) fn image_file(file: &MappedFile) -> ImageFile {
+    let opened = file.opened_as().map(|path| path.display().to_string());
+    ImageFile { opened, number: Some(file.id.number()) }
+}
+
+/// Adds the markers of an image that `keep` accepts to a plan. `file` is that of the image, if it may be
+/// elsewhere than under its path.
 pub(crate) fn add(
     plan: &mut Plan,
     image: &ResolvedImage,
+    file: Option<&MappedFile>,
     keep: &dyn Fn(&Marker) -> bool,
     settings: &Settings,
 ) -> Result<(), ExportError> {
-    let bytes = files::map_regular(Path::new(&image.path));
+    let opened = file.and_then(MappedFile::opened_as);
+    let bytes = files::map_regular(opened.as_deref().unwrap_or(Path::new(&image.path)));
     let thread_locals = match (&bytes, image.kind) {
         (None, _) => ThreadLocals::Unknown,
         (Some(bytes), ImageKind::Shared) => ThreadLocals::of_library(bytes),
         (Some(bytes), _) => ThreadLocals::of_executable(bytes),
     };
-    plan.add(image, &image.path, &thread_locals, keep, settings)
+    let first = plan.images.len();
+    let result = plan.add(image, &image.path, &thread_locals, keep, settings);
+    if let Some(file) = file {
+        plan.images.iter_mut().skip(first).for_each(|image| image.file = image_file(file));
+    }
+    result
 }

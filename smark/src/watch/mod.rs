@@ -3,11 +3,13 @@
 mod add;
 mod errors;
 pub(crate) mod events;
+mod matching;
+pub(crate) mod pids;
+mod summary;
 mod watching;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -16,9 +18,8 @@ use clap::{Args, Parser, ValueEnum};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
-use simple_markers_tracer::sys::{
-    self, Child, Engine, Floor, Kernel, Mode, Scope, Session, SessionError, mapped, signals,
-};
+use simple_markers_tracer::sys::mapped::{self, MappedFile};
+use simple_markers_tracer::sys::{self, Child, Engine, Floor, Kernel, Mode, Scope, Session, SessionError, signals};
 
 use crate::choice::{Choice, Strict};
 use crate::inputs::{Filters, operands};
@@ -26,9 +27,13 @@ use crate::planned::PlanFile;
 use crate::stacks::Chains;
 use crate::{Console, Status, libraries, narrow};
 
-pub(crate) use self::add::add;
+use self::matching::Matching;
+use self::watching::tell_unopened;
+
+pub(crate) use self::add::{add, image_file};
 pub(crate) use self::errors::{explained, without_tracefs};
-pub(crate) use self::watching::Watching;
+pub(crate) use self::pids::Pids;
+pub(crate) use self::watching::{Next, Watching};
 
 /// The options and operands that say what is watched.
 #[derive(Debug, Args)]
@@ -39,9 +44,10 @@ pub(crate) struct Watch {
     choice: Choice,
     #[command(flatten)]
     strict: Strict,
-    /// Watch this process, and the markers of every file that it has mapped or maps later; may be given several times
-    #[arg(short, long, value_name = "PID")]
-    pid: Vec<u32>,
+    /// Watch these processes, and the markers of every file that they have mapped or map later: numbers, separated by commas or
+    /// blanks; may be given several times
+    #[arg(short, long, value_name = "PID", value_parser = pids::parse)]
+    pid: Vec<Pids>,
     /// Watch the kernel's events whose GROUP:NAME this glob matches too, beside markers; may be given several times. With a
     /// process, those that happen in it
     #[arg(short, long, value_name = "GLOB")]
@@ -128,15 +134,22 @@ impl Watch {
         watch.question = Question::Processes;
         watch.filters.add_names(patterns);
         watch.operands = files.to_vec();
-        watch.pid = pids.to_vec();
+        watch.pid = vec![Pids(pids.to_vec())];
         watch.no_children = true;
         Ok(watch)
     }
 
+    /// The files that are named, and the program that is started.
+    pub(crate) fn inputs(&self) -> Vec<PathBuf> {
+        let (_, named) = operands(&self.operands);
+        named.into_iter().chain(self.command.first().and_then(|program| Child::find(program))).collect()
+    }
+
     /// Resolves the files, sets the probes, and lets the program run.
     pub(crate) fn start(self, console: &Console, mode: Mode) -> anyhow::Result<Watching> {
-        let (patterns, mut named) = operands(&self.operands);
-        let named_by_user = named.iter().filter_map(|file| fs::canonicalize(file).ok()).collect();
+        let (patterns, named) = operands(&self.operands);
+        let mut found = add::named(&named);
+        let named = found.iter().flatten().map(|file| file.id).collect();
         if !self.command.is_empty() && !self.pid.is_empty() {
             bail!("-p PID and -- COMMAND cannot be given together");
         }
@@ -148,23 +161,30 @@ impl Watch {
             None => None,
         };
         if let Some(program) = &program {
-            named.push(program.clone());
+            found.extend(add::named(std::slice::from_ref(program)));
             match libraries::of(program) {
-                Ok(libraries) => named.extend(libraries),
+                Ok(libraries) => found.extend(libraries.iter().flat_map(|it| MappedFile::named(it)).map(Ok)),
                 Err(why) => {
                     console
                         .note(&format!("{}: its libraries are looked for while it runs: {why:#}", program.display()));
                 }
             }
         }
-        for pid in &self.pid {
+        let pids = pids::all(&self.pid);
+        let mut mapped = HashSet::new();
+        for pid in &pids {
             match mapped::files(*pid) {
-                Some(files) => named.extend(files),
+                Some((files, unopened)) => {
+                    tell_unopened(console, *pid, &unopened);
+                    mapped.extend(files.iter().map(|file| file.id.number()));
+                    found.extend(files.into_iter().map(Ok));
+                }
                 None if mapped::exists(*pid) => bail!("process {pid}: its files must not be read (root may)"),
                 None => bail!("process {pid}: there is no such process"),
             }
         }
-        if named.is_empty() && (self.event.is_empty() || !patterns.is_empty()) {
+        let is_empty = found.is_empty();
+        if is_empty && (self.event.is_empty() || !patterns.is_empty()) {
             bail!("nothing to watch: name a FILE, a process with -p PID, or a program with -- COMMAND");
         }
         let doubtful = self.choice.doubtful(self.strict)?;
@@ -175,7 +195,7 @@ impl Watch {
         let file = plan.map(|path| PlanFile::read(path, &self.filters, patterns.clone())).transpose()?;
         let kernel = Kernel::new();
         let mut watching = Watching {
-            named: named_by_user,
+            named,
             plan: Plan::default(),
             file,
             doubtful,
@@ -183,20 +203,31 @@ impl Watch {
             kernel,
             is_recorded: self.is_recorded(mode),
             known: HashSet::new(),
-            pids: self.pid.clone(),
+            pinned: Vec::new(),
+            loaders: Vec::new(),
+            mapped,
+            matching: Matching::default(),
+            pids,
             child: None,
             started: 0,
             looked: Instant::now(),
             status: Status::Done,
             chains: Chains::default(),
             lost: None,
+            has_hits: false,
+            is_told: false,
+            let_go: HashSet::new(),
             patterns,
             watch: self,
         };
         watching.status = events::add(console, &mut watching.plan, &watching.watch.event)?;
-        match named.is_empty() {
-            true => watching.narrow(console, 0)?,
-            false => watching.add(console, &named)?,
+        match is_empty {
+            true => watching.narrow(console, 0, true)?,
+            false => watching.add(console, found, true)?,
+        }
+        match watching.may_match_later() {
+            true => watching.note_patterns(console),
+            false => watching.status = watching.status.max(watching.report_patterns(console)?),
         }
         if watching.plan.sites.is_empty() && watching.status == Status::NoMatch {
             return Ok(watching);
@@ -212,7 +243,12 @@ impl Watch {
         }
         if let Some(program) = program {
             let stops = watching.plan.sites.iter().any(|site| site.recorded.is_some());
-            let child = Child::start(&program, &watching.watch.command, stops)?;
+            let mut child = Child::start(&program, &watching.watch.command, stops)?;
+            if !watching.watch.no_children {
+                if let Err(why) = child.follow() {
+                    console.note(&format!("programs that it executes are watched a moment after their start: {why}"));
+                }
+            }
             watching.pids.push(child.pid());
             watching.child = Some(child);
         }
@@ -224,18 +260,24 @@ impl Watch {
         signals::catch();
         let session = watching.watch.session(console, &watching.plan, &scope, mode, kernel);
         watching.session = Some(session.map_err(explained)?);
+        watching.add_loaders();
+        watching.tell_watched(console);
         if watching.plan.sites.is_empty() {
             let what = watching.file.as_ref().map(|file| format!(" ({})", file.programs())).unwrap_or_default();
-            console.note(&format!("no marker is watched yet{what}; files that are mapped later are looked at"));
+            let more = if watching.child.as_ref().is_some_and(Child::is_followed) { "executed or " } else { "" };
+            console.note(&format!("no marker is watched yet{what}; files that are {more}mapped later are looked at"));
         }
         watching.started = sys::now();
+        watching.wait_at_each_exec();
         if let Some(child) = &mut watching.child {
             child.release()?;
         }
-        // The program is there, and has not run yet.
-        watching.arm(console);
-        if let Some(child) = &mut watching.child {
-            child.run();
+        if !watching.child.as_ref().is_some_and(Child::is_followed) {
+            // The program is there, and has not run yet.
+            watching.arm(console);
+            if let Some(child) = &mut watching.child {
+                child.run();
+            }
         }
         Ok(watching)
     }

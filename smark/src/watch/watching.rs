@@ -6,19 +6,33 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use simple_markers_tracer::plan::DoubtfulValues;
-use simple_markers_tracer::sys::{self, Child, Ended, Failure, Kernel, Session, mapped, signals};
+use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
+use simple_markers_tracer::sys::{self, Child, Ended, Failure, Kernel, Session, Traced, Wakes, signals};
 use simple_markers_tracer::{Hit, Plan};
 
+use super::add::Pinned;
+use super::matching::Matching;
 use super::{Watch, explained};
 use crate::planned::PlanFile;
 use crate::stacks::{Chains, Stacks};
 use crate::{Console, Status, narrow};
 
-/// How often the ring buffer is read.
+/// How often hits are read while there are some.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// How often new files and the end of processes are looked for.
+/// How often new files, and hits that nothing tells of, are looked for while there are none.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// What is to be done when all hits so far are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// No more are wanted.
+    End,
+    /// To wait for more.
+    Wait,
+    /// The same, at most for this time.
+    WaitFor(Duration),
+}
 
 /// A session with the files and processes that it watches.
 pub(crate) struct Watching {
@@ -31,10 +45,17 @@ pub(crate) struct Watching {
     pub(super) kernel: Kernel,
     /// Whether programs record their probes themselves.
     pub(super) is_recorded: bool,
-    /// The files that the user named, by their canonical names.
-    pub(super) named: HashSet<PathBuf>,
+    /// The files that the user named.
+    pub(super) named: HashSet<FileId>,
     /// The files that were looked at.
-    pub(super) known: HashSet<PathBuf>,
+    pub(super) known: HashSet<FileId>,
+    /// The files of the images.
+    pub(super) pinned: Vec<Pinned>,
+    /// The loaders of programs that do not tell yet when they map libraries, and where they do it.
+    pub(super) loaders: Vec<(String, u64)>,
+    /// The devices and inodes of the files that a watched process has or had mapped.
+    pub(super) mapped: HashSet<(u64, u64)>,
+    pub(super) matching: Matching,
     pub(super) pids: Vec<u32>,
     pub(super) child: Option<Child>,
     /// When the probes were set, on the clock of the records.
@@ -45,6 +66,12 @@ pub(crate) struct Watching {
     pub(super) chains: Chains,
     /// How many hits were lost when no more were wanted; `None` until then.
     pub(super) lost: Option<u64>,
+    /// Whether there were hits.
+    pub(super) has_hits: bool,
+    /// Whether it was said what is watched.
+    pub(super) is_told: bool,
+    /// The programs that trace others themselves, of which it was said.
+    pub(super) let_go: HashSet<PathBuf>,
     pub(super) patterns: Vec<String>,
     pub(crate) watch: Watch,
 }
@@ -56,26 +83,43 @@ impl Watching {
         &mut self,
         console: &Console,
         each: &mut dyn FnMut(&Hit<'_>) -> bool,
-        pause: &mut dyn FnMut(&Plan, &Session) -> anyhow::Result<bool>,
+        pause: &mut dyn FnMut(&Plan, &Session) -> anyhow::Result<Next>,
     ) -> anyhow::Result<()> {
-        let mut wants_more = true;
+        let mut wakes = Wakes::new(&self.pids);
+        let (mut wants_more, mut idle) = (true, INTERVAL);
+        // What was mapped before the kernel told of it.
+        self.follow(console, None)?;
         while wants_more && !self.is_over() {
-            if self.looked.elapsed() >= LOOK {
-                self.looked = Instant::now();
-                self.follow(console)?;
-            }
+            self.serve(console)?;
+            self.look_again(console)?;
             let Some(session) = &mut self.session else { return Ok(()) };
+            let before = session.received();
             session.read(&self.plan, false, &mut |hit| wants_more = wants_more && each(hit));
-            wants_more = wants_more && pause(&self.plan, session)?;
-            if wants_more && !session.is_busy() {
-                std::thread::sleep(INTERVAL);
+            let is_quiet = session.received() == before && !session.has_waiting();
+            let most = match pause(&self.plan, session)? {
+                Next::End => break,
+                Next::Wait => None,
+                Next::WaitFor(time) => Some(time),
+            };
+            if !wants_more || session.is_busy() {
+                continue;
             }
+            // Hits that come one after the other are read together.
+            idle = if is_quiet { (idle * 2).min(LOOK) } else { INTERVAL };
+            let with_hits = is_quiet && session.tells_hits();
+            let needs = [(!with_hits).then_some(idle), (!session.gives_notice()).then_some(LOOK), most];
+            let time = needs.into_iter().flatten().min();
+            wakes.wait(self.child.as_ref(), session, with_hits, time);
         }
         if let Some(session) = &mut self.session {
             self.lost = if wants_more { None } else { Some(session.lost()?) };
             session.detach();
             session.read(&self.plan, true, &mut |hit| wants_more = wants_more && each(hit));
             pause(&self.plan, session)?;
+            self.has_hits = session.received() > 0 || session.lost()? > 0 || !session.counted()?.is_empty();
+        }
+        if let Some(child) = &mut self.child {
+            child.let_go();
         }
         Ok(())
     }
@@ -85,19 +129,93 @@ impl Watching {
         if !self.pids.iter().any(|pid| mapped::exists(*pid)) {
             return Ok(());
         }
-        self.follow(console)
+        self.follow(console, None)
     }
 
-    /// Watches the files that the processes have mapped since the last look.
-    fn follow(&mut self, console: &Console) -> anyhow::Result<()> {
-        let files: Vec<PathBuf> = self.pids.iter().filter_map(|pid| mapped::files(*pid)).flatten().collect();
-        let sites = self.plan.sites.len();
-        self.add(console, &files)?;
-        if let (Some(session), true) = (&mut self.session, self.plan.sites.len() > sites) {
-            session.attach(&self.plan).map_err(explained)?;
+    /// Watches the files of the programs that wait, and lets them go on.
+    fn serve(&mut self, console: &Console) -> anyhow::Result<()> {
+        let traced = self.child.as_mut().map(Child::traced).unwrap_or_default();
+        for traced in traced {
+            match traced {
+                Traced::Waits { pid, files, is_exec } => {
+                    self.watch_files(console, files)?;
+                    if let (true, Some(session)) = (is_exec, &mut self.session) {
+                        if session.has_recorded() {
+                            session.add_process(pid);
+                            self.arm(console);
+                        }
+                    }
+                    if let Some(child) = &self.child {
+                        child.go_on(pid);
+                    }
+                }
+                Traced::LetGo { pid, program } => {
+                    self.follow(console, Some(pid))?;
+                    if self.let_go.insert(program.clone()) {
+                        console.note(&format!(
+                            "{}: it may trace processes itself, so it and what it starts do not wait for their probes: \
+                             they are watched a moment after their start",
+                            program.display()
+                        ));
+                    }
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// Watches what the kernel tells to be mapped, or looks itself now and then.
+    fn look_again(&mut self, console: &Console) -> anyhow::Result<()> {
+        let Some(session) = &mut self.session else { return Ok(()) };
+        for pid in session.take_notices() {
+            self.follow(console, Some(pid))?;
+        }
+        let is_told = self.session.as_ref().is_some_and(Session::gives_notice);
+        if !is_told && self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            self.follow(console, None)?;
+        }
+        Ok(())
+    }
+
+    /// Watches the files that a process has mapped, or all that were named have.
+    fn follow(&mut self, console: &Console, pid: Option<u32>) -> anyhow::Result<()> {
+        let pids = pid.map_or_else(|| self.pids.clone(), |pid| vec![pid]);
+        let files = pids.iter().filter_map(|pid| mapped::files(*pid)).flat_map(|(files, _)| files).collect();
+        self.watch_files(console, files)?;
         self.arm(console);
         Ok(())
+    }
+
+    /// Watches files.
+    fn watch_files(&mut self, console: &Console, files: Vec<MappedFile>) -> anyhow::Result<()> {
+        self.mapped.extend(files.iter().map(|file| file.id.number()));
+        let sites = self.plan.sites.len();
+        self.add(console, files.into_iter().map(Ok).collect(), false)?;
+        self.add_loaders();
+        if let (Some(session), true) = (&mut self.session, self.plan.sites.len() > sites) {
+            if let Err(why) = session.attach(&self.plan) {
+                console.error(&format!("not everything is watched: {:#}", explained(why)));
+                self.status = self.status.max(Status::Unreadable);
+            }
+            self.tell_watched(console);
+            self.wait_at_each_exec();
+        }
+        Ok(())
+    }
+
+    /// Makes loaders tell when they map libraries.
+    pub(super) fn add_loaders(&mut self) {
+        if let Some(session) = &mut self.session {
+            self.loaders.drain(..).for_each(|(path, offset)| session.add_loader(&path, offset));
+        }
+    }
+
+    /// Programs that record their probes themselves are told to do so each time they start.
+    pub(super) fn wait_at_each_exec(&self) {
+        if let (Some(child), true) = (&self.child, self.session.as_ref().is_some_and(Session::has_recorded)) {
+            child.wait_at_each_exec();
+        }
     }
 
     /// Arms the probes of programs that record them, in what is mapped now.
@@ -111,8 +229,11 @@ impl Watching {
     /// Whether the watched processes have ended, or the user wants to end.
     fn is_over(&mut self) -> bool {
         match &mut self.child {
-            // The terminal sends the signal to the program too, which decides what it does.
-            Some(child) => child.ended().is_some(),
+            // The program decides what it does at a signal.
+            Some(child) => {
+                signals::take_sent().for_each(|signal| child.send(signal));
+                child.ended().is_some()
+            }
             None => signals::is_stopped() || !self.pids.is_empty() && !self.pids.iter().any(|pid| mapped::exists(*pid)),
         }
     }
@@ -133,16 +254,26 @@ impl Watching {
                 ));
             }
         }
-        self.session = None;
-        if self.child.is_none() {
-            return Ok(self.status.into());
+        if self.session.take().is_some() {
+            self.tell_why_silent(console);
         }
-        loop {
-            match self.exit() {
-                Some(status) => return Ok(ExitCode::from(u8::try_from(status).unwrap_or(255))),
-                None => std::thread::sleep(INTERVAL),
+        let Some(child) = &self.child else { return Ok(self.status.into()) };
+        let mut wakes = Wakes::new(&[child.pid()]);
+        let status = loop {
+            if let Some(child) = &self.child {
+                signals::take_sent().for_each(|signal| child.send(signal));
             }
+            if let Some(status) = self.exit() {
+                break ExitCode::from(u8::try_from(status).unwrap_or(255));
+            }
+            if let Some(child) = &self.child {
+                wakes.wait_for(child, LOOK);
+            }
+        };
+        if self.may_match_later() && self.report_patterns(console)? > Status::Done && self.exit() == Some(0) {
+            return Ok(Status::NoMatch.into());
         }
+        Ok(status)
     }
 
     /// Says what the frames of the hits' stacks are.
@@ -176,5 +307,15 @@ impl Watching {
             Ended::Exited(status) => Some(status.into()),
             Ended::Killed(signal) => Some(128 + signal),
         }
+    }
+}
+
+/// Says which files of a process cannot be read.
+pub(super) fn tell_unopened(console: &Console, pid: u32, paths: &[PathBuf]) {
+    for path in paths {
+        console.error(&format!(
+            "process {pid}: {} is another file here, or none, and the one that is mapped must not be read (root may)",
+            path.display()
+        ));
     }
 }

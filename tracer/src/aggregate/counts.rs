@@ -97,6 +97,14 @@ pub struct Counts {
 }
 
 impl Counted {
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let has_none = |tallies: &Tallies| tallies.0.iter().all(|count| *count == 0);
+        let no_interval = self.open == 0 && self.durations.counts.iter().all(|count| *count == 0);
+        no_interval && self.values.is_empty() && self.tallies.iter().all(has_none)
+    }
+
     /// Adds what was counted elsewhere of the same plan. No interval begins in one and ends in the other.
     pub fn add(&mut self, other: Self) {
         self.tallies.resize(self.tallies.len().max(other.tallies.len()), Tallies::default());

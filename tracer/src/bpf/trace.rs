@@ -12,8 +12,8 @@ use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, Section, Settings, Words};
 use crate::record::{self, Layout};
 
-/// The reader looks at the ring buffer at regular times (`BPF_RB_NO_WAKEUP`).
-const RING_NO_WAKEUP: u64 = 1;
+/// A reader who has read all records before this one is woken up.
+const RING_WAKES: u64 = 0;
 
 /// The stack of the program, not of the kernel (`BPF_F_USER_STACK`).
 const USER_STACK: u64 = 1 << 8;
@@ -101,7 +101,7 @@ impl Program<'_> {
         let code = &mut self.code;
         code.store(Size::Eight, Reg::R7, record::UNREAD as i16, Reg::R9);
         code.copy(Reg::R1, Reg::R7);
-        code.set(Reg::R2, RING_NO_WAKEUP);
+        code.set(Reg::R2, RING_WAKES);
         code.call(Helper::RingbufSubmit);
     }
 

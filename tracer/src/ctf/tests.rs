@@ -13,8 +13,8 @@ use super::{Description, Events, Writer};
 use crate::aggregate::Aggregate;
 use crate::filter::Inputs as _;
 use crate::plan::{
-    DoubtfulSource, DoubtfulValues, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite,
-    Reading, Source, Unread,
+    DoubtfulSource, DoubtfulValues, ImageFile, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker,
+    PlannedSite, Reading, Source, Unread,
 };
 use crate::record::{CPU, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME, UNREAD};
 use crate::text::{Format, Heading, json, json_values};
@@ -57,6 +57,7 @@ fn plan() -> (Plan, Vec<Layout>) {
     use NumberKind::{Float, Pointer, Signed, Unicode, Unsigned};
     let image = PlannedImage {
         path: "/bin/a".into(),
+        file: ImageFile::default(),
         module: "a".into(),
         build_id: Some("c0de".into()),
         thread_local_size: None,

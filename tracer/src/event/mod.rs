@@ -19,7 +19,7 @@ use crate::bpf::input::Input;
 use crate::ftrace::format::Format;
 use crate::ftrace::names::Names;
 use crate::ftrace::print::{Choices, Printer};
-use crate::plan::{Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Source};
+use crate::plan::{ImageFile, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Source};
 use crate::record::Layout;
 
 pub use fields::{COMMON, EventField, Place};
@@ -111,7 +111,13 @@ impl Plan {
         let image = of_kernel.map_or(self.images.len(), |marker| marker.image);
         if image == self.images.len() {
             let (path, module) = (String::new(), Arc::from(MODULE));
-            self.images.push(PlannedImage { path, module, build_id: None, thread_local_size: None });
+            self.images.push(PlannedImage {
+                path,
+                file: ImageFile::default(),
+                module,
+                build_id: None,
+                thread_local_size: None,
+            });
         }
         let (mut inputs, mut arguments) = (Vec::new(), Vec::new());
         for EventField { name, offset, place, reading } in event.fields.iter().cloned() {

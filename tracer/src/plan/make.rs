@@ -16,8 +16,8 @@ use simple_markers_resolver::resolve::{
 use simple_markers_resolver::types::{Names, Shape, Type};
 
 use super::{
-    DoubtfulSource, DoubtfulValues, LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite,
-    Reading, Recorded, Source, Unread, Unwatched,
+    DoubtfulSource, DoubtfulValues, ImageFile, LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker,
+    PlannedSite, Reading, Recorded, Source, Unread, Unwatched,
 };
 use crate::aggregate::Aggregate;
 use crate::bpf::input::{self, Input, MAX_WORDS};
@@ -71,7 +71,13 @@ impl Plan {
         let planned = export::points(image, keep, &chosen)?;
         let (number, thread_local_size) = (self.images.len(), thread_locals.size());
         let (path, module) = (path.to_owned(), Arc::clone(&image.module));
-        self.images.push(PlannedImage { path, module, build_id: image.build_id.clone(), thread_local_size });
+        self.images.push(PlannedImage {
+            path,
+            file: ImageFile::default(),
+            module,
+            build_id: image.build_id.clone(),
+            thread_local_size,
+        });
         let (first, mut orders) = (self.sites.len(), Vec::new());
         for planned in planned {
             match planned {

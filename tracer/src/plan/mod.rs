@@ -52,6 +52,8 @@ pub struct Plan {
 pub struct PlannedImage {
     /// The absolute path.
     pub path: String,
+    /// Which file it is, if another file may have its path.
+    pub file: ImageFile,
     /// The name of the file without folder and extension.
     pub module: Arc<str>,
     /// The GNU build id in hexadecimal; `None` if the image has none.
@@ -60,6 +62,23 @@ pub struct PlannedImage {
     /// of an executable's storage, rounded up to its alignment; 0 for a shared object, whose
     /// computations start at the thread pointer. `None` if there are no thread-local addresses.
     pub thread_local_size: Option<u64>,
+}
+
+/// Which file an image is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageFile {
+    /// The path under which it is open, if its own path leads to another file, or to none.
+    pub opened: Option<String>,
+    /// The device and the inode; `None` if only the path is known.
+    pub number: Option<(u64, u64)>,
+}
+
+impl PlannedImage {
+    /// The path under which the file can be opened.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        self.file.opened.as_deref().unwrap_or(&self.path)
+    }
 }
 
 /// A marker that is watched, or an event of the kernel.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::export::fetch::NumberKind;
 
-use super::{Placeholder, PlannedImage, PlannedMarker, Reading};
+use super::{ImageFile, Placeholder, PlannedImage, PlannedMarker, Reading};
 use crate::event::KernelEvent;
 use crate::json::{Error, Fault, Object};
 
@@ -105,6 +105,7 @@ impl PlannedImage {
     pub(crate) fn read(json: Object<'_>) -> Result<Self, Error> {
         Ok(Self {
             path: json.text("path")?.to_owned(),
+            file: ImageFile::default(),
             module: json.name("module")?,
             build_id: json.maybe_name("build_id")?.map(|id| id.to_string()),
             thread_local_size: None,

@@ -81,6 +81,7 @@ fn planned_site(marker: usize, inputs: Vec<Input>, arguments: Vec<(&str, Source)
 fn plan() -> Plan {
     let image = |path: &str, build_id: &str, thread_local_size| PlannedImage {
         path: path.into(),
+        file: ImageFile::default(),
         module: "a".into(),
         build_id: Some(build_id.into()),
         thread_local_size,

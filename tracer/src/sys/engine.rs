@@ -1,7 +1,10 @@
 //! A session: what a plan names is watched by one of two engines, and recorded by the programs
 //! themselves where they can.
 
+use std::os::fd::RawFd;
+
 use super::error::Error;
+use super::notices::Notices;
 use super::programs::Programs;
 use super::recorded::Recorded;
 use super::recorder::Failure;
@@ -221,6 +224,78 @@ impl Session {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| recorded.recorders.is_busy())
+    }
+
+    /// Records the probes of another process too, where programs record them themselves.
+    pub fn add_process(&mut self, pid: u32) {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.recorders.add(pid);
+        }
+    }
+
+    /// Whether programs record some of the probes themselves.
+    #[must_use]
+    pub fn has_recorded(&self) -> bool {
+        self.recorded.is_some()
+    }
+
+    /// Removes the probes of an image, whose file has become another program.
+    pub fn forget(&mut self, image: usize) {
+        if let Some(Running::Bpf(programs)) = &mut self.running {
+            programs.forget(image);
+        }
+    }
+
+    /// From now on [`take_notices`](Self::take_notices) also tells of libraries that a loader maps.
+    /// `offset` is that of the function in the file of the loader that it calls then.
+    pub fn add_loader(&mut self, path: &str, offset: u64) {
+        if let Some(Running::Bpf(programs)) = &mut self.running {
+            // Otherwise the library is found when the process maps the next one.
+            let _ = programs.add_loader(path, offset);
+        }
+    }
+
+    /// The processes that have executed a program or mapped libraries since the last call.
+    pub fn take_notices(&mut self) -> Vec<u32> {
+        match &mut self.running {
+            Some(Running::Bpf(programs)) => programs.notices().map(Notices::take).unwrap_or_default(),
+            Some(Running::Tracefs(_)) | None => Vec::new(),
+        }
+    }
+
+    /// Whether [`take_notices`](Self::take_notices) tells everything. Otherwise somebody has to look
+    /// again and again.
+    #[must_use]
+    pub fn gives_notice(&self) -> bool {
+        match &self.running {
+            Some(Running::Bpf(programs)) => self.recorded.is_none() && programs.is_told(),
+            Some(Running::Tracefs(_)) | None => false,
+        }
+    }
+
+    /// Whether a descriptor tells of hits. Otherwise somebody has to read again and again.
+    #[must_use]
+    pub fn tells_hits(&self) -> bool {
+        self.recorded.is_none() && matches!(self.running, Some(Running::Bpf(_)))
+    }
+
+    /// Whether hits were read that are not handed on yet.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        let of_engine = match &self.running {
+            Some(Running::Bpf(programs)) => programs.has_waiting(),
+            Some(Running::Tracefs(tracefs)) => tracefs.has_waiting(),
+            None => false,
+        };
+        of_engine || self.recorded.as_ref().is_some_and(Recorded::has_waiting)
+    }
+
+    /// What is readable when there are hits, if they are wanted, or notices.
+    pub(super) fn descriptors(&self, with_hits: bool) -> Vec<RawFd> {
+        match &self.running {
+            Some(Running::Bpf(programs)) => programs.descriptors(with_hits).collect(),
+            Some(Running::Tracefs(_)) | None => Vec::new(),
+        }
     }
 
     /// Hands on the hits that are complete, in the order of their times. Returns how many there

@@ -20,6 +20,8 @@ pub enum Step {
     Types,
     /// To start the program.
     Start,
+    /// To make the programs that a program executes wait.
+    Trace,
     /// To use the kernel's tracing files.
     Tracefs,
     /// To create an instance in them.
@@ -84,6 +86,7 @@ impl std::fmt::Display for Error {
             Step::Ring => "cannot map the ring buffer",
             Step::Types => "cannot read the types of the kernel in /sys/kernel/btf/vmlinux",
             Step::Start => "cannot start the program",
+            Step::Trace => "cannot trace the programs that it executes",
             Step::Tracefs if self.errno == libc::ENOENT => {
                 return write!(f, "tracefs is not mounted (mount -t tracefs tracefs /sys/kernel/tracing)");
             }

@@ -11,7 +11,7 @@ use super::engine::{Engine, Kernel, Mode, Scope, Session};
 use super::mapped;
 use crate::aggregate::{Aggregate, Interval};
 use crate::histogram::Durations;
-use crate::plan::{Plan, PlannedImage, PlannedMarker, PlannedSite};
+use crate::plan::{ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite};
 
 /// The time that is measured between two markers with no code between, in ns: the median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,13 @@ fn plan(path: &str) -> Plan {
         event: None,
     };
     Plan {
-        images: vec![PlannedImage { path, module, build_id: None, thread_local_size: None }],
+        images: vec![PlannedImage {
+            path,
+            file: ImageFile::default(),
+            module,
+            build_id: None,
+            thread_local_size: None,
+        }],
         markers: vec![marker("floor:begin"), marker("floor:end")],
         ..Plan::default()
     }

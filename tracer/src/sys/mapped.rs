@@ -1,15 +1,130 @@
 //! The files that a process runs code of (`man 5 proc_pid_maps`).
 
 use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io;
 use std::ops::Range;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// The files that are mapped executable, without duplicates, in the order of their addresses.
-/// `None` if there is no such process, or its list must not be read.
+/// What a file is: not its name, which may lead to another file in another mount namespace or at
+/// another time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+    /// What changes when another program is written to the file.
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl FileId {
+    fn of(metadata: &Metadata) -> Self {
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Self { device: metadata.dev(), inode: metadata.ino(), size: metadata.size(), modified }
+    }
+
+    /// The device and the inode.
+    #[must_use]
+    pub fn number(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+}
+
+/// A file that a process has mapped, or that was named.
+#[derive(Clone, Debug)]
+pub struct MappedFile {
+    /// Its path, in the mount namespace of the process. Another file may have it by now.
+    pub path: PathBuf,
+    /// What it is.
+    pub id: FileId,
+    /// The file, unless the path leads to it here.
+    file: Option<Arc<File>>,
+    /// Where the path is that of the file, if not here.
+    pub beside: Option<PathBuf>,
+}
+
+impl MappedFile {
+    /// The file that a path leads to. Its path is the canonical one, if that leads to the same file: of
+    /// links such as `/proc/PID/exe` it need not.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it cannot be opened. Only regular files are opened.
+    pub fn named(path: &Path) -> io::Result<Self> {
+        let id = FileId::of(&fs::metadata(path)?);
+        if let Some(canonical) = fs::canonicalize(path).ok().filter(|it| leads_to(it, id)) {
+            return Ok(Self { path: canonical, id, file: None, beside: None });
+        }
+        let file = open_regular(path)?;
+        Ok(Self { path: path.to_owned(), id: FileId::of(&file.metadata()?), file: Some(Arc::new(file)), beside: None })
+    }
+
+    /// An opened file that a process knows by a path.
+    pub(super) fn opened(pid: u32, path: PathBuf, file: File) -> io::Result<Self> {
+        let id = FileId::of(&file.metadata()?);
+        if leads_to(&path, id) {
+            return Ok(Self { path, id, file: None, beside: None });
+        }
+        let inside = in_root(pid, &path);
+        let beside = leads_to(&inside, id).then_some(inside);
+        Ok(Self { path, id, file: Some(Arc::new(file)), beside })
+    }
+
+    /// The path under which this process can open it, if its own path leads elsewhere. It is valid as
+    /// long as the value or a clone of it lives.
+    #[must_use]
+    pub fn opened_as(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(|file| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())))
+    }
+
+    /// Keeps the file open, so that no other one can get its number.
+    #[must_use]
+    pub fn pin(&self) -> Option<Arc<File>> {
+        let open = || open_regular(&self.path).ok().map(Arc::new);
+        self.file.clone().or_else(open)
+    }
+}
+
+/// Whether a path leads to a file.
+fn leads_to(path: &Path, id: FileId) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| FileId::of(&metadata) == id)
+}
+
+/// A path of the mount namespace of a process, as a path of ours.
+fn in_root(pid: u32, path: &Path) -> PathBuf {
+    let mut inside = PathBuf::from(format!("/proc/{pid}/root"));
+    inside.push(path.strip_prefix("/").unwrap_or(path));
+    inside
+}
+
+/// Opens a file if it is a regular one: to open a named pipe blocks.
+fn open_regular(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    File::open(path)
+}
+
+/// The files that are mapped executable, in the order of their addresses, and the paths of those
+/// that cannot be opened. `None` if there is no such process, or its list must not be read.
 #[must_use]
-pub fn files(pid: u32) -> Option<Vec<PathBuf>> {
-    regions(pid).map(files_of)
+pub fn files(pid: u32) -> Option<(Vec<MappedFile>, Vec<PathBuf>)> {
+    let (mut files, mut unopened, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+    for region in regions(pid)?.iter().filter(|region| region.is_mapped_file()) {
+        if seen.contains(&region.file) {
+            continue;
+        }
+        seen.push(region.file);
+        match region.open(pid) {
+            Ok(file) => files.push(file),
+            Err(_) => unopened.push(region.path()),
+        }
+    }
+    Some((files, unopened))
 }
 
 /// Whether a process exists.
@@ -44,9 +159,14 @@ pub struct Region {
     pub addresses: Range<u64>,
     /// The offset of the first byte in the file.
     pub offset: u64,
+    /// The device and the inode of the file.
+    pub file: (u64, u64),
     /// The path of the file, or a name such as `[vdso]`. Empty if it has none.
     pub name: PathBuf,
 }
+
+/// What the kernel adds to the path of a file that was removed.
+const DELETED: &[u8] = b" (deleted)";
 
 impl Region {
     /// The address of a byte of its file; `None` if it is not in the region.
@@ -59,7 +179,67 @@ impl Region {
     #[must_use]
     pub fn is_file(&self) -> bool {
         let name = self.name.as_os_str().as_bytes();
-        name.starts_with(b"/") && !name.ends_with(b" (deleted)")
+        name.starts_with(b"/") && !name.ends_with(DELETED)
+    }
+
+    /// Whether it is a part of a file, which may have been removed.
+    pub(super) fn is_mapped_file(&self) -> bool {
+        self.name.as_os_str().as_bytes().starts_with(b"/") && self.file.1 != 0
+    }
+
+    /// The path of the file, which may have been removed.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        let name = self.name.as_os_str().as_bytes();
+        PathBuf::from(OsStr::from_bytes(name.strip_suffix(DELETED).unwrap_or(name)))
+    }
+
+    /// Whether it is a part of the file with these properties.
+    fn is_of(&self, metadata: &Metadata) -> bool {
+        self.file == (metadata.dev(), metadata.ino())
+    }
+
+    /// The link to the file in the list of a process.
+    fn link(&self, pid: u32) -> PathBuf {
+        let Range { start, end } = self.addresses;
+        PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"))
+    }
+
+    /// A path under which the file can be opened; `None` if there is none, or its own path leads to
+    /// another file.
+    fn place(&self, pid: u32) -> Option<PathBuf> {
+        let linked = fs::metadata(self.link(pid)).ok().map(|it| (it.dev(), it.ino()));
+        let is_it =
+            |path: &PathBuf| fs::metadata(path).is_ok_and(|it| self.is_of(&it) || linked == Some((it.dev(), it.ino())));
+        [self.path(), in_root(pid, &self.path())].into_iter().find(is_it)
+    }
+
+    /// The file that is mapped here.
+    fn open(&self, pid: u32) -> io::Result<MappedFile> {
+        // Some file systems tell another device here than `stat` does. Then the link tells.
+        for path in [self.name.clone(), self.path()] {
+            if let Some(metadata) = fs::metadata(&path).ok().filter(|metadata| self.is_of(metadata)) {
+                return Ok(MappedFile { path, id: FileId::of(&metadata), file: None, beside: None });
+            }
+        }
+        if let Ok(file) = open_regular(&self.link(pid)) {
+            return MappedFile::opened(pid, self.path(), file);
+        }
+        // To follow such a link takes a right that the owner of a process need not have.
+        for link in [in_root(pid, &self.path()), PathBuf::from(format!("/proc/{pid}/exe"))] {
+            if let Some(file) = open_regular(&link).ok().filter(|it| it.metadata().is_ok_and(|it| self.is_of(&it))) {
+                return MappedFile::opened(pid, self.path(), file);
+            }
+        }
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    /// Whether a file is mapped here. `number` is its device and inode.
+    pub(super) fn has(&self, pid: u32, path: &Path, number: Option<(u64, u64)>) -> bool {
+        let Some(number) = number else { return self.path() == path };
+        // As in `open`.
+        let is_same = || fs::metadata(in_root(pid, path)).is_ok_and(|it| (it.dev(), it.ino()) == number);
+        self.file == number || self.is_file() && self.name == path && is_same()
     }
 }
 
@@ -68,6 +248,20 @@ impl Region {
 #[must_use]
 pub fn regions(pid: u32) -> Option<Vec<Region>> {
     Some(parse(&std::fs::read(format!("/proc/{pid}/maps")).ok()?, 2, b'x'))
+}
+
+/// The same, with the paths under which the files can be opened here. A file that has none is named as one
+/// that was removed.
+#[must_use]
+pub fn regions_here(pid: u32) -> Option<Vec<Region>> {
+    let mut regions = regions(pid)?;
+    for region in regions.iter_mut().filter(|region| region.is_file()) {
+        match region.place(pid) {
+            Some(place) => region.name = place,
+            None => region.name.as_mut_os_string().push(OsStr::from_bytes(DELETED)),
+        }
+    }
+    Some(regions)
 }
 
 /// The memory of a process that it may write to, in the order of the addresses. `None` if there is no
@@ -87,21 +281,15 @@ fn parse(maps: &[u8], index: usize, right: u8) -> Vec<Region> {
         let addresses = number(ends.next()?)?..number(ends.next()?)?;
         words.next().filter(|rights| rights.get(index) == Some(&right))?;
         let offset = number(words.next()?)?;
-        let name = words.nth(2).unwrap_or_default().trim_ascii_start();
-        Some(Region { addresses, offset, name: PathBuf::from(OsStr::from_bytes(name)) })
+        let mut device = words.next()?.splitn(2, |byte| *byte == b':');
+        let (major, minor) = (number(device.next()?)?, number(device.next()?)?);
+        let device = libc::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
+        let inode = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+        let name = words.next().unwrap_or_default().trim_ascii_start();
+        let name = PathBuf::from(OsStr::from_bytes(name));
+        Some(Region { addresses, offset, file: (device, inode), name })
     };
     maps.split(|byte| *byte == b'\n').filter_map(region).collect()
-}
-
-/// The files of some regions, without duplicates.
-fn files_of(regions: Vec<Region>) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = Vec::new();
-    for region in regions.into_iter().filter(Region::is_file) {
-        if !files.contains(&region.name) {
-            files.push(region.name);
-        }
-    }
-    files
 }
 
 #[cfg(test)]
@@ -109,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executable_files_are_listed_once() {
+    fn executable_files_are_listed() {
         let maps = b"55d0-55d1 r--p 00000000 fe:00 123    /usr/bin/a b\n\
             55d1-55d2 r-xp 00001000 fe:00 123    /usr/bin/a b\n\
             55d4-55d5 r-xp 00004000 fe:00 123    /usr/bin/a b\n\
@@ -118,8 +306,10 @@ mod tests {
             7ffe-7fff r-xp 00000000 00:00 0      [vdso]\n\
             7fff-8000 rw-p 00000000 00:00 0\n";
         let regions = parse(maps, 2, b'x');
-        assert_eq!(files_of(regions.clone()), [PathBuf::from("/usr/bin/a b"), PathBuf::from("/lib/libc.so.6")]);
+        let files: Vec<_> = regions.iter().filter(|it| it.is_mapped_file()).map(Region::path).collect();
+        assert_eq!(files, ["/usr/bin/a b", "/usr/bin/a b", "/lib/gone.so", "/lib/libc.so.6"].map(PathBuf::from));
         let [first, .., vdso] = &regions[..] else { panic!("{regions:?}") };
+        assert_eq!(first.file, (libc::makedev(0xfe, 0), 123));
         assert_eq!((&first.addresses, first.offset, regions.len()), (&(0x55d1..0x55d2), 0x1000, 5));
         assert_eq!((vdso.name.to_str(), vdso.is_file()), (Some("[vdso]"), false));
         assert_eq!([0xfff, 0x1000, 0x1001].map(|offset| first.address_of(offset)), [None, Some(0x55d1), None]);

@@ -57,3 +57,26 @@ impl Drop for Mapping {
 
 // SAFETY: it owns the memory, and the memory has no owner among the threads.
 unsafe impl Send for Mapping {}
+
+/// The bytes of a file, mapped to be read.
+#[derive(Debug)]
+pub(super) struct Bytes(Mapping);
+
+impl Bytes {
+    /// `None` if it is empty or cannot be mapped.
+    pub(super) fn of(file: &std::fs::File) -> Option<Self> {
+        let size = usize::try_from(file.metadata().ok()?.len()).ok().filter(|size| *size > 0)?;
+        let start = std::ptr::null_mut();
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(file);
+        // SAFETY: a new mapping that overlaps no other one.
+        let start = unsafe { libc::mmap(start, size, libc::PROT_READ, libc::MAP_PRIVATE, descriptor, 0) };
+        let start = if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) };
+        Some(Self(Mapping { start: start?, size }))
+    }
+
+    pub(super) fn get(&self) -> &[u8] {
+        // SAFETY: the mapping has so many bytes and lives as long as `self`. A program that is executed is
+        // not written to: the kernel refuses it.
+        unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.size) }
+    }
+}

@@ -3,11 +3,12 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use super::error::{Error, Step};
+use super::tree::{Traced, Tree};
 
 /// A program that was started.
 ///
@@ -23,6 +24,8 @@ pub struct Child {
     stops: bool,
     is_stopped: bool,
     status: Option<i32>,
+    /// What makes the programs wait that it executes.
+    tree: Option<Tree>,
 }
 
 /// How a program ended.
@@ -96,7 +99,7 @@ impl Child {
                     libc::_exit(127)
                 }
             }
-            pid => Ok(Self { pid, gate: Some(gate), failure, stops, is_stopped: false, status: None }),
+            pid => Ok(Self { pid, gate: Some(gate), failure, stops, is_stopped: false, status: None, tree: None }),
         }
     }
 
@@ -120,7 +123,8 @@ impl Child {
         match self.failure.read(&mut errno) {
             // The pipe was closed by `execve`.
             Ok(0) => {
-                if self.stops {
+                // Otherwise it waits for the tree.
+                if self.stops && self.tree.is_none() {
                     self.wait_for_stop();
                 }
                 Ok(())
@@ -128,6 +132,55 @@ impl Child {
             Ok(_) => Err(failed(&io::Error::from_raw_os_error(i32::from_ne_bytes(errno)))),
             Err(why) => Err(failed(&why)),
         }
+    }
+
+    /// From now on each program that it or a child of it executes waits before its first instruction,
+    /// until [`Child::go_on`].
+    ///
+    /// # Errors
+    ///
+    /// It must not be traced, or the right is missing without which programs with the set-user-ID bit
+    /// would fail (`CAP_SYS_PTRACE`).
+    pub fn follow(&mut self) -> Result<(), Error> {
+        self.tree = Some(Tree::start(self.pid())?);
+        Ok(())
+    }
+
+    /// What has happened to the programs that it executes since the last call.
+    pub fn traced(&mut self) -> Vec<Traced> {
+        self.tree.as_mut().map(Tree::take).unwrap_or_default()
+    }
+
+    /// Lets a process that waits go on.
+    pub fn go_on(&self, pid: u32) {
+        if let Some(tree) = &self.tree {
+            tree.go_on(pid);
+        }
+    }
+
+    /// Every program that is executed waits, also if its files are known.
+    pub fn wait_at_each_exec(&self) {
+        if let Some(tree) = &self.tree {
+            tree.tell_each_exec();
+        }
+    }
+
+    /// Lets all processes go on, and none waits any more.
+    pub fn let_go(&mut self) {
+        if let Some(tree) = &mut self.tree {
+            tree.end();
+        }
+    }
+
+    /// Whether the programs that it executes wait.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        self.tree.is_some()
+    }
+
+    /// Readable when something has happened; `None` if nothing waits.
+    pub(super) fn descriptor(&self) -> Option<RawFd> {
+        self.tree.as_ref().map(Tree::descriptor)
     }
 
     /// Waits until the program has stopped, or has ended.
@@ -152,9 +205,21 @@ impl Child {
         }
     }
 
+    /// Passes a signal on to the program, unless it has ended.
+    pub fn send(&self, signal: i32) {
+        if self.status.is_none() {
+            // SAFETY: our own child has this number until it was waited for.
+            unsafe { libc::kill(self.pid, signal) };
+        }
+    }
+
     /// How the program ended; `None` while it runs.
     pub fn ended(&mut self) -> Option<Ended> {
         if self.status.is_none() {
+            self.status = self.tree.as_ref().and_then(Tree::status);
+        }
+        // Its tracer waits for it.
+        if self.status.is_none() && self.tree.as_ref().is_none_or(Tree::is_root_free) {
             let mut status = 0;
             // SAFETY: it fills the status of our own child.
             if unsafe { libc::waitpid(self.pid, &raw mut status, libc::WNOHANG) } == self.pid {
@@ -187,6 +252,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         self.run();
+        self.let_go();
         // The child that waits for the gate ends when the gate closes.
         if self.gate.take().is_some() {
             // SAFETY: it waits for our own child, which ends at once.

@@ -1,7 +1,7 @@
 //! The BPF engine: the programs of a plan, attached, and what they say.
 
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 
 use simple_markers_resolver::address::Vaddr;
 
@@ -10,6 +10,7 @@ use super::clock::now;
 use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
 use super::events::Attached;
+use super::notices::Notices;
 use super::processes::{Among, TaskOffsets};
 use super::ring::Ring;
 use crate::aggregate::{
@@ -77,8 +78,12 @@ pub(super) struct Programs {
     mode: Mode,
     among: Among,
     kernel: Kernel,
-    /// The programs and links, which go when they are closed.
+    /// The links at events of the kernel.
     open: Vec<OwnedFd>,
+    /// The links at sites, with the numbers of their images.
+    at_sites: Vec<(usize, OwnedFd)>,
+    /// Tells when a process maps a file; `None` if the kernel refuses it, or all processes are watched.
+    notices: Option<Notices>,
     /// The programs at events of the kernel.
     events: Attached,
 }
@@ -97,8 +102,11 @@ impl Programs {
         let has_events = plan.sites.iter().any(|site| plan.event_of(site).is_some());
         let among = Among::new(scope, kernel.tasks, has_events)?;
         let (layouts, order, maps, open) = (Vec::new(), Order::default(), HashMap::new(), Vec::new());
-        let events = Attached::default();
-        let mut session = Self { layouts, ring, order, received: 0, maps, mode, among, kernel, open, events };
+        let (events, at_sites) = (Attached::default(), Vec::new());
+        // Without them somebody has to look again and again.
+        let notices = Notices::start(&among).unwrap_or_default();
+        let mut session =
+            Self { layouts, ring, order, received: 0, maps, mode, among, kernel, open, at_sites, notices, events };
         session.attach(plan)?;
         Ok(session)
     }
@@ -110,7 +118,7 @@ impl Programs {
         for map in codes.flat_map(Code::maps).collect::<Vec<_>>() {
             self.create(map, plan)?;
         }
-        let Self { ring, among, maps, open, events: attached, .. } = self;
+        let Self { ring, among, maps, open, at_sites, events: attached, .. } = self;
         let descriptor = |map| match map {
             Map::Ring => ring.as_ref().map_or(-1, |(map, _)| map.descriptor()),
             Map::Processes => among.descriptor(),
@@ -129,9 +137,10 @@ impl Programs {
         groups.sort_by_key(|((later, _), _)| *later);
         for ((_, (code, is_sleepable)), images) in groups {
             let program = bpf::load(&code.link(&descriptor), Kind::Uprobe { is_sleepable })?;
-            for (path, sites) in images {
+            for (number, sites) in images {
+                let Some(image) = plan.images.get(number) else { continue };
                 for process in among.links() {
-                    open.push(bpf::attach(&program, path, &sites, process)?);
+                    at_sites.push((number, bpf::attach(&program, image.place(), &sites, process)?));
                 }
             }
         }
@@ -168,8 +177,8 @@ impl Programs {
     /// kernel. Sites with the same program share it.
     ///
     /// Sites with one address share a program that does what is wanted at each of them, in their order.
-    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<(Groups<'p>, Vec<AtEvent<'p>>), SessionError> {
-        let (mut programs, mut events): (Groups<'p>, _) = (HashMap::new(), Vec::new());
+    fn programs<'p>(&mut self, plan: &'p Plan) -> Result<(Groups, Vec<AtEvent<'p>>), SessionError> {
+        let (mut programs, mut events): (Groups, _) = (HashMap::new(), Vec::new());
         let first = self.layouts.len();
         self.layouts.resize(plan.sites.len(), Layout::default());
         for numbers in plan.by_address(first) {
@@ -181,12 +190,11 @@ impl Programs {
                 events.push((code, &**event, number as u64));
                 continue;
             }
-            let Some(image) = plan.images.get(site.image) else { continue };
             let mut parts = Vec::new();
             self.parts(plan, &numbers, &mut parts)?;
             let switch = numbers.iter().find_map(|number| plan.sites.get(*number)?.switch);
             for (later, (program, cookie)) in parts.into_iter().rev().enumerate() {
-                let sites = programs.entry((later, program)).or_default().entry(image.path.as_str()).or_default();
+                let sites = programs.entry((later, program)).or_default().entry(site.image).or_default();
                 let switch = switch.map_or(0, |switch| switch.0);
                 sites.push(bpf::At { offset: site.offset.0, switch, cookie });
             }
@@ -295,7 +303,9 @@ impl Programs {
     /// So all links are closed at the same time.
     pub(super) fn detach(&mut self) {
         let mut open = std::mem::take(&mut self.open);
+        open.extend(self.at_sites.drain(..).map(|(_, link)| link));
         open.extend(self.events.take_events());
+        open.extend(self.notices.iter_mut().flat_map(Notices::take_links));
         let share = open.len().div_ceil(CLOSERS).max(1);
         std::thread::scope(|scope| {
             while !open.is_empty() {
@@ -304,6 +314,38 @@ impl Programs {
                 let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(links));
             }
         });
+    }
+
+    /// Removes the probes of an image, whose file has become another program.
+    pub(super) fn forget(&mut self, image: usize) {
+        self.at_sites.retain(|(number, _)| *number != image);
+    }
+
+    /// Tells when a loader maps libraries. Returns whether it does.
+    pub(super) fn add_loader(&mut self, path: &str, offset: u64) -> bool {
+        let Self { notices, among, .. } = self;
+        notices.as_mut().is_some_and(|notices| notices.add_loader(path, offset, among).is_ok())
+    }
+
+    /// What tells when processes map files.
+    pub(super) fn notices(&mut self) -> Option<&mut Notices> {
+        self.notices.as_mut()
+    }
+
+    /// Readable when there are hits, if they are wanted, or a process has mapped a file.
+    pub(super) fn descriptors(&self, with_hits: bool) -> impl Iterator<Item = RawFd> {
+        let ring = self.ring.as_ref().filter(|_| with_hits).map(|(map, _)| map.descriptor());
+        ring.into_iter().chain(self.notices.as_ref().map(Notices::descriptor))
+    }
+
+    /// Whether hits were read that are not handed on yet.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.order.is_empty()
+    }
+
+    /// Whether somebody has to look again and again what processes map.
+    pub(super) fn is_told(&self) -> bool {
+        matches!(self.among, Among::All) || self.notices.is_some()
     }
 
     /// How many hits were handed on.
@@ -373,10 +415,10 @@ impl Drop for Programs {
 
 /// Programs, whether they may sleep, and their sites. Of the programs of one address, the one that is
 /// attached earlier has the lower number.
-type Groups<'p> = HashMap<(usize, (Code, bool)), Sites<'p>>;
+type Groups = HashMap<(usize, (Code, bool)), Sites>;
 
-/// The sites of each file. What the programs get there is the number of the site.
-type Sites<'p> = HashMap<&'p str, Vec<bpf::At>>;
+/// The sites of each image, by its number. What the programs get there is the number of the site.
+type Sites = HashMap<usize, Vec<bpf::At>>;
 
 /// The program at an event of the kernel, the event, and the number of the site.
 type AtEvent<'p> = (Code, &'p KernelEvent, u64);

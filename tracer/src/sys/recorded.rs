@@ -60,6 +60,11 @@ impl Recorded {
         self.layouts = layouts.collect();
     }
 
+    /// Whether hits were read that are not handed on yet.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.order.is_empty()
+    }
+
     /// Counts the hits, or hands them on in the order of their times. Returns how many were handed on.
     pub(super) fn read(
         &mut self,

@@ -1,19 +1,54 @@
 //! The signals that end a session.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static DUMP: AtomicBool = AtomicBool::new(false);
+/// A bit for each signal that another process sent, by its number.
+static SENT: AtomicU64 = AtomicU64::new(0);
+/// The eventfd that each signal makes readable; -1 if there is none.
+static WAKE: AtomicI32 = AtomicI32::new(-1);
 
-extern "C" fn stop(_: libc::c_int) {
+/// What a handler gets of a signal that the kernel sent itself (`man 2 sigaction`).
+const SI_KERNEL: libc::c_int = 0x80;
+
+/// Makes the eventfd readable. It is allowed in a handler.
+fn wake() {
+    let (descriptor, one) = (WAKE.load(Ordering::Relaxed), 1u64);
+    if descriptor >= 0 {
+        // SAFETY: the kernel reads 8 bytes. The error number is that of the interrupted code.
+        unsafe {
+            let errno = libc::__errno_location();
+            let before = *errno;
+            libc::write(descriptor, (&raw const one).cast(), 8);
+            *errno = before;
+        }
+    }
+}
+
+extern "C" fn stop(signal: libc::c_int, info: *const libc::siginfo_t, _: *mut libc::c_void) {
     STOPPED.store(true, Ordering::Relaxed);
+    // SAFETY: the kernel hands a valid structure to the handler.
+    let is_of_terminal = !info.is_null() && unsafe { (*info).si_code } == SI_KERNEL;
+    if let (false, Ok(number)) = (is_of_terminal, u32::try_from(signal)) {
+        SENT.fetch_or(1u64.checked_shl(number).unwrap_or(0), Ordering::Relaxed);
+    }
+    wake();
 }
 
 /// From now on `SIGINT`, `SIGTERM` and `SIGHUP` do not end the process: [`is_stopped`] tells of them.
 pub fn catch() {
+    let _ = descriptor();
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler stores to an atomic, which is allowed in a handler.
-        unsafe { libc::signal(signal, stop as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+        let handler: extern "C" fn(libc::c_int, *const libc::siginfo_t, *mut libc::c_void) = stop;
+        // SAFETY: zeros are a valid value, and the handler does what is allowed in a handler.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as libc::sighandler_t;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
     }
 }
 
@@ -23,17 +58,50 @@ pub fn is_stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }
 
+/// The signals that another process sent since the last call. Those that the terminal sent went to the
+/// programs in its foreground too, and are not among them.
+pub fn take_sent() -> impl Iterator<Item = i32> {
+    let sent = SENT.swap(0, Ordering::Relaxed);
+    (1..64).filter(move |signal| sent >> signal & 1 != 0)
+}
+
 extern "C" fn dump(_: libc::c_int) {
     DUMP.store(true, Ordering::Relaxed);
+    wake();
 }
 
 /// From now on `SIGUSR1` does not end the process: [`take_dump`] tells of it.
 pub fn catch_dump() {
-    // SAFETY: the handler stores to an atomic, which is allowed in a handler.
+    let _ = descriptor();
+    // SAFETY: the handler does what is allowed in a handler.
     unsafe { libc::signal(libc::SIGUSR1, dump as extern "C" fn(libc::c_int) as libc::sighandler_t) };
 }
 
 /// Whether `SIGUSR1` came since [`catch_dump`] or the last call.
 pub fn take_dump() -> bool {
     DUMP.swap(false, Ordering::Relaxed)
+}
+
+/// A descriptor that can be read after a signal came; -1 if there is none. [`forget`] makes it wait for
+/// the next one.
+pub(super) fn descriptor() -> RawFd {
+    let known = WAKE.load(Ordering::Relaxed);
+    if known >= 0 {
+        return known;
+    }
+    // SAFETY: it opens a descriptor, which lives as long as the process.
+    let new = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    match WAKE.compare_exchange(-1, new, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => new,
+        Err(known) => {
+            // SAFETY: it was opened above, and nobody else knows it.
+            unsafe { libc::close(new) };
+            known
+        }
+    }
+}
+
+/// Forgets the signals that made [`descriptor`] readable.
+pub(super) fn forget() {
+    super::eventfd::clear(descriptor());
 }

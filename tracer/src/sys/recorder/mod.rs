@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use simple_markers_record::buffer::event::Event;
 use simple_markers_record::buffer::{CLOCK_COUNTER, Layout as Words, MAX_ID, packet};
@@ -26,7 +26,7 @@ use crate::recorder::{Counter, Ring, event};
 
 use folder::Folder;
 pub use process::ArmError;
-use process::{Block, Memory, Owner};
+use process::{Block, File, Memory, Owner};
 
 /// The largest packet in bytes. A packet is freed when all of it is read.
 const LARGEST_PACKET: u32 = 1 << 20;
@@ -75,7 +75,7 @@ struct Probe {
 /// An image of the plan with a recorder.
 #[derive(Debug)]
 struct Image {
-    path: PathBuf,
+    file: File,
     control: FileOffset,
     /// The switches with their numbers.
     switches: Vec<(FileOffset, u16)>,
@@ -177,6 +177,16 @@ impl Recorders {
         })
     }
 
+    /// Arms the probes of another process too, from the next call on that arms.
+    pub(super) fn add(&mut self, pid: u32) {
+        // Those that have ended and left no buffer.
+        let has_any = |it: &Target| it.folder.is_some() || PathBuf::from(format!("/proc/{}", it.pid)).exists();
+        self.targets.retain(has_any);
+        if self.targets.len() < MOST && !self.targets.iter().any(|target| target.pid == pid) {
+            self.targets.push(Target { pid, folder: None, refused: HashSet::new() });
+        }
+    }
+
     /// Numbers the probes that were added to the plan since the last call, and arms the probes of the
     /// processes.
     pub(super) fn attach(&mut self, plan: &Plan) {
@@ -192,11 +202,11 @@ impl Recorders {
             }
             let layout = Layout::new(site.inputs.iter().map(Input::kind));
             self.probes.push(Probe { site: site_number, words: recorded.words, layout });
-            let path = Path::new(&image.path);
-            let image = match self.images.iter().position(|image| image.path == path) {
+            let file = File { path: PathBuf::from(&image.path), number: image.file.number };
+            let image = match self.images.iter().position(|image| image.file == file) {
                 Some(known) => self.images.get_mut(known),
                 None => {
-                    self.images.push(Image { path: path.to_owned(), control: recorded.control, switches: Vec::new() });
+                    self.images.push(Image { file, control: recorded.control, switches: Vec::new() });
                     self.images.last_mut()
                 }
             };
@@ -212,7 +222,7 @@ impl Recorders {
         for target in &mut self.targets {
             let Ok(memory) = Memory::open(target.pid) else { continue };
             for image in &self.images {
-                if target.refused.contains(&image.path) {
+                if target.refused.contains(&image.file.path) {
                     continue;
                 }
                 match target.arm(&memory, image, self.owner, self.sizes) {
@@ -223,8 +233,8 @@ impl Recorders {
                     }
                     Err(ArmError::NotMapped) => {}
                     Err(why) => {
-                        target.refused.insert(image.path.clone());
-                        self.failures.push(Failure { pid: target.pid, file: image.path.clone(), why: why.into() });
+                        target.refused.insert(image.file.path.clone());
+                        self.failures.push(Failure { pid: target.pid, file: image.file.path.clone(), why: why.into() });
                     }
                 }
             }
@@ -352,13 +362,13 @@ impl Recorders {
             let Ok(memory) = Memory::open(target.pid) else { continue };
             for image in &self.images {
                 // A process that has ended has nothing to switch off.
-                let Ok((lost, error)) = memory.disarm(&image.path, image.control, self.owner, &image.switches) else {
+                let Ok((lost, error)) = memory.disarm(&image.file, image.control, self.owner, &image.switches) else {
                     continue;
                 };
                 self.lost = self.lost.saturating_add(lost);
                 if lost > 0 {
                     let why = Why::Program(io::Error::from_raw_os_error(i32::try_from(error).unwrap_or(0)));
-                    self.failures.push(Failure { pid: target.pid, file: image.path.clone(), why });
+                    self.failures.push(Failure { pid: target.pid, file: image.file.path.clone(), why });
                 }
             }
         }
@@ -384,12 +394,12 @@ impl Drop for Recorders {
 impl Target {
     /// Arms the probes of an image in the process.
     fn arm(&mut self, memory: &Memory, image: &Image, owner: Owner, sizes: Sizes) -> Result<(), ArmError> {
-        let Image { path, control, switches } = image;
-        if memory.is_ours(path, *control, owner)? {
-            return memory.number(path, switches);
+        let Image { file, control, switches } = image;
+        if memory.is_ours(file, *control, owner)? {
+            return memory.number(file, switches);
         }
         let folder = &self.folder(owner, memory)?.name;
-        memory.arm(path, *control, &Block { folder, sizes, owner }, switches)
+        memory.arm(file, *control, &Block { folder, sizes, owner }, switches)
     }
 
     /// The folder of its buffers.

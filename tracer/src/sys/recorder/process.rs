@@ -1,10 +1,10 @@
 //! Arms the probes of a process: writes its control block and its switches through
 //! `/proc/PID/mem`. That needs the rights of a debugger: the same user, or root.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::PathBuf;
 
 use simple_markers_record::buffer::{self, control};
 use simple_markers_resolver::address::FileOffset;
@@ -22,6 +22,15 @@ pub(super) struct Block<'a> {
     pub(super) owner: Owner,
 }
 
+/// The file of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct File {
+    /// Its path in the process.
+    pub(super) path: PathBuf,
+    /// Its device and inode, if they are known.
+    pub(super) number: Option<(u64, u64)>,
+}
+
 /// A process, as nobody else can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
@@ -33,7 +42,7 @@ pub(super) struct Owner {
 impl Owner {
     /// The process with that number; `None` if there is none.
     pub(super) fn of(pid: u32) -> Option<Self> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name may have spaces and parentheses. Field 22 is the 20th behind it.
         let start = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
         Some(Self { pid, start })
@@ -76,7 +85,7 @@ impl From<io::Error> for ArmError {
 #[derive(Debug)]
 pub(super) struct Memory {
     pid: u32,
-    file: File,
+    file: fs::File,
     /// What the process may write to, when this was opened.
     writable: Vec<Region>,
 }
@@ -89,19 +98,20 @@ impl Memory {
 
     /// The user and the group of the process.
     pub(super) fn user(&self) -> io::Result<(u32, u32)> {
-        let status = std::fs::metadata(format!("/proc/{}", self.pid))?;
+        let status = fs::metadata(format!("/proc/{}", self.pid))?;
         Ok((status.uid(), status.gid()))
     }
 
     /// Where a byte of an image is in memory that can be written: the last place, because a page of the
     /// file can also be at the end of what is read-only once the program runs.
-    fn address(&self, image: &Path, offset: FileOffset) -> Result<u64, ArmError> {
-        let regions = self.writable.iter().rev().filter(|region| region.name == image);
+    fn address(&self, image: &File, offset: FileOffset) -> Result<u64, ArmError> {
+        let is_its = |region: &&Region| region.has(self.pid, &image.path, image.number);
+        let regions = self.writable.iter().rev().filter(is_its);
         regions.filter_map(|region| region.address_of(offset.0)).next().ok_or(ArmError::NotMapped)
     }
 
     /// The control block at an offset of an image.
-    fn block(&self, image: &Path, offset: FileOffset) -> Result<(u64, [u8; control::SIZE]), ArmError> {
+    fn block(&self, image: &File, offset: FileOffset) -> Result<(u64, [u8; control::SIZE]), ArmError> {
         let address = self.address(image, offset)?;
         let mut block = [0; control::SIZE];
         self.file.read_exact_at(&mut block, address)?;
@@ -112,7 +122,7 @@ impl Memory {
     }
 
     /// Whether the control block of an image is already this process's.
-    pub(super) fn is_ours(&self, image: &Path, control: FileOffset, ours: Owner) -> Result<bool, ArmError> {
+    pub(super) fn is_ours(&self, image: &File, control: FileOffset, ours: Owner) -> Result<bool, ArmError> {
         let (_, block) = self.block(image, control)?;
         let owner = owner_of(&block);
         match u32_at(&block, control::STATE) {
@@ -127,7 +137,7 @@ impl Memory {
     /// Takes the control block of an image, which nobody has, and gives each switch its number.
     pub(super) fn arm(
         &self,
-        image: &Path,
+        image: &File,
         control: FileOffset,
         wanted: &Block<'_>,
         switches: &[(FileOffset, u16)],
@@ -157,7 +167,7 @@ impl Memory {
     }
 
     /// Gives each switch its number.
-    pub(super) fn number(&self, image: &Path, switches: &[(FileOffset, u16)]) -> Result<(), ArmError> {
+    pub(super) fn number(&self, image: &File, switches: &[(FileOffset, u16)]) -> Result<(), ArmError> {
         for (offset, id) in switches {
             let address = self.address(image, *offset)?;
             // A library may be unloaded at any time, so nothing is written that is there already.
@@ -174,7 +184,7 @@ impl Memory {
     /// many hits had no buffer, and the last error number.
     pub(super) fn disarm(
         &self,
-        image: &Path,
+        image: &File,
         control: FileOffset,
         owner: Owner,
         switches: &[(FileOffset, u16)],

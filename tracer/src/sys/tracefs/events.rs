@@ -110,7 +110,7 @@ impl Events {
                     event
                 }
             };
-            let path = files.name(&image.path)?;
+            let path = files.name(image.place())?;
             let site_number = self.has_numbers.then_some(number);
             let at = (site.offset, site.switch);
             let line = definition(&self.group, &event_name(event), &path, at, site_number, fetches.arguments());

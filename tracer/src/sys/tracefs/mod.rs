@@ -308,6 +308,11 @@ impl Tracefs {
         }
     }
 
+    /// Whether hits were read that are not handed on yet.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.order.is_empty()
+    }
+
     pub(super) fn received(&self) -> u64 {
         self.received
     }

@@ -1,0 +1,511 @@
+//! Which processes and files are watched, and what is said when nothing is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use simple_markers_tests::fixture;
+use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::watched::{can_watch, compile};
+
+use crate::trace::{hits, numbers};
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
+}
+
+/// Passes a marker as often as its argument says, and then waits for its standard input to end.
+fn program(folder: &Path, name: &str, marker: &str) -> PathBuf {
+    let source = r#"
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        #include "simple_marker.h"
+        __attribute__((noinline)) static void at(int i) {
+            __asm__ volatile("nop");
+            simple_mark_keep(NAME, "%d", i);
+            __asm__ volatile("nop");
+        }
+        __attribute__((noinline)) static void elsewhere(int i) {
+            __asm__ volatile("nop");
+            simple_mark_keep(silent:elsewhere, "%d", i);
+            __asm__ volatile("nop");
+        }
+        int main(int count, char **values) {
+            int most = atoi(values[1]);
+            char byte;
+            for (int i = 0; i < most; i++)
+                at(i);
+            if (most < 0)
+                for (int i = 0;; i++) {
+                    at(i);
+                    usleep(1000);
+                }
+            if (most > 1000)
+                elsewhere(most);
+            return count > 2 ? (int)read(0, &byte, 1) : 3;
+        }"#;
+    compile(folder, name, &source.replace("NAME", marker), &[])
+}
+
+fn smark(arguments: &[&str], command: &[&str]) -> Output {
+    let mut smark = Command::new(fixture::smark());
+    smark.args(arguments).args(command).stdin(Stdio::null()).output().expect("smark runs")
+}
+
+fn lines(output: &Output) -> Vec<String> {
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// A process that passes a marker all the time. It ends with the value.
+struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    /// Waits until the process runs a program of this name.
+    fn wait_for(&self, name: &str) {
+        let since = Instant::now();
+        let comm = || fs::read_to_string(format!("/proc/{}/comm", self.0.id())).unwrap_or_default();
+        while comm().trim() != name {
+            assert!(since.elapsed() < Duration::from_secs(20), "it is not started: {}", comm());
+            sleep(Duration::from_millis(2));
+        }
+        sleep(Duration::from_millis(20));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn programs_that_wrappers_start_are_watched() {
+    if !can_watch() {
+        return;
+    }
+    if !is_root() {
+        return skipped("children are traced by root");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "wrapped", "wrapped:at");
+    let path = text(&program);
+    fs::write(folder.path().join("Makefile"), format!("test:\n\t@{path} 2; {path} 3 || true\n")).expect("a file");
+    let of_make = format!("make -s -C {} test", text(folder.path()));
+    let wrapped: [(&str, i32, &[i64]); 4] = [
+        (&format!("{path} 3"), 3, &[0, 1, 2]),
+        (&format!("timeout 60 {path} 3"), 3, &[0, 1, 2]),
+        (&format!("{path} 1; {path} 2; exit 9"), 9, &[0, 0, 1]),
+        (&of_make, 0, &[0, 1, 0, 1, 2]),
+    ];
+    for (command, status, expected) in wrapped {
+        let output = smark(&["trace", "--json", "wrapped:*", "--", "sh", "-c", command], &[]);
+        let (found, end) = hits(&lines(&output));
+        assert_eq!(
+            (numbers(&found, "wrapped:at"), output.status.code()),
+            (expected.to_vec(), Some(status)),
+            "{command}"
+        );
+        assert_eq!((&end["exit"], &end["lost"]), (&status.into(), &0.into()), "{command}");
+        assert!(said(&output).contains("watching 1 site of 1 marker in 1 file"), "{}", said(&output));
+    }
+    let output = smark(&["count", "--json", "--", "sh", "-c", &of_make], &[]);
+    assert!(lines(&output)[0].contains(r#""hits":5"#), "{:?}", lines(&output));
+    // Nothing is said to be missing that a child has, and what nobody has is an error at the end.
+    let output = smark(&["trace", "silent:none", "--", "sh", "-c", &format!("{path} 1; exit 0")], &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("no name matches `silent:none`")
+            || said(&output).contains("no marker matches `silent:none`"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn what_is_mapped_is_watched_wherever_it_lies() {
+    if !can_watch() {
+        return;
+    }
+    if !is_root() {
+        return skipped("files of other namespaces are read by root");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let inside = program(folder.path(), "inside", "inside:at");
+    let outside = program(folder.path(), "outside", "outside:at");
+    let mut watched = Vec::new();
+    // Another file has its path here.
+    if Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success()) {
+        let script = r#"mount --bind "$0" "$1" && exec "$1" -1"#;
+        let process =
+            Running::start(Command::new("unshare").args(["-m", "sh", "-c", script]).arg(&inside).arg(&outside));
+        process.wait_for("outside");
+        watched.push(process);
+    }
+    // Its file was removed, and another one has the path of the second one.
+    for name in ["removed", "replaced"] {
+        let path = folder.path().join(name);
+        fs::copy(&inside, &path).expect("a copy");
+        let process = Running::start(Command::new(&path).arg("-1"));
+        process.wait_for(name);
+        fs::remove_file(&path).expect("it is removed");
+        if name == "replaced" {
+            fs::copy(&outside, &path).expect("a copy");
+        }
+        watched.push(process);
+    }
+    for process in &watched {
+        let exe = format!("/proc/{}/exe", process.pid());
+        for what in [&["-p", &process.pid()][..], &[&exe]] {
+            let output = smark(&["trace", "--json", "--limit", "3"], what);
+            let (found, _) = hits(&lines(&output));
+            assert_eq!((numbers(&found, "inside:at").len(), found.len()), (3, 3), "{what:?}: {}", said(&output));
+        }
+    }
+    let root = format!("/proc/{}/root{}", watched[0].pid(), text(&outside));
+    let output = smark(&["trace", "--json", "--limit", "2", &root], &[]);
+    assert_eq!(hits(&lines(&output)).0.len(), 2, "{}", said(&output));
+    // Several processes in one option.
+    let pids: Vec<String> = watched.iter().map(Running::pid).collect();
+    for list in [pids.join(" "), pids.join(",")] {
+        let output = smark(&["trace", "--json", "--limit", "100", "-p", &list], &[]);
+        let (found, _) = hits(&lines(&output));
+        let seen = |pid: &String| found.iter().any(|hit| hit["pid"].as_u64() == pid.parse().ok());
+        assert!(pids.iter().all(seen), "{list}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_file_that_becomes_another_program_is_watched_anew() {
+    if !can_watch() {
+        return;
+    }
+    if !is_root() {
+        return skipped("children are traced by root");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = program(folder.path(), "first", "first:at");
+    let second = program(folder.path(), "second", "second:at");
+    let built = folder.path().join("built");
+    // Into the same file, in its place, and after it was removed.
+    for build in ["cat \"$1\" > \"$2\"", "cp \"$1\" \"$2.new\"; mv \"$2.new\" \"$2\"", "rm \"$2\"; cp \"$1\" \"$2\""] {
+        fs::copy(&first, &built).expect("a copy");
+        let script = format!("\"$2\" 2; {build}; \"$2\" 3; \"$2\" 1");
+        let (first, second, built) = (text(&first), text(&second), text(&built));
+        let output = smark(&["trace", "--json", "--", "sh", "-c", &script, first, second, built], &[]);
+        let (found, _) = hits(&lines(&output));
+        let values = (numbers(&found, "first:at"), numbers(&found, "second:at"));
+        assert_eq!(values, (vec![0, 1], vec![0, 1, 2, 0]), "{build}: {}", said(&output));
+    }
+}
+
+/// Prints what a program and its children learn of signals, stops and their users.
+const SIGNALS: &str = r#"
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void handler(int signal, siginfo_t *info, void *context) {
+    (void)context;
+    char line[96];
+    int size = snprintf(line, sizeof line, "signal %d code %d value %d\n", signal, info->si_code,
+                        info->si_code == SI_QUEUE ? info->si_value.sival_int : 0);
+    (void)!write(1, line, size);
+}
+int main(int count, char **values) {
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+    sigaction(SIGUSR1, &action, 0);
+    sigaction(SIGRTMIN + 3, &action, 0);
+    sigaction(SIGTRAP, &action, 0);
+    sigaction(SIGCONT, &action, 0);
+    int status, ends[2];
+    setvbuf(stdout, 0, _IONBF, 0);
+    printf("pipe %d\n", pipe(ends));
+    pid_t child = fork();
+    if (child == 0) {
+        raise(SIGUSR1);
+        __asm__ volatile("int3");
+        raise(SIGSTOP);
+        union sigval value = {.sival_int = 42};
+        sigqueue(getpid(), SIGRTMIN + 3, value);
+        (void)!write(ends[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    while (waitpid(child, &status, WUNTRACED) == child && !WIFSTOPPED(status))
+        ;
+    printf("stopped %d by %d\n", WIFSTOPPED(status), WSTOPSIG(status));
+    kill(child, SIGCONT);
+    while (waitpid(child, &status, WCONTINUED) != child)
+        ;
+    printf("continued %d\n", WIFCONTINUED(status));
+    char byte;
+    (void)!read(ends[0], &byte, 1);
+    kill(child, SIGTERM);
+    while (waitpid(child, &status, 0) != child)
+        ;
+    printf("ended by %d\n", WTERMSIG(status));
+    if (vfork() == 0) {
+        execl("/bin/sh", "sh", "-c", "kill -SEGV $$", (char *)0);
+        _exit(1);
+    }
+    wait(&status);
+    printf("ended by %d\n", WTERMSIG(status));
+    if (count > 1 && fork() == 0) {
+        execl(values[1], values[1], "-u", (char *)0);
+        _exit(1);
+    }
+    wait(&status);
+    return 0;
+}
+"#;
+
+#[test]
+fn programs_run_as_they_do_alone() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("it is open");
+    let signals = compile(folder.path(), "signals", SIGNALS, &[]);
+    // Runs with the rights of its file.
+    let id = folder.path().join("id");
+    fs::copy(find("id").unwrap_or_else(|| "/usr/bin/id".into()), &id).expect("a copy");
+    if is_root() {
+        std::os::unix::fs::chown(&id, Some(65534), None).expect("it has another owner");
+        fs::set_permissions(&id, fs::Permissions::from_mode(0o4755)).expect("it has its rights");
+    }
+    let alone = Command::new(&signals).arg(&id).output().expect("it runs");
+    let output = smark(&["trace", "-q", "--", text(&signals), text(&id)], &[]);
+    assert_eq!(lines(&output), lines(&alone), "{}", said(&output));
+    assert!(lines(&alone).iter().any(|line| line == "stopped 1 by 19"), "{:?}", lines(&alone));
+    assert!(!is_root() || lines(&alone).iter().any(|line| line == "65534"), "{:?}", lines(&alone));
+    let output = smark(&["trace", "-q", "--", "sh", "-c", "kill -KILL $$"], &[]);
+    assert_eq!(output.status.code(), Some(128 + 9));
+}
+
+#[test]
+fn tracers_trace_their_programs() {
+    if !can_watch() || find("gdb").is_none() || !is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "debugged", "debugged:at");
+    let gdb =
+        ["trace", "--", "gdb", "-nx", "-batch", "-ex", "break main", "-ex", "run 2", "-ex", "continue", text(&program)];
+    let output = smark(&gdb, &[]);
+    assert!(lines(&output).iter().any(|line| line.contains("exited with code 03")), "{:?}", lines(&output));
+    assert!(said(&output).contains("gdb: it may trace processes itself"), "{}", said(&output));
+}
+
+#[test]
+fn a_program_goes_on_when_its_tracer_is_killed() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let done = folder.path().join("done");
+    let begun = folder.path().join("begun");
+    let script = r#"echo > "$1"; for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; sleep 0.01; done; echo yes > "$0""#;
+    for wait in [0, 10, 60] {
+        let mut smark = Command::new(fixture::smark());
+        smark.args(["trace", "-q", "--", "sh", "-c", script]).arg(&done).arg(&begun);
+        let mut smark = smark.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("smark runs");
+        let since = Instant::now();
+        let wait_for = |what: &str, is_so: &dyn Fn() -> bool| {
+            while !is_so() {
+                assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+                sleep(Duration::from_millis(2));
+            }
+        };
+        wait_for("the program does not start", &|| begun.exists());
+        sleep(Duration::from_millis(wait));
+        smark.kill().expect("it is killed");
+        smark.wait().expect("it ends");
+        let has_run = || fs::read_to_string(&done).is_ok_and(|text| text == "yes\n");
+        wait_for("the program stands still", &has_run);
+        fs::remove_file(&begun).and_then(|()| fs::remove_file(&done)).expect("they are removed");
+    }
+}
+
+#[test]
+fn a_signal_ends_the_program() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "endless", "endless:at");
+    let trap = "trap 'exit 9' TERM; while :; do sleep 0.02; done";
+    for (command, signal, status) in
+        [(&[text(&program), "-1"][..], 15, 143), (&[text(&program), "-1"], 2, 130), (&["sh", "-c", trap], 15, 9)]
+    {
+        let mut smark = Command::new(fixture::smark());
+        smark.args(["trace", "--json", "--"]).args(command).stdout(Stdio::piped()).stderr(Stdio::null());
+        let smark = smark.spawn().expect("smark runs");
+        sleep(Duration::from_millis(800));
+        run(Command::new("kill").arg(format!("-{signal}")).arg(smark.id().to_string()));
+        let output = smark.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(status), "{command:?} {signal}");
+        assert_eq!(hits(&lines(&output)).1["exit"], status, "{command:?} {signal}");
+    }
+}
+
+#[test]
+fn nothing_wakes_up_while_nothing_happens() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "idle", "idle:at");
+    let recording = folder.path().join("recording");
+    for arguments in [&["trace"][..], &["count"], &["record", "-o", text(&recording)]] {
+        for by_pid in [false, true] {
+            let mut process = Command::new(&program);
+            process.args(["5", "wait"]).stdin(Stdio::piped());
+            let mut smark = Command::new(fixture::smark());
+            smark.args(arguments).args(["-q"]);
+            let mut running = None;
+            if by_pid {
+                let child = process.spawn().expect("it starts");
+                smark.args(["--force", "-p"]).arg(child.id().to_string());
+                running = Some(child);
+            } else {
+                smark.arg("--").arg(&program).args(["5", "wait"]).stdin(Stdio::piped());
+            }
+            if arguments[0] != "record" {
+                smark = {
+                    let kept: Vec<_> = smark.get_args().filter(|it| *it != "--force").map(ToOwned::to_owned).collect();
+                    let mut smark = Command::new(fixture::smark());
+                    smark.args(kept).stdin(Stdio::piped());
+                    smark
+                };
+            }
+            let mut smark = smark.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("smark runs");
+            let switches = || {
+                let tasks = fs::read_dir(format!("/proc/{}/task", smark.id())).expect("its threads").flatten();
+                let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status")).unwrap_or_default();
+                let of = |status: String| {
+                    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+                    line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
+                };
+                tasks.map(|task| of(status(task))).sum::<u64>()
+            };
+            // A recording is written at the latest a second after its first hit.
+            let (mut last, since) = (u64::MAX, Instant::now());
+            let mut woken = u64::MAX;
+            while woken > 2 && since.elapsed() < Duration::from_secs(15) {
+                sleep(Duration::from_millis(1100));
+                let now = switches();
+                woken = now.saturating_sub(last.min(now));
+                if last == u64::MAX {
+                    woken = u64::MAX;
+                }
+                last = now;
+            }
+            assert!(woken <= 2, "{arguments:?} by_pid {by_pid}: {woken} times in 1.1 s");
+            drop(smark.stdin.take());
+            if let Some(mut child) = running {
+                drop(child.stdin.take());
+                child.wait().expect("it ends");
+            }
+            smark.wait().expect("it ends");
+        }
+    }
+}
+
+#[test]
+fn the_hits_go_to_a_file() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "apart", "apart:at");
+    let (file, path) = (folder.path().join("hits"), text(&program));
+    let output =
+        smark(&["trace", "--json", "-o", text(&file), "--", "sh", "-c", &format!("echo out; exec {path} 2")], &[]);
+    assert_eq!((lines(&output), output.status.code()), (vec!["out".to_owned()], Some(3)));
+    let written: Vec<String> = fs::read_to_string(&file).expect("the hits").lines().map(str::to_owned).collect();
+    let (found, end) = hits(&written);
+    assert!(!is_root() || (numbers(&found, "apart:at"), &end["exit"]) == (vec![0, 1], &3.into()), "{written:?}");
+    // Nothing is overwritten unasked, and never the program.
+    let output = smark(&["trace", "-o", text(&file), "--", path, "1"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("already exists (--force overwrites it)"), "{}", said(&output));
+    let output = smark(&["trace", "--force", "-o", path, "--", path, "1"], &[]);
+    assert!(said(&output).contains("is an input, and inputs are never overwritten"), "{}", said(&output));
+    let output = smark(&["trace", "--force", "-o", text(&file), "--every-ms", "10000", "--", path, "7"], &[]);
+    assert_eq!((lines(&output).len(), output.status.code()), (0, Some(3)), "{}", said(&output));
+    let written = fs::read_to_string(&file).expect("the rates");
+    assert!(written.contains(" 7 ") && written.ends_with("apart:at\n"), "{written}");
+    // What was not started leaves no file.
+    let missing = folder.path().join("missing");
+    smark(&["trace", "-o", text(&missing), "--", "no-such-program-here"], &[]);
+    assert!(!missing.exists());
+}
+
+#[test]
+fn silence_is_explained() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "silent", "silent:at");
+    let path = text(&program);
+    let output = smark(&["trace", "--", path, "1"], &[]);
+    assert_eq!(said(&output), "smark: watching 2 sites of 2 markers in 1 file\n");
+    for command in ["trace", "count"] {
+        let output = smark(&[command, "--", path, "0"], &[]);
+        let expected = "no hits: these markers were never reached: silent:at, silent:elsewhere";
+        assert!(said(&output).contains(expected), "{}", said(&output));
+        let output = smark(&[command, path, "--", "true"], &[]);
+        let expected = format!("no hits: {path} was never mapped by a watched process");
+        assert!(said(&output).contains(&expected), "{}", said(&output));
+    }
+    let output = smark(&["trace", "--where", "i == 7", "silent:at", "--", path, "2"], &[]);
+    assert!(said(&output).contains("never reached, or never while the filter held: silent:at"), "{}", said(&output));
+    let output = smark(&["trace", "-q", "--", path, "0"], &[]);
+    assert_eq!(said(&output), "");
+    // One line for all markers of a stripped program, and one for all sites with the same reason.
+    run(Command::new("strip").arg(&program));
+    let output = smark(&["trace", "--", path, "1"], &[]);
+    assert_eq!(said(&output).matches("stripped").count(), 1, "{}", said(&output));
+    assert!(said(&output).contains("its 2 markers are not watched: it was stripped"), "{}", said(&output));
+    let mut source = String::from("#include \"simple_marker.h\"\n");
+    source.push_str(
+        "static inline __attribute__((always_inline)) void m(int a) { simple_mark_keep(gone:m, \"%d\", a); }\n",
+    );
+    for i in 0..5 {
+        source.push_str(&format!("void f{i}(int a) {{ m(a); }}\n"));
+    }
+    source.push_str("int main(int count, char **v) { (void)v; m(count); return 0; }\n");
+    let flags = ["-ffunction-sections", "-Wl,--gc-sections", "-fno-ipa-icf"];
+    let gone = compile(folder.path(), "gone", &source, &flags);
+    let output = smark(&["trace", "--", text(&gone)], &[]);
+    assert!(
+        said(&output).contains("gone:m: 1 of 6 sites are watched: 5 times: the linker discarded it\n"),
+        "{}",
+        said(&output)
+    );
+}

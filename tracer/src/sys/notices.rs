@@ -1,0 +1,113 @@
+//! The kernel tells when a watched process executes another program, or its loader has mapped a library.
+//! So nobody has to look again and again.
+
+use std::os::fd::{OwnedFd, RawFd};
+
+use super::bpf::{self, Kind, MapType};
+use super::error::Error;
+use super::processes::Among;
+use super::ring::Ring;
+use crate::bpf::assembler::{Assembler, Code, TooLong};
+use crate::bpf::instruction::{Alu, Condition, Helper, Map, Reg, Size};
+use crate::bpf::program::process_byte;
+
+/// The size of the buffer in bytes. A notice takes 16.
+const SIZE: u32 = 1 << 16;
+
+/// The numbers of processes that have mapped something.
+#[derive(Debug)]
+pub(super) struct Notices {
+    map: bpf::Map,
+    ring: Ring,
+    program: OwnedFd,
+    links: Vec<OwnedFd>,
+}
+
+/// Writes the number of the process, if it is watched.
+fn notice(among: &Among) -> Result<Code, TooLong> {
+    let mut code = Assembler::default();
+    let (is_watched, end) = (code.label(), code.label());
+    code.call(Helper::GetCurrentPidTgid);
+    code.alu_immediate(Alu::Rsh, Reg::R0, 32);
+    code.copy(Reg::R8, Reg::R0);
+    match among {
+        Among::All => {}
+        Among::Links(pids) => {
+            for pid in pids {
+                code.jump_if_immediate(Condition::Equal, Reg::R8, *pid as i32, is_watched);
+            }
+            code.jump(end);
+        }
+        Among::Set(_) => {
+            process_byte(&mut code, Reg::R0);
+            code.load(Size::One, Reg::R1, Reg::R1, 0);
+            code.jump_if_immediate(Condition::Equal, Reg::R1, 0, end);
+        }
+    }
+    if code.is_used(is_watched) {
+        code.place(is_watched);
+    }
+    code.set_map(Reg::R1, Map::Ring);
+    code.set(Reg::R2, 8);
+    code.set(Reg::R3, 0);
+    code.call(Helper::RingbufReserve);
+    code.jump_if_immediate(Condition::Equal, Reg::R0, 0, end);
+    code.store(Size::Eight, Reg::R0, 0, Reg::R8);
+    code.copy(Reg::R1, Reg::R0);
+    code.set(Reg::R2, 0);
+    code.call(Helper::RingbufSubmit);
+    code.place(end);
+    code.set(Reg::R0, 0);
+    code.exit();
+    code.finish()
+}
+
+impl Notices {
+    /// Starts with the programs that processes execute. `None` if all processes are watched: then none is
+    /// looked at.
+    pub(super) fn start(among: &Among) -> Result<Option<Self>, Error> {
+        if matches!(among, Among::All) {
+            return Ok(None);
+        }
+        let Ok(code) = notice(among) else { return Ok(None) };
+        let map = bpf::Map::new(MapType::Ringbuf, 0, SIZE)?;
+        let ring = Ring::new(map.descriptor(), SIZE as usize)?;
+        let descriptor = |it| if it == Map::Ring { map.descriptor() } else { among.descriptor() };
+        let code = code.link(&descriptor);
+        let at_exec = bpf::load(&code, Kind::Tracepoint)?;
+        let links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?];
+        let program = bpf::load(&code, Kind::Uprobe { is_sleepable: false })?;
+        Ok(Some(Self { map, ring, program, links }))
+    }
+
+    /// Also tells when a loader has mapped libraries. `offset` is that of the function in the file of the
+    /// loader that it calls then.
+    pub(super) fn add_loader(&mut self, path: &str, offset: u64, among: &Among) -> Result<(), Error> {
+        let at = [bpf::At { offset, switch: 0, cookie: 0 }];
+        for process in among.links() {
+            self.links.push(bpf::attach(&self.program, path, &at, process)?);
+        }
+        Ok(())
+    }
+
+    /// The processes of the notices since the last call, without duplicates.
+    pub(super) fn take(&mut self) -> Vec<u32> {
+        let mut pids: Vec<u32> = Vec::new();
+        self.ring.read(&mut |record| {
+            let pid = record.first_chunk().map_or(0, |pid| u32::from_ne_bytes(*pid));
+            if !pids.contains(&pid) {
+                pids.push(pid);
+            }
+        });
+        pids
+    }
+
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.map.descriptor()
+    }
+
+    /// The links, to be closed when no program is to run any more.
+    pub(super) fn take_links(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.links)
+    }
+}

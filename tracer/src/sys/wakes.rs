@@ -1,0 +1,59 @@
+//! What somebody waits for who watches processes.
+
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::time::Duration;
+
+use super::engine::Session;
+use super::eventfd::{of_process, wait};
+use super::process::Child;
+use super::signals;
+
+/// How often the end of a process is looked for if the kernel does not tell it.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Tells when a process has ended, a signal came, or there is something to read.
+#[derive(Debug, Default)]
+pub struct Wakes {
+    processes: Vec<OwnedFd>,
+    is_complete: bool,
+}
+
+impl Wakes {
+    /// Tells of the end of these processes.
+    #[must_use]
+    pub fn new(pids: &[u32]) -> Self {
+        let processes: Vec<OwnedFd> = pids.iter().filter_map(|pid| of_process(*pid)).collect();
+        let is_complete = processes.len() == pids.len();
+        Self { processes, is_complete }
+    }
+
+    /// Waits for the end of a process, a signal, a program that waits, or files that were mapped; if
+    /// `with_hits`, for hits too. At most for this time; `None` waits without end.
+    pub fn wait(&mut self, child: Option<&Child>, session: &Session, with_hits: bool, time: Option<Duration>) {
+        let mut descriptors: Vec<RawFd> = vec![signals::descriptor()];
+        descriptors.extend(child.and_then(Child::descriptor));
+        descriptors.extend(self.processes.iter().map(OwnedFd::as_raw_fd));
+        descriptors.extend(session.descriptors(with_hits));
+        let time = if self.is_complete { time } else { Some(time.unwrap_or(LOOK).min(LOOK)) };
+        wait(&descriptors, time);
+        signals::forget();
+        // A process that has ended is readable from now on.
+        self.processes.retain(|process| !is_readable(process.as_raw_fd()));
+    }
+
+    /// Waits for a signal, or for the end of a program, at most for this time.
+    pub fn wait_for(&mut self, child: &Child, time: Duration) {
+        let mut descriptors: Vec<RawFd> = vec![signals::descriptor()];
+        descriptors.extend(child.descriptor());
+        descriptors.extend(self.processes.iter().map(OwnedFd::as_raw_fd));
+        wait(&descriptors, Some(time));
+        signals::forget();
+    }
+}
+
+/// Whether a descriptor is readable now.
+fn is_readable(descriptor: RawFd) -> bool {
+    let mut polled = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+    // SAFETY: there is one element.
+    unsafe { libc::poll(&raw mut polled, 1, 0) == 1 }
+}
