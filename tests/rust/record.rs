@@ -393,7 +393,8 @@ fn a_program_that_crashes_ends_its_recording() {
         let recording = folder.path().join(format!("{name}.trace"));
         let (status, said) = record(&recording, &[], &program, 0);
         assert_eq!(status, 128 + signal, "{name}");
-        assert!(said.contains(": 1000 hits in ") && said.lines().count() == 1, "{said}");
+        assert!(said.starts_with("smark: watching 1 site of 1 marker in 1 file\n"), "{said}");
+        assert!(said.contains(": 1000 hits in ") && said.lines().count() == 2, "{said}");
         let (hits, end) = hits(&recording);
         let values: Vec<i64> = hits.iter().filter_map(|hit| hit["args"][0]["value"].as_i64()).collect();
         assert_eq!(values, (0..1000).collect::<Vec<_>>(), "{name}");

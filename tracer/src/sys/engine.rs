@@ -250,8 +250,7 @@ impl Session {
     /// `offset` is that of the function in the file of the loader that it calls then.
     pub fn add_loader(&mut self, path: &str, offset: u64) {
         if let Some(Running::Bpf(programs)) = &mut self.running {
-            // Otherwise the library is found when the process maps the next one.
-            let _ = programs.add_loader(path, offset);
+            programs.add_loader(path, offset);
         }
     }
 

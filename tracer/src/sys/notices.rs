@@ -80,14 +80,20 @@ impl Notices {
         Ok(Some(Self { map, ring, program, links }))
     }
 
-    /// Also tells when a loader has mapped libraries. `offset` is that of the function in the file of the
-    /// loader that it calls then.
-    pub(super) fn add_loader(&mut self, path: &str, offset: u64, among: &Among) -> Result<(), Error> {
+    /// Also tells when a loader has mapped libraries in a process that was named. `offset` is that of the
+    /// function in the file of the loader that it calls then. Returns whether it does.
+    ///
+    /// No other process gets this probe: a debugger has a breakpoint there, which it would not see any more.
+    pub(super) fn add_loader(&mut self, path: &str, offset: u64, among: &Among) -> bool {
         let at = [bpf::At { offset, switch: 0, cookie: 0 }];
-        for process in among.links() {
-            self.links.push(bpf::attach(&self.program, path, &at, process)?);
-        }
-        Ok(())
+        let mut attach = |pid: &u32| match bpf::attach(&self.program, path, &at, Some(*pid)) {
+            Ok(link) => {
+                self.links.push(link);
+                true
+            }
+            Err(_) => false,
+        };
+        bpf::filters_processes(&self.program) && among.named().iter().all(&mut attach)
     }
 
     /// The processes of the notices since the last call, without duplicates.

@@ -86,6 +86,8 @@ pub(super) struct Processes {
     map: bpf::Map,
     /// A byte for each process number.
     bytes: Mapping,
+    /// The processes that were named.
+    named: Vec<u32>,
     /// The programs that keep the set.
     _links: Vec<OwnedFd>,
 }
@@ -106,7 +108,7 @@ impl Processes {
             let program = bpf::load(&code.link(&|_| map.descriptor()), Kind::Tracepoint)?;
             links.push(bpf::attach_tracepoint(&program, Some(tracepoint))?);
         }
-        Ok(Self { map, bytes, _links: links })
+        Ok(Self { map, bytes, named: Vec::new(), _links: links })
     }
 
     fn descriptor(&self) -> RawFd {
@@ -142,8 +144,9 @@ impl Among {
             }
         }
         let unknown = || Error::new(Step::Types, &std::io::Error::from_raw_os_error(libc::ENOENT));
-        let processes = Processes::new(tasks.ok_or_else(unknown)?, *with_children)?;
+        let mut processes = Processes::new(tasks.ok_or_else(unknown)?, *with_children)?;
         pids.iter().for_each(|pid| processes.add(*pid));
+        processes.named.clone_from(pids);
         Ok(Self::Set(processes))
     }
 
@@ -157,6 +160,15 @@ impl Among {
         match self {
             Self::All | Self::Set(_) => vec![None],
             Self::Links(pids) => pids.iter().copied().map(Some).collect(),
+        }
+    }
+
+    /// The processes that were named.
+    pub(super) fn named(&self) -> &[u32] {
+        match self {
+            Self::All => &[],
+            Self::Links(pids) => pids,
+            Self::Set(processes) => &processes.named,
         }
     }
 

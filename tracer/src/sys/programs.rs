@@ -321,10 +321,13 @@ impl Programs {
         self.at_sites.retain(|(number, _)| *number != image);
     }
 
-    /// Tells when a loader maps libraries. Returns whether it does.
-    pub(super) fn add_loader(&mut self, path: &str, offset: u64) -> bool {
+    /// Tells when a loader maps libraries.
+    pub(super) fn add_loader(&mut self, path: &str, offset: u64) {
         let Self { notices, among, .. } = self;
-        notices.as_mut().is_some_and(|notices| notices.add_loader(path, offset, among).is_ok())
+        if !notices.as_mut().is_some_and(|notices| notices.add_loader(path, offset, among)) {
+            // Somebody has to look again and again.
+            *notices = None;
+        }
     }
 
     /// What tells when processes map files.
