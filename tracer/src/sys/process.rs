@@ -178,6 +178,11 @@ impl Child {
         self.tree.is_some()
     }
 
+    /// Whether its end is known. What told it may have been taken with [`Child::traced`].
+    pub(super) fn is_known_to_end(&self) -> bool {
+        self.status.is_some() || self.tree.as_ref().is_some_and(|tree| tree.status().is_some())
+    }
+
     /// Readable when something has happened; `None` if nothing waits.
     pub(super) fn descriptor(&self) -> Option<RawFd> {
         self.tree.as_ref().map(Tree::descriptor)

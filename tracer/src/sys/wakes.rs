@@ -30,6 +30,9 @@ impl Wakes {
     /// Waits for the end of a process, a signal, a program that waits, or files that were mapped; if
     /// `with_hits`, for hits too. At most for this time; `None` waits without end.
     pub fn wait(&mut self, child: Option<&Child>, session: &Session, with_hits: bool, time: Option<Duration>) {
+        if child.is_some_and(Child::is_known_to_end) {
+            return;
+        }
         let mut descriptors: Vec<RawFd> = vec![signals::descriptor()];
         descriptors.extend(child.and_then(Child::descriptor));
         descriptors.extend(self.processes.iter().map(OwnedFd::as_raw_fd));
