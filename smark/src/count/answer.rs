@@ -3,6 +3,7 @@
 use simple_markers_resolver::text::{from_bytes, shown};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{Counted, Counts, KeyValue, Question, Tally, TimesOf, Unmatched};
+use simple_markers_tracer::filter::normalized;
 use simple_markers_tracer::histogram::{Durations, coarse, coarse_range, fine_range};
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::Floor;
@@ -139,9 +140,11 @@ impl Answer {
     }
 }
 
-/// The arguments that can be read at both markers of an interval, as their markers have them.
+/// The arguments that can be read at both markers of an interval, as their markers have them, without the
+/// one that is the key already.
 fn common_arguments(plan: &Plan, question: &Question) -> Vec<String> {
-    let Question::Time { from, to, .. } = question else { return Vec::new() };
+    let Question::Time { from, to, key, .. } = question else { return Vec::new() };
+    let is_key = |text: &str| key.as_deref().is_some_and(|key| normalized(key) == normalized(text));
     let of = |name: &str| {
         let sites = plan.sites.iter().enumerate();
         let sites = sites.filter(|(site, _)| plan.marker_of(*site).is_some_and(|marker| *marker.name == *name));
@@ -151,7 +154,7 @@ fn common_arguments(plan: &Plan, question: &Question) -> Vec<String> {
     };
     let (mut common, ends) = (Vec::new(), of(to));
     for argument in of(from) {
-        if ends.contains(&argument) && !common.contains(&argument) {
+        if ends.contains(&argument) && !common.contains(&argument) && !is_key(&argument) {
             common.push(argument);
         }
     }
