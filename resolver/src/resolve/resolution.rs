@@ -572,8 +572,8 @@ pub struct Argument {
     /// For a lost argument, where its last location before the site ended; `None` if it had none
     /// there, and for other arguments.
     pub ended: Option<Ended>,
-    /// For a doubtful argument, the compiler of the function that holds the site; `None` if it is not
-    /// known, or not one of which it was measured how often such values are wrong
+    /// For a doubtful or constant argument, the compiler of the function that holds the site; `None` if it
+    /// is not known, or not one of which it was measured how often doubtful values are wrong
     /// ([`crate::rates`]), and for other arguments.
     pub compiler: Option<Compiler>,
 }

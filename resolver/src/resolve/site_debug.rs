@@ -207,6 +207,9 @@ impl<'d, 's> SiteDebug<'d, 's> {
         {
             argument.verdict = Some(Verdict::Doubtful);
             argument.reason = Some(reason);
+        }
+        // Other copies of the marker may show that it is doubtful.
+        if matches!(argument.verdict, Some(Verdict::Doubtful | Verdict::Constant)) {
             argument.compiler = code.function.and_then(|function| self.debug.compiler(function));
         }
         argument
