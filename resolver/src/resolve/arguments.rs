@@ -458,13 +458,13 @@ impl<'d, 's> Arguments<'d, 's> {
             size: Some(self.names.address_size().into()),
             shape: Shape::Pointer { to: Some(of) },
         };
-        Ok((Arc::new(pointer), object.location.and_then(address)))
+        Ok((Arc::new(pointer), object.location.and_then(|location| address(&location))))
     }
 
     /// A pointer to an object, still without a type.
     fn address_of(&self, object: Object) -> Result<Object, Refusal> {
         let made = Some(Made::Pointer(None));
-        let location = object.location.and_then(address);
+        let location = object.location.and_then(|location| address(&location));
         Ok(Object { location, of: None, whole: (0, None), is_behind: false, is_extracted: false, bits: None, made })
     }
 
@@ -519,7 +519,7 @@ impl<'d, 's> Arguments<'d, 's> {
 }
 
 /// The address of what is at a location.
-fn address(location: Location) -> Result<Location, Refusal> {
+fn address(location: &Location) -> Result<Location, Refusal> {
     match location.source() {
         Some(Source::Memory(address)) => Ok(Location::whole(Source::Value(address.clone()))),
         _ => Err(Refusal::lost(Reason::NotInMemory)),
