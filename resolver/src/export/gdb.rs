@@ -26,7 +26,7 @@ const LONGEST: u32 = 4096;
 pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>], bytes: &[u8]) -> Result<(), ExportError> {
     let image = Image::parse(bytes).map_err(ExportError::Unreadable)?;
     let module = identifier(&writer.image.module, 63);
-    let loaded = Loaded::of(&image, module.clone());
+    let loaded = Loaded::of(&image, &module);
     let is_library = writer.image.kind == ImageKind::Shared;
     let arm = writer.image.arch == Architecture::Aarch64;
     writer.heading(MARK, &["gdb -x THIS PROGRAM, then `run`; also with a program that runs (-p PID)"]);

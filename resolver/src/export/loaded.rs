@@ -27,7 +27,7 @@ pub(super) struct Loaded<'i, 'data> {
 
 impl<'i, 'data> Loaded<'i, 'data> {
     /// `module` is an identifier.
-    pub(super) fn of(image: &'i Image<'data>, module: String) -> Result<Self, SiteOmission> {
+    pub(super) fn of(image: &'i Image<'data>, module: &str) -> Result<Self, SiteOmission> {
         let anchor = match image.kind() {
             ImageKind::Executable => None,
             kind => Some(anchor(image, kind).ok_or(SiteOmission::NoAnchor)?),
