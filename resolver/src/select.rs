@@ -75,6 +75,39 @@ pub struct Unmatched {
     pub closest: Vec<String>,
 }
 
+/// The pattern with a backslash before the braces that are no list.
+fn literal_braces(pattern: &str) -> String {
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut literal = Vec::new();
+    let mut is_escaped = false;
+    for (at, character) in pattern.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '{' => open.push((at, false)),
+            ',' => {
+                if let Some((_, is_list)) = open.last_mut() {
+                    *is_list = true;
+                }
+            }
+            '}' => {
+                if let Some((start, false)) = open.pop() {
+                    literal.extend([start, at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut text = String::new();
+    for (at, character) in pattern.char_indices() {
+        if literal.contains(&at) {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}
+
 /// How many names are suggested.
 const SUGGESTIONS: usize = 3;
 /// Longer names are not compared, in bytes.
@@ -82,13 +115,14 @@ const LONGEST_COMPARED: usize = 256;
 
 impl Selection {
     /// Adds a shell glob that must match the whole field. `*` and `?` match any character, also `:` and
-    /// `/`; `[a-z]` matches one of a set.
+    /// `/`; `[a-z]` matches one of a set, and `{a,b}` one of a list. Braces without a comma are those of Rust's
+    /// closures (`main::{{closure}}`).
     ///
     /// # Errors
     ///
     /// The pattern is not a glob.
     pub fn add(&mut self, field: Field, pattern: &str) -> Result<(), Error> {
-        let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
+        let glob = GlobBuilder::new(&literal_braces(pattern)).literal_separator(false).backslash_escape(true).build();
         let error =
             |error: globset::Error| Error::Pattern { pattern: pattern.to_owned(), what: error.kind().to_string() };
         self.globs.push((field, glob.map_err(error)?.compile_matcher()));
@@ -162,4 +196,25 @@ pub fn closest<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Vec<S
     names.dedup();
     names.sort_by_cached_key(|name| strsim::osa_distance(&plain, name));
     names.into_iter().take(SUGGESTIONS).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_without_a_comma_are_literal() {
+        let matches = |pattern: &str, function: &str| {
+            let mut selection = Selection::default();
+            selection.add(Field::Function, pattern).expect("a glob");
+            selection.matches_fields(&Fields { module: "m", function, name: "n" })
+        };
+        assert!(matches("*::main::{{closure}}", "server::main::{{closure}}"));
+        assert!(matches("server::{closure#0}", "server::{closure#0}"));
+        assert!(matches("*::{one,two}::{{closure}}", "server::two::{{closure}}"));
+        assert!(matches("{one,{two}}", "{two}"));
+        assert!(!matches("server::{closure#0}", "server::closure#0"));
+        assert!(!matches("*::{one,two}", "server::{one,two}"));
+        assert!(matches(r"\{a,b\}", "{a,b}"));
+    }
 }

@@ -14,6 +14,9 @@ const ID: usize = 5;
 /// The widest column: one long name must not move all other rows. A wider cell moves only its own
 /// row.
 const WIDEST: usize = 60;
+/// Longer names of functions are shortened, unless more than rows are wanted. The types of a generic one may take
+/// thousands of columns.
+const LONGEST_FUNCTION: usize = 100;
 /// The least width that a description is cut to, in columns.
 const LEAST: usize = 12;
 
@@ -28,7 +31,7 @@ pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: Layout) -> io::Resul
     }
     let mut widths = [6, 8, 4];
     for row in rows {
-        for (column, cell) in widths.iter_mut().zip(cells(row)) {
+        for (column, cell) in widths.iter_mut().zip(cells(row, layout)) {
             *column = (*column).max(style::width(&cell).min(WIDEST));
         }
     }
@@ -37,7 +40,7 @@ pub fn write(out: &mut dyn Write, rows: &[Row<'_>], layout: Layout) -> io::Resul
     for row in rows {
         let description = shown(&row.marker.description);
         let styles = [style::PLAIN, function_style(row), style::NAME];
-        table.row(out, &row.id.to_string(), &cells(row), styles, style::PLAIN, &description)?;
+        table.row(out, &row.id.to_string(), &cells(row, layout), styles, style::PLAIN, &description)?;
         if layout.verbosity > Verbosity::Rows {
             verbose::write(out, row, layout)?;
         }
@@ -101,8 +104,11 @@ pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io
 }
 
 /// Module, function and name of a row.
-fn cells<'a>(row: &Row<'a>) -> [Cow<'a, str>; 3] {
+fn cells<'a>(row: &Row<'a>, layout: Layout) -> [Cow<'a, str>; 3] {
     let mut function = shown(row.function);
+    if layout.verbosity == Verbosity::Rows && style::width(&function) > LONGEST_FUNCTION {
+        function = Cow::Owned(style::shortened(&function, LONGEST_FUNCTION).into_owned());
+    }
     let kind = match row.marker {
         Marker { is_probe: true, .. } => Some("probe"),
         Marker { is_ghost: true, .. } => Some("ghost"),

@@ -69,6 +69,24 @@ pub(crate) fn cut(cell: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// `cell` shortened to `columns` in the middle, where the name of a generic function has its types.
+pub(crate) fn shortened(cell: &str, columns: usize) -> Cow<'_, str> {
+    if width(cell) <= columns {
+        return Cow::Borrowed(cell);
+    }
+    let (front, back) = (columns / 2, columns.saturating_sub(columns / 2 + 1));
+    let upto = |used: &mut usize, most: usize, character: char| {
+        *used += character.width().unwrap_or(0);
+        *used <= most
+    };
+    let (mut first, mut last) = (0, 0);
+    let mut short: String = cell.chars().take_while(|character| upto(&mut first, front, *character)).collect();
+    let end: Vec<char> = cell.chars().rev().take_while(|character| upto(&mut last, back, *character)).collect();
+    short.push('\u{2026}');
+    short.extend(end.iter().rev());
+    Cow::Owned(short)
+}
+
 /// The path of the macro that `code` begins with (`simple_markers::simple_mark!`), or its first
 /// character if it begins with something else. gcc gives the column of the statement.
 pub(crate) fn call_path(code: &str) -> &str {
@@ -131,6 +149,15 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_shortened_in_the_middle() {
+        assert_eq!(shortened("0123456789", 10), "0123456789");
+        assert_eq!(shortened("0123456789a", 10), "01234\u{2026}789a");
+        assert_eq!(shortened("0123456789a", 5), "01\u{2026}9a");
+        assert_eq!(shortened("\u{4e00}\u{4e01}\u{4e02}\u{4e03}", 5), "\u{4e00}\u{2026}\u{4e03}");
+        assert_eq!(shortened("ab", 0), "\u{2026}");
+    }
 
     #[test]
     fn text_is_wrapped_at_spaces() {
