@@ -1,22 +1,28 @@
 //! `smark check --fix`: changes the sources until the check passes.
 //!
 //! `session` always applies changes to the original sources, so leaving a change out takes it back.
+//! `build` builds. If that fails, `messages` reads what the compiler says, and `blame` finds the changes
+//! that it is about. `report` says what became of each marker.
 //! `files` says which files may be changed, `vcs` whether the repository allows changes.
 
+mod blame;
+mod build;
 pub(crate) mod files;
+mod messages;
+mod report;
 mod session;
 pub(crate) mod vcs;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 use clap::Args;
 
 use crate::check::Check;
 use crate::{Console, Status};
+use build::{Build, Built};
 use session::Session;
 
 /// The options of `--fix`.
@@ -69,7 +75,7 @@ impl Fix {
                 vcs::Allowed { dirty: self.allow_dirty, staged: self.allow_staged, no_vcs: self.allow_no_vcs };
             vcs::check(&root, allowed)?;
         }
-        if !self.build()? {
+        if !self.build()?.succeeds {
             anyhow::bail!("the build fails; nothing was changed");
         }
         let mut looked = check.look(console)?;
@@ -81,7 +87,7 @@ impl Fix {
             out.write_all(session.diff().as_bytes())?;
             out.flush()?;
             drop(out);
-            session.report(&mut io::stderr().lock(), false)?;
+            session.report(&mut io::stderr().lock(), &looked, false)?;
             return Ok(looked.status);
         }
         let quiet = Console { quiet: true, ..*console };
@@ -102,69 +108,90 @@ impl Fix {
         }
         let needs_build = self.build_command().is_none() && session.has_changes();
         let mut said = Vec::new();
-        session.report(&mut said, needs_build)?;
+        session.report(&mut said, &looked, needs_build)?;
         check.print(&looked, &said, console)?;
         Ok(looked.status)
     }
 
-    /// Builds with the changes of the session. If the build fails, finds the changes that do not
-    /// compile and leaves them out.
+    /// Builds with the changes of the session. If the build fails, leaves out the changes that the
+    /// compiler complains about, or else finds those that do not compile by halves.
     fn build_with(&self, session: &mut Session) -> anyhow::Result<()> {
         session.write()?;
-        if self.build()? {
-            session.accept();
-            return Ok(());
+        // Each round takes back or replaces at least one change.
+        loop {
+            let built = self.build()?;
+            if built.succeeds {
+                session.accept();
+                return Ok(());
+            }
+            if !session.correct(&built.complaints) {
+                break;
+            }
+            session.write()?;
         }
         let changes = session.withdraw_new();
-        let mut waiting: Vec<Vec<session::Change>> = session.by_risk(changes).into_iter().collect();
-        while let Some(mut changes) = waiting.pop() {
+        let mut is_built = false;
+        // Groups of changes, and whether it is known that the build fails with all of a group.
+        let mut waiting = vec![(changes, true)];
+        while let Some((changes, fails)) = waiting.pop() {
             if changes.is_empty() {
                 continue;
             }
-            session.add(&changes);
-            session.write()?;
-            if self.build()? {
-                session.accept();
-                continue;
-            }
-            session.withdraw_new();
-            match changes.as_slice() {
-                [change] => session.does_not_build(change),
-                _ => {
-                    let rest = changes.split_off(changes.len().div_ceil(2));
-                    waiting.push(rest);
-                    waiting.push(changes);
+            if !fails {
+                is_built = self.tries(session, &changes)?;
+                if is_built {
+                    continue;
                 }
             }
+            if let [change] = changes.as_slice() {
+                session.does_not_build(change, None);
+                continue;
+            }
+            let [first, rest] = session.halves(changes);
+            is_built = self.tries(session, &first)?;
+            // With the first half in the sources, the other half is what makes the build fail.
+            waiting.push((rest, is_built));
+            if !is_built {
+                waiting.push((first, true));
+            }
         }
-        session.write()?;
-        if !self.build()? {
-            anyhow::bail!("the build fails with sources that it succeeded with before");
+        if !is_built {
+            session.write()?;
+            if !self.build()?.succeeds {
+                anyhow::bail!("the build fails with sources that it succeeded with before");
+            }
         }
         session.accept();
         Ok(())
     }
 
-    /// Runs the build, and returns whether it succeeds.
-    fn build(&self) -> anyhow::Result<bool> {
-        let Some(mut build) = self.build_command() else { return Ok(true) };
-        // Standard output belongs to the report.
-        build.stdin(Stdio::null()).stdout(io::stderr());
-        let name = build.get_program().to_string_lossy().into_owned();
-        Ok(build.status().with_context(|| format!("{name} cannot be started"))?.success())
+    /// Builds with more changes. They stay if the build succeeds, which is returned.
+    fn tries(&self, session: &mut Session, changes: &[session::Change]) -> anyhow::Result<bool> {
+        session.add(changes);
+        session.write()?;
+        let built = self.build()?;
+        match built.succeeds {
+            true => session.accept(),
+            false => drop(session.withdraw_new()),
+        }
+        Ok(built.succeeds)
+    }
+
+    /// Runs the build.
+    fn build(&self) -> anyhow::Result<Built> {
+        match self.build_command() {
+            Some(build) => build.run(),
+            None => Ok(Built { succeeds: true, complaints: Vec::new() }),
+        }
     }
 
     /// The build command; `None` if none was given.
-    fn build_command(&self) -> Option<Command> {
+    fn build_command(&self) -> Option<Build<'_>> {
         if let Some(build) = &self.build {
-            let mut shell = Command::new("sh");
-            shell.arg("-c").arg(build);
-            return Some(shell);
+            return Some(Build::Shell(build));
         }
         let (program, arguments) = self.build_argument.split_first()?;
-        let mut command = Command::new(program);
-        command.args(arguments);
-        Some(command)
+        Some(Build::Cargo(program, arguments))
     }
 
     fn root(&self) -> anyhow::Result<PathBuf> {

@@ -1,19 +1,23 @@
 //! The changes that are tried: the original markers, the edits of each, and their results.
+//!
+//! `blame` finds the changes that a compiler complains about, `report` says what became of each.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use simple_markers_resolver::check::Finding;
 use simple_markers_resolver::check::fix::{self, Correction, Edits, Keep, Refusal, Replacement, SourceFile, apply};
 use simple_markers_resolver::resolve::Marker;
-use simple_markers_resolver::text::shown;
+use simple_markers_resolver::verdicts::{Code, Group};
 
 use super::files::{self, FileRefusal, Folders};
 use crate::check::Looked;
 
-/// A marker: the file and line recorded before any change, and its name.
-type Key = (String, u32, String);
+/// A marker before any change: its file, which is the real one if it is found, its line and its name.
+pub(super) type Key = (String, u32, String);
 
 /// One edit of one marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,43 +31,95 @@ pub(super) enum Edit {
 /// One edit to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
-    marker: Key,
-    edit: Edit,
-    keep: Keep,
+    pub(super) marker: Key,
+    pub(super) edit: Edit,
+    pub(super) keep: Keep,
+}
+
+/// How many copies of a marker are bad, and of how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) affected: usize,
+    pub(super) total: usize,
+}
+
+impl Extent {
+    /// Whether a smaller part of the copies is bad than before.
+    pub(super) fn improves(self, before: Self) -> bool {
+        self.affected.saturating_mul(before.total) < before.affected.saturating_mul(self.total)
+    }
+}
+
+/// What denied findings are about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Subject {
+    Exactness,
+    Argument(String),
 }
 
 /// Why an edit is not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Reason {
+pub(super) enum Reason {
     Source(Refusal),
     File(FileRefusal),
     DidNotHelp,
-    DoesNotBuild,
+    /// With what the compiler says, if it was understood.
+    DoesNotBuild(Option<String>),
 }
 
 /// The edits of one marker.
 #[derive(Debug)]
-struct Work {
-    marker: Marker,
+pub(super) struct Work {
+    pub(super) marker: Marker,
     /// Its source file, or the reason why it could not be found.
-    path: Result<PathBuf, Reason>,
+    pub(super) path: Result<PathBuf, Reason>,
     /// The edits that are in the source.
-    edits: Edits,
+    pub(super) edits: Edits,
     /// The edits that were tried or refused.
     tried: BTreeSet<Edit>,
+    /// The bad copies before each edit.
+    pub(super) before: BTreeMap<Edit, Extent>,
     /// The edits that failed, and why.
-    failed: Vec<(Option<Edit>, Reason)>,
+    pub(super) failed: Vec<(Option<Edit>, Reason)>,
+    /// The edits that helped some copies and not all: the bad ones before, and now.
+    pub(super) left: BTreeMap<Edit, (Extent, Extent)>,
+}
+
+impl Work {
+    fn new(marker: &Marker) -> Self {
+        Self {
+            marker: marker.clone(),
+            path: Err(Reason::File(FileRefusal::NotFound)),
+            edits: Edits::default(),
+            tried: BTreeSet::new(),
+            before: BTreeMap::new(),
+            failed: Vec::new(),
+            left: BTreeMap::new(),
+        }
+    }
+
+    /// What an edit is to settle.
+    fn subject(&self, edit: Edit) -> Subject {
+        match edit {
+            Edit::Keep(index) => {
+                Subject::Argument(self.marker.args.get(index).map_or_else(String::new, |it| it.text.to_string()))
+            }
+            Edit::Anchor | Edit::Plain => Subject::Exactness,
+        }
+    }
 }
 
 pub(super) struct Session {
-    folders: Folders,
+    pub(super) folders: Folders,
     /// The files as they were at the start.
-    files: HashMap<PathBuf, SourceFile>,
+    pub(super) files: HashMap<PathBuf, SourceFile>,
     /// The bytes last written to each file.
     written: HashMap<PathBuf, Vec<u8>>,
-    work: BTreeMap<Key, Work>,
+    pub(super) work: BTreeMap<Key, Work>,
+    /// The real file, if there is one, of each name of a file.
+    real: RefCell<HashMap<String, String>>,
     /// The edits since the last build that succeeded.
-    new: Vec<Change>,
+    pub(super) new: Vec<Change>,
     /// Whether edits were taken back since that build.
     has_taken_back: bool,
 }
@@ -75,6 +131,7 @@ impl Session {
             files: HashMap::new(),
             written: HashMap::new(),
             work: BTreeMap::new(),
+            real: RefCell::default(),
             new: Vec::new(),
             has_taken_back: false,
         })
@@ -84,21 +141,23 @@ impl Session {
     pub(super) fn begin(&mut self, looked: &Looked) {
         for image in &looked.selected.resolution.images {
             for marker in &image.markers {
-                let key = (marker.file.to_string(), marker.line, marker.name.to_string());
-                let work = || Work {
-                    marker: marker.clone(),
-                    path: Err(Reason::File(FileRefusal::NotFound)),
-                    edits: Edits::default(),
-                    tried: BTreeSet::new(),
-                    failed: Vec::new(),
-                };
-                let known = self.work.entry(key).or_insert_with(work);
+                let known = self.work.entry(self.key(marker)).or_insert_with(|| Work::new(marker));
                 // Only a marker with a site has a column.
                 if known.marker.column.is_none() && marker.column.is_some() {
                     known.marker = marker.clone();
                 }
             }
         }
+    }
+
+    /// The key of a marker of a program. Several paths of one header are one file.
+    fn key(&self, marker: &Marker) -> Key {
+        let mut real = self.real.borrow_mut();
+        let file = real.entry(marker.file.to_string()).or_insert_with(|| {
+            let found = self.folders.candidates(&marker.file).into_iter().next();
+            found.map_or_else(|| marker.file.to_string(), |path| path.to_string_lossy().into_owned())
+        });
+        (file.clone(), marker.line, marker.name.to_string())
     }
 
     /// Finds the source file of a marker, once.
@@ -141,8 +200,7 @@ impl Session {
         let with_key = |((image, marker), wanted)| {
             let (image, marker): (usize, usize) = (image, marker);
             let marker = looked.selected.resolution.images.get(image)?.markers.get(marker)?;
-            let now = (marker.file.to_string(), marker.line, marker.name.to_string());
-            Some((lines.get(&now)?.clone(), wanted))
+            Some((lines.get(&self.key(marker))?.clone(), wanted))
         };
         wanted.into_iter().filter_map(with_key).collect()
     }
@@ -150,14 +208,14 @@ impl Session {
     /// Maps each marker on its current line to the original marker.
     fn lines(&self) -> HashMap<Key, Key> {
         let mut inserted: HashMap<&str, Vec<(u32, u32)>> = HashMap::new();
-        for work in self.work.values() {
+        for (key, work) in &self.work {
             let Some((source, correction)) = self.correction(work) else { continue };
             for Replacement { range, text } in &correction.replacements {
                 let count = |bytes: &[u8]| {
                     u32::try_from(bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(u32::MAX)
                 };
                 let line = count(source.bytes().get(..range.start).unwrap_or_default()).saturating_add(1);
-                inserted.entry(&work.marker.file).or_default().push((line, count(text.as_bytes())));
+                inserted.entry(&key.0).or_default().push((line, count(text.as_bytes())));
             }
         }
         let now = |key: &Key| {
@@ -168,7 +226,7 @@ impl Session {
         self.work.keys().map(now).collect()
     }
 
-    fn correction(&self, work: &Work) -> Option<(&SourceFile, Correction)> {
+    pub(super) fn correction(&self, work: &Work) -> Option<(&SourceFile, Correction)> {
         let source = self.files.get(work.path.as_ref().ok()?)?;
         let edits = Some(&work.edits).filter(|edits| !edits.is_empty())?;
         Some((source, source.correct(&work.marker, edits).ok()?))
@@ -176,6 +234,7 @@ impl Session {
 
     /// Adds the needed edits that were not tried yet.
     pub(super) fn propose(&mut self, looked: &Looked) {
+        let extents = self.extents(looked);
         for (key, wanted) in self.wanted(looked) {
             let edits = wanted.edits.keep.iter().map(|(index, keep)| (Edit::Keep(*index), *keep));
             let others = [(wanted.edits.plain, Edit::Plain), (wanted.edits.anchor, Edit::Anchor)];
@@ -197,6 +256,8 @@ impl Session {
                 if !work.tried.insert(edit) {
                     continue;
                 }
+                let subject = (key.clone(), work.subject(edit));
+                work.before.extend(extents.get(&subject).map(|extent| (edit, *extent)));
                 let change = Change { marker: key.clone(), edit, keep };
                 let refused = match &work.path {
                     Err(reason) => Some(reason.clone()),
@@ -217,26 +278,28 @@ impl Session {
         }
     }
 
-    /// Takes back the edits since the last check that did not help.
+    /// Takes back the edits since the last check that did not help. One that leaves a smaller part of
+    /// the copies bad stays.
     pub(super) fn take_back(&mut self, looked: &Looked) {
-        let wanted: HashMap<Key, fix::Wanted> = self.wanted(looked).into_iter().collect();
-        let denied: Vec<(Key, &str, Option<&str>)> = self.denied(looked);
+        let denied = self.denied(looked);
+        let is_denied =
+            |key: &Key, group| denied.iter().any(|(of, finding)| of == key && finding.code.group() == group);
+        let extents = self.extents(looked);
         for (key, work) in &mut self.work {
-            let asked = wanted.get(key);
+            let keeps = work.edits.keep.keys().copied().map(Edit::Keep);
+            let edits: Vec<Edit> = keeps.chain(work.edits.anchor.then_some(Edit::Anchor)).collect();
             let mut useless = Vec::new();
-            for index in work.edits.keep.keys().copied() {
-                let text = work.marker.args.get(index).map(|argument| &*argument.text);
-                let is_lost = asked.is_some_and(|asked| asked.edits.keep.contains_key(&index))
-                    || denied
-                        .iter()
-                        .any(|(of, group, argument)| of == key && *group == "arguments" && *argument == text);
-                useless.extend(is_lost.then_some(Edit::Keep(index)));
+            work.left.clear();
+            for edit in edits {
+                let Some(now) = extents.get(&(key.clone(), work.subject(edit))) else { continue };
+                match work.before.get(&edit).filter(|before| now.improves(**before)) {
+                    Some(before) => drop(work.left.insert(edit, (*before, *now))),
+                    None => useless.push(edit),
+                }
             }
-            let is_denied = |group: &str| denied.iter().any(|(of, denied, _)| of == key && *denied == group);
-            useless.extend((work.edits.anchor && is_denied("exactness")).then_some(Edit::Anchor));
             // The plain marker may need an anchor, too: that is tried next.
-            let is_plain_useless =
-                is_denied("survival") || (is_denied("exactness") && work.tried.contains(&Edit::Anchor));
+            let is_plain_useless = is_denied(key, Group::Survival)
+                || (is_denied(key, Group::Exactness) && work.tried.contains(&Edit::Anchor));
             useless.extend((work.edits.plain && is_plain_useless).then_some(Edit::Plain));
             for edit in useless {
                 unset(&mut work.edits, edit);
@@ -246,16 +309,41 @@ impl Session {
         }
     }
 
-    /// The denied findings by original marker, with their groups and arguments.
-    fn denied<'l>(&self, looked: &'l Looked) -> Vec<(Key, &'static str, Option<&'l str>)> {
+    /// The denied findings by original marker.
+    pub(super) fn denied<'l>(&self, looked: &'l Looked) -> Vec<(Key, &'l Finding)> {
         let lines = self.lines();
-        let of = |finding: &'l simple_markers_resolver::check::Finding| {
+        let of = |finding: &'l Finding| {
             let (image, marker) = finding.index?;
             let marker = looked.selected.resolution.images.get(image)?.markers.get(marker)?;
-            let key = lines.get(&(marker.file.to_string(), marker.line, marker.name.to_string()))?;
-            Some((key.clone(), finding.group(), finding.argument.as_deref()))
+            Some((lines.get(&self.key(marker))?.clone(), finding))
         };
         looked.report.findings.iter().filter(|finding| finding.is_denied()).filter_map(of).collect()
+    }
+
+    /// The bad copies of each marker, over all images, by what is bad.
+    fn extents(&self, looked: &Looked) -> BTreeMap<(Key, Subject), Extent> {
+        let mut by_image: BTreeMap<(Key, Subject, Option<(usize, usize)>), Extent> = BTreeMap::new();
+        for (key, finding) in self.denied(looked) {
+            let subject = match (finding.code, finding.argument.as_deref()) {
+                (code, Some(text)) if code.group() == Group::Arguments || code == Code::Worse => {
+                    Subject::Argument(text.to_owned())
+                }
+                (code, None) if code.group() == Group::Exactness => Subject::Exactness,
+                _ => continue,
+            };
+            let (affected, total) = finding.sites.unwrap_or((1, 1));
+            let extent = by_image.entry((key, subject, finding.index)).or_default();
+            // A site has one verdict, and SM063 repeats another finding.
+            extent.total = extent.total.max(total);
+            extent.affected = extent.affected.saturating_add(affected).min(extent.total);
+        }
+        let mut extents: BTreeMap<(Key, Subject), Extent> = BTreeMap::new();
+        for ((key, subject, _), of_image) in by_image {
+            let extent = extents.entry((key, subject)).or_default();
+            extent.total = extent.total.saturating_add(of_image.total);
+            extent.affected = extent.affected.saturating_add(of_image.affected);
+        }
+        extents
     }
 
     /// Whether the sources differ from those of the last build.
@@ -294,27 +382,44 @@ impl Session {
         new
     }
 
-    /// Separates changes that may need `unsafe` from the others. Only the compiler knows for
-    /// certain.
-    pub(super) fn by_risk(&self, changes: Vec<Change>) -> [Vec<Change>; 2] {
+    /// Two halves of at least two changes. Those that may need `unsafe` are in the second one, unless
+    /// all are alike; only the compiler knows for certain.
+    pub(super) fn halves(&self, changes: Vec<Change>) -> [Vec<Change>; 2] {
         let is_risky = |change: &Change| {
             let Edit::Keep(index) = change.edit else { return false };
             let argument = self.work.get(&change.marker).and_then(|work| work.marker.args.get(index));
             // A dereference of a raw pointer, or a static.
             argument.is_some_and(|argument| argument.text.contains(|it: char| it == '*' || it.is_uppercase()))
         };
-        let (risky, others) = changes.into_iter().partition(is_risky);
-        [risky, others]
+        let (risky, mut others): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(is_risky);
+        if !risky.is_empty() && !others.is_empty() {
+            return [others, risky];
+        }
+        others.extend(risky);
+        let rest = others.split_off(others.len().div_ceil(2));
+        [others, rest]
     }
 
-    pub(super) fn does_not_build(&mut self, change: &Change) {
+    pub(super) fn does_not_build(&mut self, change: &Change, message: Option<String>) {
+        self.failed(change, Reason::DoesNotBuild(message));
+    }
+
+    pub(super) fn failed(&mut self, change: &Change, reason: Reason) {
         if let Some(work) = self.work.get_mut(&change.marker) {
-            work.failed.push((Some(change.edit), Reason::DoesNotBuild));
+            work.failed.push((Some(change.edit), reason));
         }
     }
 
     /// The text of each file with all edits applied.
     fn texts(&self) -> BTreeMap<&Path, Vec<u8>> {
+        let with = |(path, replacements): (_, Vec<Replacement>)| {
+            Some((path, apply(self.files.get(path)?.bytes(), &replacements)))
+        };
+        self.replacements().into_iter().filter_map(with).collect()
+    }
+
+    /// The replacements in each file, ascending.
+    pub(super) fn replacements(&self) -> BTreeMap<&Path, Vec<Replacement>> {
         let mut replacements: BTreeMap<&Path, Vec<Replacement>> = BTreeMap::new();
         for path in self.files.keys() {
             replacements.entry(path).or_default();
@@ -323,14 +428,10 @@ impl Session {
             let (Ok(path), Some((_, correction))) = (&work.path, self.correction(work)) else { continue };
             replacements.entry(path).or_default().extend(correction.replacements);
         }
-        let with = |(path, mut replacements): (_, Vec<Replacement>)| {
+        for replacements in replacements.values_mut() {
             replacements.sort_by_key(|replacement| replacement.range.start);
-            // A file with several paths has each marker several times.
-            replacements.dedup();
-            let source = self.files.get(path)?;
-            Some((path, apply(source.bytes(), &replacements)))
-        };
-        replacements.into_iter().filter_map(with).collect()
+        }
+        replacements
     }
 
     /// Writes the files that changed.
@@ -371,56 +472,9 @@ impl Session {
         }
         diff
     }
-
-    /// Lists the changes to each marker, and the failed edits.
-    pub(super) fn report(&self, out: &mut dyn Write, needs_build: bool) -> io::Result<()> {
-        for work in self.work.values() {
-            let marker = &work.marker;
-            let place = match &work.path {
-                Ok(path) => self.folders.shown(path),
-                Err(_) => marker.file.to_string(),
-            };
-            let head = shown(&format!("{} ({place}:{})", marker.name, marker.line)).into_owned();
-            let texts: Vec<String> = work.edits.keep.keys().map(|index| self.name(work, Edit::Keep(*index))).collect();
-            let mut done = Vec::new();
-            if !texts.is_empty() {
-                done.push(format!("kept {}", texts.join(", ")));
-            }
-            if marker.is_ghost && !work.edits.is_empty() {
-                done.push("a marker and no ghost, so the compiler may make other code around it".to_owned());
-            }
-            if work.edits.anchor {
-                done.push("anchored".to_owned());
-            }
-            if !done.is_empty() {
-                writeln!(out, "fixed {head}: {}", shown(&done.join("; ")))?;
-            }
-            for (edit, reason) in &work.failed {
-                let edit = edit.map(|edit| match edit {
-                    Edit::Keep(_) => format!("`keep` of {}", self.name(work, edit)),
-                    Edit::Anchor | Edit::Plain => self.name(work, edit),
-                });
-                writeln!(out, "not fixed {head}: {}", shown(&why(edit.as_deref(), reason)))?;
-            }
-        }
-        if needs_build {
-            writeln!(out, "The sources were changed: build the program, and check it again.")?;
-        }
-        Ok(())
-    }
-
-    fn name(&self, work: &Work, edit: Edit) -> String {
-        match edit {
-            Edit::Keep(index) => {
-                work.marker.args.get(index).map_or_else(String::new, |argument| format!("`{}`", argument.text))
-            }
-            Edit::Anchor => "an anchor".to_owned(),
-            Edit::Plain => "a plain marker".to_owned(),
-        }
-    }
 }
 
-fn set(edits: &mut Edits, change: &Change) {
+pub(super) fn set(edits: &mut Edits, change: &Change) {
     match change.edit {
         Edit::Keep(index) => drop(edits.keep.insert(index, change.keep)),
         Edit::Anchor => edits.anchor = true,
@@ -428,31 +482,10 @@ fn set(edits: &mut Edits, change: &Change) {
     }
 }
 
-fn unset(edits: &mut Edits, edit: Edit) {
+pub(super) fn unset(edits: &mut Edits, edit: Edit) {
     match edit {
         Edit::Keep(index) => drop(edits.keep.remove(&index)),
         Edit::Anchor => edits.anchor = false,
         Edit::Plain => edits.plain = false,
-    }
-}
-
-fn why(edit: Option<&str>, reason: &Reason) -> String {
-    let edit = edit.unwrap_or("the change");
-    match reason {
-        Reason::Source(refusal) => refusal.to_string(),
-        Reason::File(refusal) => file_refusal(*refusal).to_owned(),
-        Reason::DidNotHelp => format!("{edit} did not help and was taken back"),
-        Reason::DoesNotBuild => format!("the program does not compile with {edit}; it was taken back"),
-    }
-}
-
-fn file_refusal(refusal: FileRefusal) -> &'static str {
-    match refusal {
-        FileRefusal::NotFound => "its source file is not found: it was moved, or the build wrote another path for it",
-        FileRefusal::Unreadable => "its source file cannot be read",
-        FileRefusal::Outside => "its source file is outside of the folder that may be changed",
-        FileRefusal::Dependency => "its source file belongs to a dependency",
-        FileRefusal::Generated => "its source file was made by a build",
-        FileRefusal::ReadOnly => "its source file is read-only",
     }
 }

@@ -19,13 +19,28 @@ pub(super) fn keepable(
     argument: Option<&Argument>,
 ) -> Result<Keep, Refusal> {
     let type_name = argument.and_then(|argument| argument.type_name.clone());
-    let letter = declared.conversion.as_deref().and_then(|conversion| conversion.chars().next_back());
+    let letter = letter(declared);
     let is_address = declared.text.starts_with('&');
     let kept = match language {
         SourceLanguage::Rust => of_rust(letter, is_address, type_name.as_deref()),
         SourceLanguage::C => of_c(type_name.as_deref()),
     };
     kept.ok_or_else(|| Refusal::CannotKeep { argument: Arc::clone(&declared.text), type_name })
+}
+
+/// How an argument of a marker in Rust is kept that has this type, such as a compiler's message names it.
+///
+/// # Errors
+///
+/// A register cannot hold it.
+pub fn keep_of_type(declared: &DeclaredArgument, type_name: &str) -> Result<Keep, Refusal> {
+    of_rust(letter(declared), declared.text.starts_with('&'), Some(type_name))
+        .ok_or_else(|| Refusal::CannotKeep { argument: Arc::clone(&declared.text), type_name: Some(type_name.into()) })
+}
+
+/// The last letter of the conversion of an argument.
+fn letter(declared: &DeclaredArgument) -> Option<char> {
+    declared.conversion.as_deref().and_then(|conversion| conversion.chars().next_back())
 }
 
 fn of_rust(letter: Option<char>, is_address: bool, type_name: Option<&str>) -> Option<Keep> {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::resolve::Marker;
 pub(super) use edits::can_keep;
 pub use edits::{Wanted, edits_for, wanted};
+pub use keepable::keep_of_type;
 
 /// The language that a source file is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -322,6 +323,13 @@ impl SourceFile {
     /// The marker cannot be identified.
     pub fn invocation(&self, marker: &Marker) -> Result<Range<usize>, Refusal> {
         Ok(self.find(self.language.clone()?, marker)?.0.range.clone())
+    }
+
+    /// The bytes of an argument of a marker, with its `keep`; `None` if the marker cannot be identified.
+    #[must_use]
+    pub fn argument(&self, marker: &Marker, index: usize) -> Option<Range<usize>> {
+        let (_, tokens) = self.find(self.language.clone().ok()?, marker).ok()?;
+        tokens.arguments.get(index).map(|argument| argument.range.clone())
     }
 
     fn find(&self, language: SourceLanguage, marker: &Marker) -> Result<(&Call, &MarkerTokens), Refusal> {

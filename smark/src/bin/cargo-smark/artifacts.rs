@@ -58,10 +58,12 @@ fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"))
 }
 
-/// The program and the arguments of a build for people: cargo prints its progress and its errors.
+/// The program and the arguments of a build whose errors `smark` reads and prints. One crate that does
+/// not compile does not hide the errors of others.
 pub(crate) fn build_command(arguments: &Arguments) -> Vec<OsString> {
     let quiet = arguments.quiet.then(|| OsString::from("--quiet"));
-    [cargo(), OsString::from("build")].into_iter().chain(quiet).chain(arguments.build.iter().cloned()).collect()
+    let messages = ["build", "--keep-going", "--message-format=json"].map(OsString::from);
+    [cargo()].into_iter().chain(messages).chain(quiet).chain(arguments.build.iter().cloned()).collect()
 }
 
 /// The folder of the workspace's Cargo.toml.
