@@ -8,6 +8,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote_spanned};
 use simple_markers_record::assembler;
 use simple_markers_record::names::{self, UNKNOWN};
+use simple_markers_record::placeholders::{self, Placeholder};
 use simple_markers_record::printf::{self, Piece};
 use syn::ext::IdentExt as _;
 use syn::{Expr, LitStr};
@@ -18,6 +19,8 @@ pub(crate) struct Format {
     parts: Vec<Part>,
     /// The values of words that are no literals.
     values: Vec<Expr>,
+    /// What `format!` would replace: `{id}`.
+    placeholders: Vec<String>,
 }
 
 enum Part {
@@ -31,8 +34,11 @@ impl Format {
     ///
     /// Fails if the value of a word is no expression.
     pub(crate) fn new(literal: LitStr) -> syn::Result<Self> {
-        let text = literal.value();
-        let mut format = Self { literal, parts: Vec::new(), values: Vec::new() };
+        let written = literal.value();
+        let of_value = |it: Placeholder| (!it.is_text).then(|| written.get(it.range).unwrap_or_default().to_owned());
+        let placeholders = placeholders::placeholders(&written).into_iter().filter_map(of_value).collect();
+        let text = placeholders::as_text(&written);
+        let mut format = Self { literal, parts: Vec::new(), values: Vec::new(), placeholders };
         let mut copied = 0;
         for piece in printf::parse(text.as_bytes()) {
             let Ok(Piece::Conversion(conversion)) = piece else { continue };
@@ -114,6 +120,11 @@ impl Format {
 
     pub(crate) fn span(&self) -> Span {
         self.literal.span()
+    }
+
+    /// What `format!` would replace by a value, and printf prints as it is.
+    pub(crate) fn placeholders(&self) -> &[String] {
+        &self.placeholders
     }
 
     /// Whether a word has a value that only the record of the site has.

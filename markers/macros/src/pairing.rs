@@ -37,6 +37,11 @@ pub(crate) enum Shown {
 pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     let format = marker.format.declared();
     let mut errors = Errors(None);
+    for placeholder in marker.format.placeholders() {
+        errors.push(marker.format.span(), no_placeholder(placeholder));
+    }
+    errors.finish()?;
+    let mut errors = Errors(None);
     let mut wanted = Vec::new();
     for piece in printf::parse(format.as_bytes()) {
         match piece {
@@ -114,6 +119,19 @@ fn arguments(count: usize) -> String {
     }
 }
 
+fn no_placeholder(text: &str) -> String {
+    let inner = text.trim_matches(['{', '}']);
+    let name = inner.split(':').next().unwrap_or_default();
+    let behind = match name.starts_with(|first: char| first == '_' || first.is_alphabetic()) {
+        true => format!(", and `{name}` behind the format"),
+        false => String::new(),
+    };
+    format!(
+        "`{text}` is no conversion, because a format is that of printf: write `%d` for an i32, `%u` for a u32, `%lu` for a u64, \
+         `%zu` for a usize, `%f` for a float or `%s` for text{behind}; the text `{{{inner}}}` is written `{{{{{inner}}}}}`"
+    )
+}
+
 fn no_such_type(text: &str, length: Length, specifier: Specifier) -> String {
     let plain = specifier.letter();
     match length {
@@ -150,6 +168,17 @@ mod tests {
     }
 
     #[test]
+    fn placeholders_of_format_are_errors() {
+        let which = "is no conversion, because a format is that of printf: write `%d` for an i32, `%u` for a u32, `%lu` for a u64, \
+                     `%zu` for a usize, `%f` for a float or `%s` for text";
+        assert_eq!(
+            error(r#"a, "request {id}""#),
+            format!("`{{id}}` {which}, and `id` behind the format; the text `{{id}}` is written `{{{{id}}}}`")
+        );
+        assert_eq!(error(r#"a, "{:?}", x"#), format!("`{{:?}}` {which}; the text `{{:?}}` is written `{{{{:?}}}}`"));
+    }
+
+    #[test]
     fn mistakes_in_words_are_errors() {
         let wrong = [
             (r#"a, "%u{A=1,A=2}", x"#, "a name is twice in the braces: remove one, at `A=2`"),
@@ -170,7 +199,9 @@ mod tests {
             error(r#"a, "%d{}", keep n = f()"#)
                 .starts_with("the debug information has no names for an expression (`n`)")
         );
-        for right in ["%u{A=1,B=f(2),}", "%x{A::B|C::D|}", "%u{", "%u{}", "%u{a}", "%d {A=1,A=2}", "%d{a=%%"] {
+        for right in
+            ["%u{A=1,B=f(2),}", "%x{A::B|C::D|}", "%u{", "%u{}", "%u{a b}", "%d {A=1,A=2}", "%d{a=%%", "{{}} %d {{x}}"]
+        {
             assert_eq!(error(&format!("a, \"{right}\", x")), "", "{right}");
         }
     }

@@ -10,7 +10,7 @@
 //! - [`STRINGS`] (`.debug.simple_marker.str`): the strings of the site records, read by
 //!   [`strings`].
 //!
-//! [`printf`] parses the format of a marker with the words of [`names`], and [`conversion`] is the
+//! [`printf`] parses the format of a marker with the words of [`names`] ([`placeholders`] are what Rust's macro refuses), and [`conversion`] is the
 //! table of types that each conversion accepts. [`operand`] reads the locations of kept arguments, and [`args`] the argument
 //! list. [`buffer`] is what a program writes while its probes are on.
 //!
@@ -31,6 +31,7 @@ pub mod ghost;
 pub mod identifier;
 pub mod names;
 pub mod operand;
+pub mod placeholders;
 pub mod printf;
 pub mod site;
 pub mod strings;

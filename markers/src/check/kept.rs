@@ -2,14 +2,13 @@
 
 use core::ffi::c_char;
 
-use super::shown::Fits;
+use super::shown::{Fits, Narrow, Wide};
 use crate::conversion::Conversion;
 
 /// A number that fits a register. `As` is the right conversion, to be compared with `L`.
 #[diagnostic::on_unimplemented(
     message = "`keep` with `%{L}` takes integers, bool, char and floats, given `{Self}`",
-    label = "keep a number instead: `keep name = ...`",
-    note = "keep a 128-bit integer as two halves: `keep low = x as u64`"
+    label = "keep a number instead: `keep name = ...`"
 )]
 pub trait KeptScalar<L> {
     type As;
@@ -18,7 +17,7 @@ pub trait KeptScalar<L> {
 /// Compiles if a `T` can be kept and conversion `L` shows it.
 pub const fn kept_scalar<L: Conversion, T: KeptScalar<L>>(_: *const T)
 where
-    T::As: Fits<L, T, L::Expected>,
+    T::As: Fits<L, T, L::Expected> + Narrow<T>,
 {
 }
 
@@ -38,7 +37,9 @@ pub const fn kept_address<T>(_: *const T) {}
 /// The type is a pointer to C characters.
 #[diagnostic::on_unimplemented(
     message = "`keep` with `%s` takes a `*const c_char`, which one register holds, given `{Self}`",
-    label = "mark the place itself without `keep`, or keep a pointer: `keep s = x.as_ptr()`"
+    label = "mark the place itself without `keep`",
+    note = "of a `str`, `String`, `[u8]` or `Vec<u8>` keep the length and the pointer: `\"%.*s\", keep length = s.len() as i32, keep s = s.as_ptr().cast::<core::ffi::c_char>()`",
+    note = "of a `CStr` or `CString` keep the pointer: `\"%s\", keep s = s.as_ptr()`"
 )]
 pub trait KeptText {}
 
@@ -69,6 +70,15 @@ scalars! {
     i8 I8 i16 I16 i32 I32 i64 I64 isize Isize
     u8 U8 u16 U16 u32 U32 u64 U64 usize Usize
     bool Bool char Char f32 Float f64 Float
+}
+
+#[diagnostic::do_not_recommend]
+impl<L: Conversion> KeptScalar<L> for i128 {
+    type As = Wide;
+}
+#[diagnostic::do_not_recommend]
+impl<L: Conversion> KeptScalar<L> for u128 {
+    type As = Wide;
 }
 
 #[diagnostic::do_not_recommend]

@@ -5,7 +5,7 @@
 
 use core::marker::PhantomData;
 
-use super::shown::{Fits, Shown};
+use super::shown::{Fits, Narrow, Shown};
 use crate::conversion::Conversion;
 
 /// An argument of type `T` for conversion `L`. Its method `kind` is that of the implementation if a
@@ -44,7 +44,7 @@ impl<L: Conversion, T: Shown<L>> Plain<L, T> {
     /// Compiles if the conversion is the right one.
     pub const fn right(&self)
     where
-        T::As: Fits<L, T, L::Expected>,
+        T::As: Fits<L, T, L::Expected> + Narrow<T>,
     {
     }
 }

@@ -11,8 +11,7 @@ use crate::conversion::{Conversion, p, s};
 /// Some conversion can show the type. `As` is the right one, to be compared with `L`.
 #[diagnostic::on_unimplemented(
     message = "no conversion shows a `{Self}` as a number or as text",
-    label = "mark one of its fields, or its address: `%p` with `&` before the place",
-    note = "keep a 128-bit integer as two halves: `keep low = x as u64`"
+    label = "mark one of its fields, or its address: `%p` with `&` before the place"
 )]
 pub trait Shown<L> {
     type As;
@@ -32,12 +31,34 @@ pub trait Shown<L> {
 pub trait Fits<L, Given: ?Sized, Expected> {}
 
 #[diagnostic::do_not_recommend]
-impl<L, Given: ?Sized, Expected> Fits<L, Given, Expected> for L {}
+impl<L: Conversion, Given: ?Sized, Expected> Fits<L, Given, Expected> for L {}
+
+/// In place of the right conversion: none is right for 128 bits.
+#[derive(Debug)]
+pub enum Wide {}
+
+// `Narrow` has the message.
+#[diagnostic::do_not_recommend]
+impl<L, Given: ?Sized, Expected> Fits<L, Given, Expected> for Wide {}
+
+/// Some conversion is right for the type.
+#[diagnostic::on_unimplemented(
+    message = "no conversion shows the 128 bits of `{Given}`",
+    label = "keep two halves: `\"%lx %016lx\", keep high = (x >> 64) as u64, keep low = x as u64`"
+)]
+pub trait Narrow<Given: ?Sized> {}
+
+#[diagnostic::do_not_recommend]
+impl<L: Conversion, Given: ?Sized> Narrow<Given> for L {}
+#[diagnostic::do_not_recommend]
+impl<Given: ?Sized> Narrow<Given> for s {}
+#[diagnostic::do_not_recommend]
+impl<Given: ?Sized> Narrow<Given> for p {}
 
 /// Compiles if conversion `L` shows a `T`.
 pub const fn shown<L: Conversion, T: ?Sized + Shown<L>>(_: *const T)
 where
-    T::As: Fits<L, T, L::Expected>,
+    T::As: Fits<L, T, L::Expected> + Narrow<T>,
 {
 }
 
@@ -45,7 +66,7 @@ where
 #[inline(always)]
 pub fn word<L: Conversion, T: ?Sized + Shown<L>>(value: &T) -> u64
 where
-    T::As: Fits<L, T, L::Expected>,
+    T::As: Fits<L, T, L::Expected> + Narrow<T>,
 {
     value.word()
 }
@@ -133,6 +154,8 @@ macro_rules! shown_as {
 }
 
 shown_as! { L:
+    [] i128 => Wide;
+    [] u128 => Wide;
     [] bool => L::Bool, value: u64::from(*value);
     #[cfg(target_has_atomic = "8")]
     [] atomic::AtomicBool => L::Bool, value: u64::from(value.load(atomic::Ordering::Relaxed));

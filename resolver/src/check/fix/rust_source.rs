@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+use simple_markers_record::placeholders;
 
 use super::{ArgumentTokens, Call, Edits, GhostOption, Keep, MarkerTokens, Refusal, Replacement};
 
@@ -163,7 +164,7 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
     let comments = text.get(end..group.span_close().byte_range().start).unwrap_or_default();
     Some(MarkerTokens {
         name,
-        format: unescaped(&format),
+        format: unescaped(&format).map(|format| placeholders::as_text(&format)),
         arguments,
         options,
         ghost,
