@@ -1,12 +1,13 @@
 //! `smark check`: checks markers for CI, and sets the exit status.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use simple_markers_resolver::check::{self, Codes, DebugSetting, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::check::{self, Codes, Lock, Policy, Profile, ProfileSettings, Report, Severity};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{Detail, Resolution};
 
@@ -186,6 +187,7 @@ impl Check {
             (Some(path), Some(text)) => Some(parse(path, text)?),
             _ => None,
         };
+        let old = lock.clone();
         let selected = self.inputs.select(console, Detail::Places)?;
         if self.update && !selected.is_all() {
             anyhow::bail!("--update writes all markers of the files, so it takes no patterns");
@@ -232,6 +234,13 @@ impl Check {
             _ => true,
         };
         let lock = lock.as_ref().filter(|_| has_sections).map(|lock| (lock, &profile));
+        if let (true, Some(path)) = (self.update && status != Status::Unreadable, &self.lock) {
+            let before = check::check(&checking(old.as_ref().map(|lock| (lock, &profile))));
+            let accepted = newly_accepted(&before, &check::check(&checking(lock)));
+            if !accepted.is_empty() {
+                console.note(&format!("{}: accepts {}", path.display(), accepted.join("; ")));
+            }
+        }
         let mut report = check::check(&checking(lock));
         if status == Status::Unreadable && report.failures.is_empty() {
             report.failures.push("no markers at all, there is nothing to check".to_owned());
@@ -272,10 +281,10 @@ impl Check {
     }
 
     /// What the manifest says about debug information; `None` if there is no manifest.
-    fn debug_setting(&self) -> Option<DebugSetting> {
+    fn debug_setting(&self) -> Option<ProfileSettings> {
         let (manifest, profile) = (self.manifest.as_ref()?, self.cargo_profile.as_ref()?);
         let text = fs::read_to_string(manifest).ok()?;
-        DebugSetting::find(&manifest.display().to_string(), &text, profile)
+        ProfileSettings::find(&manifest.display().to_string(), &text, profile)
     }
 
     /// Reads the lock file; `None` if there is none yet and `--update` creates it.
@@ -313,6 +322,35 @@ impl Check {
         }
         missing.is_empty()
     }
+}
+
+/// The most names in a note.
+const MOST_NAMES: usize = 10;
+
+/// The arguments that are denied without the lock file, and that it accepts now and did not before: how
+/// many with each verdict, and which.
+fn newly_accepted(before: &Report, now: &Report) -> Vec<String> {
+    let is_accepted = |finding: &&check::Finding| {
+        finding.severity == Severity::Deny && matches!(finding.exception, Some(check::Exception::Accepted(_)))
+    };
+    let of = |finding: &check::Finding| (finding.index, finding.code, finding.argument.clone());
+    let known: HashSet<_> = before.findings.iter().filter(is_accepted).map(of).collect();
+    let mut by_code: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for finding in now.findings.iter().filter(is_accepted).filter(|finding| !known.contains(&of(finding))) {
+        let name = format!("`{}` of {}", finding.argument.as_deref().unwrap_or_default(), finding.marker);
+        let names = by_code.entry(finding.code).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let of_code = |(code, mut names): (simple_markers_resolver::verdicts::Code, Vec<String>)| {
+        let (count, more) = (names.len(), names.len().saturating_sub(MOST_NAMES));
+        names.truncate(MOST_NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let (arguments, are) = if count == 1 { ("argument", "is") } else { ("arguments", "are") };
+        format!("{count} {arguments} that {are} {}: {}{more}", code.name(), names.join(", "))
+    };
+    by_code.into_iter().map(of_code).collect()
 }
 
 fn parse(path: &Path, text: &str) -> anyhow::Result<Lock> {

@@ -550,6 +550,25 @@ fn an_anchor_that_helps_some_copies_stays() {
 }
 
 #[test]
+fn an_update_of_the_lock_file_says_which_lost_arguments_it_accepts() {
+    if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
+        return skipped("what is lost was seen with gcc on x86-64");
+    }
+    let (project, _) =
+        built(&format!("{}{}", lost("submit", MARKER), lost("other", "simple_mark(fix:other, \"%d\", tag)")));
+    let update = ["--lock", "markers.lock", "--update", "./program"];
+    let first = project.check(&update);
+    let says = "smark: markers.lock: accepts 2 arguments that are lost: `tag` of fix:lost, `tag` of fix:other\n";
+    assert_eq!((first.status, first.stderr.as_str()), (0, says), "{}", first.stdout);
+    // Only what is new is said.
+    assert_eq!(project.check(&update).stderr, "");
+    let lock = project.read("markers.lock").replacen("\"lost\"", "\"live\"", 1);
+    project.file("markers.lock", lock);
+    let says = "smark: markers.lock: accepts 1 argument that is lost: `tag` of fix:lost\n";
+    assert_eq!(project.check(&update).stderr, says);
+}
+
+#[test]
 fn what_no_edit_fixes_is_said() {
     if cfg!(not(target_arch = "x86_64")) || find("gcc").is_none() {
         return skipped("what is lost was seen with gcc on x86-64");

@@ -24,6 +24,10 @@ fn the_guide_can_be_followed() {
     let markers = format!("simple-markers = {}\n\n", fixture::markers(""));
     let project = Fixture::empty("guide").file("Cargo.toml", &format!("{manifest}{markers}"));
 
+    // What `cargo new` makes.
+    let project = project.file(".gitignore", "/target\n");
+    tools::run(Command::new("git").args(["init", "--quiet", "."]).current_dir(project.folder()));
+
     let mut followed = String::new();
     let mut rest = guide.as_str();
     while let Some((before, block)) = rest.split_once("\n```") {
@@ -103,6 +107,8 @@ fn follow(project: &Fixture, block: &str) -> String {
         }
         command
             .env_remove("CARGO_TARGET_DIR")
+            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "simple-markers")))
+            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "simple-markers@example.org")))
             .env("CARGO_NET_OFFLINE", "true")
             .env("PATH", path.as_ref().expect("a PATH"));
         let output = command.output().expect("a shell");

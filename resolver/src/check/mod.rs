@@ -30,7 +30,7 @@ use crate::resolve::{self, Marker, Resolution, ResolvedImage};
 pub use lock::{Lock, LockError, Section};
 pub use policy::{Codes, Policy, Severity, groups};
 pub use problem::{CanKeep, Cause, Exception, Problem, Remark};
-pub use undescribed::DebugSetting;
+pub use undescribed::{DebugSetting, ProfileSettings, StripSetting};
 
 /// A problem with a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,7 +199,7 @@ pub struct Check<'a> {
     /// The lock file to compare with, and how to choose its sections.
     pub lock: Option<(&'a Lock, &'a Profile)>,
     /// What sets the debug information of the program; `None` if that is not known.
-    pub debug_setting: Option<DebugSetting>,
+    pub debug_setting: Option<ProfileSettings>,
 }
 
 /// Which sections of a lock file to use.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::DebugSetting;
+use super::ProfileSettings;
 use super::lock::Least;
 use crate::resolve::{
     Absence, Diagnostic, DiagnosticKind, Ended, Exactness, ExactnessReason, Inlined, LineProblem, Mismatch,
@@ -52,7 +52,7 @@ pub enum Problem {
         /// Whether some of the markers are in C.
         c: bool,
         /// What sets the debug information of the program; `None` if that is not known.
-        setting: Option<DebugSetting>,
+        setting: Option<ProfileSettings>,
     },
     /// The argument is in a vector register.
     InVectorRegister {

@@ -42,17 +42,16 @@ fn document(resolution: &Resolution, report: &Report, sources: &mut FindSource<'
     let failures = report.failures.iter().map(|failure| ("error", failure.clone()));
     let notes = report.notes.iter().map(|note| ("note", note.to_string()));
     let notes: Vec<Value> = failures.chain(notes).map(notification).collect();
+    let mut driver = json!({ "name": "smark", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules });
+    // SARIF 2.1.0, 3.19.17: it may be left out. There is none until the packages have an address.
+    if let (Some(driver), false) = (driver.as_object_mut(), env!("CARGO_PKG_REPOSITORY").is_empty()) {
+        driver.insert("informationUri".to_owned(), env!("CARGO_PKG_REPOSITORY").into());
+    }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
-            "tool": {
-                "driver": {
-                    "name": "smark",
-                    "semanticVersion": env!("CARGO_PKG_VERSION"),
-                    "rules": rules,
-                },
-            },
+            "tool": { "driver": driver },
             "invocations": [{ "executionSuccessful": report.failures.is_empty(), "toolExecutionNotifications": notes }],
             "originalUriBaseIds": { ROOT: { "description": { "text": "The folder that the check ran in." } } },
             "columnKind": "unicodeCodePoints",

@@ -1,5 +1,5 @@
 //! Images whose debug information has no variables: one finding for the image instead of one for
-//! each argument, and the line of `Cargo.toml` to change.
+//! each argument, and the lines of `Cargo.toml` to change.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -45,6 +45,50 @@ pub enum DebugSetting {
         /// The line, from 1.
         line: usize,
     },
+}
+
+/// A line of a profile that makes cargo strip the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StripSetting {
+    /// The path of the manifest.
+    pub manifest: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+    /// What the line sets `strip` to, as written.
+    pub value: Arc<str>,
+}
+
+/// How a manifest of Cargo sets what a profile leaves for tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileSettings {
+    /// The debug information.
+    pub debug: DebugSetting,
+    /// What strips it, and the sites of the markers; `None` if nothing does.
+    pub strip: Option<StripSetting>,
+}
+
+impl ProfileSettings {
+    /// Finds the settings in the text of a manifest. `manifest` is its path, as messages give it.
+    ///
+    /// `None` if the text is not TOML.
+    #[must_use]
+    pub fn find(manifest: &str, text: &str, profile: &str) -> Option<Self> {
+        let debug = DebugSetting::find(manifest, text, profile)?;
+        Some(Self { debug, strip: StripSetting::find(manifest, text, profile) })
+    }
+}
+
+impl StripSetting {
+    fn find(manifest: &str, text: &str, profile: &str) -> Option<Self> {
+        let document = Document::parse(text).ok()?;
+        let strip = document.get("profile")?.as_table_like()?.get(profile)?.as_table_like()?.get("strip")?;
+        if !(strip.as_bool() == Some(true) || matches!(strip.as_str(), Some("symbols" | "debuginfo"))) {
+            return None;
+        }
+        let span = strip.span()?;
+        let line = text.get(..span.start)?.matches('\n').count().saturating_add(1);
+        Some(Self { manifest: manifest.into(), line, value: text.get(span)?.into() })
+    }
 }
 
 impl DebugSetting {
@@ -138,5 +182,29 @@ mod tests {
             assert_eq!(find(&text, "release"), DebugSetting::Overridden { manifest: Arc::clone(&manifest), line: 2 });
         }
         assert_eq!(DebugSetting::find("Cargo.toml", "[profile", "release"), None);
+    }
+
+    #[test]
+    fn the_lines_of_a_profile_are_named_together() {
+        let said = |text: &str| {
+            ProfileSettings::find("Cargo.toml", text, "release")
+                .map_or_else(String::new, |settings| settings.to_string())
+        };
+        let both = "in lines 2 and 3 of Cargo.toml write `debug = \"full\"` instead of `debug = 1`, and `strip = \"none\"` instead of \
+                    `strip = true`";
+        assert_eq!(said("[profile.release]\ndebug = 1\nstrip = true\n"), both);
+        assert_eq!(
+            said("[profile.release]\nstrip = \"symbols\"\ndebug = true\n"),
+            "in line 2 of Cargo.toml write `strip = \"none\"` instead of `strip = \"symbols\"`"
+        );
+        assert_eq!(
+            said("[profile.release]\nstrip = \"debuginfo\"\n"),
+            "add `debug = \"full\"` to the section `[profile.release]` in line 1 of Cargo.toml, and in line 2 write `strip = \
+             \"none\"` instead of `strip = \"debuginfo\"`"
+        );
+        for none in ["strip = false", "strip = \"none\"", "lto = true"] {
+            let text = format!("[profile.release]\ndebug = 1\n{none}\n");
+            assert_eq!(said(&text), "in line 2 of Cargo.toml write `debug = \"full\"` instead of `debug = 1`");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::check::{CanKeep, Cause, DebugSetting, Finding, Problem};
+use crate::check::{CanKeep, Cause, DebugSetting, Finding, Problem, ProfileSettings, StripSetting};
 use crate::resolve::{Absence, GhostProblem};
 use crate::verdicts::{self, Code};
 
@@ -129,7 +129,7 @@ fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep, anc
 }
 
 /// How to get debug information of variables.
-fn debug_information(has_lines: bool, rust: bool, c: bool, setting: Option<&DebugSetting>) -> String {
+fn debug_information(has_lines: bool, rust: bool, c: bool, setting: Option<&ProfileSettings>) -> String {
     let mut help: Vec<String> = Vec::new();
     if rust {
         help.push(match setting {
@@ -147,6 +147,25 @@ fn debug_information(has_lines: bool, rust: bool, c: bool, setting: Option<&Debu
         help.push("or name the folder of separate debug files with `--debug-dir`".to_owned());
     }
     help.join("; ")
+}
+
+impl fmt::Display for ProfileSettings {
+    /// What to change in the manifest, so that the program has debug information of variables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(StripSetting { manifest, line: at, value: strip }) = &self.strip else { return self.debug.fmt(f) };
+        let change = format!("`strip = \"none\"` instead of `strip = {strip}`");
+        match &self.debug {
+            DebugSetting::Line { line, value, .. } => {
+                let (first, second) = (line.min(at), line.max(at));
+                write!(
+                    f,
+                    "in lines {first} and {second} of {manifest} write `debug = \"full\"` instead of `debug = {value}`, and {change}"
+                )
+            }
+            DebugSetting::Overridden { .. } => write!(f, "in line {at} of {manifest} write {change}"),
+            debug => write!(f, "{debug}, and in line {at} write {change}"),
+        }
+    }
 }
 
 impl fmt::Display for DebugSetting {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
-use simple_markers_resolver::check::DebugSetting;
+use simple_markers_resolver::check::ProfileSettings;
 
 use arguments::Arguments;
 use artifacts::{Built, Debug};
@@ -92,16 +92,20 @@ fn start(command: &mut Command) -> anyhow::Result<ExitCode> {
 ///
 /// `check` says itself that there are lines only.
 fn advice(command: &str, arguments: &Arguments, built: &Built) -> Option<String> {
-    let without = match built.debug {
-        Debug::None => "has no debug information, so cargo strips the sites of the markers too",
-        Debug::Lines if command == "check" => return None,
-        Debug::Lines => "has debug information of lines only, so no variable can be found",
-        Debug::Full => return None,
-    };
     let (profile, manifest) = (&arguments.profile, built.manifest());
     let text = fs::read_to_string(&manifest).ok()?;
-    let setting = DebugSetting::find(&manifest.display().to_string(), &text, profile)?;
-    Some(format!("the profile `{profile}` {without}: {setting}"))
+    let settings = ProfileSettings::find(&manifest.display().to_string(), &text, profile)?;
+    let without = match built.debug {
+        Debug::None => "has no debug information, so cargo strips the sites of the markers too",
+        Debug::Lines if settings.strip.is_some() => {
+            "has debug information of lines only, and cargo strips that and the sites of the markers"
+        }
+        Debug::Lines if command == "check" => return None,
+        Debug::Lines => "has debug information of lines only, so no variable can be found",
+        Debug::Full if settings.strip.is_some() => "strips the debug information and the sites of the markers",
+        Debug::Full => return None,
+    };
+    Some(format!("the profile `{profile}` {without}: {settings}"))
 }
 
 /// The `smark` beside this program, since both are installed together; otherwise `smark` from PATH.
