@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{run, skipped};
+use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tracer::top::datagram::Writer;
 use simple_markers_tracer::top::table::{Process, Table, Thread, Usage};
 
@@ -287,7 +287,10 @@ for family in text_string_to_metric_families(sys.stdin.read()):
 /// The samples of the page; `None` if there is no parser.
 fn samples(address: SocketAddr) -> Option<Vec<Json>> {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: box\r\n\r\n").expect("it is sent");
+    let accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+    stream
+        .write_all(format!("GET /metrics HTTP/1.1\r\nHost: box\r\nAccept: {accept}\r\n\r\n").as_bytes())
+        .expect("it is sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("UTF-8");
     let (head, page) = answer.split_once("\r\n\r\n").expect("a page");
@@ -306,6 +309,25 @@ fn samples(address: SocketAddr) -> Option<Vec<Json>> {
     Some(parsed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
 }
 
+/// promtool (Debian: prometheus) checks the names, the help and the values of the text format.
+fn promtool_finds_nothing(address: SocketAddr) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: box\r\nAccept: */*\r\n\r\n").expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("UTF-8");
+    let (head, page) = answer.split_once("\r\n\r\n").expect("a page");
+    assert!(head.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"), "{head}");
+    assert!(page.contains("# HELP smark_switches_total ") && page.contains("\nsmark_switches_total{"), "{page}");
+    let Some(promtool) = find("promtool") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("page");
+    std::fs::write(&file, page).expect("it is written");
+    let page = std::fs::File::open(&file).expect("it is there");
+    let checked = Command::new(promtool).args(["check", "metrics"]).stdin(page).output().expect("promtool starts");
+    let said = String::from_utf8_lossy(&[checked.stdout, checked.stderr].concat()).into_owned();
+    assert!(checked.status.success() && said.is_empty(), "{said}");
+}
+
 #[test]
 fn a_strict_parser_reads_the_metrics() {
     let receiving = Receiving::start("127.0.0.1:0", &["--metrics", "127.0.0.1:0", "--top", "3", "--json"]);
@@ -316,6 +338,7 @@ fn a_strict_parser_reads_the_metrics() {
     all.processes[0].name = "a\"b\\c\nd\u{1b}\u{e9}".to_owned();
     sender.send(&all);
     let _ = receiving.json();
+    promtool_finds_nothing(metrics);
     let Some(first) = samples(metrics) else { return };
     let host = "b\"o\\x\u{e9}";
     let of = |samples: &[Json], name: &str, labels: Json| {

@@ -26,15 +26,22 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Page {
     /// Its path, with the slash.
     pub(crate) path: &'static str,
-    /// Its type, as in `Content-Type`.
-    pub(crate) content_type: &'static str,
 }
 
-/// Answers requests for `page`, whose text comes from `text`, until the process ends.
+/// A form of a page.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// Its type, as in `Content-Type`.
+    pub(crate) content_type: &'static str,
+    pub(crate) text: String,
+}
+
+/// Answers requests for `page` until the process ends. `text` makes it, from what the client accepts
+/// (`Accept`; empty if it does not say).
 pub(crate) fn serve(
     listener: TcpListener,
     page: Page,
-    text: impl Fn() -> String + Send + Sync + 'static,
+    text: impl Fn(&str) -> Form + Send + Sync + 'static,
 ) -> io::Result<()> {
     let shared = Arc::new((listener, text));
     for _ in 0..CONNECTIONS {
@@ -64,16 +71,17 @@ impl Connection {
         Self { stream, deadline: Instant::now() + TIME }
     }
 
-    fn answer(mut self, page: Page, text: &impl Fn() -> String) -> io::Result<()> {
+    fn answer(mut self, page: Page, text: &impl Fn(&str) -> Form) -> io::Result<()> {
         let head = self.head()?;
         let (answer, has_body) = match head.as_deref().map(Request::of) {
             None => (Answer::plain("431 Request Header Fields Too Large", "the request is too long\n"), true),
             Some(None) => (Answer::plain("400 Bad Request", "this is not HTTP/1\n"), true),
-            Some(Some(Request { method: "GET" | "HEAD", path })) if path != page.path => {
+            Some(Some(Request { method: "GET" | "HEAD", path, .. })) if path != page.path => {
                 (Answer::plain("404 Not Found", &format!("the page is {}\n", page.path)), true)
             }
-            Some(Some(Request { method: method @ ("GET" | "HEAD"), .. })) => {
-                let answer = Answer { status: "200 OK", content_type: page.content_type, more: "", body: text() };
+            Some(Some(Request { method: method @ ("GET" | "HEAD"), accepts, .. })) => {
+                let Form { content_type, text } = text(accepts);
+                let answer = Answer { status: "200 OK", content_type, more: "Vary: Accept\r\n", body: text };
                 (answer, method == "GET")
             }
             Some(Some(_)) => {
@@ -151,11 +159,16 @@ struct Request<'a> {
     method: &'a str,
     /// Without the query.
     path: &'a str,
+    /// The field `Accept`; empty if there is none.
+    accepts: &'a str,
 }
 
 impl<'a> Request<'a> {
     fn of(head: &'a [u8]) -> Option<Self> {
-        let line = std::str::from_utf8(head.split(|byte| *byte == b'\n').next()?).ok()?;
+        let mut lines = head.split(|byte| *byte == b'\n').map(std::str::from_utf8);
+        let line = lines.next()?.ok()?;
+        let field = |line: &'a str| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("accept"));
+        let accepts = lines.filter_map(Result::ok).find_map(field).map_or("", |(_, value)| value.trim());
         let mut words = line.trim_end_matches('\r').split(' ');
         let (method, target, version) = (words.next()?, words.next()?, words.next()?);
         let is_http = matches!(version, "HTTP/1.1" | "HTTP/1.0") && words.next().is_none();
@@ -165,7 +178,7 @@ impl<'a> Request<'a> {
             None => target,
         };
         let path = target.split(['?', '#']).next().unwrap_or_default();
-        is_http.then_some(Self { method, path })
+        is_http.then_some(Self { method, path, accepts })
     }
 }
 
@@ -202,12 +215,13 @@ mod tests {
 
     use super::*;
 
-    const PAGE: Page = Page { path: "/metrics", content_type: "text/test" };
+    const PAGE: Page = Page { path: "/metrics" };
 
     fn server() -> SocketAddr {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
-        serve(listener, PAGE, || "page\n".to_owned()).expect("a thread");
+        serve(listener, PAGE, |accepts| Form { content_type: "text/test", text: format!("page{accepts}\n") })
+            .expect("a thread");
         address
     }
 
@@ -229,6 +243,7 @@ mod tests {
         let page = ("HTTP/1.1 200 OK".to_owned(), "page\n".to_owned());
         assert_eq!(status("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), page);
         assert_eq!(status("GET /metrics?a=b HTTP/1.0\n\n"), page);
+        assert_eq!(status("GET /metrics HTTP/1.1\r\nHost: x\r\naccept: a/b;q=1, */*\r\n\r\n").1, "pagea/b;q=1, */*\n");
         assert_eq!(status("GET http://x:1/metrics HTTP/1.1\r\n\r\n"), page);
         assert_eq!(status("HEAD /metrics HTTP/1.1\r\n\r\n"), (page.0, String::new()));
         assert_eq!(status("GET / HTTP/1.1\r\n\r\n").0, "HTTP/1.1 404 Not Found");

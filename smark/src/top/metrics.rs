@@ -14,15 +14,26 @@ use simple_markers_tracer::top::metrics::{Metrics, Name, Totals};
 use simple_markers_tracer::top::table::Table;
 
 use super::address::Address;
-use super::http::{self, Page};
+use super::http::{self, Form, Page};
 
 /// The label of what has no series of its own, which has no label `host`. No process of this machine
 /// has such a name: it is longer than the 15 bytes of a name in the kernel.
 const OTHERS: &str = "all other processes";
 
 /// The page that Prometheus reads.
-const PAGE: Page =
-    Page { path: "/metrics", content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8" };
+const PAGE: Page = Page { path: "/metrics" };
+
+/// What a client accepts that reads OpenMetrics, as Prometheus does. Others, such as curl and promtool,
+/// get the older text format.
+const OPEN_METRICS: &str = "application/openmetrics-text";
+
+/// Names, without unit and ending, and help.
+const MEASURED: (&str, &str) = ("smark_measured", "How long the CPU time was measured.");
+const CPU: (&str, &str) = ("smark_cpu", "CPU time of the processes with this name.");
+const SWITCHES: (&str, &str) = ("smark_switches", "How often their threads left a CPU.");
+const HITS: (&str, &str) = ("smark_marker_hits", "How often they passed the chosen markers.");
+const WAIT: (&str, &str) =
+    ("smark_longest_wait", "The longest time in the last minute that one of their threads waited for a CPU.");
 
 /// A server of metrics.
 #[derive(Debug)]
@@ -41,10 +52,16 @@ impl Server {
         let address = listener.local_addr().with_context(failed)?;
         let metrics = Arc::new(Mutex::new(Metrics::new(most)));
         let shared = Arc::clone(&metrics);
-        let text = move || {
+        let text = move |accepts: &str| {
             // The lock is held for the copy only, so that measuring goes on.
             let snapshot = Snapshot::of(&shared.lock().unwrap_or_else(PoisonError::into_inner));
-            snapshot.text()
+            match accepts.contains(OPEN_METRICS) {
+                true => Form {
+                    content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                    text: snapshot.text(),
+                },
+                false => Form { content_type: "text/plain; version=0.0.4; charset=utf-8", text: snapshot.plain() },
+            }
         };
         http::serve(listener, PAGE, text).with_context(failed)?;
         Ok(Self { metrics, address })
@@ -87,6 +104,39 @@ impl Snapshot {
         text
     }
 
+    /// The page in the text format of Prometheus, version 0.0.4: as in OpenMetrics, but with the endings
+    /// of counters in the names of families, and without units and an end.
+    fn plain(&self) -> String {
+        let mut page = String::new();
+        let mut family = |name: &str, help: &str, kind: &str, samples: Vec<(&Labels, String)>| {
+            page.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+            for (labels, value) in samples {
+                let escaped = |text: &str| text.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n");
+                let labels: Vec<String> =
+                    labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
+                let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+                page.push_str(&format!("{name}{labels} {value}\n"));
+            }
+        };
+        let of_each = |value: &dyn Fn(&Totals) -> Option<String>| -> Vec<(&Labels, String)> {
+            self.series.iter().filter_map(|(labels, totals)| Some((labels, value(totals)?))).collect()
+        };
+        let none = Labels::new();
+        let measured = vec![(&none, in_seconds(self.measured).to_string())];
+        family(&format!("{}_seconds_total", MEASURED.0), MEASURED.1, "counter", measured);
+        let cpu = of_each(&|totals| Some(in_seconds(totals.cpu).to_string()));
+        family(&format!("{}_seconds_total", CPU.0), CPU.1, "counter", cpu);
+        let switches = of_each(&|totals| Some(totals.switches.to_string()));
+        family(&format!("{}_total", SWITCHES.0), SWITCHES.1, "counter", switches);
+        let hits = of_each(&|totals| totals.hits.map(|hits| hits.to_string()));
+        if !hits.is_empty() {
+            family(&format!("{}_total", HITS.0), HITS.1, "counter", hits);
+        }
+        let wait = of_each(&|totals| Some(in_seconds(totals.longest_wait()).to_string()));
+        family(&format!("{}_seconds", WAIT.0), WAIT.1, "gauge", wait);
+        page
+    }
+
     /// A counter for each name; one that has no value is left out.
     fn counter<T: EncodeCounterValue>(
         &self,
@@ -107,20 +157,14 @@ impl Snapshot {
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let (encoder, seconds) = (&mut encoder, Some(&Unit::Seconds));
-        let measured = ("smark_measured", "How long the CPU time was measured.");
-        let mut family = encoder.encode_descriptor(measured.0, measured.1, seconds, MetricType::Counter)?;
+        let mut family = encoder.encode_descriptor(MEASURED.0, MEASURED.1, seconds, MetricType::Counter)?;
         family.encode_counter::<NoLabelSet, f64, u64>(&in_seconds(self.measured), None)?;
-        let cpu = ("smark_cpu", "CPU time of the processes with this name.");
-        self.counter(encoder, cpu, seconds, |totals| Some(in_seconds(totals.cpu)))?;
-        let switches = ("smark_switches", "How often their threads left a CPU.");
-        self.counter(encoder, switches, None, |totals| Some(totals.switches))?;
+        self.counter(encoder, CPU, seconds, |totals| Some(in_seconds(totals.cpu)))?;
+        self.counter(encoder, SWITCHES, None, |totals| Some(totals.switches))?;
         if self.series.iter().any(|(_, totals)| totals.hits.is_some()) {
-            let hits = ("smark_marker_hits", "How often they passed the chosen markers.");
-            self.counter(encoder, hits, None, |totals| totals.hits)?;
+            self.counter(encoder, HITS, None, |totals| totals.hits)?;
         }
-        let wait =
-            ("smark_longest_wait", "The longest time in the last minute that one of their threads waited for a CPU.");
-        let mut family = encoder.encode_descriptor(wait.0, wait.1, seconds, MetricType::Gauge)?;
+        let mut family = encoder.encode_descriptor(WAIT.0, WAIT.1, seconds, MetricType::Gauge)?;
         for (labels, totals) in &self.series {
             family.encode_family(labels)?.encode_gauge(&in_seconds(totals.longest_wait()))?;
         }
