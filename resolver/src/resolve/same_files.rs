@@ -35,6 +35,10 @@ pub(super) fn merge(joined: &mut Joined<'_>, debug: &SiteDebug<'_, '_>) {
         match known.and_then(|known| kept.get_mut(known)) {
             Some(known) => {
                 known.declared |= marker.declared;
+                // A name from the top folder is found by who starts there.
+                if joined.texts.bytes(known.file).starts_with(b"..") {
+                    known.file = marker.file;
+                }
                 known.sites.append(&mut marker.sites);
             }
             None => kept.push(marker),
