@@ -322,7 +322,8 @@ impl Session {
 
     /// The bad copies of each marker, over all images, by what is bad.
     fn extents(&self, looked: &Looked) -> BTreeMap<(Key, Subject), Extent> {
-        let mut by_image: BTreeMap<(Key, Subject, Option<(usize, usize)>), Extent> = BTreeMap::new();
+        type OfImage = (Key, Subject, Option<(usize, usize)>);
+        let mut by_image: BTreeMap<OfImage, Extent> = BTreeMap::new();
         for (key, finding) in self.denied(looked) {
             let subject = match (finding.code, finding.argument.as_deref()) {
                 (code, Some(text)) if code.group() == Group::Arguments || code == Code::Worse => {
