@@ -241,6 +241,7 @@ fn a_doubtful_argument_has_its_location_and_the_one_before() {
         (Reason::NotInFrame, "not_in_frame", Value::Null),
         (Reason::StepAhead { at: 0x1020 }, "step_ahead", Value::Null),
         (Reason::SameInCopy { other: 0x1020 }, "same_in_copy", Value::Null),
+        (Reason::WrittenInlined, "written_inlined", Value::Null),
         (Reason::NotTracked, "not_tracked", Value::Null),
         (Reason::CodeNotFollowed, "code_not_followed", Value::Null),
     ] {

@@ -123,6 +123,33 @@ static NOINLINE void unrolled(struct pair *restrict p)
     }
 }
 
+static void convert(uint64_t m, int e, uint64_t *d, int *p)
+{
+    uint64_t h = m * 0x9e3779b97f4a7c15u >> 3;
+    if (h >> 60) {
+        h /= 10;
+        e++;
+    }
+    *d = h;
+    *p = -e * 5;
+}
+
+/* The function is inlined, and its store through the pointer is not described. */
+static NOINLINE int out(uint64_t m, int e)
+{
+    int exp = 0, n = 0;
+    uint64_t d = 1;
+    if (m == 0)
+        return 7;
+    convert(m, e, &d, &exp);
+    simple_mark(left:out, "%d", exp); //? exp: clang written_inlined
+    while (d) {
+        d /= 10;
+        n++;
+    }
+    return n + exp;
+}
+
 struct digits {
     unsigned char b[8];
 };
@@ -167,7 +194,7 @@ int main(int count, char **words)
     }
     unrolled(&pair);
     struct digits number = { { count, 3, 5, 7 } };
-    printf("%d\n", digits(number));
+    printf("%d %d\n", digits(number), out(result, count + 2) + out(count - 1, count));
     printf("%lu %lu %d\n", (unsigned long)result, (unsigned long)pair.count, pair.flag);
     return 0;
 }

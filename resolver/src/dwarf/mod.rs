@@ -65,6 +65,7 @@ mod unsupported;
 mod variable;
 mod variants;
 mod whole_scope;
+mod written_inlined;
 
 pub use debug_info::DebugInfo;
 pub(crate) use definitions::{Definition, Wanted};

@@ -100,6 +100,10 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::SameInCopy { other } => {
             format!("the copy of the marker at {other:#x} has this constant too, and it changes from copy to copy")
         }
+        Reason::WrittenInlined => {
+            "a function that is inlined before the marker had a pointer to this type, and may have written it"
+                .to_owned()
+        }
         Reason::NotInFrame => {
             "the code has no such object in the frame, so the word there may be the pointer itself".to_owned()
         }

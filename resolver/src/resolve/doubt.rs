@@ -9,6 +9,7 @@
 mod copies;
 mod not_tracked;
 mod step_ahead;
+mod written_inlined;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub(super) use copies::doubt_copies;
 pub(super) use not_tracked::not_tracked;
 pub(super) use step_ahead::step_ahead;
+pub(super) use written_inlined::written_inlined;
 
 use super::Reason;
 use super::computed;

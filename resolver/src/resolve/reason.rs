@@ -187,6 +187,9 @@ pub enum Reason {
         /// The address of the other copy; in a relocatable object the offset in its section.
         other: u64,
     },
+    /// Doubtful: it is described as a constant over the code of an inlined function that had a pointer to
+    /// its type. That may have written it.
+    WrittenInlined,
     /// Doubtful: it is behind a pointer into the frame, and nothing shows that the frame has such an
     /// object there. The compiler may mean the pointer in that word.
     NotInFrame,
@@ -279,6 +282,7 @@ impl Reason {
             Self::OtherOffset { .. } => "other_offset",
             Self::StepAhead { .. } => "step_ahead",
             Self::SameInCopy { .. } => "same_in_copy",
+            Self::WrittenInlined => "written_inlined",
             Self::StoredOver { .. } => "stored_over",
             Self::CopiedFrom { .. } => "copied_from",
             Self::NotTracked => "not_tracked",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use simple_markers_record::ByteOrder;
 
 use super::arguments::{Arguments, Looked, Stop, TypeDetail};
-use super::doubt::{Before, Code, Evidence, covers, doubt, not_tracked, register, step_ahead};
+use super::doubt::{Before, Code, Evidence, covers, doubt, not_tracked, register, step_ahead, written_inlined};
 use super::instructions::Instructions;
 use super::interner::{Interner, TextId};
 use super::join::{Pc, RawMarker};
@@ -201,10 +201,10 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let order = || Order::new(self.debug, stop, code)?.doubt(&argument, is_parameter, change.is_some(), described);
         let copied = || self.copied_from(&argument, variable?, stop);
         let ahead = || step_ahead(&argument, is_by_gcc, code);
-        let not_tracked = not_tracked(self.debug, &argument, &stop.frame, code);
-        if let Some(reason) =
-            not_tracked.or_else(|| doubt(&evidence, code)).or_else(order).or_else(copied).or_else(ahead)
-        {
+        let written = || written_inlined(self.debug, &argument, variable, is_by_gcc, code);
+        let tracked = not_tracked(self.debug, &argument, &stop.frame, code);
+        let first = || doubt(&evidence, code).or_else(order).or_else(copied);
+        if let Some(reason) = tracked.or_else(first).or_else(ahead).or_else(written) {
             argument.verdict = Some(Verdict::Doubtful);
             argument.reason = Some(reason);
         }

@@ -11,8 +11,9 @@
 //! frame says no more, unless the code takes its address: a variable whose address is taken is always
 //! there.
 //!
-//! Smallest case: `stale:untracked`. Measured: in generated programs (seed 9000, 20 functions) it refuses
-//! none of 186,000 values; of quickjs, 63 of 663 values of this form were wrong.
+//! Smallest case: `stale:untracked`. In generated programs (seed 9000, 20 functions, `-O1`, `-O2`, `-Os`)
+//! it refuses none of 104,380 values by gcc. In quickjs, a run before the rule found 63 of 663 such values
+//! wrong.
 
 use super::{Code, Reason, memory_place};
 use crate::dwarf::{DebugInfo, Frame};
