@@ -129,7 +129,7 @@ fn hits_come_in_the_order_of_the_program() {
         let source = folder.path().join(if with == With::Rustc { "adjacent.rs" } else { "adjacent.c" });
         std::fs::write(&source, if with == With::Rustc { &program.rust } else { &program.c }).expect("the source");
         let (sources, image) = ([source], folder.path().join("adjacent"));
-        let options = Options { with: with, level: level.to_owned(), lto: "none".to_owned(), dwarf: 5 };
+        let options = Options { with, level: level.to_owned(), lto: "none".to_owned(), dwarf: 5 };
         builds::program(&sources, &options, &image).expect("the program is built");
 
         let resolution = resolve("adjacent", &std::fs::read(&image).expect("the program"));

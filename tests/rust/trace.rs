@@ -188,7 +188,7 @@ fn kept_floats_are_read() {
         for (with, level) in compilers.flat_map(|with| ["0", "2"].map(|level| (with, level))) {
             let options = Options { with, level: level.to_owned(), lto: "none".to_owned(), dwarf: 5 };
             let image = folder.path().join("floats");
-            builds::program(&[source.clone()], &options, &image).expect("it compiles");
+            builds::program(std::slice::from_ref(&source), &options, &image).expect("it compiles");
             let lines = trace(&[], &[&image]);
             let said = lines.iter().filter_map(|line| Some(line.split_once(" floats:kept: ")?.1));
             let printed: Vec<&str> =

@@ -144,7 +144,7 @@ impl Source<'_> {
             outcome: [Outcome::Absent; 2],
             keeps: Vec::new(),
             name,
-            format,
+            format: undoubled(&format),
             anchored,
         };
         marker.expect(comment);
@@ -284,6 +284,20 @@ fn string(literal: &str) -> Option<String> {
         }
     }
     Some(value)
+}
+
+/// A format with the text `{name}` for each `{{name}}`, as the macro takes it.
+fn undoubled(format: &str) -> String {
+    let mut parts = format.split("{{");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let inside = part.split_once("}}").filter(|(inside, _)| !inside.contains(['{', '}']));
+        match inside {
+            Some((inside, rest)) => text += &format!("{{{inside}}}{rest}"),
+            None => text += &format!("{{{{{part}"),
+        }
+    }
+    text
 }
 
 /// Blanks out each byte inside strings, characters and comments.

@@ -10,7 +10,7 @@ pub(crate) fn run() {
     witness(8300);
     simple_mark!(construct:format:quotes, "a \"quoted\" 'word'"); //~ live 1 time
     witness(8301);
-    simple_mark!(construct:format:braces, "{} {{}} {0} {name:?} }{"); //~ live 1 time
+    simple_mark!(construct:format:braces, "{{}} {{0}} {{name:?}} }{"); //~ live 1 time
     witness(8302);
     simple_mark!(construct:format:percent, "%% and %%%%"); //~ live 1 time
     witness(8303);
@@ -30,13 +30,13 @@ pub(crate) fn run() {
     witness(8310);
     simple_mark!(construct:format:raw_hashes, r#"a "b" \n"#); //~ live 1 time
     witness(8311);
-    simple_mark!(construct:format:assembler, "$0 ${1} # ; // /* */ @ , %%eax"); //~ live 1 time
+    simple_mark!(construct:format:assembler, "$0 ${{1}} # ; // /* */ @ , %%eax"); //~ live 1 time
     witness(8312);
     simple_mark!(construct:format:continued, "one \
         line"); //~ live 1 time
     witness(8313);
     // The same with operands, so the template is not raw.
     let value = black_box(23);
-    simple_mark!(construct:format:kept, "{} {{}} \"q\" \\ \n \t € $0 %% %d", keep value); //~ live 1 time; keeps 23
+    simple_mark!(construct:format:kept, "{{}} {{0}} \"q\" \\ \n \t € $0 %% %d", keep value); //~ live 1 time; keeps 23
     witness(8314);
 }

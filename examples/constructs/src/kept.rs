@@ -122,6 +122,6 @@ fn large(high: u64, low: i64) {
 // Braces are placeholders in the template of an assembly with operands.
 #[inline(never)]
 fn braces(value: u32) {
-    simple_mark!("construct:keep:{braces} {0}", "{} {{}} {0:x} %u", keep value); //~ live 1 time; keeps 19
+    simple_mark!("construct:keep:{braces} {0}", "{{}} {{0:x}} %u", keep value); //~ live 1 time; keeps 19
     witness(8127);
 }
