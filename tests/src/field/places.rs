@@ -86,17 +86,24 @@ pub fn choose(choice: &Choice<'_>) -> io::Result<Vec<Place>> {
             }
         }
     }
-    let mut choices = Choices::new(choice.seed);
+    // A line that a run passes once more or less must not change the choice of the others.
+    let mut candidates: Vec<_> = candidates
+        .into_iter()
+        .map(|(file, line, function, arguments)| {
+            let file = file.strip_prefix(choice.folder).unwrap_or(file);
+            (seed(choice.seed, file, line), file, line, function, arguments)
+        })
+        .collect();
+    candidates.sort_unstable_by_key(|(seed, ..)| *seed);
     let mut of_function: HashMap<&str, usize> = HashMap::new();
     let mut places = Vec::new();
-    while places.len() < choice.count && !candidates.is_empty() {
-        let at = choices.below(candidates.len() as u32) as usize;
-        let (file, line, function, mut all) = candidates.swap_remove(at);
+    for (seed, file, line, function, mut all) in candidates {
         let count = of_function.entry(function).or_default();
         *count += 1;
-        if *count > MOST_OF_FUNCTION {
+        if *count > MOST_OF_FUNCTION || places.len() == choice.count {
             continue;
         }
+        let mut choices = Choices::new(seed);
         let mut arguments = Vec::new();
         for _ in 0..=choices.below(MOST_ARGUMENTS) {
             if !all.is_empty() {
@@ -105,13 +112,23 @@ pub fn choose(choice: &Choice<'_>) -> io::Result<Vec<Place>> {
         }
         places.push(Place {
             number: places.len(),
-            file: file.strip_prefix(choice.folder).unwrap_or(file).to_owned(),
+            file: file.to_owned(),
             line,
             function: function.to_owned(),
             arguments,
         });
     }
     Ok(places)
+}
+
+/// The seed of a line: FNV-1a of all of it.
+fn seed(seed: u64, file: &Path, line: u32) -> u64 {
+    let text = format!("{seed} {} {line}", file.display());
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    // Neighbouring lines differ in the low bits only.
+    u64::from(Choices::new(hash).below(u32::MAX)) << 32 | hash >> 32
 }
 
 /// What a marker before this line may name: the variables, and the members that the line reads

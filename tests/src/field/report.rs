@@ -141,7 +141,7 @@ impl Watched {
             "arguments": arguments, "readable": readable,
             "doubtful_arguments": of_arguments(&|argument| argument.verdict == "doubtful"),
             "hits": self.markers.iter().map(Marker::hits).sum::<u64>(),
-            "compared_hits": self.markers.iter().filter(|marker| marker.is_watched()).map(Marker::hits).sum::<u64>(),
+            "compared_hits": self.markers.iter().filter(|marker| marker.is_watched() && !marker.is_unsteady).map(Marker::hits).sum::<u64>(),
             "markers_with_wrong_hits": self.wrong_hits().len(),
             "values": claimed.values, "wrong": claimed.wrong, "undefined": undefined, "unread": unread,
             "doubtful": doubtful,
