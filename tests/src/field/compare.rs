@@ -201,9 +201,10 @@ fn record(argument: &mut Argument, pass: usize, (one, other): (&Truth, &Truth), 
             return;
         }
         Json::String(text) if argument.conversion == "%p" => json!(!is_null(text)),
+        Json::String(text) if argument.conversion == "%g" => json!(text.parse().ok().map(bits)),
         Json::String(text) => text.parse::<i128>().map_or_else(|_| json!(text), |number| json!(number.to_string())),
         Json::Number(number) if argument.conversion == "%p" => json!(number.as_u64() != Some(0)),
-        Json::Number(number) if argument.conversion == "%g" => json!(number.as_f64().map(f64::to_bits)),
+        Json::Number(number) if argument.conversion == "%g" => json!(number.as_f64().map(bits)),
         other => json!(other.to_string()),
     };
     if truth != again {
@@ -218,6 +219,11 @@ fn record(argument: &mut Argument, pass: usize, (one, other): (&Truth, &Truth), 
     }
 }
 
+/// The bits of a number, the same for all that are none.
+fn bits(number: f64) -> u64 {
+    if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
+}
+
 fn is_null(text: &str) -> bool {
     matches!(text, "0x0" | "0" | "(nil)" | "0x0000000000000000")
 }
@@ -228,8 +234,8 @@ fn shown(conversion: &str, bytes: &[u8]) -> Json {
     let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
     match conversion.chars().last() {
         Some('p') => json!(number != 0),
-        Some('g') if bytes.len() == 4 => json!(f64::from(f32::from_bits(number as u32)).to_bits()),
-        Some('g') => json!(number),
+        Some('g') if bytes.len() == 4 => json!(bits(f64::from(f32::from_bits(number as u32)))),
+        Some('g') => json!(bits(f64::from_bits(number))),
         Some('d') => json!((((number << unused) as i64) >> unused).to_string()),
         _ => json!(number.to_string()),
     }
