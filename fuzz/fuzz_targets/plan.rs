@@ -4,8 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
+use simple_markers_tracer::bpf::program::{Section, Settings};
+use simple_markers_tracer::bpf::trace;
 use simple_markers_tracer::bpf::{Target, count::count};
-use simple_markers_tracer::bpf::{program::Settings, trace};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(read) = Plan::from_json(input) else { return };
@@ -22,20 +23,29 @@ fuzz_target!(|input: &[u8]| {
             let name = argument.text.clone();
             plan.narrow(0, None, &Question::Values(name));
         }
-        for site in &plan.sites {
-            let image = &plan.images[site.image];
+        for numbers in plan.by_address(0) {
+            let first = &plan.sites[numbers[0]];
             let target = Target {
-                probe: site.probe,
-                thread_local_size: image.thread_local_size,
+                probe: first.probe,
+                thread_local_size: plan.images[first.image].thread_local_size,
                 thread_pointer,
                 is_sleepable: true,
             };
+            let section = |number: &usize| {
+                let site = &plan.sites[*number];
+                let distance = (number - numbers[0]) as u32;
+                Section { distance, inputs: &site.inputs, filter: None, aggregate: &site.aggregate, group: 0 }
+            };
+            let sections: Vec<Section<'_>> = numbers.iter().map(section).collect();
             // The programs can only be too long.
-            if let Ok((_, layout)) = trace::trace(&site.inputs, None, &target, settings) {
-                assert!(layout.size() < 1 << 15);
-                assert_eq!(layout.fields().len(), site.inputs.len());
+            if let Ok((_, layouts)) = trace::trace(&sections, &target, settings) {
+                assert_eq!(layouts.len(), sections.len());
+                for (layout, section) in layouts.iter().zip(&sections) {
+                    assert!(layout.size() < 1 << 15);
+                    assert_eq!(layout.fields().len(), section.inputs.len());
+                }
             }
-            let _ = count(&site.inputs, None, &site.aggregate, 0, &target, settings, None);
+            let _ = count(&sections, &target, settings, None);
         }
     }
 });

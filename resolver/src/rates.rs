@@ -79,7 +79,7 @@ pub struct Rate {
 
 /// The names of all reasons for a doubt ([`crate::resolve::Reason::name`]), in the order of their
 /// documentation.
-pub const REASONS: [&str; 17] = [
+pub const REASONS: [&str; 18] = [
     "replaced",
     "begins_here",
     "computed",
@@ -94,6 +94,7 @@ pub const REASONS: [&str; 17] = [
     "other_offset",
     "step_ahead",
     "same_in_copy",
+    "written_inlined",
     "not_in_frame",
     "not_tracked",
     "code_not_followed",

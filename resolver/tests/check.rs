@@ -4,7 +4,7 @@ use images::everything;
 use serde_json::{Value, json};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::check::fix::{Source, SourceFile};
-use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::check::{self, Check, Codes, Finding, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{
     Absence, Ended, Exactness, Failure, GhostProblem, Marker, Nearest, Reason, Resolution, Verdict,
@@ -199,9 +199,8 @@ fn help_suits_anchored_markers_and_ghosts() {
     (markers[1].is_ghost, markers[1].survival) = (true, None);
     markers[1].absence = Some(Absence::Ghost { problem: GhostProblem::CodeOnLine });
     markers[1].sites.clear();
-    let help = |resolution: &Resolution| -> Vec<String> {
-        report(resolution).findings.iter().map(|finding| finding.help()).collect()
-    };
+    let help =
+        |resolution: &Resolution| -> Vec<String> { report(resolution).findings.iter().map(Finding::help).collect() };
     let found = help(&resolution);
     assert_eq!(found[0], "make it exact with `simple_mark_anchor` in place of `simple_mark`, one no-operation");
     assert!(found[1].starts_with("put it on a line of its own; or make it a plain marker"), "{found:?}");

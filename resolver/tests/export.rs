@@ -32,11 +32,11 @@ fn each_consumer_gets_its_syntax() {
     let image = one("a:b", "x %d y %lu p %p", "x, s->y, p", "-4@%esi 8@-16(%rbp) 8@%rdi");
     assert_eq!(
         lines(&text(&image, Consumer::Uprobe), "#"),
-        ["p:a/b /x/prog:0xc0 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64"]
+        ["p:a/b_ /x/prog:0xc0 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64"]
     );
-    // The address is not a file offset, so perf gets the symbol.
+    // The address is not a file offset, so perf gets the line of uprobe_events.
     let perf = text(&image, Consumer::Perf);
-    let line = "perf probe -q -x '/x/prog' \"$do\" 'a:b=main+16 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64'";
+    let line = "define 'p:a/b_ /x/prog:0xc0 x=%si:s32 s_y=-16(%bp):u64 p=%di:x64'";
     assert_eq!(perf.lines().last(), Some(line));
     let bpftrace = text(&image, Consumer::Bpftrace);
     let line = "uprobe:/x/prog:0x1010 { printf(\"a:b x %ld y %lu p %p\\n\", (((reg(\"si\") & 0xffffffff) ^ 0x80000000) - \
@@ -47,7 +47,8 @@ fn each_consumer_gets_its_syntax() {
                 0xffffffff) ^ 0x80000000) - 0x80000000), user_uint64((u_register(\"rbp\") - 16)), u_register(\"rdi\")) }";
     assert_eq!(stap.lines().last(), Some(line));
     let gdb = text(&image, Consumer::Gdb);
-    let line = "dprintf *0x1010, \"a:b x %ld y %lu p %p\\n\", (long)((((unsigned long)$rsi & 0xffffffffUL) ^ 0x80000000UL) - \
+    let line = "dprintf *(*(unsigned long *)($smark_base_prog + 0x1010) == 0x9090909090909090UL ? $smark_base_prog + 0x1010 : 1/0), \
+                \"a:b x %ld y %lu p %p\\n\", (long)((((unsigned long)$rsi & 0xffffffffUL) ^ 0x80000000UL) - \
                 0x80000000UL), (unsigned long)*(unsigned long *)(((unsigned long)$rbp - 0x10UL)), (void *)(unsigned long)$rdi";
     assert_eq!(gdb.lines().last(), Some(line));
 }
@@ -66,8 +67,8 @@ fn text_of_the_image_stays_text() {
     let stap = text(&image, Consumer::Stap);
     assert!(stap.contains("printf(\"a:b \\\"%d\\\" 100%% \\\\ `id` $(id) 'x'\\n}\\001 */ #\\n\", "), "{stap}");
     let gdb = text(&image, Consumer::Gdb);
-    assert!(gdb.contains("dprintf *0x1010, \"a:b \\\"%ld\\\" 100%% \\\\ `id` $(id) 'x'\\n}%c */ #\\n\", "), "{gdb}");
-    assert!(gdb.ends_with(", 1\n"), "{gdb}");
+    assert!(gdb.contains(", \"a:b \\\"%ld\\\" 100%% \\\\ `id` %c(id) 'x'\\n}%c */ #\\n\", "), "{gdb}");
+    assert!(gdb.ends_with(", 36, 1\n"), "{gdb}");
     for (to, mark) in [(Consumer::Uprobe, "#"), (Consumer::Perf, "#"), (Consumer::Stap, "#"), (Consumer::Gdb, "#")] {
         let text = text(&image, to);
         // The comment is on one line, and so is the probe.
@@ -87,7 +88,7 @@ fn text_of_the_image_stays_text() {
     // What the kernel cannot accept is refused, even if the shell could accept it.
     assert!(perf.is_err(), "{perf:?}");
     let perf = text_at("/x/it's$`id`;", &image, Consumer::Perf, &Settings::default()).unwrap();
-    assert!(perf.text.ends_with("perf probe -q -x '/x/it'\\''s$`id`;' \"$do\" 'a:b=main+16'\n"), "{}", perf.text);
+    assert!(perf.text.ends_with("define 'p:a/b_ /x/it'\\''s$`id`;:0xc0'\n"), "{}", perf.text);
 }
 
 #[test]
@@ -143,9 +144,9 @@ fn names_become_identifiers_of_their_own() {
     assert_eq!(
         lines(&text(&image, Consumer::Uprobe), "#"),
         [
-            "p:a/b_1 /x/prog:0xc0",
-            "p:a/b_2 /x/prog:0xc1",
-            "p:a/b_1_2 /x/prog:0xc2",
+            "p:a/b__1 /x/prog:0xc0",
+            "p:a/b__2 /x/prog:0xc1",
+            "p:a/b_1 /x/prog:0xc2",
             "p:prog/alone /x/prog:0xc3",
             "p:x/y_z /x/prog:0xc4 common_pid_2=%si:s32 a_b=%di:s32 a_b_2=\\-7:s32"
         ]

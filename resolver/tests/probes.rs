@@ -252,11 +252,13 @@ fn exports_arm_it() {
     let perf = text(Consumer::Perf);
     let lines: Vec<_> = perf.lines().filter_map(|line| line.strip_prefix("define '")).collect();
     assert_eq!(lines, [definition(1, 0xf8) + "'", definition(2, 0x108) + "'"]);
-    // The start of the program is not that of a function, and a number is not relocated.
+    // A place is a number behind the base, and gdb compares the code there.
     let gdb = text(Consumer::Gdb);
-    let arm = "define smark_arm_prog\nset var *(unsigned short *)0x3000 += 1\nend\n\
-               define smark_disarm_prog\nset var *(unsigned short *)0x3000 -= 1\nend\n\
-               if $_thread\nsmark_arm_prog\nelse\nbreak *0x1000\ncommands\nsilent\nsmark_arm_prog\ncontinue\nend\nend\n";
+    let arm = "define smark_arm_prog\nset var *(unsigned short *)($smark_base_prog + 0x3000) += 1\nend\n\
+               define smark_disarm_prog\nset var *(unsigned short *)($smark_base_prog + 0x3000) -= 1\nend\n\
+               if $_thread\nsmark_arm_prog\nelse\n\
+               break *(*(unsigned long *)($smark_base_prog + 0x1000) == 0x9090909090909090UL ? $smark_base_prog + 0x1000 : 1/0)\n\
+               commands\nsilent\nsmark_arm_prog\ncontinue\nend\nend\n";
     assert!(gdb.ends_with(arm), "{gdb}");
     for (to, mark) in
         [(Consumer::Bpftrace, "// asleep: a uprobe of bpftrace"), (Consumer::Stap, "# asleep: a statement probe")]
