@@ -36,6 +36,10 @@ impl Rust {
     /// Whether no conversion fits, except perhaps `%p`, and the message cannot suggest one. A
     /// reference is resolved to its target before it counts as a pointer, and function pointers
     /// have no trait in common.
+    fn is_wide(&self) -> bool {
+        matches!(&*self.name, "i128" | "u128")
+    }
+
     fn has_no_help(&self) -> bool {
         self.is.is_empty()
             || self.is == [Type::Pointer] && (self.name.starts_with('&') || FUNCTIONS.contains(&self.name.as_str()))
@@ -327,6 +331,7 @@ fn refused_as_expected(conversion: Conversion, rust: &Rust, messages: &[String])
         'p' => format!(
             "`%p` expects a reference, raw pointer, NonNull, Box, Rc, Arc, function pointer or an Option of one, given `{given}`"
         ),
+        _ if rust.is_wide() => format!("no conversion shows the 128 bits of `{given}`"),
         _ if rust.has_no_help() => format!("no conversion shows a `{given}` as a number or as text"),
         _ => return suggests_a_conversion(conversion, rust, message),
     };
@@ -513,6 +518,7 @@ fn what_no_register_holds_is_not_kept() {
                     ours.unwrap_or_else(|| panic!("{given}: {messages:?}")),
                 );
             }
+            _ if rust.is_wide() => format!("no conversion shows the 128 bits of `{given}`"),
             _ => format!("`keep` with `%{}` takes integers, bool, char and floats, given `{given}`", conversion.text()),
         };
         assert!(messages.contains(&expected), "{messages:?}\nhas no\n{expected}");

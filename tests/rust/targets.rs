@@ -174,7 +174,7 @@ use simple_markers_macros::marker;
 /// `TARGET` is replaced by the target's name.
 const MARKED: &str = r#"#[no_mangle]
 pub fn marked(x: i32, n: usize, p: *const u8, b: u8, g: f64, h: f32) {
-    marker!(crate TARGET targets:plain, "nothing $ {} \" \\ %%");
+    marker!(crate TARGET targets:plain, "nothing $ {{}} \" \\ %%");
     marker!(crate TARGET targets:anchored, "%p %d", &x, x, options(anchor));
     marker!(crate TARGET targets:kept, "%d %zu %p %hhu %f %f", keep x, keep n, keep p, keep b, keep g, keep h: f32);
 }

@@ -444,11 +444,13 @@ fn paths_survive_byte_for_byte() {
 fn strings_survive_byte_for_byte() {
     let printable: String = (b' '..=b'~').map(char::from).collect();
     let text = format!("{}\t\u{e9}\u{1f980}\x01\u{7f} $x ${{:uid}} {{0}} \\n", printable.replace('%', "%%"));
+    // In a format these two braces are text if they are doubled.
+    let doubled = text.replace("{:uid}", "{{:uid}}").replace("{0}", "{{0}}");
     let source = format!(
-        "use simple_markers::simple_mark;\nfn main() {{\nlet x = 5u8;\nsimple_mark!({0:?}, {0:?});\n\
-         simple_mark!({1:?}, {1:?}, keep x, options(anchor));\n}}\n",
-        text,
-        format!("{text}%u")
+        "use simple_markers::simple_mark;\nfn main() {{\nlet x = 5u8;\nsimple_mark!({text:?}, {doubled:?});\n\
+         simple_mark!({:?}, {:?}, keep x, options(anchor));\n}}\n",
+        format!("{text}%u"),
+        format!("{doubled}%u")
     );
     let binary = Fixture::new("usage-strings").file("src/main.rs", &source).binary();
     let kept = format!("{text}%u");
