@@ -25,6 +25,10 @@ struct node {
 typedef struct node other_node;
 other_node spare;
 
+// gdb knows the types of a cast only if something else has them.
+size_t spare_size;
+int8_t spare_byte;
+
 static unsigned long total;
 
 NOINLINE void bits(struct flags *flags) {

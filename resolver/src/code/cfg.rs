@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::data_flow::DataReader;
 use super::instruction::{Instruction, InstructionKind, Successors};
 use super::instruction_set::{EffectsReader, InstructionSet};
 use super::{CodeRange, Edge, EdgeKind, Function};
@@ -124,10 +125,17 @@ impl Cfg {
         self.at(at).is_none_or(|it| self.written(function, it, &mut self.set.effects()) & registers != 0)
     }
 
-    /// Whether any instruction writes one of the registers. What a callee writes does not count.
+    /// Whether any instruction writes another value to one of the registers. What a callee writes does not
+    /// count, nor does an instruction that widens a register in place (`movzbl %cl,%ecx`).
     pub(crate) fn writes_anywhere(&self, function: &Function<'_>, registers: u64) -> bool {
         let mut effects = self.set.effects();
-        self.instructions.iter().any(|it| effects(it.at, function.code_at(it.at)).written & registers != 0)
+        let mut data_flow = self.set.data_flow();
+        self.instructions.iter().any(|it| {
+            let code = function.code_at(it.at);
+            let written = effects(it.at, code).written & registers;
+            let widens = |read: &mut DataReader| read(it.at, code).widens().is_some_and(|of| written == 1 << of);
+            written != 0 && !data_flow.as_mut().is_some_and(widens)
+        })
     }
 
     /// The registers that an instruction, or the function that it calls, may write.

@@ -31,6 +31,20 @@ pub(crate) struct DataFlow {
     pub(crate) reads_flags: bool,
 }
 
+impl DataFlow {
+    /// The register whose value it only widens, in place; `None` if it does something else.
+    pub(crate) fn widens(&self) -> Option<Gpr> {
+        let ([(to, computed)], [used]) = (&self.writes[..], &self.uses[..]) else { return None };
+        let is_part = match used.how {
+            How::Same(of) => of == *to && matches!(used.bits, 0xff | 0xffff),
+            How::Signed(of) => of == *to && matches!(used.bits, 0xff | 0xffff | 0xffff_ffff),
+            _ => false,
+        };
+        let is_same = used.register == *to && self.accesses.is_empty();
+        (is_same && (is_part || *computed == Computed::Low(*to))).then_some(*to)
+    }
+}
+
 /// Bits of a register that an instruction uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {

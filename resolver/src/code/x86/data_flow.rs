@@ -236,4 +236,24 @@ mod tests {
         assert_eq!(leave, [(4, Computed::Sum(5, 8)), (5, Computed::Load(0))]);
         assert!(flow(&[0xc3]).returns);
     }
+
+    #[test]
+    fn a_register_is_widened_in_place() {
+        // movzbl %cl,%ecx; movswl %si,%esi; mov %ecx,%ecx; movslq %edi,%rdi.
+        assert_eq!(flow(&[0x0f, 0xb6, 0xc9]).widens(), Some(1));
+        assert_eq!(flow(&[0x0f, 0xbf, 0xf6]).widens(), Some(6));
+        assert_eq!(flow(&[0x89, 0xc9]).widens(), Some(1));
+        assert_eq!(flow(&[0x48, 0x63, 0xff]).widens(), Some(7));
+        // movzbl %dl,%ecx; movzbl %ch,%ecx; inc %ecx; not %ecx; and $7,%ecx; movzbl (%rcx),%ecx.
+        for other in [
+            &[0x0f, 0xb6, 0xca][..],
+            &[0x0f, 0xb6, 0xcd],
+            &[0xff, 0xc1],
+            &[0xf7, 0xd1],
+            &[0x83, 0xe1, 0x07],
+            &[0x0f, 0xb6, 0x09],
+        ] {
+            assert_eq!(flow(other).widens(), None, "{other:x?}");
+        }
+    }
 }
