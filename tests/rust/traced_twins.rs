@@ -60,6 +60,11 @@ pub(crate) fn watched(plan: &Plan) -> HashMap<Key, usize> {
 fn is_right(value: &Value<'_>, truth: &Truth) -> Option<bool> {
     match value {
         Value::Number { kind: NumberKind::Pointer, .. } => None,
+        // `%f` takes a `double`, so a kept `float` is one.
+        Value::Number { kind: NumberKind::Float, bits, size: 8 } if truth.bytes.len() == 4 => {
+            let single = <[u8; 4]>::try_from(&truth.bytes[..]).map(f32::from_le_bytes).ok()?;
+            Some(f64::from_bits(*bits).to_bits() == f64::from(single).to_bits())
+        }
         Value::Number { bits, size, .. } => {
             // A reference is shown as what it refers to, and a kept number may be widened.
             let theirs = truth.behind.as_ref().unwrap_or(&truth.bytes);

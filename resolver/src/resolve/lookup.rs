@@ -3,7 +3,7 @@
 use super::instructions::{Asked, Instructions, Probed};
 use super::join::RawSite;
 use super::site_debug::{SiteDebug, Surroundings, Wanted};
-use super::{Argument, Origin};
+use super::{Argument, Origin, Reason};
 use crate::Error;
 use crate::location::Location;
 
@@ -45,7 +45,7 @@ impl Lookup<'_, '_, '_> {
         let Some(instructions) = self.instructions else { return (surroundings, Probed::default()) };
         let known = surroundings.as_ref().ok();
         let resolved = known.into_iter().flat_map(|known| &known.args).filter(|arg| !arg.is_kept);
-        let locations = args.iter().chain(resolved).filter_map(|arg| arg.location.as_ref());
+        let locations = args.iter().chain(resolved).flat_map(locations);
         let registers: Vec<_> = locations.flat_map(Location::registers).collect();
         let probed = instructions.site(&Asked {
             pc,
@@ -59,4 +59,13 @@ impl Lookup<'_, '_, '_> {
         });
         (surroundings, probed)
     }
+}
+
+/// Where an argument is read from. A reader of a doubtful one compares it with its place before the site.
+fn locations(argument: &Argument) -> impl Iterator<Item = &Location> {
+    let before = match &argument.reason {
+        Some(Reason::Replaced { before, .. }) => before.as_ref(),
+        _ => None,
+    };
+    argument.location.iter().chain(before)
 }
