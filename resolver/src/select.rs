@@ -28,16 +28,14 @@ impl Field {
         }
     }
 
-    fn of<'a>(self, row: &Row<'a>) -> &'a str {
-        self.among(&Fields::from(row))
-    }
-
-    fn among<'a>(self, fields: &Fields<'a>) -> &'a str {
-        match self {
-            Self::Module => fields.module,
-            Self::Function => fields.function,
-            Self::Name => fields.name,
-        }
+    /// The values of the field, of which a pattern has to match one.
+    fn among<'a>(self, fields: &Fields<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+        let (value, other) = match self {
+            Self::Module => (fields.module, None),
+            Self::Function => (fields.function, fields.source_function),
+            Self::Name => (fields.name, None),
+        };
+        other.into_iter().chain([value])
     }
 }
 
@@ -48,13 +46,16 @@ pub struct Fields<'a> {
     pub module: &'a str,
     /// The function, or the text in its place.
     pub function: &'a str,
+    /// What the source calls the function, if that differs and is known.
+    pub source_function: Option<&'a str>,
     /// The marker's name.
     pub name: &'a str,
 }
 
 impl<'a> From<&Row<'a>> for Fields<'a> {
     fn from(row: &Row<'a>) -> Self {
-        Self { module: &row.image.module, function: row.function, name: &row.marker.name }
+        let source_function = row.source_function();
+        Self { module: &row.image.module, function: row.function, source_function, name: &row.marker.name }
     }
 }
 
@@ -146,7 +147,7 @@ impl Selection {
     pub fn matches_fields(&self, of: &Fields<'_>) -> bool {
         [Field::Module, Field::Function, Field::Name].into_iter().all(|field| {
             let mut globs = self.globs.iter().filter(|(of, _)| *of == field).peekable();
-            globs.peek().is_none() || globs.any(|(_, glob)| glob.is_match(field.among(of)))
+            globs.peek().is_none() || globs.any(|(_, glob)| field.among(of).any(|value| glob.is_match(value)))
         })
     }
 
@@ -161,7 +162,7 @@ impl Selection {
     /// The patterns that match none of `rows`, each taken alone.
     #[must_use]
     pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
-        self.unmatched_among(|field| rows.iter().map(move |row| field.of(row)))
+        self.unmatched_among(|field| rows.iter().flat_map(move |row| field.among(&Fields::from(row))))
     }
 
     /// The patterns for names that match none of `names`, each taken alone.
@@ -173,7 +174,7 @@ impl Selection {
     /// The patterns that match none of `all`, each taken alone.
     #[must_use]
     pub fn unmatched_fields(&self, all: &[Fields<'_>]) -> Vec<Unmatched> {
-        self.unmatched_among(|field| all.iter().map(move |fields| field.among(fields)))
+        self.unmatched_among(|field| all.iter().flat_map(move |fields| field.among(fields)))
     }
 
     fn unmatched_among<'a, I: Iterator<Item = &'a str>>(&self, values: impl Fn(Field) -> I) -> Vec<Unmatched> {
@@ -207,7 +208,7 @@ mod tests {
         let matches = |pattern: &str, function: &str| {
             let mut selection = Selection::default();
             selection.add(Field::Function, pattern).expect("a glob");
-            selection.matches_fields(&Fields { module: "m", function, name: "n" })
+            selection.matches_fields(&Fields { module: "m", function, source_function: None, name: "n" })
         };
         assert!(matches("*::main::{{closure}}", "server::main::{{closure}}"));
         assert!(matches("server::{closure#0}", "server::{closure#0}"));
@@ -216,5 +217,19 @@ mod tests {
         assert!(!matches("server::{closure#0}", "server::closure#0"));
         assert!(!matches("*::{one,two}", "server::{one,two}"));
         assert!(matches(r"\{a,b\}", "{a,b}"));
+    }
+
+    #[test]
+    fn a_closure_has_the_name_of_its_symbol_and_that_of_the_source() {
+        let fields =
+            |source_function| Fields { module: "m", function: "w::f::{{closure}}", source_function, name: "n" };
+        let (known, unknown) = (fields(Some("w::f::{async}")), fields(None));
+        let mut selection = Selection::default();
+        selection.add(Field::Function, "*::f::{async}").expect("a glob");
+        assert!(selection.matches_fields(&known) && !selection.matches_fields(&unknown));
+        assert_eq!((selection.unmatched_fields(&[known]).len(), selection.unmatched_fields(&[unknown]).len()), (0, 1));
+        let mut selection = Selection::default();
+        selection.add(Field::Function, "*::f::{{closure}}").expect("a glob");
+        assert!(selection.matches_fields(&known) && selection.matches_fields(&unknown));
     }
 }

@@ -7,7 +7,7 @@ use simple_markers_resolver::check::fix::{Source, SourceFile};
 use simple_markers_resolver::check::{self, Check, Codes, Finding, Lock, Policy, Profile, Report, Severity};
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{
-    Absence, Ended, Exactness, Failure, GhostProblem, Marker, Nearest, Reason, Resolution, Verdict,
+    Absence, Ended, Exactness, Failure, GhostProblem, Inlined, Marker, Nearest, Reason, Resolution, Verdict,
 };
 
 /// A resolution with every kind of result, including exactness and absence reasons.
@@ -635,6 +635,29 @@ error[SM034]: `tag` of a:one is lost
 check does not hold: 1 marker, 1 error, 0 warnings
 "
     );
+}
+
+/// A text has no register, and rustc describes no variable of an async function that was inlined.
+#[test]
+fn a_lost_text_of_an_async_function_needs_a_probe() {
+    let helped = |function: &str| {
+        let mut resolution = program(&["a:one"]);
+        let marker = &mut resolution.images[0].markers[0];
+        marker.file = "/project/src/queue.rs".into();
+        let site = &mut marker.sites[0];
+        site.inlined = vec![Inlined { function: function.into(), call_file: None, call_line: None }];
+        site.args[0].verdict = Some(Verdict::Lost);
+        site.args[0].type_name = Some("&str".into());
+        let report = report(&resolution);
+        assert_eq!(codes(&report), [("SM034", "a:one", Some("tag"))]);
+        written(|out| check::human::write(out, &resolution, &report, &mut no_source, Layout::default()))
+    };
+    let text = helped("queue::deliver::{async_fn#0}");
+    assert!(text.contains("= help: write `simple_probe!` in place of `simple_mark!`"), "{text}");
+    assert!(text.contains("`keep start = tag.as_ptr()`") && !text.contains("last use"), "{text}");
+    let text = helped("queue::deliver::{closure#0}");
+    assert!(text.contains("= help: put the marker before its last use; a text cannot be kept"), "{text}");
+    assert!(text.contains("; or write `simple_probe!` in place of `simple_mark!`"), "{text}");
 }
 
 /// A program whose only argument is doubtful for a reason.

@@ -84,14 +84,15 @@ impl PlanFile {
         self.plan.sites.iter().filter_map(|site| {
             let marker = self.plan.markers.get(site.marker)?;
             let module = &self.plan.images.get(site.image)?.module;
-            Some(Fields { module, function: site.function.as_deref().unwrap_or(NO_FUNCTION), name: &marker.name })
+            let function = site.function.as_deref().unwrap_or(NO_FUNCTION);
+            Some(Fields { module, function, source_function: None, name: &marker.name })
         })
     }
 
     /// The same for a site that is left out, whose function is not known.
     fn left_out<'a>(&'a self, left_out: &'a LeftOut) -> Fields<'a> {
         let module = self.plan.images.get(left_out.image).map_or("", |image| &image.module);
-        Fields { module, function: "<unknown>", name: &left_out.marker }
+        Fields { module, function: "<unknown>", source_function: None, name: &left_out.marker }
     }
 
     /// Whether a site that is left out is one of a selected marker.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use simple_markers_tests::fixture::Fixture;
 use simple_markers_tests::{fixture, second_opinion, tools};
 
 /// The program to list. Cargo builds it again only if it changed.
@@ -140,5 +141,42 @@ fn the_dead_branch_of_the_example_is_eliminated_and_the_rest_is_live() {
     for marker in markers(&resolution) {
         let expected = if marker["name"] == "device:verify" { "eliminated" } else { "live" };
         assert_eq!(marker["survival"], expected, "{}", marker["name"]);
+    }
+}
+
+/// `tests/names/closures.rs`: a marker has the name of its function in the source, and is selected by
+/// this name and by that of the symbol.
+#[test]
+fn async_functions_and_closures_have_the_names_of_the_source() {
+    let source = fixture::workspace().join("tests/names/closures.rs");
+    let source = std::fs::read_to_string(source).expect("the source");
+    let legacy = ["deliver::{async}", "main::{async block}", "main::{closure}", "main::{async block}::{closure}"];
+    let v0 = ["deliver::{async}", "main::{async block#0}", "main::{closure#1}", "main::{async block#2}::{closure#0}"];
+    let symbols = ["deliver::{closure#0}", "main::{closure#0}", "main::{closure#1}", "main::{closure#2}::{closure#0}"];
+    let closures = ["deliver::{{closure}}", "main::{{closure}}", "main::{{closure}}", "main::{{closure}}::{{closure}}"];
+    let markers = ["function", "block", "closure", "inside"].map(|name| format!("closures:{name}"));
+    for (name, flags, names, symbols) in [
+        ("closures-debug", ["-Copt-level=0", "-Cdebuginfo=2", "-Csymbol-mangling-version=v0"], v0, symbols),
+        ("closures-release", ["-Copt-level=2", "-Cdebuginfo=2", "-Csymbol-mangling-version=legacy"], legacy, closures),
+    ] {
+        let fixture = Fixture::new(name).file("src/main.rs", &source);
+        tools::run(&mut fixture.rustc(&flags));
+        let file = fixture.built(name);
+        let resolution = json(&file);
+        for ((marker, name), symbol) in markers.iter().zip(names).zip(symbols) {
+            for pattern in [name, symbol] {
+                let pattern = format!("*::{pattern}");
+                let listed = tools::run(smark().args(["list", "-f", &pattern, "-n", marker]).arg(&file));
+                let rows: Vec<&str> = listed.lines().skip(1).collect();
+                assert_eq!(rows.len(), 1, "{pattern}\n{listed}");
+                assert!(rows[0].contains(&format!("::{name} ")), "{pattern}\n{listed}");
+            }
+            let shown = tools::run(smark().args(["show", marker]).arg(&file));
+            assert!(shown.contains(&format!("::{name}+0x")), "{shown}");
+            // JSON says what the symbol says.
+            let functions = sites(&resolution).into_iter().filter(|(of, _)| of == marker);
+            let mut functions = functions.filter_map(|(_, site)| site["function"].as_str());
+            assert!(functions.any(|function| function.ends_with(&format!("::{symbol}"))), "{marker} {resolution}");
+        }
     }
 }

@@ -225,6 +225,7 @@ impl Compared<'_> {
                 problem: Problem::Gone,
                 causes: causes::gone(file),
                 can_keep: CanKeep::default(),
+                is_async: false,
                 is_anchored: false,
                 exception: None,
             });

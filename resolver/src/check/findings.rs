@@ -52,6 +52,7 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, problem: Problem) 
         problem,
         causes: Vec::new(),
         can_keep: CanKeep::default(),
+        is_async: false,
         is_anchored: false,
         exception: None,
     }

@@ -68,6 +68,8 @@ pub struct Finding {
     pub causes: Vec<Cause>,
     /// Whether `keep` helps the argument.
     pub can_keep: CanKeep,
+    /// Whether all live sites of the marker are in async functions, blocks or closures of Rust.
+    pub is_async: bool,
     /// Whether the marker has its own instruction at all sites that the finding is about.
     pub is_anchored: bool,
     /// Why the finding is excepted; `None` if it is not.
@@ -254,6 +256,7 @@ pub fn check(check: &Check<'_>) -> Report {
         }
         finding.severity = check.policy.severity_of(finding.code, &finding.reasons);
         finding.can_keep = fix::can_keep(check.resolution, finding);
+        finding.is_async = fix::is_async(check.resolution, finding);
     }
     report.findings.retain(|finding| finding.severity != Severity::Allow);
     let key = |finding: &Finding| {

@@ -28,7 +28,8 @@ pub(crate) fn help(finding: &Finding) -> String {
     }
     let is_change = |cause: &Cause| matches!(cause, Cause::Argument(reason) if reason.is_change_at_site());
     let anchor_helps = finding.causes.iter().any(is_change);
-    advice(code, &finding.file, finding.argument.as_deref(), finding.can_keep, anchor_helps)
+    let place = Place { file: &finding.file, is_async: finding.is_async };
+    advice(code, place, finding.argument.as_deref(), finding.can_keep, anchor_helps)
 }
 
 /// The help for an anchored marker that is not exact.
@@ -70,10 +71,23 @@ fn is_rust(file: &str) -> bool {
     std::path::Path::new(file).extension().is_some_and(|extension| extension == "rs")
 }
 
-/// The help for a code, for a marker in `file` or one of its arguments. `anchor_helps` says that an
+/// What evaluates an argument that nothing holds.
+const PROBE: &str = "write `simple_probe!` in place of `simple_mark!`, which evaluates any expression while it is on, and \
+                     costs two instructions";
+
+/// Where a marker is.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    file: &'p str,
+    /// Whether it is in an async function: rustc (1.95) describes no variable of one that was inlined, before
+    /// or behind its last use.
+    is_async: bool,
+}
+
+/// The help for a code, for a marker or one of its arguments. `anchor_helps` says that an
 /// anchor settles a doubtful argument.
-fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep, anchor_helps: bool) -> String {
-    let is_rust = is_rust(file);
+fn advice(code: Code, place: Place<'_>, argument: Option<&str>, can_keep: CanKeep, anchor_helps: bool) -> String {
+    let is_rust = is_rust(place.file);
     let anchor = if is_rust { "`options(anchor)`" } else { "`simple_mark_anchor` in place of `simple_mark`" };
     let argument = match (code, argument) {
         (Code::Refused, _) => return format!("put a no-operation there for the probe, with {anchor}"),
@@ -96,6 +110,7 @@ fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep, anc
             "keep it with {keep}, or put the marker before what overwrites the register",
             "put the marker before what overwrites the register",
         ),
+        Code::Lost if place.is_async => with(&format!("keep it with {{keep}}, or {PROBE}"), PROBE),
         Code::Lost => {
             with("keep it with {keep}, or put the marker before its last use", "put the marker before its last use")
         }
@@ -120,10 +135,16 @@ fn advice(code: Code, file: &str, argument: Option<&str>, can_keep: CanKeep, anc
         _ => return explained(code),
     };
     match can_keep {
-        CanKeep::PointerAndLength => format!(
-            "{help}; a text cannot be kept, but its pointer and its length can: `keep start = {argument}.as_ptr()` for `%p` and \
-             `keep length = {argument}.len()` for `%zu`"
-        ),
+        CanKeep::PointerAndLength => {
+            let mut help = format!(
+                "{help}; a text cannot be kept, but its pointer and its length can: `keep start = {argument}.as_ptr()` for `%p` \
+                 and `keep length = {argument}.len()` for `%zu`"
+            );
+            if code == Code::Lost && !place.is_async {
+                help.push_str(&format!("; or {PROBE}"));
+            }
+            help
+        }
         CanKeep::Yes | CanKeep::No => help,
     }
 }
@@ -201,10 +222,14 @@ fn explained(code: Code) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CanKeep, Code, advice};
+    use super::{CanKeep, Code, PROBE, Place, advice};
+
+    fn at(file: &str) -> Place<'_> {
+        Place { file, is_async: false }
+    }
 
     fn help(code: Code, file: &str, argument: Option<&str>) -> String {
-        advice(code, file, argument, CanKeep::Yes, false)
+        advice(code, at(file), argument, CanKeep::Yes, false)
     }
 
     #[test]
@@ -222,27 +247,40 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_that_no_register_holds() {
-        let advice = |code, file, argument, can_keep| advice(code, file, Some(argument), can_keep, false);
+        let advice = |code, file, argument, can_keep| advice(code, at(file), Some(argument), can_keep, false);
         assert_eq!(advice(Code::Lost, "a.rs", "all", CanKeep::No), "put the marker before its last use");
         assert_eq!(advice(Code::Undescribed, "a.c", "all", CanKeep::No), "compile with `-g`");
         let text = advice(Code::Lost, "a.rs", "self.name", CanKeep::PointerAndLength);
         assert!(text.starts_with("put the marker before its last use; a text cannot be kept"), "{text}");
         assert!(text.contains("`keep start = self.name.as_ptr()`") && !text.contains("`keep self.name`"), "{text}");
+        assert!(text.ends_with(&format!("; or {PROBE}")), "{text}");
+    }
+
+    /// To put the marker elsewhere does not help there: no variable has a place.
+    #[test]
+    fn a_lost_argument_of_an_async_function_needs_a_probe() {
+        let place = Place { file: "a.rs", is_async: true };
+        let advice = |can_keep| advice(Code::Lost, place, Some("path"), can_keep, false);
+        assert_eq!(advice(CanKeep::Yes), format!("keep it with `keep path`, or {PROBE}"));
+        assert_eq!(advice(CanKeep::No), PROBE);
+        let text = advice(CanKeep::PointerAndLength);
+        let rest = text.strip_prefix(PROBE).expect("the probe first");
+        assert!(rest.starts_with("; a text cannot be kept") && rest.ends_with("for `%zu`"), "{text}");
     }
 
     #[test]
     fn a_doubtful_argument_is_kept_or_the_marker_is_anchored() {
         assert_eq!(
-            advice(Code::Doubtful, "a.rs", Some("x"), CanKeep::Yes, true),
+            advice(Code::Doubtful, at("a.rs"), Some("x"), CanKeep::Yes, true),
             "part the values before and after the marker with `options(anchor)`, or keep it with `keep x`"
         );
         assert_eq!(
-            advice(Code::Doubtful, "a.c", Some("x"), CanKeep::No, true),
+            advice(Code::Doubtful, at("a.c"), Some("x"), CanKeep::No, true),
             "part the values before and after the marker with `simple_mark_anchor` in place of `simple_mark`"
         );
-        let text = advice(Code::Doubtful, "a.rs", Some("self.x"), CanKeep::Yes, false);
+        let text = advice(Code::Doubtful, at("a.rs"), Some("self.x"), CanKeep::Yes, false);
         assert!(text.starts_with("keep it with `keep self.x`, or put the marker where"), "{text}");
-        let text = advice(Code::Doubtful, "a.c", Some("all"), CanKeep::No, false);
+        let text = advice(Code::Doubtful, at("a.c"), Some("all"), CanKeep::No, false);
         assert!(text.starts_with("put the marker where"), "{text}");
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn switch(switch: &Switch) -> String {
 
 /// The function that holds a site, and the offset in it; empty if it is not known.
 pub(crate) fn symbol(site: &Site) -> String {
-    match (site.function.as_deref(), site.symbol_offset) {
+    match (site.source_function.as_deref().or(site.function.as_deref()), site.symbol_offset) {
         (Some(function), Some(offset)) => format!("{}+{offset:#x}", shown(function)),
         (Some(function), None) => shown(function).into_owned(),
         (None, _) => String::new(),

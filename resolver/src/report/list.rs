@@ -105,7 +105,7 @@ pub fn write_events(out: &mut dyn Write, events: &[Event], layout: Layout) -> io
 
 /// Module, function and name of a row.
 fn cells<'a>(row: &Row<'a>, layout: Layout) -> [Cow<'a, str>; 3] {
-    let mut function = shown(row.function);
+    let mut function = shown(row.source_function().unwrap_or(row.function));
     if layout.verbosity == Verbosity::Rows && style::width(&function) > LONGEST_FUNCTION {
         function = Cow::Owned(style::shortened(&function, LONGEST_FUNCTION).into_owned());
     }

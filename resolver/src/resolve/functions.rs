@@ -10,7 +10,7 @@ use super::diagnostics::Diagnostics;
 use super::interner::Interner;
 use super::join::{Joined, Pc, RawSite};
 use super::site_debug::SiteDebug;
-use super::{DiagnosticKind, Origin};
+use super::{DiagnosticKind, Origin, source_names};
 use crate::demangle::demangle;
 use crate::image::Image;
 use crate::image::symbols::{Symbol, Symbols};
@@ -20,16 +20,20 @@ use crate::text;
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) function: Arc<str>,
+    /// The name in the source, if the debug information has another one ([`source_names`]).
+    pub(super) source: Option<Arc<str>>,
     /// The symbol, mangled, and the offset in it; `None` if the name is from the debug information.
     pub(super) symbol: Option<(Arc<str>, u64)>,
 }
 
 /// The functions of all live sites. `image` is the file with the symbols. `debug` is called only if
-/// a site has no symbol. Without live sites, nothing is read.
+/// a site has no symbol, and `own_debug` if the symbol is that of a closure. Without live sites, nothing
+/// is read.
 pub(super) fn name<'d, 's: 'd>(
     image: &Image<'_>,
     joined: &mut Joined<'_>,
-    debug: impl FnOnce() -> Option<&'d SiteDebug<'d, 's>>,
+    debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
+    own_debug: impl Fn() -> Option<&'d SiteDebug<'d, 's>>,
     diagnostics: &mut Diagnostics,
 ) -> HashMap<Pc, Named> {
     let sites = joined.markers.iter().flat_map(|marker| &marker.sites);
@@ -59,6 +63,11 @@ pub(super) fn name<'d, 's: 'd>(
     }
     if let [(pc, before, after), rest @ ..] = ambiguous.as_slice() {
         diagnostics.note(SITES, names.between(*pc, before, after, rest.len()));
+    }
+    if named.values().any(|named| source_names::is_closure(&named.function)) {
+        if let Some(debug) = own_debug() {
+            name_closures(debug, &mut named);
+        }
     }
     if let Some(debug) = (!nameless.is_empty()).then(debug).flatten() {
         from_debug_information(debug, &nameless, &mut named, diagnostics);
@@ -96,13 +105,23 @@ impl Names<'_, '_, '_> {
         });
         let (symbol, name) = name.as_ref()?;
         let offset = pc.address.saturating_sub(function.start);
-        Some(Named { function: Arc::clone(name), symbol: Some((Arc::clone(symbol), offset)) })
+        Some(Named { function: Arc::clone(name), source: None, symbol: Some((Arc::clone(symbol), offset)) })
     }
 
     /// A note that sites are between two functions.
     fn between(&self, pc: Pc, before: &Symbol, after: &Symbol, more: usize) -> DiagnosticKind {
         let [before, after] = [before, after].map(|function| demangle(self.functions.name(function)).into());
         DiagnosticKind::BetweenFunctions { address: pc.address, before, after, more }
+    }
+}
+
+/// Names closures as the source does, as far as the debug information tells. Errors are those of the
+/// look-up of the site, which reports them.
+fn name_closures(debug: &SiteDebug<'_, '_>, named: &mut HashMap<Pc, Named>) {
+    for (pc, named) in named.iter_mut().filter(|(_, named)| source_names::is_closure(&named.function)) {
+        if let Ok(Some(described)) = debug.function(*pc) {
+            named.source = source_names::of_symbol(&named.function, &described).map(Into::into);
+        }
     }
 }
 
@@ -115,7 +134,8 @@ fn from_debug_information(
     for pc in places {
         match debug.function(*pc) {
             Ok(Some(function)) => {
-                named.insert(*pc, Named { function, symbol: None });
+                let source = source_names::of_described(&function).map(Into::into);
+                named.insert(*pc, Named { function, source, symbol: None });
             }
             Ok(None) => {}
             Err(error) => return diagnostics.note(SITES, DiagnosticKind::UnnamedFunctions { error }),

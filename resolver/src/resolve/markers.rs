@@ -242,6 +242,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             file_offset: file_offset.flatten(),
             symbol,
             symbol_offset,
+            source_function: named.as_ref().and_then(|named| named.source.clone()),
             function: named.map(|named| named.function).or(surroundings.function),
             inlined: surroundings.inlined,
             scope_ended: surroundings.scope_ended,

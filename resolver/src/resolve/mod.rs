@@ -43,6 +43,7 @@ mod rows;
 mod same_files;
 mod shared_places;
 mod site_debug;
+mod source_names;
 mod switch;
 mod value;
 mod words;
@@ -74,6 +75,7 @@ pub use probe::{BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, RefusedReaso
 pub use reason::{Nearest, Reason};
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
+pub(crate) use source_names::is_async;
 pub use switch::{Switch, SwitchProblem};
 pub use value::Bytes;
 pub use words::{format_with_names, names_of};

@@ -66,7 +66,10 @@ impl Part {
                 ghosts::find(debug, lookup, &mut joined, &mut descriptions, &mut diagnostics);
             }
         }
-        let named = functions::name(files.named(), &mut joined, || site_debug.get(), &mut diagnostics);
+        // A plain list does not look for separate debug files because of the name of a closure.
+        let has_own = looks_up || image.has_section(".debug_info");
+        let own_debug = || has_own.then(|| site_debug.get()).flatten();
+        let named = functions::name(files.named(), &mut joined, || site_debug.get(), own_debug, &mut diagnostics);
         let why_unknown = why_unknown(image, &sections, &joined.markers, &diagnostics);
         let builder = MarkerBuilder::new(image, joined.texts, named, descriptions, &mut diagnostics);
         let mut markers = builder.build(joined.markers, lookup, why_unknown.is_none());

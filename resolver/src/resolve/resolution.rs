@@ -415,6 +415,10 @@ pub struct Site {
     /// The out-of-line function that holds it, demangled; `None` if neither a symbol nor the debug
     /// information names it.
     pub function: Option<Arc<str>>,
+    /// What the source calls that function, if it is an async function, an async block or a closure of
+    /// Rust: `path::deliver::{async}` where the symbol says `path::deliver::{{closure}}`. `None` for
+    /// other functions, and if the debug information does not tell.
+    pub source_function: Option<Arc<str>>,
     /// The inlined functions that the marker is in, innermost first. The first one is the marker's
     /// function; the last one is called in [`Site::function`]. Empty if the marker's function was
     /// not inlined, or the debug information does not tell.
@@ -470,6 +474,16 @@ pub enum Verdict {
     Absent,
     /// The debug information describes it in a way that is not supported.
     Unsupported,
+}
+
+impl Site {
+    /// Whether the marker's function is async: a function, a block or a closure, or a closure in one.
+    #[must_use]
+    pub fn is_async(&self) -> bool {
+        let inlined = self.inlined.first().map(|inlined| &inlined.function);
+        let function = inlined.or(self.source_function.as_ref()).or(self.function.as_ref());
+        function.is_some_and(|function| super::is_async(function))
+    }
 }
 
 impl Verdict {

@@ -25,7 +25,16 @@ pub struct Row<'a> {
     pub sites: Vec<&'a Site>,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// What the source calls the function, if that differs and is known ([`Site::source_function`]).
+    #[must_use]
+    pub fn source_function(&self) -> Option<&'a str> {
+        let mut names =
+            self.sites.iter().filter(|site| site.place.is_some()).map(|site| site.source_function.as_deref());
+        let first = names.next()??;
+        names.all(|name| name == Some(first)).then_some(first)
+    }
+
     /// How many copies of the marker the function holds.
     #[must_use]
     pub fn copies(&self) -> usize {

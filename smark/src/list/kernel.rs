@@ -43,7 +43,7 @@ fn select(console: &Console, events: &KernelEvents, selection: &Selection) -> an
 }
 
 fn fields<'a>((group, _): &'a EventName, name: &'a str) -> Fields<'a> {
-    Fields { module: group, function: NO_FUNCTION, name }
+    Fields { module: group, function: NO_FUNCTION, source_function: None, name }
 }
 
 /// Prints the selected events: as a table, or as JSON if there is no layout.

@@ -413,6 +413,7 @@ pub fn everything() -> Resolution {
         symbol_offset: Some(address - 0x1000),
         function: Some("run()".into()),
         inlined: Vec::new(),
+        source_function: None,
         scope_ended: false,
         column: Some(5),
         origin,

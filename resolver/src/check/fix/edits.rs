@@ -72,6 +72,12 @@ pub(in crate::check) fn can_keep(resolution: &Resolution, finding: &Finding) -> 
     }
 }
 
+/// Whether the marker of a finding is in async code at all live sites.
+pub(in crate::check) fn is_async(resolution: &Resolution, finding: &Finding) -> bool {
+    let mut live = marker(resolution, finding).into_iter().flat_map(sites).peekable();
+    live.peek().is_some() && live.all(Site::is_async)
+}
+
 fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {
     let anchor = || Some((Edits { anchor: true, ..Edits::default() }, None));
     let marker = marker(resolution, finding)?;

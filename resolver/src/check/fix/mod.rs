@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::resolve::Marker;
-pub(super) use edits::can_keep;
 pub use edits::{Wanted, edits_for, wanted};
+pub(super) use edits::{can_keep, is_async};
 pub use keepable::keep_of_type;
 
 /// The language that a source file is written in.
