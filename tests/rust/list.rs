@@ -157,7 +157,7 @@ fn async_functions_and_closures_have_the_names_of_the_source() {
     let markers = ["function", "block", "closure", "inside"].map(|name| format!("closures:{name}"));
     for (name, flags, names, symbols) in [
         ("closures-debug", ["-Copt-level=0", "-Cdebuginfo=2", "-Csymbol-mangling-version=v0"], v0, symbols),
-        ("closures-release", ["-Copt-level=2", "-Cdebuginfo=2", "-Csymbol-mangling-version=legacy"], legacy, closures),
+        ("closures-release", ["-Copt-level=2", "-Cdebuginfo=2", "-Ccodegen-units=16"], legacy, closures),
     ] {
         let fixture = Fixture::new(name).file("src/main.rs", &source);
         tools::run(&mut fixture.rustc(&flags));
