@@ -57,7 +57,7 @@ fn compare(exported: &Exported, output: &Output) -> anyhow::Result<()> {
                 breakpoint.marker, breakpoint.address
             )),
             None => {
-                wrong.push(format!("{} is at {}, and gdb sets no breakpoint", breakpoint.marker, breakpoint.address))
+                wrong.push(format!("{} is at {}, and gdb sets no breakpoint", breakpoint.marker, breakpoint.address));
             }
         }
     }

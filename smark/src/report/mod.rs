@@ -157,7 +157,7 @@ impl Report {
             text.clear();
             let name = event.thread_name();
             let heading = heading(event, &name);
-            let values = event.values.iter().cloned();
+            let values = event.values.iter().copied();
             if let Some(kernel) = &event.marker.event {
                 let (marker, thread) = (event.site.marker, event.thread);
                 let kernel = EventParts { marker, event: kernel, thread, record: None };

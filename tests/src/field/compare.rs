@@ -195,7 +195,9 @@ fn passes<'a>(twin: &'a Passes, name: &str) -> &'a [Vec<Truth>] {
 
 fn record(argument: &mut Argument, pass: usize, (one, other): (&Truth, &Truth), value: &Json) {
     let (truth, again) = (shown(&argument.conversion, &one.bytes), shown(&argument.conversion, &other.bytes));
-    let read = match &value["value"] {
+    // A doubtful value has its own member.
+    let said = value.get("maybe").unwrap_or(&value["value"]);
+    let read = match said {
         Json::Null => {
             argument.unread += 1;
             return;
@@ -214,7 +216,7 @@ fn record(argument: &mut Argument, pass: usize, (one, other): (&Truth, &Truth), 
     } else {
         argument.wrong += 1;
         if argument.first.is_none() {
-            argument.first = Some((pass, truth.to_string(), value["value"].to_string()));
+            argument.first = Some((pass, truth.to_string(), said.to_string()));
         }
     }
 }
