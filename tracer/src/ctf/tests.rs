@@ -301,11 +301,11 @@ fn what_is_written_is_read() {
         };
         assert_eq!(heading, Heading::new(&hit, &hit.thread_name()));
         let arguments = event.site.arguments.iter().map(|argument| (&*argument.text, argument.names.as_deref()));
-        assert_eq!(json_values(&heading, arguments.zip(event.values.iter().cloned())), json(&hit));
+        assert_eq!(json_values(&heading, arguments.zip(event.values.iter().copied())), json(&hit));
         let format = Format::new(&hit.marker.format);
         let (mut one, mut other) = (String::new(), String::new());
         format.write(&hit, &mut one);
-        format.write_values(event.values.iter().cloned(), &mut other);
+        format.write_values(event.values.iter().copied(), &mut other);
         assert_eq!(one, other);
     }
     assert_eq!(events.next_event(), Ok(None));

@@ -33,7 +33,7 @@ const MOST_CALLS: u32 = 1 << 14;
 /// What the tracer tells.
 #[derive(Debug)]
 pub enum Traced {
-    /// A process waits until [`Tree::go_on`].
+    /// A process waits until the tree lets it go on.
     Waits {
         /// The process.
         pid: u32,
