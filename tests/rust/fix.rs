@@ -146,18 +146,17 @@ fn only_markers_change(project: &Project, macros: &str) {
 const RUST: &str = r"simple_mark!\s*\(";
 const C: &str = r"simple_mark(_keep|_anchor|_keep_anchor)?\s*\(";
 
-/// The examples as a separate workspace with maximum optimisation.
-fn examples() -> Project {
+/// An example as a separate workspace with maximum optimisation. Tests share a target folder, so no
+/// two of them can build the same example.
+fn example(name: &str) -> Project {
     let project = Project::new();
-    for example in ["io-queue", "constructs"] {
-        copy(&workspace().join("examples").join(example), &project.path().join(example));
-    }
+    copy(&workspace().join("examples").join(name), &project.path().join(name));
     let manifest = fs::read_to_string(workspace().join("Cargo.toml")).expect("the manifest");
     let package = manifest.split_once("[workspace.package]").expect("a table").1.split_once("\n[").expect("an end").0;
     project.file(
         "Cargo.toml",
         format!(
-            "[workspace]\nresolver = \"3\"\nmembers = [\"io-queue\", \"constructs\"]\n[workspace.package]{package}\n\
+            "[workspace]\nresolver = \"3\"\nmembers = [{name:?}]\n[workspace.package]{package}\n\
              [workspace.dependencies]\nsimple-markers = {{ path = {:?} }}\n[workspace.lints.rust]\n\
              [profile.fixed]\ninherits = \"release\"\nopt-level = 3\ndebug = \"full\"\n",
             workspace().join("markers")
@@ -180,7 +179,7 @@ fn a_program_of_rust_is_fixed_without_a_hand_on_its_source() {
     if cfg!(not(target_arch = "x86_64")) {
         return skipped("what is lost was seen on x86-64");
     }
-    let project = examples();
+    let project = example("io-queue");
     let program = target().join("fixed/io-queue");
     // The marker in deliberately dead code stays.
     let denied = ["-p", "io-queue", "--deny", "arguments,exactness", "--allow", "eliminated"];
@@ -214,7 +213,7 @@ fn every_construct_of_rust_is_fixed_or_said_why_not() {
     if cfg!(not(target_arch = "x86_64")) {
         return skipped("what is lost was seen on x86-64");
     }
-    let project = examples();
+    let project = example("constructs");
     let denied = ["-p", "constructs", "--deny", "arguments,exactness", "--allow", "survival,names"];
     let before = project.cargo_smark(&[&["check"], &denied[..]].concat());
     assert_eq!(before.status, 1, "{}", before.stdout);
