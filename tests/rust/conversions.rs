@@ -10,6 +10,7 @@ use std::path::Path;
 use simple_markers_record::conversion::{STAR, Type, accepts};
 use simple_markers_record::printf::{Length, Specifier};
 use simple_markers_tests::fixture::{self, Fixture};
+use simple_markers_tests::tools::{slice, tries_everything};
 
 /// A Rust type, and the types of the table that it is.
 struct Rust {
@@ -313,11 +314,14 @@ fn what_the_table_refuses_is_an_error_with_help() {
     let types = types();
     let mut source = Source::new(&types);
     for conversion in conversions() {
-        let refused = cells(&types, conversion).filter(|(_, rust)| !rust.is_shown_by(conversion));
+        let refused: Vec<_> = cells(&types, conversion).filter(|(_, rust)| !rust.is_shown_by(conversion)).collect();
+        let picked: Vec<_> = (0..refused.len()).step_by(4).collect();
+        let refused = slice(&format!("types refused by {}", conversion.text()), &refused, &picked).into_iter();
         let format = format!("%{}", conversion.text());
         source.function(conversion, &format, refused.map(|(index, rust)| (index, rust.place(index))));
     }
-    assert!(source.cells.len() > 2500, "only {} cells", source.cells.len());
+    let least = if tries_everything() { 2500 } else { 600 };
+    assert!(source.cells.len() > least, "only {} cells", source.cells.len());
     source.each_line_is_refused("conversions-refused", &types, refused_as_expected);
 }
 

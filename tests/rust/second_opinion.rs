@@ -109,7 +109,7 @@ fn changed(path: &Path, what: &str, change: impl Fn(&mut Site) -> bool) {
 
 #[test]
 fn what_is_wrong_is_noticed() {
-    let path = rust_program("constructs");
+    let path = rust_program("io-queue");
     let moved = |by: u64| {
         move |site: &mut Site| match &mut site.place {
             Some(SitePlace::Address(address)) => {
@@ -144,7 +144,7 @@ fn what_is_wrong_is_noticed() {
         file.map(|file| *file = "src/another.rs".into()).is_some()
     });
     changed(&path, "an inlined function", |site| {
-        site.inlined.first_mut().map(|inlined| inlined.function = "constructs::another".into()).is_some()
+        site.inlined.first_mut().map(|inlined| inlined.function = "io_queue::another".into()).is_some()
     });
     changed(&path, "a chain without its innermost function", |site| {
         let is_chain = site.inlined.len() > 1;

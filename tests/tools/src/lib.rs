@@ -29,8 +29,8 @@ pub fn tries_everything() -> bool {
 }
 
 /// The part of `all` that a test runs: everything in CI, and otherwise those at the indices in
-/// `picked`, with a line on standard error. `picked` must cover each compiler, level, linker and
-/// kind.
+/// `picked`, with a line on standard error. Each compiler, level, linker and kind must be in a slice
+/// of some test.
 ///
 /// # Panics
 ///
