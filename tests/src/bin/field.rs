@@ -2,16 +2,17 @@
 //! value with the program's twin (`field`).
 //!
 //! ```text
-//! field --folder FOLDER [--programs sqlite,quickjs,zstd] [--compilers gcc,clang] [--levels 1,2,3,s,g]
-//!       [--count 60] [--most 20000] [--seed 1] [--smark FILE] [--json FILE] [--rates FILE]
-//!       [--known FOLDER]
+//! field --folder FOLDER [--programs sqlite,quickjs,zstd,jaq,pulldown-cmark]
+//!       [--compilers gcc,clang,rustc] [--levels 1,2,3,s,g] [--count 60] [--most 20000] [--seed 1]
+//!       [--smark FILE] [--json FILE] [--rates FILE] [--known FOLDER]
 //! ```
 //!
-//! The sources, the programs and lists of what is wrong stay in FOLDER. `--most` is the number of
-//! passes of a marker in the program without optimisation. `--rates` writes how often doubtful values
-//! were wrong, as lines of `real COMPILER REASON VALUES WRONG`. It fails if an exact site has other
-//! hits than passes, and if a value that is called live or constant is wrong and not in a file of
-//! `--known`.
+//! The sources, the programs and lists of what is wrong stay in FOLDER. A level of rustc may have a
+//! variant: `3+one` has one codegen unit, `3+thin` and `3+fat` are linked with optimisation. `--most` is
+//! the number of passes of a marker in the program without optimisation. `--rates` writes how often
+//! doubtful values were wrong, as lines of `real COMPILER REASON VALUES WRONG`. It fails if an exact
+//! site has other hits than passes, if a value is another one at the site than at the address where it
+//! is watched, and if a value that is called live or constant is wrong and not in a file of `--known`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,11 @@ use std::process::{Command, Stdio};
 use std::{fs, process};
 
 use simple_markers_tests::arguments::Arguments;
-use simple_markers_tests::field::places::{self, Choice, Place};
-use simple_markers_tests::field::programs::{self, Failure, Initial, Kind, PROGRAMS, Program};
+use simple_markers_tests::field::compare::{self, Run};
+use simple_markers_tests::field::places::{self, Place};
+use simple_markers_tests::field::program::{Failure, Initial, Kind, Program, Wanted};
 use simple_markers_tests::field::report::{self, Watched};
-use simple_markers_tests::field::scopes::Scopes;
-use simple_markers_tests::field::{compare, known};
+use simple_markers_tests::field::{known, programs};
 use simple_markers_tests::fixture;
 use simple_markers_tests::oracle::builds::With;
 use simple_markers_tests::oracle::twin::{self, Passes};
@@ -33,6 +34,8 @@ const KNOWN: [&str; 11] =
 
 /// The most seconds of a processor that a twin takes.
 const SECONDS: u64 = 300;
+/// The most builds until all markers compile: the phases of a compiler, for each package of a program.
+const ROUNDS: usize = 20;
 
 struct Field {
     arguments: Arguments,
@@ -44,110 +47,120 @@ fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, String> {
     result.map_err(|why| format!("{}: {why}", path.display()))
 }
 
-impl Field {
-    /// Chooses the places for a program.
-    fn places(&self, program: &Program, source: &Path, folder: &Path) -> Result<Vec<Place>, String> {
-        let out = folder.join("counted");
-        let image = program.build(source, With::Gcc, Kind::Counted, &out).map_err(|why| format!("{why:?}"))?;
-        let arguments = program.arguments(&folder.join("results-counted"));
-        let mut command = Command::new(&image);
-        let status = at(&image, command.args(arguments).stdin(Stdio::null()).status())?;
-        if !status.success() {
-            return Err(format!("{}: {status}", image.display()));
-        }
-        let scopes = Scopes::read(&at(&image, fs::read(&image))?)?;
-        let passed = programs::passed(&out)?;
-        let choice = Choice {
-            folder: source,
-            scopes: &scopes,
-            passed: &passed,
-            most: self.arguments.number("most", 20000)? as u64,
-            count: self.arguments.number("count", 60)?,
-            seed: self.arguments.number("seed", 1)? as u64,
-        };
-        at(source, places::choose(&choice))
-    }
+/// A program with places for markers.
+struct Marked<'a> {
+    program: &'a dyn Program,
+    /// The sources without markers.
+    source: PathBuf,
+    places: Vec<Place>,
+    /// The folder for everything that is made.
+    folder: PathBuf,
+}
 
-    /// Builds a program with its markers. Those that the compiler refuses are left out.
-    fn marked(
-        &self,
-        program: &Program,
-        (source, places): (&Path, &[Place]),
-        (with, kind): (With, Kind<'_>),
-        left_out: &mut HashSet<usize>,
-        folder: &Path,
-    ) -> Result<PathBuf, String> {
-        let marked = folder.join("marked");
-        for _ in 0..5 {
-            at(&marked, places::insert(places, source, &marked, left_out))?;
-            let out = folder.join(format!("{}-{kind:?}", with.name()).replace(['"', '(', ')'], "-"));
-            match program.build(&marked, with, kind, &out) {
+impl Marked<'_> {
+    /// Builds the program with its markers. Those that the compiler refuses are left out from now on.
+    fn build(&mut self, with: With, kind: Kind<'_>) -> Result<PathBuf, String> {
+        let marked = self.folder.join("marked");
+        for _ in 0..ROUNDS {
+            at(&marked, places::insert(self.program, &self.places, &self.source, &marked))?;
+            match self.program.build(&marked, with, kind, &self.folder) {
                 Ok(image) => return Ok(image),
-                Err(Failure::Markers(refused)) => left_out.extend(refused),
+                Err(Failure::Markers(refused)) => self.leave_out(&refused),
                 Err(Failure::Other(why)) => return Err(why),
             }
         }
-        Err(format!("{}: markers that do not compile", program.name))
+        Err(format!("{}: markers that do not compile", self.program.name()))
     }
 
-    fn twin(
-        &self,
-        program: &Program,
-        image: &Path,
-        folder: &Path,
-        initial: Initial,
-    ) -> Result<(Passes, Vec<u8>), String> {
-        let results = folder.join(format!("results-{initial:?}"));
-        let mut command = Command::new(image);
-        command.args(program.arguments(&results)).stdin(Stdio::null());
+    fn leave_out(&mut self, refused: &HashSet<usize>) {
+        // A file without markers must lose those that it had.
+        let files: HashSet<PathBuf> = self.places.iter().map(|place| place.file.clone()).collect();
+        self.places.retain(|place| !refused.contains(&place.number));
+        for file in files.iter().filter(|file| self.places.iter().all(|place| place.file != **file)) {
+            // A file that cannot be copied is there with markers that do not compile.
+            let _ = fs::copy(self.source.join(file), self.folder.join("marked").join(file));
+        }
+    }
+
+    /// Runs the twin, and returns its passes and its results.
+    fn twin(&mut self, with: With, initial: Initial) -> Result<(Passes, Vec<u8>), String> {
+        let image = self.build(with, Kind::Twin(initial))?;
+        let results = self.folder.join(format!("results-{initial:?}"));
+        let mut command = Command::new(&image);
+        command.args(self.program.arguments(&self.folder, &results)?).stdin(Stdio::null());
         if initial == Initial::Pattern {
             command.env("MALLOC_PERTURB_", "85");
         }
-        let (passes, _) = twin::run(command, SECONDS)?;
-        Ok((twin::by_marker(passes), at(&results, fs::read(&results))?))
+        let (passes, printed) = twin::run(command, SECONDS)?;
+        let results = if self.program.prints_results() { printed } else { at(&results, fs::read(&results))? };
+        Ok((twin::by_marker(passes), results))
     }
+}
 
-    fn program(&self, program: &Program) -> Result<Vec<Watched>, String> {
-        let folder = self.folder.join(program.name);
+impl Field {
+    /// Fetches a program and chooses places in it, all of which a compiler takes.
+    fn marked<'p>(&self, program: &'p dyn Program) -> Result<Marked<'p>, String> {
+        let folder = self.folder.join(program.name());
         at(&folder, fs::create_dir_all(&folder))?;
-        let source = program.fetch(&self.folder.join(program.name))?;
-        let chosen = self.places(program, &source, &folder)?;
+        let source = program.fetch(&folder)?;
+        let most = self.arguments.number("most", 20000)? as u64;
+        let candidates = program.candidates(Wanted { source: &source, folder: &folder, most })?;
+        let count = self.arguments.number("count", 60)?;
+        let seed = self.arguments.number("seed", 1)? as u64;
+        let places = places::choose(candidates, count + program.spare(count), seed);
         let marked = folder.join("marked");
         if marked.exists() {
             at(&marked, fs::remove_dir_all(&marked))?;
         }
         simple_markers_tests::oracle::real::copy(&source, &marked)?;
+        let mut marked = Marked { program, source, places, folder };
+        if program.spare(count) > 0 {
+            marked.build(program.compilers()[0], Kind::Twin(Initial::Zero))?;
+            let more: HashSet<usize> = marked.places.iter().skip(count).map(|place| place.number).collect();
+            marked.leave_out(&more);
+        }
+        match marked.places.len() {
+            few if few * 2 < count => Err(format!("{}: only {few} places", program.name())),
+            _ => Ok(marked),
+        }
+    }
+
+    fn program(&self, program: &dyn Program) -> Result<Vec<Watched>, String> {
+        let mut marked = self.marked(program)?;
+        let folder = marked.folder.clone();
         let mut found = Vec::new();
-        let mut left_out = HashSet::new();
-        for with in self.arguments.compilers()?.into_iter().filter(|with| *with != With::Rustc) {
-            let mut twins = Vec::new();
-            for initial in [Initial::Zero, Initial::Pattern] {
-                let image =
-                    self.marked(program, (&source, &chosen), (with, Kind::Twin(initial)), &mut left_out, &folder)?;
-                twins.push(self.twin(program, &image, &folder, initial)?);
-            }
-            let [(one, results), (other, again)] = &twins[..] else { return Err("two twins".to_owned()) };
+        for with in self.arguments.compilers()?.into_iter().filter(|with| program.compilers().contains(with)) {
+            let (one, results) = marked.twin(with, Initial::Zero)?;
+            let (other, again) = marked.twin(with, Initial::Pattern)?;
             if results != again {
-                return Err(format!("{}: two runs of the twin have other results", program.name));
+                return Err(format!("{}: two runs of the twin have other results", program.name()));
             }
             for level in self.arguments.list("levels", "2") {
-                let kind = Kind::Optimised(&level);
-                let image = self.marked(program, (&source, &chosen), (with, kind), &mut left_out, &folder)?;
+                let image = marked.build(with, Kind::Optimised(&level))?;
                 let mut markers = compare::list(&self.smark, &image)?;
-                let written = folder.join("results-optimised");
-                compare::watch((&self.smark, &image), &program.arguments(&written), (one, other), &mut markers)?;
-                if at(&written, fs::read(&written))? != *results {
+                let (written, printed) = (folder.join("results-optimised"), folder.join("printed"));
+                let run = Run {
+                    smark: &self.smark,
+                    image: &image,
+                    arguments: &program.arguments(&folder, &written)?,
+                    printed: &printed,
+                    hits: &folder.join("hits"),
+                };
+                compare::watch(run, (&one, &other), &mut markers)?;
+                let written = if program.prints_results() { &printed } else { &written };
+                if at(written, fs::read(written))? != results {
                     return Err(format!("{}: other results than the twin", image.display()));
                 }
+                compare::watch_at_site(run, &mut markers)?;
                 let watched = Watched {
-                    program: program.name.to_owned(),
-                    version: program.version.to_owned(),
+                    program: program.name().to_owned(),
+                    version: program.version().to_owned(),
                     compiler: with.name().to_owned(),
                     level: level.clone(),
                     markers,
                 };
                 println!("{}", watched.json());
-                for line in watched.wrong_hits().into_iter().chain(watched.wrong(false)) {
+                for line in watched.wrong_hits().into_iter().chain(watched.wrong(false)).chain(watched.moved()) {
                     println!("{line}");
                 }
                 let lines = watched.wrong(true).join("\n");
@@ -156,9 +169,9 @@ impl Field {
                 found.push(watched);
             }
         }
-        let listing: String = chosen
+        let listing: String = marked
+            .places
             .iter()
-            .filter(|place| !left_out.contains(&place.number))
             .map(|place| format!("{} {}:{} {}\n", place.name(), place.file.display(), place.line, place.function))
             .collect();
         let path = folder.join("places.txt");
@@ -174,9 +187,13 @@ fn measure() -> Result<(), String> {
     let folder = at(&folder, fs::canonicalize(&folder))?;
     let smark = arguments.given("smark").map_or_else(|| fixture::smark().to_owned(), PathBuf::from);
     let field = Field { arguments, folder, smark };
-    let names = field.arguments.list("programs", "sqlite,quickjs,zstd");
+    let every: Vec<&str> = programs().map(Program::name).collect();
+    let names = field.arguments.list("programs", &every.join(","));
+    if let Some(other) = names.iter().find(|name| !every.contains(&&***name)) {
+        return Err(format!("{other}? The programs are {}", every.join(", ")));
+    }
     let mut all = Vec::new();
-    for program in PROGRAMS.iter().filter(|program| names.iter().any(|name| name == program.name)) {
+    for program in programs().filter(|program| names.iter().any(|name| name == program.name())) {
         all.extend(field.program(program)?);
     }
     let written = |name: &str, lines: Vec<String>| match field.arguments.given(name) {
@@ -190,6 +207,7 @@ fn measure() -> Result<(), String> {
         None => Vec::new(),
     };
     let mut wrong: Vec<String> = all.iter().flat_map(Watched::wrong_hits).collect();
+    wrong.extend(all.iter().flat_map(Watched::moved));
     wrong.extend(all.iter().flat_map(|watched| known::unknown(watched, &known)));
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }

@@ -1,6 +1,7 @@
 //! Compares what `smark trace` prints of a program with what its twin prints.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,6 +27,11 @@ pub struct Argument {
     pub unread: u64,
     /// The pass, the value of the twin and the one that was read, of the first wrong one.
     pub first: Option<(usize, String, String)>,
+    /// What was read at each hit, without what the source does not define.
+    pub read: Vec<Option<Json>>,
+    /// Of the values that were read at the site itself too, how many, and how many are others there.
+    pub at_site: u64,
+    pub other_at_site: u64,
 }
 
 impl Argument {
@@ -131,61 +137,116 @@ pub fn list(smark: &Path, image: &Path) -> Result<Vec<Marker>, String> {
     Ok(list(&document["images"]).iter().flat_map(|image| list(&image["markers"])).map(|of| marker(&of)).collect())
 }
 
+/// A run of an image under `smark trace`.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// `smark`.
+    pub smark: &'a Path,
+    /// The program.
+    pub image: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// The file for what it prints.
+    pub printed: &'a Path,
+    /// The file for the hits.
+    pub hits: &'a Path,
+}
+
+impl Run<'_> {
+    /// Runs it with these further options, and returns each hit.
+    fn hits(&self, options: &[&str]) -> Result<impl Iterator<Item = Json>, String> {
+        let printed = File::create(self.printed).map_err(|why| format!("{}: {why}", self.printed.display()))?;
+        let mut command = Command::new(self.smark);
+        command.args(["trace", "--json", "--include", "doubtful", "--buffer", "1048576", "--force", "-o"]);
+        command.arg(self.hits).args(options).arg("--").arg(self.image).args(self.arguments);
+        let output = command.stdin(Stdio::null()).stdout(printed).stderr(Stdio::piped()).output();
+        let output = output.map_err(|why| format!("{command:?}: {why}"))?;
+        let file = File::open(self.hits).map_err(|why| format!("{}: {why}", self.hits.display()))?;
+        let mut lines: Vec<String> = Vec::new();
+        for line in BufReader::new(file).lines() {
+            lines.push(line.map_err(|why| format!("{}: {why}", self.hits.display()))?);
+        }
+        let end: Json = lines.pop().and_then(|line| serde_json::from_str(&line).ok()).unwrap_or_default();
+        match (end["end"]["lost"].as_u64(), output.status.success()) {
+            (Some(0), true) => Ok(lines.into_iter().filter_map(|line| serde_json::from_str(&line).ok())),
+            (lost, _) => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                Err(format!("{command:?}: {}, {lost:?} lost: {said}", output.status))
+            }
+        }
+    }
+}
+
+/// The site of a hit, of which the marker must be known.
+fn site_of<'m>(hit: &Json, marker: &'m mut Marker) -> Result<&'m mut Site, String> {
+    let name = &marker.name;
+    let site = marker.sites.iter_mut().find(|site| hit["site"] == *site.address);
+    site.ok_or_else(|| format!("{name}: a hit at {}, where it has no site", hit["site"]))
+}
+
 /// Runs a program under `smark trace`, and compares its hits with the passes of two runs of the twin.
 /// What differs between these has no value in the source.
 ///
 /// # Errors
 ///
 /// `smark` cannot be run, or loses hits.
-pub fn watch(
-    (smark, image): (&Path, &Path),
-    arguments: &[String],
-    twins: (&Passes, &Passes),
-    markers: &mut [Marker],
-) -> Result<(), String> {
-    let mut command = Command::new(smark);
-    command.args(["trace", "--json", "--include", "doubtful", "--buffer", "1048576", "--"]).arg(image).args(arguments);
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|why| format!("{command:?}: {why}"))?;
+pub fn watch(run: Run<'_>, twins: (&Passes, &Passes), markers: &mut [Marker]) -> Result<(), String> {
     let by_name: HashMap<String, usize> =
         markers.iter().enumerate().map(|(index, marker)| (marker.name.clone(), index)).collect();
-    for marker in &mut *markers {
-        marker.passes = passes(twins.0, &marker.name).len() as u64;
-        marker.is_unsteady = passes(twins.1, &marker.name).len() as u64 != marker.passes;
+    let passes: Vec<_> =
+        markers.iter().map(|marker| [twins.0, twins.1].map(|twin| passes(twin, &marker.name))).collect();
+    for (marker, [one, other]) in markers.iter_mut().zip(&passes) {
+        marker.passes = one.len() as u64;
+        marker.is_unsteady = one.len() != other.len();
     }
     let mut seen = vec![0; markers.len()];
-    let mut end = Json::Null;
-    for line in BufReader::new(child.stdout.take().ok_or("no output")?).lines() {
-        let line = line.map_err(|why| format!("{command:?}: {why}"))?;
-        let Ok(mut hit) = serde_json::from_str::<Json>(&line) else { continue };
-        if let Some(last) = hit.get_mut("end") {
-            end = last.take();
-        }
+    for hit in run.hits(&[])? {
         let Some(index) = hit["marker"].as_str().and_then(|name| by_name.get(name)) else { continue };
         let (Some(marker), Some(pass)) = (markers.get_mut(*index), seen.get_mut(*index)) else { continue };
         let is_watched = marker.is_watched() && !marker.is_unsteady;
-        let Some(site) = marker.sites.iter_mut().find(|site| hit["site"] == *site.address) else {
-            return Err(format!("{}: a hit at {}, where it has no site", marker.name, hit["site"]));
-        };
+        let truth = passes.get(*index).map_or([None; 2], |twins| twins.map(|twin| twin.get(*pass)));
+        let site = site_of(&hit, marker)?;
         site.hits += 1;
-        let truth = [twins.0, twins.1].map(|twin| passes(twin, &marker.name).get(*pass));
-        if let ([Some(one), Some(other)], true, Some(values)) = (truth, is_watched, hit["args"].as_array()) {
-            for (argument, ((one, other), value)) in site.arguments.iter_mut().zip(one.iter().zip(other).zip(values)) {
-                record(argument, *pass, (one, other), value);
+        let values = hit["args"].as_array().into_iter().flatten();
+        for (number, (argument, value)) in site.arguments.iter_mut().zip(values).enumerate() {
+            let of = truth.map(|pass| pass.and_then(|pass| pass.get(number)));
+            let truth = of.map(|of| of.map(|of| shown(&argument.conversion, of)));
+            let read = read(&argument.conversion, value);
+            argument.read.push(read.clone().filter(|_| truth[0] == truth[1]));
+            if let ([Some(one), Some(other)], true) = (truth, is_watched) {
+                argument.record(*pass, (&one, &other), read, value);
             }
         }
         *pass += 1;
     }
-    let output = child.wait_with_output().map_err(|why| format!("{command:?}: {why}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    match (end["lost"].as_u64(), output.status.success()) {
-        (Some(0), true) => Ok(()),
-        (lost, _) => Err(format!("{command:?}: {}, {lost:?} lost: {said}", output.status)),
+    Ok(())
+}
+
+/// Runs a program that was watched once more, with the probes at the sites themselves, and compares the
+/// values of each hit.
+///
+/// # Errors
+///
+/// `smark` cannot be run, or loses hits.
+pub fn watch_at_site(run: Run<'_>, markers: &mut [Marker]) -> Result<(), String> {
+    let by_name: HashMap<String, usize> =
+        markers.iter().enumerate().map(|(index, marker)| (marker.name.clone(), index)).collect();
+    let mut seen: HashMap<(usize, String), usize> = HashMap::new();
+    for hit in run.hits(&["--at", "site"])? {
+        let Some(index) = hit["marker"].as_str().and_then(|name| by_name.get(name)) else { continue };
+        let Some(marker) = markers.get_mut(*index) else { continue };
+        let site = site_of(&hit, marker)?;
+        let number = seen.entry((*index, site.address.clone())).or_default();
+        for (argument, value) in site.arguments.iter_mut().zip(hit["args"].as_array().into_iter().flatten()) {
+            let best = argument.read.get(*number).cloned().flatten();
+            if let (Some(best), Some(here)) = (best, read(&argument.conversion, value)) {
+                argument.at_site += 1;
+                argument.other_at_site += u64::from(best != here);
+            }
+        }
+        *number += 1;
     }
+    Ok(())
 }
 
 /// The passes of a marker.
@@ -193,34 +254,42 @@ fn passes<'a>(twin: &'a Passes, name: &str) -> &'a [Vec<Truth>] {
     twin.of.iter().find(|((of, _, _), _)| of == name).map_or(&[], |(_, passes)| passes)
 }
 
-fn record(argument: &mut Argument, pass: usize, (one, other): (&Truth, &Truth), value: &Json) {
-    let (truth, again) = (shown(&argument.conversion, &one.bytes), shown(&argument.conversion, &other.bytes));
-    // A doubtful value has its own member.
-    let said = value.get("maybe").unwrap_or(&value["value"]);
-    let read = match said {
-        Json::Null => {
-            argument.unread += 1;
+impl Argument {
+    fn record(&mut self, pass: usize, (truth, again): (&Json, &Json), read: Option<Json>, value: &Json) {
+        let Some(read) = read else {
+            self.unread += 1;
             return;
-        }
-        Json::String(text) if argument.conversion == "%p" => json!(!is_null(text)),
-        Json::String(text) if argument.conversion == "%g" => json!(text.parse().ok().map(bits)),
-        Json::String(text) => text.parse::<i128>().map_or_else(|_| json!(text), |number| json!(number.to_string())),
-        Json::Number(number) if argument.conversion == "%p" => json!(number.as_u64() != Some(0)),
-        Json::Number(number) if argument.conversion == "%g" => json!(number.as_f64().map(bits)),
-        other => json!(other.to_string()),
-    };
-    if truth != again {
-        argument.undefined += 1;
-    } else if truth == read {
-        argument.right += 1;
-    } else {
-        argument.wrong += 1;
-        if argument.first.is_none() {
-            argument.first = Some((pass, truth.to_string(), said.to_string()));
+        };
+        if truth != again {
+            self.undefined += 1;
+        } else if *truth == read {
+            self.right += 1;
+        } else {
+            self.wrong += 1;
+            if self.first.is_none() {
+                self.first = Some((pass, truth.to_string(), said(value).to_string()));
+            }
         }
     }
 }
 
+/// The value of an argument of a hit. A doubtful one has its own member.
+fn said(value: &Json) -> &Json {
+    value.get("maybe").unwrap_or(&value["value"])
+}
+
+/// The value in the form of [`shown`]; `None` if it was not read.
+fn read(conversion: &str, value: &Json) -> Option<Json> {
+    Some(match said(value) {
+        Json::Null => return None,
+        Json::String(text) if conversion == "%p" => json!(!is_null(text)),
+        Json::String(text) if conversion == "%g" => json!(text.parse().ok().map(bits)),
+        Json::String(text) => text.parse::<i128>().map_or_else(|_| json!(text), |number| json!(number.to_string())),
+        Json::Number(number) if conversion == "%p" => json!(number.as_u64() != Some(0)),
+        Json::Number(number) if conversion == "%g" => json!(number.as_f64().map(bits)),
+        other => json!(other.to_string()),
+    })
+}
 /// The bits of a number, the same for all that are none.
 fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
@@ -230,8 +299,12 @@ fn is_null(text: &str) -> bool {
     matches!(text, "0x0" | "0" | "(nil)" | "0x0000000000000000")
 }
 
-/// The value that a conversion shows of these bytes. Of an address only whether it is null.
-fn shown(conversion: &str, bytes: &[u8]) -> Json {
+/// The value that a conversion shows of these bytes, or of those behind a reference. Of an address only
+/// whether it is null.
+fn shown(conversion: &str, of: &Truth) -> Json {
+    let conversion = conversion.trim_end_matches("{}");
+    let behind = of.behind.as_ref().filter(|_| conversion != "%p");
+    let bytes = behind.unwrap_or(&of.bytes);
     let number = bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
     let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
     match conversion.chars().last() {
@@ -240,5 +313,36 @@ fn shown(conversion: &str, bytes: &[u8]) -> Json {
         Some('g') => json!(bits(f64::from_bits(number))),
         Some('d') => json!((((number << unused) as i64) >> unused).to_string()),
         _ => json!(number.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_the_twin_is_in_the_form_of_one_that_was_read() {
+        let truth =
+            |bytes: &[u8], behind: Option<&[u8]>| Truth { bytes: bytes.to_vec(), behind: behind.map(<[u8]>::to_vec) };
+        let value = |value: Json| json!({ "text": "x", "value": value, "why": null });
+        let same = [
+            ("%hhd", truth(&[0xfe], None), json!(-2)),
+            ("%lu", truth(&[0xff; 8], None), json!("18446744073709551615")),
+            // A reference to a number, and an address.
+            ("%u", truth(&[8, 0, 0, 0, 1, 0, 0, 0], Some(&[7, 1, 0, 0])), json!(263)),
+            ("%p", truth(&[8, 0, 0, 0, 1, 0, 0, 0], Some(&[0])), json!("0x7f0000000000")),
+            ("%c", truth(&[0xe4, 0, 0, 0], None), json!(0xe4)),
+            ("%d{}", truth(&[2], None), json!(2)),
+            ("%d{}", truth(&[0xff], None), json!(-1)),
+            ("%g", truth(&1.5f32.to_le_bytes(), None), json!(1.5)),
+            ("%g", truth(&f64::NAN.to_le_bytes(), None), json!("NaN")),
+        ];
+        for (conversion, truth, said) in same {
+            assert_eq!(read(conversion, &value(said)), Some(shown(conversion, &truth)), "{conversion}");
+        }
+        let doubtful = json!({ "text": "x", "value": null, "maybe": 3, "why": "doubtful" });
+        assert_eq!(read("%d", &doubtful), Some(shown("%d", &truth(&[3, 0, 0, 0], None))));
+        assert_eq!(read("%d", &json!({ "text": "x", "value": null, "why": "lost" })), None);
+        assert_ne!(read("%u", &value(json!(8))), Some(shown("%u", &truth(&[8, 0, 0, 0], Some(&[7, 0, 0, 0])))));
     }
 }

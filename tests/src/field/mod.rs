@@ -1,15 +1,23 @@
 //! Programs that other people wrote, with markers at random places.
 //!
-//! [`programs`] fetches and builds them. [`places`] inserts the markers: before a statement, as
-//! [`statements`] finds it in the text, with variables that are in scope there, as [`scopes`] finds
-//! them in the debug information. `smark trace` watches the optimised program, and [`compare`]
-//! compares each hit with what the twin of the program prints. [`report`] counts, and [`known`] has the
+//! [`program`] is what is asked of one; [`c`] and [`rust`] have those in C and in Rust, fetch and build
+//! them, and say before which statements a marker may stand. The variables that are in scope there are
+//! found by [`scopes`] in the debug information. [`places`] chooses and inserts the markers. `smark
+//! trace` watches the optimised program, and [`compare`] compares each hit with what the twin of the
+//! program prints, and with the hits at the sites themselves. [`report`] counts, and [`known`] has the
 //! wrong values whose reason is known.
 
+pub mod c;
 pub mod compare;
 pub mod known;
 pub mod places;
-pub mod programs;
+pub mod program;
 pub mod report;
+pub mod rust;
 pub mod scopes;
-pub mod statements;
+
+/// All programs.
+pub fn programs() -> impl Iterator<Item = &'static dyn program::Program> {
+    let c = c::PROGRAMS.iter().map(|program| program as &dyn program::Program);
+    c.chain(rust::PROGRAMS.iter().map(|program| program as &dyn program::Program))
+}

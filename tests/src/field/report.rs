@@ -116,6 +116,30 @@ impl Watched {
         lines
     }
 
+    /// A line for each argument with other values at the site than at the address where it is watched.
+    #[must_use]
+    pub fn moved(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for marker in &self.markers {
+            for site in &marker.sites {
+                for argument in site.arguments.iter().filter(|argument| argument.other_at_site > 0) {
+                    lines.push(format!(
+                        "{}: {} at {}: {} {} `{}`: {} of {} values are others at the site itself",
+                        self.build(),
+                        marker.name,
+                        site.address,
+                        argument.text,
+                        argument.verdict,
+                        argument.location,
+                        argument.other_at_site,
+                        argument.at_site,
+                    ));
+                }
+            }
+        }
+        lines
+    }
+
     /// The counts.
     #[must_use]
     pub fn json(&self) -> Json {
@@ -144,6 +168,8 @@ impl Watched {
             "compared_hits": self.markers.iter().filter(|marker| marker.is_watched() && !marker.is_unsteady).map(Marker::hits).sum::<u64>(),
             "markers_with_wrong_hits": self.wrong_hits().len(),
             "values": claimed.values, "wrong": claimed.wrong, "undefined": undefined, "unread": unread,
+            "at_site": self.arguments().map(|argument| argument.at_site).sum::<u64>(),
+            "other_at_site": self.arguments().map(|argument| argument.other_at_site).sum::<u64>(),
             "doubtful": doubtful,
         })
     }

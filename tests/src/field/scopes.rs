@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use gimli::{AttributeValue, EndianSlice, LittleEndian, constants as dw};
 use object::{Object as _, ObjectSection as _};
 
-type Reader<'a> = EndianSlice<'a, LittleEndian>;
-type Unit<'a> = gimli::Unit<Reader<'a>>;
-type Offset = gimli::UnitOffset;
+pub(super) type Reader<'a> = EndianSlice<'a, LittleEndian>;
+pub(super) type Dwarf<'a> = gimli::Dwarf<Reader<'a>>;
+pub(super) type Unit<'a> = gimli::Unit<Reader<'a>>;
+pub(super) type Entry<'a, 'u> = gimli::DebuggingInformationEntry<'u, 'u, Reader<'a>>;
+pub(super) type Offset = gimli::UnitOffset;
 
 /// A variable or parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +30,41 @@ pub struct Variable {
 pub enum Type {
     /// A scalar with this conversion.
     Scalar(&'static str),
-    /// A pointer to a structure with these scalar members and their conversions.
-    Structure(Vec<(String, &'static str)>),
+    /// A structure or what points at one.
+    Structure {
+        /// The conversion of what points at it.
+        pointer: Option<&'static str>,
+        /// The scalars in it, as they are written behind the variable, and their conversions.
+        members: Vec<(String, &'static str)>,
+    },
     /// Another one.
     Other,
+}
+
+/// What a language makes of types.
+pub(super) trait Types {
+    /// Begins with a unit.
+    ///
+    /// # Errors
+    ///
+    /// It is malformed.
+    fn unit(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>) -> gimli::Result<()>;
+
+    /// The type at an offset in that unit; `None` if a marker can name nothing of it.
+    fn describe(&self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, offset: Offset) -> Option<Type>;
+}
+
+/// The types of a unit, as far as they are known.
+struct Known<'t> {
+    language: &'t dyn Types,
+    types: HashMap<Offset, Type>,
+}
+
+impl Known<'_> {
+    fn at(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, offset: Offset) -> Type {
+        let describe = || self.language.describe(dwarf, unit, offset).unwrap_or(Type::Other);
+        self.types.entry(offset).or_insert_with(describe).clone()
+    }
 }
 
 /// A function or a block in it.
@@ -63,7 +96,7 @@ impl Scopes {
     /// # Errors
     ///
     /// It is no ELF image with debug information.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(bytes: &[u8], language: &mut dyn Types) -> Result<Self, String> {
         let file = object::File::parse(bytes).map_err(|why| why.to_string())?;
         let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, String> {
             let section = file.section_by_name(id.name());
@@ -77,7 +110,7 @@ impl Scopes {
         let mut headers = dwarf.units();
         while let Some(header) = headers.next().map_err(|why| why.to_string())? {
             let unit = dwarf.unit(header).map_err(|why| why.to_string())?;
-            scopes.unit(&dwarf, &unit).map_err(|why| why.to_string())?;
+            scopes.unit(&dwarf, &unit, language).map_err(|why| why.to_string())?;
         }
         Ok(scopes)
     }
@@ -104,7 +137,7 @@ impl Scopes {
         self.lines.keys().map(PathBuf::as_path)
     }
 
-    fn unit(&mut self, dwarf: &gimli::Dwarf<Reader<'_>>, unit: &Unit<'_>) -> gimli::Result<()> {
+    fn unit(&mut self, dwarf: &Dwarf<'_>, unit: &Unit<'_>, language: &mut dyn Types) -> gimli::Result<()> {
         let text = |reader: Reader<'_>| reader.to_string_lossy().into_owned();
         let folder = PathBuf::from(unit.comp_dir.map(text).unwrap_or_default());
         if let Some(program) = unit.line_program.clone() {
@@ -124,17 +157,18 @@ impl Scopes {
             }
         }
         let mut tree = unit.entries_tree(None)?;
-        let mut types = HashMap::new();
+        language.unit(dwarf, unit)?;
+        let mut types = Known { language, types: HashMap::new() };
         self.functions_of(dwarf, unit, tree.root()?, &mut types)
     }
 
     /// The functions below a node, which may be a namespace or a structure.
     fn functions_of(
         &mut self,
-        dwarf: &gimli::Dwarf<Reader<'_>>,
+        dwarf: &Dwarf<'_>,
         unit: &Unit<'_>,
         node: gimli::EntriesTreeNode<'_, '_, '_, Reader<'_>>,
-        types: &mut HashMap<Offset, Type>,
+        types: &mut Known<'_>,
     ) -> gimli::Result<()> {
         let mut children = node.children();
         while let Some(child) = children.next()? {
@@ -164,10 +198,8 @@ impl Scopes {
     }
 }
 
-type Entry<'a, 'u> = gimli::DebuggingInformationEntry<'u, 'u, Reader<'a>>;
-
-fn name(
-    dwarf: &gimli::Dwarf<Reader<'_>>,
+pub(super) fn name(
+    dwarf: &Dwarf<'_>,
     unit: &Unit<'_>,
     entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
 ) -> Option<String> {
@@ -175,22 +207,28 @@ fn name(
     Some(dwarf.attr_string(unit, value).ok()?.to_string_lossy().into_owned())
 }
 
-fn reference(entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>, attribute: gimli::DwAt) -> Option<Offset> {
+pub(super) fn reference(
+    entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
+    attribute: gimli::DwAt,
+) -> Option<Offset> {
     match entry.attr_value(attribute).ok()?? {
         AttributeValue::UnitRef(offset) => Some(offset),
         _ => None,
     }
 }
 
-fn number(entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>, attribute: gimli::DwAt) -> Option<u64> {
+pub(super) fn number(
+    entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
+    attribute: gimli::DwAt,
+) -> Option<u64> {
     entry.attr_value(attribute).ok()??.udata_value()
 }
 
 fn block(
-    dwarf: &gimli::Dwarf<Reader<'_>>,
+    dwarf: &Dwarf<'_>,
     unit: &Unit<'_>,
     node: gimli::EntriesTreeNode<'_, '_, '_, Reader<'_>>,
-    types: &mut HashMap<Offset, Type>,
+    types: &mut Known<'_>,
 ) -> gimli::Result<Block> {
     let mut of = Block::default();
     let mut ranges = dwarf.die_ranges(unit, node.entry())?;
@@ -209,7 +247,7 @@ fn block(
                 {
                     let is_static = entry.attr(dw::DW_AT_const_value)?.is_some();
                     if !is_static {
-                        of.variables.push(Variable { name, line, of: type_at(dwarf, unit, ty, types) });
+                        of.variables.push(Variable { name, line, of: types.at(dwarf, unit, ty) });
                     }
                 }
             }
@@ -219,104 +257,7 @@ fn block(
     Ok(of)
 }
 
-/// Behind qualifiers and names.
-fn stripped<'a, 'u>(unit: &'u Unit<'a>, mut offset: Offset) -> Option<Entry<'a, 'u>> {
-    for _ in 0..16 {
-        let entry = unit.entry(offset).ok()?;
-        match entry.tag() {
-            dw::DW_TAG_typedef | dw::DW_TAG_const_type | dw::DW_TAG_restrict_type => {
-                offset = reference(&entry, dw::DW_AT_type)?;
-            }
-            _ => return Some(entry),
-        }
-    }
-    None
-}
-
-fn type_at(
-    dwarf: &gimli::Dwarf<Reader<'_>>,
-    unit: &Unit<'_>,
-    offset: Offset,
-    types: &mut HashMap<Offset, Type>,
-) -> Type {
-    if let Some(known) = types.get(&offset) {
-        return known.clone();
-    }
-    let of = described(dwarf, unit, offset).unwrap_or(Type::Other);
-    types.insert(offset, of.clone());
-    of
-}
-
-fn described(dwarf: &gimli::Dwarf<Reader<'_>>, unit: &Unit<'_>, offset: Offset) -> Option<Type> {
-    let entry = stripped(unit, offset)?;
-    if let Some(conversion) = scalar(dwarf, unit, &entry) {
-        return Some(Type::Scalar(conversion));
-    }
-    if entry.tag() != dw::DW_TAG_pointer_type {
-        return None;
-    }
-    let target = reference(&entry, dw::DW_AT_type).and_then(|to| stripped(unit, to));
-    let Some(target) = target.filter(|to| matches!(to.tag(), dw::DW_TAG_structure_type | dw::DW_TAG_class_type)) else {
-        return Some(Type::Scalar("%p"));
-    };
-    let mut members = Vec::new();
-    let mut tree = unit.entries_tree(Some(target.offset())).ok()?;
-    let mut children = tree.root().ok()?.children();
-    while let Ok(Some(child)) = children.next() {
-        let entry = child.entry();
-        if entry.tag() != dw::DW_TAG_member || number(entry, dw::DW_AT_accessibility).is_some_and(|access| access > 1) {
-            continue;
-        }
-        let Some(ty) = reference(entry, dw::DW_AT_type).and_then(|ty| stripped(unit, ty)) else { continue };
-        if let (Some(name), Some(conversion)) = (name(dwarf, unit, entry), scalar(dwarf, unit, &ty)) {
-            members.push((name, conversion));
-        }
-    }
-    Some(Type::Structure(members))
-}
-
-/// The conversion of a scalar that is no pointer to a structure.
-fn scalar(
-    dwarf: &gimli::Dwarf<Reader<'_>>,
-    unit: &Unit<'_>,
-    entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>,
-) -> Option<&'static str> {
-    let size = number(entry, dw::DW_AT_byte_size);
-    match entry.tag() {
-        dw::DW_TAG_enumeration_type => {
-            let of = reference(entry, dw::DW_AT_type).and_then(|ty| stripped(unit, ty));
-            let is_unsigned = of.and_then(|of| encoding(&of)) == Some(dw::DW_ATE_unsigned);
-            (size == Some(4)).then_some(if is_unsigned { "%u" } else { "%d" })
-        }
-        dw::DW_TAG_base_type => {
-            let name = name(dwarf, unit, entry)?;
-            let is_rust =
-                matches!(&*name, "usize" | "isize") || name.starts_with(['u', 'i']) && name[1..].parse::<u8>().is_ok();
-            let is_longest = name.contains("long long");
-            Some(match (encoding(entry)?, size?) {
-                (dw::DW_ATE_boolean, 1) => "%d",
-                (dw::DW_ATE_float, 4 | 8) => "%g",
-                (dw::DW_ATE_signed_char | dw::DW_ATE_signed, 1) => "%hhd",
-                (dw::DW_ATE_unsigned_char | dw::DW_ATE_unsigned, 1) => "%hhu",
-                (dw::DW_ATE_signed, 2) => "%hd",
-                (dw::DW_ATE_unsigned, 2) => "%hu",
-                (dw::DW_ATE_signed, 4) => "%d",
-                (dw::DW_ATE_unsigned, 4) => "%u",
-                (dw::DW_ATE_signed, 8) if is_rust && name == "isize" => "%zd",
-                (dw::DW_ATE_unsigned, 8) if is_rust && name == "usize" => "%zu",
-                (dw::DW_ATE_signed, 8) if is_longest => "%lld",
-                (dw::DW_ATE_unsigned, 8) if is_longest => "%llu",
-                (dw::DW_ATE_signed, 8) => "%ld",
-                (dw::DW_ATE_unsigned, 8) => "%lu",
-                _ => return None,
-            })
-        }
-        dw::DW_TAG_pointer_type => Some("%p"),
-        _ => None,
-    }
-}
-
-fn encoding(entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>) -> Option<gimli::DwAte> {
+pub(super) fn encoding(entry: &gimli::DebuggingInformationEntry<'_, '_, Reader<'_>>) -> Option<gimli::DwAte> {
     match entry.attr_value(dw::DW_AT_encoding).ok()?? {
         AttributeValue::Encoding(encoding) => Some(encoding),
         _ => None,

@@ -17,6 +17,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ThreadId;
 
 #[doc(hidden)]
@@ -54,6 +55,38 @@ pub fn pass(name: &str, file: &str, line: u32, values: &[String]) {
     }
     text.push('\n');
     output.write_all(text.as_bytes()).expect("the file of SIMPLE_MARKER_TWIN");
+}
+
+/// More places are not counted.
+const PLACES: usize = 1 << 16;
+
+static COUNTS: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
+
+/// Counts a pass of the place with this number. When the program ends, it writes a line with the count
+/// of each place to the file that the environment variable `SIMPLE_MARKER_COUNTS` names.
+pub fn count(place: usize) {
+    static AT_END: OnceLock<()> = OnceLock::new();
+    AT_END.get_or_init(|| {
+        // SAFETY: this is the function of the C library, which every program with `std` is linked with.
+        unsafe { atexit(write_counts) };
+    });
+    if let Some(count) = COUNTS.get(place) {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+unsafe extern "C" {
+    fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+}
+
+extern "C" fn write_counts() {
+    let Some(path) = std::env::var_os("SIMPLE_MARKER_COUNTS") else { return };
+    let mut text = String::new();
+    for count in &COUNTS {
+        let _ = writeln!(text, "{}", count.load(Ordering::Relaxed));
+    }
+    // A reader misses the file.
+    let _ = std::fs::write(path, text);
 }
 
 /// The number of a thread, in the order in which threads are started.

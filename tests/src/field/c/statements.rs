@@ -85,7 +85,7 @@ impl State {
 
 /// The numbers of these lines, from 1.
 #[must_use]
-pub fn of_c(text: &str) -> Vec<u32> {
+pub(super) fn of_c(text: &str) -> Vec<u32> {
     let (mut found, mut state) = (Vec::new(), State::default());
     let mut conditions: Vec<State> = Vec::new();
     let (mut in_comment, mut in_directive) = (false, false);

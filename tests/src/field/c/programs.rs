@@ -1,0 +1,68 @@
+//! Which programs there are.
+
+/// A program from a crate that bundles sources in C, and the driver in `tests/field/` that calls it.
+pub struct Source {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Its own version.
+    pub(super) version: &'static str,
+    /// The crate, and the version of that.
+    pub(super) package: (&'static str, &'static str),
+    /// The folder of the sources in the crate.
+    pub(super) folder: &'static str,
+    /// The sources, or folders of them.
+    pub(super) sources: &'static [&'static str],
+    pub(super) flags: &'static [&'static str],
+    pub(super) libraries: &'static [&'static str],
+    /// The driver; the program has a `main` of its own if it is empty.
+    pub(super) driver: &'static str,
+    /// The input in `tests/field/`.
+    pub(super) input: &'static str,
+}
+
+/// All of them.
+pub static PROGRAMS: [Source; 3] = [
+    Source {
+        name: "sqlite",
+        version: "3.50.2",
+        package: ("libsqlite3-sys", "0.35.0"),
+        folder: "sqlite3",
+        sources: &["sqlite3.c"],
+        flags: &["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"],
+        libraries: &["-lm"],
+        driver: "sqlite.c",
+        input: "sqlite.sql",
+    },
+    Source {
+        name: "quickjs",
+        version: "0.11.0",
+        package: ("rquickjs-sys", "0.11.0"),
+        folder: "quickjs",
+        sources: &[
+            "cutils.c",
+            "dtoa.c",
+            "libregexp.c",
+            "libunicode.c",
+            "quickjs.c",
+            "quickjs-libc.c",
+            "qjs.c",
+            "gen/repl.c",
+            "gen/standalone.c",
+        ],
+        flags: &["-D_GNU_SOURCE"],
+        libraries: &["-lm", "-ldl", "-pthread"],
+        driver: "",
+        input: "quickjs.js",
+    },
+    Source {
+        name: "zstd",
+        version: "1.5.7",
+        package: ("zstd-sys", "2.0.16"),
+        folder: "zstd/lib",
+        sources: &["common", "compress", "decompress", "dictBuilder"],
+        flags: &["-DZSTD_DISABLE_ASM"],
+        libraries: &[],
+        driver: "zstd.c",
+        input: "",
+    },
+];
