@@ -345,4 +345,53 @@ mod tests {
         assert_eq!(read("%d", &json!({ "text": "x", "value": null, "why": "lost" })), None);
         assert_ne!(read("%u", &value(json!(8))), Some(shown("%u", &truth(&[8, 0, 0, 0], Some(&[7, 0, 0, 0])))));
     }
+
+    #[test]
+    fn hits_are_compared_with_passes_and_with_those_at_the_site() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| folder.path().join(name);
+        // Stands for `smark trace`: the file behind `-o` gets the hits.
+        let script = "#!/bin/sh\ncase \"$*\" in *--at*) from=site;; *) from=best;; esac\ncp $0.$from $9\n";
+        std::fs::write(file("smark"), script).expect("a script");
+        std::fs::set_permissions(file("smark"), Permissions::from_mode(0o755)).expect("it is executable");
+        let hits = |values: [u32; 3], name: &str| {
+            let hit = |value| format!(r#"{{"marker":"m","site":"0x10","args":[{{"text":"a","value":{value}}}]}}"#);
+            let lines = values.map(hit).join("\n");
+            std::fs::write(file(name), format!("{lines}\n{{\"end\":{{\"lost\":0}}}}\n")).expect("a file");
+        };
+        hits([1, 2, 3], "smark.best");
+        hits([1, 5, 7], "smark.site");
+        let twin = |values: &[u32]| {
+            let pass = |value: &u32| vec![Truth { bytes: value.to_le_bytes().to_vec(), behind: None }];
+            let of = [(("m".to_owned(), "f".to_owned(), 1), values.iter().map(pass).collect())].into();
+            Passes { of, ..Passes::default() }
+        };
+        let argument = Argument { conversion: "%u".to_owned(), verdict: "live".to_owned(), ..Argument::default() };
+        let site = Site {
+            address: "0x10".to_owned(),
+            is_exact: true,
+            is_accepted: true,
+            arguments: vec![argument],
+            ..Site::default()
+        };
+        let mut markers = vec![Marker { name: "m".to_owned(), sites: vec![site], ..Marker::default() }];
+        let image = file("image");
+        let run = Run {
+            smark: &file("smark"),
+            image: &image,
+            arguments: &[],
+            printed: &file("printed"),
+            hits: &file("hits"),
+        };
+        // The third pass has no value in the source, and the fourth one no hit.
+        watch(run, (&twin(&[1, 4, 3, 9]), &twin(&[1, 4, 8, 9])), &mut markers).expect("hits");
+        watch_at_site(run, &mut markers).expect("hits");
+        assert!(markers[0].has_wrong_hits());
+        let found = &markers[0].sites[0].arguments[0];
+        assert_eq!((found.right, found.wrong, found.undefined), (1, 1, 1));
+        assert_eq!(found.first, Some((1, "\"4\"".to_owned(), "2".to_owned())));
+        assert_eq!((found.at_site, found.other_at_site), (2, 1));
+    }
 }

@@ -51,6 +51,10 @@ impl Program for Source {
         let out = folder.join("counted");
         // Counts each line, with variables in memory.
         let flags = ["-O0", "-g", "--coverage"].map(str::to_owned);
+        // A program adds its counts to those of the runs before.
+        if out.exists() {
+            at(&out, fs::remove_dir_all(&out))?;
+        }
         let image = self.compile(source, With::Gcc, &flags, &[], &out).map_err(|why| format!("{why:?}"))?;
         let arguments = self.arguments(folder, &folder.join("results-counted"))?;
         let status = at(&image, Command::new(&image).args(arguments).stdin(Stdio::null()).status())?;

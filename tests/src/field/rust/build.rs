@@ -131,7 +131,7 @@ impl Program for Packages {
     }
 
     fn spare(&self, count: usize) -> usize {
-        count / 2
+        count / 3
     }
 
     fn header(&self) -> &'static str {
@@ -144,14 +144,14 @@ impl Program for Packages {
 
     fn build(&self, source: &Path, _: With, kind: Kind<'_>, folder: &Path) -> Result<PathBuf, Failure> {
         match kind {
-            Kind::Twin(_) => self.cargo(source, Markers::Printing, "dev", folder, &[]),
+            Kind::Twin(_) => self.cargo(source, Markers::Printing, "dev", folder, &[("DEV_DEBUG", "false")]),
             Kind::Optimised(level) => {
                 let (level, variant) = level.split_once('+').unwrap_or((level, ""));
-                let mut variables = vec![("OPT_LEVEL", level)];
+                let mut variables = vec![("RELEASE_OPT_LEVEL", level)];
                 match variant {
                     "" => {}
-                    "one" => variables.push(("CODEGEN_UNITS", "1")),
-                    "thin" | "fat" => variables.push(("LTO", variant)),
+                    "one" => variables.push(("RELEASE_CODEGEN_UNITS", "1")),
+                    "thin" | "fat" => variables.push(("RELEASE_LTO", variant)),
                     _ => return Err(Failure::Other(format!("the variant {variant}? They are one, thin, fat"))),
                 }
                 self.cargo(source, Markers::Real, "release", folder, &variables)
@@ -202,7 +202,7 @@ impl Packages {
     }
 
     /// Builds the workspace in a folder, and returns the path of the image. `folder` keeps what cargo
-    /// builds; `variables` are those of the profile for releases.
+    /// builds; `variables` are settings of the profile.
     fn cargo(
         &self,
         source: &Path,
@@ -226,7 +226,7 @@ impl Packages {
             cargo.args(["--features", self.features]).args(offline);
             cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_INCREMENTAL", "0").env("RUSTFLAGS", "--cap-lints=allow");
             for (name, value) in variables {
-                cargo.env(format!("CARGO_PROFILE_RELEASE_{name}"), value);
+                cargo.env(format!("CARGO_PROFILE_{name}"), value);
             }
             cargo.output().map_err(|why| format!("{cargo:?}: {why}"))
         };
