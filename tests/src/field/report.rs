@@ -116,13 +116,18 @@ impl Watched {
         lines
     }
 
-    /// A line for each argument with other values at the site than at the address where it is watched.
+    /// A line for each argument that is called live or constant, and has other values at the site than at
+    /// the address where it is watched. A doubtful one may be in memory that the program has not written,
+    /// which differs from run to run.
     #[must_use]
     pub fn moved(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for marker in &self.markers {
             for site in &marker.sites {
                 for argument in site.arguments.iter().filter(|argument| argument.other_at_site > 0) {
+                    if !argument.is_claimed() {
+                        continue;
+                    }
                     lines.push(format!(
                         "{}: {} at {}: {} {} `{}`: {} of {} values are others at the site itself",
                         self.build(),
@@ -155,6 +160,13 @@ impl Watched {
             .map(|(reason, count)| (reason, json!({ "values": count.values, "wrong": count.wrong })))
             .collect();
         let claimed = self.claimed();
+        let at_site = |is_claimed: bool| {
+            let of = self.arguments().filter(|argument| argument.is_claimed() == is_claimed);
+            of.fold(Count::default(), |count, argument| Count {
+                values: count.values + argument.at_site,
+                wrong: count.wrong + argument.other_at_site,
+            })
+        };
         let of_arguments = |is_meant: &dyn Fn(&super::compare::Argument) -> bool| {
             self.arguments().filter(|argument| is_meant(argument)).count()
         };
@@ -168,8 +180,8 @@ impl Watched {
             "compared_hits": self.markers.iter().filter(|marker| marker.is_watched() && !marker.is_unsteady).map(Marker::hits).sum::<u64>(),
             "markers_with_wrong_hits": self.wrong_hits().len(),
             "values": claimed.values, "wrong": claimed.wrong, "undefined": undefined, "unread": unread,
-            "at_site": self.arguments().map(|argument| argument.at_site).sum::<u64>(),
-            "other_at_site": self.arguments().map(|argument| argument.other_at_site).sum::<u64>(),
+            "at_site": at_site(true).values, "other_at_site": at_site(true).wrong,
+            "doubtful_at_site": at_site(false).values, "doubtful_other_at_site": at_site(false).wrong,
             "doubtful": doubtful,
         })
     }

@@ -78,6 +78,8 @@ impl Program for Packages {
             format!("[workspace]\nresolver = \"2\"\nmembers = {members:?}\n[patch.crates-io]\n{patches}{PROFILES}");
         at(&source, fs::write(source.join("Cargo.toml"), manifest))?;
         at(&source, fs::copy(fetched.join("Cargo.lock"), source.join("Cargo.lock")))?;
+        // Cargo has the other packages too, and those for other systems are large.
+        at(&vendored, fs::remove_dir_all(&vendored))?;
         Ok(source)
     }
 
