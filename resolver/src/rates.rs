@@ -1,7 +1,7 @@
 //! How often doubtful values were wrong in programs whose values are known, by reason and compiler.
 //!
-//! `benches/truth` measures it and writes `rates.txt` (`docs/truth.md` says how). `english/rates.rs`
-//! says it in words.
+//! `benches/truth` measures it and writes `rates.txt` (`docs/truth.md` says how), and `tests/field/table`
+//! the lines `places` (`docs/field.md`). `english/rates.rs` says it in words.
 
 use std::str::FromStr;
 
@@ -52,11 +52,13 @@ pub enum Programs {
     Generated,
     /// Lua and ripgrep.
     Real,
+    /// SQLite, QuickJS and zstd, with markers at random places (`docs/field.md`).
+    Places,
 }
 
 impl Programs {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Generated, Self::Real];
+    pub const ALL: [Self; 3] = [Self::Generated, Self::Real, Self::Places];
 
     /// The word for them in the data.
     #[must_use]
@@ -64,6 +66,7 @@ impl Programs {
         match self {
             Self::Generated => "generated",
             Self::Real => "real",
+            Self::Places => "places",
         }
     }
 }

@@ -18,12 +18,13 @@ use simple_markers_tests::tools;
 /// A marker, an argument, and the name of a compiler.
 type Case = (String, String, String);
 
-/// The wrong values that the comments of a source announce:
+/// The arguments that the comments of a source announce after a mark, `//~ ` for wrong values and `//= ` for
+/// those that are called live or constant and are right:
 /// `simple_mark(name, ..); //~ ARGUMENT: COMPILER COMPILER, ARGUMENT: COMPILER`.
-fn announced(source: &Path) -> BTreeSet<Case> {
+fn announced(source: &Path, mark: &str) -> BTreeSet<Case> {
     let text = fs::read_to_string(source).expect("a source");
     let mut cases = BTreeSet::new();
-    for (code, comment) in text.lines().filter_map(|line| line.split_once("//~ ")) {
+    for (code, comment) in text.lines().filter_map(|line| line.split_once(mark)) {
         let name = code.split_once('(').and_then(|(_, rest)| rest.split_once(',')).expect("a marker").0;
         for argument in comment.split(", ") {
             let (argument, compilers) = argument.split_once(": ").expect("an argument and compilers");
@@ -101,11 +102,13 @@ fn the_smallest_wrong_values() {
     let run = Run { arguments: Vec::new(), stdin: None, most: 100, folder: folder.path().to_owned(), keeps: false };
     let mut names: Vec<_> = fs::read_dir(workspace().join("tests/truth")).expect("the sources").collect();
     names.sort_by_key(|entry| entry.as_ref().map(std::fs::DirEntry::path).ok());
-    let (mut jobs, mut expected, mut reasons) = (Vec::new(), BTreeSet::new(), Vec::new());
+    let (mut jobs, mut expected, mut believed, mut reasons) =
+        (Vec::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
     for source in names.into_iter().map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file()) {
         for with in compilers().into_iter().filter(|with| with.compiles(&source)) {
-            let cases = announced(&source).into_iter().filter(|(.., compiler)| compiler == with.name());
-            expected.extend(cases);
+            let cases = |mark| announced(&source, mark).into_iter().filter(|(.., compiler)| compiler == with.name());
+            expected.extend(cases("//~ "));
+            believed.extend(cases("//= "));
             reasons.extend(doubted(&source).into_iter().filter(|((.., compiler), _)| compiler == with.name()));
             let what = format!("the smallest cases by {}", with.name());
             // -O2 and -Os with DWARF 5.
@@ -125,6 +128,12 @@ fn the_smallest_wrong_values() {
         let is_at_another_level = found.is_empty() && !tools::tries_everything();
         assert!(is_at_another_level || found.contains(&Some(&*reason)), "{case:?} is {reason}: {found:?}");
     }
+    assert!(!believed.is_empty() || compilers().len() < With::ALL.len());
+    for case in believed {
+        let of_case: Vec<_> = rows.iter().filter(|row| case == case_of(row)).collect();
+        assert!(of_case.iter().all(|row| row.is_claimed() && row.wrong == 0), "{of_case:#?}");
+        assert!(of_case.iter().any(|row| row.right > 0), "{case:?} is compared");
+    }
     // What is announced is what no rule finds yet (docs/truth.md).
     let found = wrong(&rows);
     assert!(found.is_subset(&expected), "{}", tables::wrong(&rows));
@@ -143,7 +152,7 @@ struct Pair {
     verdicts: &'static [Verdict],
 }
 
-const PAIRS: [Pair; 17] = [
+const PAIRS: [Pair; 18] = [
     Pair {
         source: "recursion.c",
         with: With::Gcc,
@@ -204,6 +213,13 @@ const PAIRS: [Pair; 17] = [
         source: "ahead.c",
         with: With::Clang,
         text: ["while (!count[m]) m--; mark; last = m", "while (!count[m--]); mark; last = m + 1"],
+        values: [&[1], &[0]],
+        verdicts: &[Verdict::Doubtful],
+    },
+    Pair {
+        source: "kept.c",
+        with: With::Clang,
+        text: ["while (!count[m]) m--; mark; return m * 3", "while (!count[m--]); mark; return (m + 1) * 3"],
         values: [&[1], &[0]],
         verdicts: &[Verdict::Doubtful],
     },

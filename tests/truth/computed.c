@@ -76,6 +76,15 @@ static NOINLINE unsigned ahead(const unsigned *count, unsigned *last)
     return largest;
 }
 
+/* The result is computed in the loop, so nothing takes the last step back. */
+static NOINLINE unsigned kept(const unsigned *count, unsigned m)
+{
+    while (!count[m])
+        m--;
+    simple_mark(computed:kept, "%u", m); //? m: clang step_ahead
+    return m * 3;
+}
+
 /* Only the lower half of v is used, which is 0. */
 static NOINLINE unsigned high(uint32_t b, unsigned n)
 {
@@ -96,7 +105,7 @@ int main(int count, char **words)
 {
     uint32_t out[8] = { 0 }, counts[8] = { 1, 1 }, last = 6;
     (void)words;
-    printf("%u %u\n", ahead(counts, &last), last);
+    printf("%u %u %u\n", ahead(counts, &last), last, kept(counts, 6));
     induction(6 + count, out);
     printf("%u %u %u %lu %lu %u %u\n", narrowed(count + 1), shifted(0xfff0 + count, count), boolean(0x110 + count, count) + negated(count, count + 1),
            (unsigned long)tail(5 + count, 1), (unsigned long)countdown(count, 5 + count), high(count, count + 7) + lower(count, count + 3), out[3]);

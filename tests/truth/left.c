@@ -150,6 +150,38 @@ static NOINLINE int out(uint64_t m, int e)
     return n + exp;
 }
 
+struct node {
+    struct node *prior, *next;
+    int stop, more;
+};
+
+static NOINLINE int say(int of)
+{
+    return printf("%d\n", of);
+}
+
+/* n is incremented at the end of the loop, where it gets another register. The old one is described before. */
+static NOINLINE void linked(struct node *p, int most)
+{
+    struct node *next = 0, *first = p;
+    int n = 1;
+    while (1) {
+        p->next = next;
+        next = p;
+        p = p->prior;
+        if (!p)
+            break;
+        n++;
+        simple_mark(left:linked, "%d", n); //~ n: clang
+        if (p->stop || p->more) {
+            say(next->more);
+            break;
+        }
+    }
+    if ((first->stop & 3) == 0 && n > most)
+        say(most);
+}
+
 struct digits {
     unsigned char b[8];
 };
@@ -193,6 +225,8 @@ int main(int count, char **words)
         result = result * 31 + counted(5, result) + restored(&object, n + 7) + object.field;
     }
     unrolled(&pair);
+    struct node nodes[4] = { { 0 }, { &nodes[0] }, { &nodes[1] }, { &nodes[2] } };
+    linked(&nodes[3], count);
     struct digits number = { { count, 3, 5, 7 } };
     printf("%d %d\n", digits(number), out(result, count + 2) + out(count - 1, count));
     printf("%lu %lu %d\n", (unsigned long)result, (unsigned long)pair.count, pair.flag);

@@ -18,6 +18,20 @@ static inline uint64_t sunk(int32_t a, uint16_t b, int64_t c)
     return b;
 }
 
+/* The loop does not use m, so m is assigned behind it, in the register of the old value. */
+static __attribute__((noinline)) unsigned clamped(const unsigned *stats, unsigned log, unsigned m)
+{
+    unsigned most;
+    if (log > m)
+        return 1;
+    if (log <= 11 && m > 11)
+        m = 11;
+    simple_mark(stale:clamped, "%u", m); //? m: clang assigned_late
+    for (most = log; !stats[most]; most--)
+        ;
+    return m * most;
+}
+
 /* The recursion becomes a loop, and the location of the first call goes on. */
 static __attribute__((noinline)) int recursive(int depth)
 {
@@ -86,7 +100,7 @@ int main(int count, char **words)
         result = result * 31 + sunk(a, b, c);
     }
     result += counted(5, count) + counted(5, count + 1) + first(count, 3) + first(count, 5);
-    result += untracked(count, 5);
+    result += untracked(count, 5) + clamped((unsigned[16]){ 1, 1, 3, 2 }, 3 + count, 11 + count);
     printf("%lu %d\n", (unsigned long)result, recursive(4 + count));
     return 0;
 }

@@ -11,6 +11,7 @@
 //! processor; `supported` lists them. `docs/design.md`, "Exactness", explains the answers.
 
 mod aarch64;
+mod behind;
 mod blocks;
 mod cfg;
 mod data_flow;

@@ -46,6 +46,34 @@ impl Values {
         steps
     }
 
+    /// Whether the loop of a step copies the register before it, and uses the copy behind it, in the same
+    /// block.
+    pub(crate) fn uses_previous(&self, cfg: &Cfg, register: Gpr, step: Step) -> bool {
+        let Some(block) = cfg.block(step.at) else { return false };
+        let flow = |at: &Vaddr| cfg.index(at.0).and_then(|at| self.flows.get(at));
+        let (mut copies, mut written): (HashSet<Gpr>, HashSet<Gpr>) = Default::default();
+        for flow in block.before.iter().map_while(flow) {
+            if flow.writes.iter().any(|(to, _)| *to == register) {
+                break;
+            }
+            for (to, computed) in &flow.writes {
+                let is_copy = *computed == Computed::Low(register) || sum(flow, *to, register) == Some(0);
+                if written.insert(*to) && is_copy {
+                    copies.insert(*to);
+                }
+            }
+        }
+        for flow in block.after.iter().skip(1).map_while(flow) {
+            if flow.uses.iter().any(|used| copies.contains(&used.register)) {
+                return true;
+            }
+            for (to, _) in &flow.writes {
+                copies.remove(to);
+            }
+        }
+        false
+    }
+
     /// Whether the code behind a step takes it back: computes the value that the register had before it.
     pub(crate) fn takes_back(&self, cfg: &Cfg, register: Gpr, step: Step) -> bool {
         let mut seen = HashSet::new();

@@ -341,6 +341,11 @@ impl Values {
         (next, others)
     }
 
+    /// Whether calls may change a register.
+    pub(super) fn is_clobbered(&self, register: Gpr) -> bool {
+        self.machine.clobbered & 1 << register != 0
+    }
+
     /// The targets of an instruction that the code does not show.
     pub(super) fn hidden(&self, index: usize) -> &[usize] {
         self.hidden.get(&index).map_or(&[], Vec::as_slice)

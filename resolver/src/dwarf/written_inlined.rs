@@ -12,8 +12,8 @@ use super::unit::Die;
 use crate::Error;
 
 impl DebugInfo<'_> {
-    /// Whether a function is inlined in another one with code in a range, and lost a parameter that is a
-    /// pointer to the type of a variable, and not to constants.
+    /// Whether a function is inlined in an instance of another one with code in a range, and lost a
+    /// parameter that is a pointer to the type of a variable, and not to constants.
     ///
     /// # Errors
     ///

@@ -95,7 +95,7 @@ pub(crate) fn reason(reason: &Reason) -> String {
             )
         }
         Reason::StepAhead { at } => {
-            format!("{at:#x} adds a constant to the register in a loop, and the code behind takes that back")
+            format!("{at:#x} adds a constant to the register in a loop, and the code uses the value before that too")
         }
         Reason::SameInCopy { other } => {
             format!("the copy of the marker at {other:#x} has this constant too, and it changes from copy to copy")

@@ -19,7 +19,9 @@ fn meaning(reason: &str) -> &'static str {
         "copied_from" => "it begins to share a register with a variable that is declared later",
         "other_constant" => "it is described as a constant, and the code comes from where it is described otherwise",
         "other_offset" => "it is in a register of a loop that may count one step ahead of it",
-        "step_ahead" => "a loop steps its register, and the code behind takes that back, so it may be a step ahead",
+        "step_ahead" => {
+            "a loop steps its register, and the code uses the value before that too, so it may be a step ahead"
+        }
         "same_in_copy" => {
             "two copies of the marker in an unrolled loop have one constant, and others have another one each"
         }
@@ -36,6 +38,7 @@ fn programs(of: Programs) -> &'static str {
     match of {
         Programs::Generated => "in generated programs",
         Programs::Real => "in Lua and ripgrep",
+        Programs::Places => "in SQLite, QuickJS and zstd",
     }
 }
 
@@ -85,11 +88,11 @@ pub(crate) fn table() -> String {
     let cell = |of, compiler, reason| rate(of, compiler, reason).map_or_else(|| "-".to_owned(), share);
     let is_there = |of, reason| Compiler::ALL.iter().any(|with| rate(of, *with, reason).is_some());
     for of in Programs::ALL.into_iter().filter(|of| REASONS.iter().any(|reason| is_there(*of, reason))) {
-        let _ = writeln!(out, "    {:<20}{:>20}{:>20}{:>20}", programs(of), "gcc", "clang", "rustc");
+        let _ = writeln!(out, "    {:<28}{:>18}{:>18}{:>18}", programs(of), "gcc", "clang", "rustc");
         for reason in REASONS.into_iter().filter(|reason| is_there(of, reason)) {
-            let _ = write!(out, "    {reason:<20}");
+            let _ = write!(out, "    {reason:<28}");
             for compiler in Compiler::ALL {
-                let _ = write!(out, "{:>20}", cell(of, compiler, reason));
+                let _ = write!(out, "{:>18}", cell(of, compiler, reason));
             }
             out.push('\n');
         }

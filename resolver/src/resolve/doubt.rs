@@ -7,6 +7,7 @@
 //! instructions confirm it.
 
 mod copies;
+mod moved_behind;
 mod not_tracked;
 mod step_ahead;
 mod written_inlined;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) use copies::doubt_copies;
+pub(super) use moved_behind::moved_behind;
 pub(super) use not_tracked::not_tracked;
 pub(super) use step_ahead::step_ahead;
 pub(super) use written_inlined::written_inlined;

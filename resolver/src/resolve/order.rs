@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::arguments::Stop;
 use super::computed;
-use super::doubt::{Code, register};
+use super::doubt::{Code, moved_behind, register};
 use super::instructions::Instructions;
 use super::{Argument, Reason};
 use crate::address::Vaddr;
@@ -105,6 +105,14 @@ impl<'r, 'd, 'c, 'i, 'data, 's> Order<'r, 'd, 'c, 'i, 'data, 's> {
             let is_step = self.line(at) == branch;
             if is_tracked && !is_step && self.side(at) == Side::Before {
                 return Some(Reason::AssignedLate { at: at.0 });
+            }
+        }
+        let is_before = |at: Vaddr| self.side(at) == Side::Before && self.is_in_instance(at);
+        if !self.debug.is_by_gcc(self.function) {
+            let place = (self.function, self.pc);
+            let late = moved_behind(self.instructions, place, (location, bit), is_before, &described);
+            if late.is_some() {
+                return late;
             }
         }
         // A tail call that became a loop assigns the parameters. They stay described as they were.

@@ -175,8 +175,8 @@ pub enum Reason {
         /// The address of that instruction.
         from: u64,
     },
-    /// Doubtful: a loop adds a constant to its register, and the code behind takes that back. The register
-    /// may be a step ahead.
+    /// Doubtful: a loop adds a constant to its register, and the code uses the value before that too. The
+    /// register may be a step ahead.
     StepAhead {
         /// The address of the instruction that adds it.
         at: u64,

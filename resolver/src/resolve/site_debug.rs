@@ -201,7 +201,8 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let order = || Order::new(self.debug, stop, code)?.doubt(&argument, is_parameter, change.is_some(), described);
         let copied = || self.copied_from(&argument, variable?, stop);
         let ahead = || step_ahead(&argument, is_by_gcc, code);
-        let written = || written_inlined(self.debug, &argument, variable, is_by_gcc, code);
+        let instance = stop.scope.and_then(|scope| scope.frames.first()).map(|frame| frame.instance);
+        let written = || written_inlined(self.debug, &argument, (variable, instance), is_by_gcc, stop.frame.pc);
         let tracked = not_tracked(self.debug, &argument, &stop.frame, code);
         let first = || doubt(&evidence, code).or_else(order).or_else(copied);
         if let Some(reason) = tracked.or_else(first).or_else(ahead).or_else(written) {

@@ -10,7 +10,7 @@
 //! The sources, the programs and lists of what is wrong stay in FOLDER. A level of rustc may have a
 //! variant: `3+one` has one codegen unit, `3+thin` and `3+fat` are linked with optimisation. `--most` is
 //! the number of passes of a marker in the program without optimisation. `--rates` writes how often
-//! doubtful values were wrong, as lines of `real COMPILER REASON VALUES WRONG`. It fails if an exact
+//! doubtful values were wrong, as lines of `places COMPILER REASON VALUES WRONG`. It fails if an exact
 //! site has other hits than passes, if a value is another one at the site than at the address where it
 //! is watched, and if a value that is called live or constant is wrong and not in a file of `--known`.
 

@@ -187,7 +187,7 @@ impl Watched {
     }
 }
 
-/// How often doubtful values were wrong: a line `real COMPILER REASON VALUES WRONG` for each compiler
+/// How often doubtful values were wrong: a line `places COMPILER REASON VALUES WRONG` for each compiler
 /// and reason.
 #[must_use]
 pub fn rates(all: &[Watched]) -> Vec<String> {
@@ -200,7 +200,7 @@ pub fn rates(all: &[Watched]) -> Vec<String> {
         }
     }
     let line = |((compiler, reason), count): ((String, String), Count)| {
-        format!("real {compiler} {reason} {} {}", count.values, count.wrong)
+        format!("places {compiler} {reason} {} {}", count.values, count.wrong)
     };
     counts.into_iter().map(line).collect()
 }

@@ -9,7 +9,8 @@
 //! for each copy. In two nested loops that are both unrolled, the outer counter changes once for
 //! all copies of the inner one: 0, 0, 1, 1.
 //!
-//! Smallest case: `left:digits`, of whose refused values 27 of 54 are wrong.
+//! Smallest case: `left:digits`, of whose refused values 27 of 54 are wrong. In generated programs by
+//! rustc (seeds 9310 and 9311), 20 of 40 are.
 
 use std::collections::HashMap;
 

@@ -12,8 +12,8 @@
 //! there.
 //!
 //! Smallest case: `stale:untracked`. In generated programs (seed 9000, 20 functions, `-O1`, `-O2`, `-Os`)
-//! it refuses none of 104,380 values by gcc. In quickjs, a run before the rule found 63 of 663 such values
-//! wrong.
+//! it refuses none of 104,380 values by gcc. In QuickJS, a run before the rule found 63 of 663 such values
+//! wrong; in 150 places of zstd by gcc `-O2` none of 1,881.
 
 use super::{Code, Reason, memory_place};
 use crate::dwarf::{DebugInfo, Frame};

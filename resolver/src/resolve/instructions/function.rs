@@ -180,6 +180,25 @@ impl<'c> Instructions<'c, '_, '_, '_> {
         self.ask(function, takes).unwrap_or(false)
     }
 
+    /// Whether a loop uses the value that a register had before a step.
+    pub(in super::super) fn uses_previous(&self, function: Die, register: u32, step: Step) -> bool {
+        let uses = |decoded: &Decoded<'c>| {
+            let register = u8::try_from(register).ok()?;
+            Some(decoded.values()?.uses_previous(&decoded.cfg, register, step))
+        };
+        self.ask(function, uses).unwrap_or(false)
+    }
+
+    /// The first instructions behind an address of a function that write a register, if they also read it and
+    /// do not lead back to the address.
+    pub(in super::super) fn changed_behind(&self, function: Die, pc: Vaddr, register: u32) -> Vec<Range<u64>> {
+        let writes = |decoded: &Decoded<'c>| {
+            let register = u8::try_from(register).ok()?;
+            Some(decoded.values()?.changed_behind(&decoded.cfg, pc, register))
+        };
+        self.ask_complete(function, writes).unwrap_or_default()
+    }
+
     /// The block of an address in a function; `None` if it is not known.
     pub(in super::super) fn block(&self, function: Die, pc: Vaddr) -> Option<Block> {
         self.ask_complete(function, |decoded| decoded.cfg.block(pc))
