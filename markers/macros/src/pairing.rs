@@ -3,6 +3,7 @@
 use proc_macro2::Span;
 use simple_markers_record::printf::{self, Length, Piece, Specifier};
 use simple_markers_record::{conversion, names};
+use syn::{Expr, Lit, Type};
 
 use crate::syntax::{Argument, Marker};
 
@@ -37,8 +38,12 @@ pub(crate) enum Shown {
 pub(crate) fn pair(marker: &Marker) -> syn::Result<Vec<Pair<'_>>> {
     let format = marker.format.declared();
     let mut errors = Errors(None);
-    for placeholder in marker.format.placeholders() {
-        errors.push(marker.format.span(), no_placeholder(placeholder));
+    let placeholders = marker.format.placeholders();
+    // With a conversion or a name among them, the arguments are not in their order.
+    let is_in_order = placeholders.len() == marker.arguments.len() && placeholders.iter().all(|text| text == "{}");
+    for (index, placeholder) in placeholders.iter().enumerate() {
+        let argument = marker.arguments.get(index).filter(|_| is_in_order);
+        errors.push(marker.format.span(), no_placeholder(placeholder, argument));
     }
     errors.finish()?;
     let mut errors = Errors(None);
@@ -119,7 +124,13 @@ fn arguments(count: usize) -> String {
     }
 }
 
-fn no_placeholder(text: &str) -> String {
+fn no_placeholder(text: &str, argument: Option<&Argument>) -> String {
+    if let Some((argument, (of, conversion))) = argument.and_then(|of| Some((of, written_type(of)?))) {
+        return format!(
+            "`{text}` is no conversion, because a format is that of printf: write `{conversion}` for `{}`, which is {of}",
+            argument.text()
+        );
+    }
     let inner = text.trim_matches(['{', '}']);
     let name = inner.split(':').next().unwrap_or_default();
     let behind = match name.starts_with(|first: char| first == '_' || first.is_alphabetic()) {
@@ -130,6 +141,54 @@ fn no_placeholder(text: &str) -> String {
         "`{text}` is no conversion, because a format is that of printf: write `%d` for an i32, `%u` for a u32, `%lu` for a u64, \
          `%zu` for a usize, `%f` for a float or `%s` for text{behind}; the text `{{{inner}}}` is written `{{{{{inner}}}}}`"
     )
+}
+
+/// The type of an argument, and the conversion for it, if the type is written in the argument: in
+/// `keep x: T`, in a cast, or by a literal. A macro does not know the types of variables.
+fn written_type(argument: &Argument) -> Option<(String, &'static str)> {
+    let of = match argument {
+        Argument::Place(_) => return None,
+        Argument::KeptPlace { width, .. } => named_type(width.as_ref()?)?,
+        Argument::KeptValue { width: Some(width), .. } => named_type(width)?,
+        Argument::KeptValue { value, .. } => match value.as_ref() {
+            Expr::Cast(cast) => named_type(&cast.ty)?,
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(number) => number.suffix().to_owned(),
+                Lit::Float(_) => "f64".to_owned(),
+                Lit::Bool(_) => "bool".to_owned(),
+                Lit::Char(_) => "char".to_owned(),
+                Lit::Str(_) => "str".to_owned(),
+                _ => return None,
+            },
+            _ => return None,
+        },
+    };
+    let conversion = match of.as_str() {
+        "i8" => "%hhd",
+        "i16" => "%hd",
+        "i32" | "bool" => "%d",
+        "i64" => "%ld",
+        "isize" => "%zd",
+        "u8" => "%hhu",
+        "u16" => "%hu",
+        "u32" => "%u",
+        "u64" => "%lu",
+        "usize" => "%zu",
+        "char" => "%c",
+        "f32" | "f64" => "%f",
+        "str" => "%s",
+        _ => return None,
+    };
+    let article = if of.starts_with('i') || of.starts_with('f') { "an" } else { "a" };
+    Some((format!("{article} {of}"), conversion))
+}
+
+/// The name of a type without a path.
+fn named_type(of: &Type) -> Option<String> {
+    match of {
+        Type::Path(path) if path.qself.is_none() => path.path.get_ident().map(ToString::to_string),
+        _ => None,
+    }
 }
 
 fn no_such_type(text: &str, length: Length, specifier: Specifier) -> String {
@@ -176,6 +235,32 @@ mod tests {
             format!("`{{id}}` {which}, and `id` behind the format; the text `{{id}}` is written `{{{{id}}}}`")
         );
         assert_eq!(error(r#"a, "{:?}", x"#), format!("`{{:?}}` {which}; the text `{{:?}}` is written `{{{{:?}}}}`"));
+    }
+
+    /// Only a type that is written is known.
+    #[test]
+    fn a_placeholder_names_the_conversion_of_a_written_type() {
+        let right = |argument: &str| {
+            let error = error(&format!(r#"a, "{{}}", {argument}"#));
+            error.split_once("printf: write ").map(|(_, right)| right.to_owned()).unwrap_or(error)
+        };
+        for (argument, says) in [
+            ("keep x: u64", "`%lu` for `x`, which is a u64"),
+            ("keep n = v.len() as u32", "`%u` for `n`, which is a u32"),
+            ("keep n: i16 = f()", "`%hd` for `n`, which is an i16"),
+            ("keep n = 5u8", "`%hhu` for `n`, which is a u8"),
+            ("keep n = 'c'", "`%c` for `n`, which is a char"),
+            ("keep n = 0.5", "`%f` for `n`, which is an f64"),
+        ] {
+            assert_eq!(right(argument), says);
+        }
+        for argument in ["x", "keep x", "keep n = v.len()", "keep n = 5", "keep n: Other = f()", "keep n = a as m::u8"]
+        {
+            assert!(right(argument).starts_with("`%d` for an i32, "), "{argument}");
+        }
+        // It is not known which argument is meant.
+        assert!(error(r#"a, "{} %d", keep x: u64, y"#).contains("`%d` for an i32, "));
+        assert!(error(r#"a, "{x}", keep x: u64"#).contains("`%d` for an i32, "));
     }
 
     #[test]
