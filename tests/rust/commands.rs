@@ -8,6 +8,7 @@ mod debuginfod;
 mod export;
 mod export_names;
 mod export_probes;
+mod export_texts;
 mod fix;
 mod guide;
 mod readme;

@@ -95,11 +95,16 @@ static RUST: LazyLock<Program> = LazyLock::new(|| rust("export-values", &[]));
 
 fn rust(name: &str, more: &[&str]) -> Program {
     let source = fs::read_to_string(fixture::workspace().join("tests/export/values.rs")).expect("the source");
+    program(&built(name, &source, more))
+}
+
+/// A program of Rust in release, with more arguments for rustc.
+pub(super) fn built(name: &str, source: &str, more: &[&str]) -> PathBuf {
     let dependency = fixture::markers("");
     let rest = format!("[dependencies]\nsimple-markers = {dependency}\n[profile.release]\ndebug = \"full\"\n");
-    let fixture = Fixture::empty(name).manifest("2024", &rest).file("src/main.rs", &source);
+    let fixture = Fixture::empty(name).manifest("2024", &rest).file("src/main.rs", source);
     fixture::succeeds_silently(fixture.cargo("rustc").arg("--release").args(more));
-    program(&fixture::target().join("release").join(name))
+    fixture::target().join("release").join(name)
 }
 
 /// Standard output, standard error.
@@ -349,24 +354,31 @@ fn bpftrace_prints_what_a_rust_program_prints() {
 /// Runs bpftrace on the export for a program, and checks that it prints the program's values.
 /// Returns the export.
 fn bpftrace_prints(program: &Program) -> String {
+    let (exported, said) = bpftrace_says(&program.path);
+    if let Some(said) = said {
+        assert_eq!(sorted_lines(&said, program), program.expected(&exported));
+    }
+    exported
+}
+
+/// The export for a program, and what bpftrace prints with it; `None` without permission.
+pub(super) fn bpftrace_says(program: &Path) -> (String, Option<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     // Debian's bpftrace accepts addresses inside functions only if it finds no symbols. Our symbols
     // are in a separate file.
     let stripped = folder.path().join("stripped");
-    let id = run(Command::new("readelf").arg("--notes").arg(&program.path));
+    let id = run(Command::new("readelf").arg("--notes").arg(program));
     let id = id.split("Build ID: ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a build id");
     let debug = folder.path().join("debug");
     let separate = debug.join(".build-id").join(&id[..2]).join(format!("{}.debug", &id[2..]));
     fs::create_dir_all(separate.parent().expect("a folder")).expect("a folder");
-    run(Command::new("objcopy").arg("--only-keep-debug").args([&program.path, &separate]));
-    run(Command::new("strip").arg(&program.path).arg("-o").arg(&stripped));
+    run(Command::new("objcopy").arg("--only-keep-debug").arg(program).arg(&separate));
+    run(Command::new("strip").arg(program).arg("-o").arg(&stripped));
     let (exported, _) = export("bpftrace", &stripped, &["--debug-dir", &debug.to_string_lossy()]);
     let script = folder.path().join("probes.bt");
     fs::write(&script, &exported).expect("a script");
-    if let Some(said) = bpftrace(&["--unsafe", &script.to_string_lossy()], &stripped, folder.path()) {
-        assert_eq!(sorted_lines(&said, program), program.expected(&exported));
-    }
-    exported
+    let said = bpftrace(&["--unsafe", &script.to_string_lossy()], &stripped, folder.path());
+    (exported, said)
 }
 
 #[test]
@@ -374,16 +386,22 @@ fn gdb_prints_what_the_program_prints() {
     if find("gdb").is_none() {
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
     for program in [&*C, &*RUST] {
-        let (exported, _) = export("gdb", &program.path, &[]);
-        let script = folder.path().join("probes.gdb");
-        fs::write(&script, &exported).expect("a script");
-        let mut gdb = Command::new("gdb");
-        gdb.args(["-nx", "-batch", "-ex", "set width 0", "-ex", "set debuginfod enabled off", "-x"]).arg(&script);
-        let said = run(gdb.args(["-ex", "run > /dev/null"]).arg(&program.path));
+        let (exported, said) = gdb_says(&program.path);
         assert_eq!(sorted_lines(&said, program), program.expected(&exported), "{said}");
     }
+}
+
+/// The export for a program, and what gdb prints with it.
+pub(super) fn gdb_says(program: &Path) -> (String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (exported, _) = export("gdb", program, &[]);
+    let script = folder.path().join("probes.gdb");
+    fs::write(&script, &exported).expect("a script");
+    let mut gdb = Command::new("gdb");
+    gdb.args(["-nx", "-batch", "-ex", "set width 0", "-ex", "set debuginfod enabled off", "-x"]).arg(&script);
+    let said = run(gdb.args(["-ex", "run > /dev/null"]).arg(program));
+    (exported, said)
 }
 
 /// The installed kernel headers. SystemTap needs a kernel version even if it only translates.

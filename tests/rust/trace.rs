@@ -105,30 +105,55 @@ int main(void) {
 }
 "#;
 
+/// The same for texts of Rust, whose length is known.
+const CUT_IN_RUST: &str = r#"
+#[inline(never)]
+fn cut(n: i32, a: &str, b: &String) {
+    simple_markers::simple_mark!(texts:cut, "%.*s|%.3s", n, a, b, options(anchor));
+    let cut = |text: &str, most: i32| text[..usize::try_from(most).unwrap_or(9).min(text.len())].to_owned();
+    println!("{}|{}", cut(a, n), cut(b, 3));
+}
+fn main() {
+    for n in -1..6 {
+        for text in ["", "a", "abc", "abcdef"] {
+            cut(n, std::hint::black_box(text), &text.to_owned());
+        }
+    }
+}
+"#;
+
 #[test]
 fn a_precision_ends_a_text_everywhere() {
     if !can_watch() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "cut", CUT, &[]);
-    let printed = run(&mut Command::new(&program));
-    let lines = trace(&[], &[&program]);
+    texts_end_at_their_precision(&compile(folder.path(), "cut", CUT, &[]));
+    let (source, image) = (folder.path().join("cut.rs"), folder.path().join("cut-in-rust"));
+    std::fs::write(&source, CUT_IN_RUST).expect("a source");
+    let options = Options { with: With::Rustc, level: "2".to_owned(), lto: "none".to_owned(), dwarf: 5 };
+    builds::program(std::slice::from_ref(&source), &options, &image).expect("it compiles");
+    texts_end_at_their_precision(&image);
+}
+
+fn texts_end_at_their_precision(program: &Path) {
+    let printed = run(&mut Command::new(program));
+    let lines = trace(&[], &[program]);
     let said: Vec<&str> = lines.iter().filter_map(|line| Some(line.split_once(" texts:cut: ")?.1)).collect();
     assert_eq!(said, printed.lines().collect::<Vec<_>>());
-    let (all, _) = hits(&trace(&["--json"], &[&program]));
+    let (all, _) = hits(&trace(&["--json"], &[program]));
     let texts = |hit: &Json| {
         [1, 2].map(|index: usize| hit["args"][index]["value"].as_str().expect("a text").to_owned()).join("|")
     };
     assert_eq!(all.iter().map(texts).collect::<Vec<_>>(), said);
     // The filter is a BPF program, and so are the counts.
     for literal in ["", "a", "ab", "abc", "abcd", "abcdef"] {
-        let (chosen, _) = hits(&trace(&["--json", "--where", &format!("a == \"{literal}\"")], &[&program]));
+        let (chosen, _) = hits(&trace(&["--json", "--where", &format!("a == \"{literal}\"")], &[program]));
         let expected = said.iter().filter(|line| line.split('|').next() == Some(literal)).count();
         assert_eq!(chosen.len(), expected, "{literal}");
     }
     let mut count = Command::new(fixture::smark());
-    let counted = run(count.args(["count", "--json", "--by", "a", "--"]).arg(&program).stderr(Stdio::null()));
+    let counted = run(count.args(["count", "--json", "--by", "a", "--"]).arg(program).stderr(Stdio::null()));
     let objects = counted.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
     let by = objects.filter_map(|line| line["by"].as_array().cloned()).flatten();
     let by: HashMap<String, u64> =

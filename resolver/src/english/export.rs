@@ -177,6 +177,16 @@ pub(crate) fn doubtful(argument: &Argument) -> String {
     format!("{} is doubtful: {}", argument.text, arguments::why(argument))
 }
 
+/// A text that the kernel reads further than its precision says.
+pub(crate) fn whole_text(argument: &str) -> String {
+    format!("{argument} is the text up to its NUL: the kernel does not end a text at the precision of its conversion")
+}
+
+/// The same for a text with a length.
+pub(crate) fn whole_length(argument: &str) -> String {
+    format!("the length of {argument} is that of the whole text: the kernel does not compute its precision")
+}
+
 /// How a probe is armed that a tool does not arm.
 pub(crate) fn asleep(tool: Tool) -> &'static str {
     match tool {

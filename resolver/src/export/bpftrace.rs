@@ -2,7 +2,7 @@
 
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind};
-use super::format::{Call, field, fill};
+use super::format::{Call, field, fill, most, smaller};
 use super::plan::{Planned, PlannedArgument, Point};
 use super::symbols::FunctionNames;
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
@@ -100,17 +100,37 @@ fn express(
                 _ => return Err(ArgumentOmission::NoConversion(Tool::Bpftrace, letter)),
             })
         }
-        Fetch::Pointed(at) => Ok((format!("{field}s"), vec![format!("str({})", arithmetic::bits(syntax, at, 8)?)])),
+        Fetch::Pointed(at) => Ok((format!("{field}s"), vec![text(syntax, &arithmetic::bits(syntax, at, 8)?, wanted)?])),
         Fetch::Array(address) => {
-            Ok((format!("{field}s"), vec![format!("str({})", arithmetic::expr(syntax, address)?)]))
+            Ok((format!("{field}s"), vec![text(syntax, &arithmetic::expr(syntax, address)?, wanted)?]))
         }
         Fetch::Text { data, offset, length } => {
             let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
             let length = arithmetic::bits(syntax, length, 8)?;
+            let length = match most(syntax, wanted, LONGEST)? {
+                // `printf` cuts the text.
+                Some(most) if !is_digits(&most) => smaller(&most, &length),
+                _ => length,
+            };
             // 0.17 prints `length` bytes (measured). Later versions count a NUL too and print one byte less.
             Ok((format!("{field}s"), vec![format!("str({data}, {length})")]))
         }
     }
+}
+
+/// More than `str` reads (`BPFTRACE_STRLEN`).
+const LONGEST: &str = "4096";
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The text at an address up to its NUL, or to its precision.
+fn text(syntax: &BpftraceSyntax, address: &str, wanted: &PlannedArgument<'_>) -> Result<String, ArgumentOmission> {
+    Ok(match most(syntax, wanted, LONGEST)? {
+        Some(most) => format!("str({address}, {most})"),
+        None => format!("str({address})"),
+    })
 }
 
 fn value(

@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::plan::{PlannedArgument, Point};
+use super::arithmetic::{self, Syntax};
+use super::fetch::Fetch;
+use super::plan::{PlannedArgument, Point, Precision};
 use super::{ArgumentOmission, SiteOmission, Writer};
 use crate::record::printf::{self, Conversion, Count, Piece};
 
@@ -11,7 +13,8 @@ use crate::record::printf::{self, Conversion, Count, Piece};
 enum FormatPiece<'f> {
     /// Literal text, with `%%` replaced by `%`.
     Text(&'f str),
-    /// A conversion and the index of its argument; `None` if it has a `*`, which no consumer supports.
+    /// A conversion and the index of its argument; `None` if it has a `*` that no consumer supports: any
+    /// but that of `%.*s`.
     Conversion(Conversion, Option<usize>),
 }
 
@@ -27,7 +30,8 @@ fn parts(format: &str) -> Option<Vec<FormatPiece<'_>>> {
                 let stars = conversion.stars();
                 let index = next.checked_add(stars)?;
                 next = index.checked_add(1)?;
-                parts.push(FormatPiece::Conversion(conversion, (stars == 0).then_some(index)));
+                let is_cut = conversion.specifier.letter() == 's' && conversion.width != Some(Count::Argument);
+                parts.push(FormatPiece::Conversion(conversion, (stars == 0 || is_cut).then_some(index)));
             }
         }
     }
@@ -76,7 +80,7 @@ pub(super) fn fill<T>(
         };
         let Some(wanted) = index.and_then(|index| wanted.get(index)) else {
             text(to, "?");
-            writer.comment(mark, "a conversion with `*` is printed as `?`");
+            writer.comment(mark, "a conversion with `*` is printed as `?`, but for `%.*s`");
             continue;
         };
         if let Err(why) = express(to, &conversion, wanted) {
@@ -85,6 +89,36 @@ pub(super) fn fill<T>(
         }
     }
     Ok(())
+}
+
+/// A computation in a language with the operators of C: the most bytes of a text by its precision, or
+/// `none`, which is more than any text has, if a `*` is negative. `None` if it has no precision.
+///
+/// # Errors
+///
+/// The argument of the `*` cannot be read.
+pub(super) fn most(
+    syntax: &impl Syntax,
+    wanted: &PlannedArgument<'_>,
+    none: &str,
+) -> Result<Option<String>, ArgumentOmission> {
+    match &wanted.precision {
+        None => Ok(None),
+        Some(Precision::Digits(digits)) => Ok(Some(digits.to_string())),
+        Some(Precision::Argument { fetch, .. }) => match fetch.as_ref().as_ref().map_err(Clone::clone)? {
+            Fetch::Number { at, size, .. } => {
+                let value = arithmetic::signed(syntax, at, *size)?;
+                // Some tools have only unsigned numbers.
+                Ok(Some(format!("({value} < 0 || {value} > {none} ? {none} : {value})")))
+            }
+            _ => Err(ArgumentOmission::NoLocation),
+        },
+    }
+}
+
+/// The smaller of two computations in a language with the operators of C.
+pub(super) fn smaller(one: &str, other: &str) -> String {
+    format!("({one} < {other} ? {one} : {other})")
 }
 
 /// A call of a consumer's `printf`.

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind, Operand};
-use super::format::{Call, field, fill};
+use super::format::{Call, field, fill, most, smaller};
 use super::loaded::Loaded;
-use super::plan::{Planned, PlannedArgument, Point, identifier};
+use super::plan::{Planned, PlannedArgument, Point, Precision, identifier};
 use super::{ArgumentOmission, Breakpoint, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
 use crate::image::{Image, ImageKind};
@@ -244,20 +244,31 @@ impl Printed {
                     _ => return Err(ArgumentOmission::NoConversion(Tool::Gdb, letter)),
                 }
             }
+            // A `*` is read before the text is printed.
+            Fetch::Pointed(_) | Fetch::Array(_) | Fetch::Text { .. } if is_star(wanted) => {
+                let most = most(syntax, wanted, &LONGEST.to_string())?.unwrap_or_default();
+                let (data, length) = match fetch {
+                    Fetch::Pointed(at) => (arithmetic::bits(syntax, at, 8)?, most),
+                    Fetch::Array(address) => (arithmetic::expr(syntax, address)?, most),
+                    Fetch::Text { data, offset, length } => {
+                        let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
+                        (data, smaller(&most, &arithmetic::bits(syntax, length, 8)?))
+                    }
+                    Fetch::Number { .. } => return Err(ArgumentOmission::NoLocation),
+                };
+                self.sized(&field, Text { data, length, most: LONGEST });
+                return Ok(());
+            }
             Fetch::Pointed(at) => ("s".to_owned(), format!("(char *){}", arithmetic::bits(syntax, at, 8)?)),
             Fetch::Array(address) => ("s".to_owned(), format!("(char *){}", arithmetic::expr(syntax, address)?)),
             Fetch::Text { data, offset, length } => {
                 let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
                 let length = arithmetic::bits(syntax, length, 8)?;
-                let index = self.texts.len();
                 let most = match conversion.precision {
                     Some(Count::Digits(most)) => most.min(LONGEST),
                     _ => LONGEST,
                 };
-                self.texts.push(Text { data, length, most });
-                let width = field.split('.').next().unwrap_or("%");
-                let _ = write!(self.call.format, "{width}.{LENGTH}s");
-                self.call.arguments.push(format!("(char *)$smark_data_{index}"));
+                self.sized(&field, Text { data, length, most });
                 return Ok(());
             }
         };
@@ -266,6 +277,19 @@ impl Printed {
         self.call.arguments.push(argument);
         Ok(())
     }
+
+    /// Adds a text with a length.
+    fn sized(&mut self, field: &str, text: Text) {
+        let width = field.split('.').next().unwrap_or("%");
+        let _ = write!(self.call.format, "{width}.{LENGTH}s");
+        self.call.arguments.push(format!("(char *)$smark_data_{}", self.texts.len()));
+        self.texts.push(text);
+    }
+}
+
+/// Whether the precision of a text is an argument.
+fn is_star(wanted: &PlannedArgument<'_>) -> bool {
+    matches!(wanted.precision, Some(Precision::Argument { .. }))
 }
 
 struct GdbSyntax {

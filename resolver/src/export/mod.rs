@@ -21,7 +21,7 @@ mod symbols;
 pub mod uprobe;
 
 pub use omission::{ArgumentOmission, ExportError, SiteOmission};
-pub use plan::{At, Planned, PlannedArgument, Point, PointSwitch, Settings, points};
+pub use plan::{At, Planned, PlannedArgument, Point, PointSwitch, Precision, Settings, points};
 
 use std::sync::Arc;
 

@@ -51,6 +51,7 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
     }
     let aarch64 = writer.image.arch == Architecture::Aarch64;
     writer.each(MARK, planned, &mut |writer, point| {
+        uprobe::say_whole_texts(writer, MARK, point);
         if is_direct(point) {
             let (definition, left_out) = uprobe::definition(point, writer.path, aarch64);
             for (argument, why) in left_out {

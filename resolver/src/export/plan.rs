@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::address::{FileOffset, Vaddr};
 use crate::image::ImageKind;
+use crate::record::printf::{self, Count, Piece};
 use crate::resolve::{
     Architecture, Argument, Exactness, Marker, ResolvedImage, Site, SitePlace, Switch, SwitchProblem, Verdict,
 };
@@ -304,6 +305,22 @@ pub struct PlannedArgument<'r> {
     pub letter: char,
     /// What to fetch.
     pub fetch: Result<Fetch, ArgumentOmission>,
+    /// The precision of the conversion of a text: its most bytes; `None` if it has none.
+    pub precision: Option<Precision>,
+}
+
+/// The precision of a conversion.
+#[derive(Clone, Debug)]
+pub enum Precision {
+    /// Digits: `%.3s`.
+    Digits(u32),
+    /// The value of an argument, an `int`: `%.*s`. A negative one is no precision.
+    Argument {
+        /// The index of the argument in [`Point::wanted`].
+        index: usize,
+        /// What to fetch for it.
+        fetch: Box<Result<Fetch, ArgumentOmission>>,
+    },
 }
 
 impl<'r> Point<'r> {
@@ -325,9 +342,24 @@ impl<'r> Point<'r> {
                 true => Err(ArgumentOmission::WideText),
                 false => fetch::fetch(argument, letter, self.with_doubtful),
             };
-            PlannedArgument { argument, letter, fetch }
+            PlannedArgument { argument, letter, fetch, precision: self.precision(index) }
         };
         self.site.args.iter().enumerate().map(wanted).collect()
+    }
+
+    /// The precision of the text with this index.
+    fn precision(&self, index: usize) -> Option<Precision> {
+        let conversion = self.marker.args.get(index)?.conversion.as_deref()?;
+        let Some(Ok(Piece::Conversion(conversion))) = printf::parse(conversion.as_bytes()).next() else { return None };
+        match conversion.precision.filter(|_| conversion.specifier.letter() == 's')? {
+            Count::Digits(digits) => Some(Precision::Digits(digits)),
+            // The `*` of the precision is the last one before the text.
+            Count::Argument => {
+                let index = index.checked_sub(1)?;
+                let fetch = fetch::fetch(self.site.args.get(index)?, 'd', self.with_doubtful);
+                Some(Precision::Argument { index, fetch: Box::new(fetch) })
+            }
+        }
     }
 
     /// The doubtful arguments that are exported all the same.

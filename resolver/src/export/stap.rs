@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::arithmetic::{self, Syntax};
 use super::fetch::{Fetch, NumberKind};
-use super::format::{Call, field, fill};
+use super::format::{Call, field, fill, most, smaller};
 use super::plan::{Planned, PlannedArgument, Point};
 use super::{ArgumentOmission, ExportError, SiteOmission, Tool, Writer};
 use crate::address::Vaddr;
@@ -93,16 +93,29 @@ fn express(
             let size = if letter == 'c' { 1 } else { *size };
             Ok((format!("{field}{letter}"), arithmetic::bits(syntax, at, size)?))
         }
-        Fetch::Pointed(at) => Ok((format!("{field}s"), format!("user_string({})", arithmetic::bits(syntax, at, 8)?))),
-        Fetch::Array(address) => {
-            Ok((format!("{field}s"), format!("user_string({})", arithmetic::expr(syntax, address)?)))
-        }
+        Fetch::Pointed(at) => Ok((format!("{field}s"), text(syntax, &arithmetic::bits(syntax, at, 8)?, wanted)?)),
+        Fetch::Array(address) => Ok((format!("{field}s"), text(syntax, &arithmetic::expr(syntax, address)?, wanted)?)),
         Fetch::Text { data, offset, length } => {
             let data = arithmetic::plus(syntax, arithmetic::bits(syntax, data, 8)?, *offset);
             let length = arithmetic::bits(syntax, length, 8)?;
+            let length = match most(syntax, wanted, LONGEST)? {
+                Some(most) => smaller(&most, &length),
+                None => length,
+            };
             Ok((format!("{field}s"), format!("user_string_n({data}, {length})")))
         }
     }
+}
+
+/// More than a string has (`MAXSTRINGLEN`).
+const LONGEST: &str = "65536";
+
+/// The text at an address up to its NUL, or to its precision.
+fn text(syntax: &StapSyntax, address: &str, wanted: &PlannedArgument<'_>) -> Result<String, ArgumentOmission> {
+    Ok(match most(syntax, wanted, LONGEST)? {
+        Some(most) => format!("user_string_n({address}, {most})"),
+        None => format!("user_string({address})"),
+    })
 }
 
 struct StapSyntax {

@@ -7,6 +7,7 @@ use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, identifier, numbered};
 use super::{ArgumentOmission, ExportError, Tool, Writer};
 use crate::address::Vaddr;
+use crate::english;
 use crate::integer;
 use crate::location::{Binary, Expr, Node, Processor, Register, Value, ValueType};
 use crate::resolve::Architecture;
@@ -44,10 +45,23 @@ pub(super) fn write(writer: &mut Writer<'_>, planned: &[Planned<'_>]) -> Result<
         for (argument, why) in left_out {
             writer.without(MARK, &argument, &why);
         }
+        say_whole_texts(writer, MARK, point);
         writer.line(&definition);
         Ok(())
     });
     Ok(())
+}
+
+/// Comments on the texts whose conversion has a precision: the kernel reads them up to their NUL.
+pub(super) fn say_whole_texts(writer: &mut Writer<'_>, mark: &str, point: &Point<'_>) {
+    for wanted in point.wanted().iter().filter(|wanted| wanted.precision.is_some()) {
+        let text = &wanted.argument.text;
+        match wanted.fetch {
+            Ok(Fetch::Pointed(_) | Fetch::Array(_)) => writer.comment(mark, &english::export::whole_text(text)),
+            Ok(Fetch::Text { .. }) => writer.comment(mark, &english::export::whole_length(text)),
+            Ok(Fetch::Number { .. }) | Err(_) => {}
+        }
+    }
 }
 
 /// The fetch argument for memory at an address, without its type; `here` is the address of the probe.

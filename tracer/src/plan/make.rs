@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use simple_markers_record::{buffer, printf};
+use simple_markers_record::buffer;
 use simple_markers_resolver::address::FileOffset;
 use simple_markers_resolver::export::fetch::{Fetch, NumberKind, Operand, fetch};
 use simple_markers_resolver::export::{
-    self, ArgumentOmission, ExportError, Planned, PlannedArgument as WantedArgument, Point,
+    self, ArgumentOmission, ExportError, Planned, PlannedArgument as WantedArgument, Point, Precision,
 };
-use simple_markers_resolver::location::{Expr, Location, Node, ValueType};
+use simple_markers_resolver::location::{Binary, Expr, Location, Node, Unary, ValueType};
 use simple_markers_resolver::resolve::{
     Argument, Marker, Reason, ResolvedImage, SitePlace, Verdict, format_with_names,
 };
@@ -178,7 +178,7 @@ fn site(
 ) -> PlannedSite {
     let mut inputs = Vec::new();
     let wanted = point.wanted();
-    let limits: Vec<_> = (0..wanted.len()).map(|index| limit(point, &wanted, index)).collect();
+    let limits: Vec<_> = (0..wanted.len()).map(|index| limit(&wanted, index)).collect();
     let read = wanted.iter().zip(limits).map(|(wanted, limit)| match (limit, wanted.fetch.clone()) {
         // A text with a doubtful precision may end elsewhere.
         (Ok((limit, Some(why))), Ok(_) | Err(ArgumentOmission::Doubtful(_))) => (limit, Err(why)),
@@ -285,26 +285,17 @@ impl PlannedSite {
     }
 }
 
-/// The precision of the text of an argument: the digits of its conversion, or the argument of its `*`, and
-/// why that is doubtful.
+/// The precision of the text of an argument, an `int`, and why it is doubtful.
 fn limit(
-    point: &Point<'_>,
     wanted: &[WantedArgument<'_>],
     index: usize,
 ) -> Result<(Option<Expr>, Option<ArgumentOmission>), ArgumentOmission> {
-    let declared = point.marker.args.get(index).and_then(|declared| declared.conversion.as_deref());
-    let Some(Ok(printf::Piece::Conversion(conversion))) =
-        declared.and_then(|text| printf::parse(text.as_bytes()).next())
-    else {
-        return Ok((None, None));
-    };
-    match conversion.precision.filter(|_| conversion.specifier.letter() == 's') {
+    match wanted.get(index).and_then(|wanted| wanted.precision.as_ref()) {
         None => Ok((None, None)),
-        Some(printf::Count::Digits(digits)) => Ok((Some(Expr::constant(digits.into())), None)),
-        // The `*` of the precision is the last one before the text.
-        Some(printf::Count::Argument) => {
-            let Some(star) = index.checked_sub(1).and_then(|star| wanted.get(star)) else { return Ok((None, None)) };
-            let (fetched, doubt) = match &star.fetch {
+        Some(Precision::Digits(digits)) => Ok((Some(Expr::constant((*digits).into())), None)),
+        Some(Precision::Argument { index: star, fetch: fetched }) => {
+            let Some(star) = wanted.get(*star) else { return Ok((None, None)) };
+            let (fetched, doubt) = match fetched.as_ref() {
                 Err(why @ ArgumentOmission::Doubtful(_)) => {
                     (fetch(star.argument, star.letter, true), Some(why.clone()))
                 }
@@ -316,6 +307,21 @@ fn limit(
             }
         }
     }
+}
+
+/// The smaller of a length of 8 bytes and a precision, an `int`; a negative precision is none. `None` if
+/// the computation would be too large.
+fn smaller(length: &Expr, limit: &Expr) -> Option<Expr> {
+    let word = ValueType::Unsigned(8);
+    let node = |node: Node| Expr::new(node);
+    let length = node(Node::Convert(word, length.clone()))?;
+    let limit = node(Node::Convert(word, node(Node::Convert(ValueType::Signed(4), limit.clone()))?))?;
+    let is_less = node(Node::Binary(Binary::Lt, length.clone(), limit.clone()))?;
+    // All ones if the length is the smaller one: then the exclusive or is undone.
+    let one = node(Node::Convert(ValueType::Signed(8), is_less))?;
+    let mask = node(Node::Convert(word, node(Node::Unary(Unary::Neg, one))?))?;
+    let differing = node(Node::Binary(Binary::Xor, length, limit.clone()))?;
+    node(Node::Binary(Binary::Xor, limit, node(Node::Binary(Binary::And, differing, mask))?))
 }
 
 /// Makes the inputs of a site.
@@ -399,6 +405,10 @@ impl Reader<'_> {
                 };
                 let address = address.ok_or(Unread::Uncompilable(Uncompilable::TooLarge))?;
                 let length = operand(length, 8)?;
+                let length = match &self.limit {
+                    Some(limit) => smaller(&length, limit).ok_or(Unread::Uncompilable(Uncompilable::TooLarge))?,
+                    None => length,
+                };
                 let field = self.input(Input::Bytes { address, length, most: self.text })?;
                 Ok(Reading::Text { field })
             }
