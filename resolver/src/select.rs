@@ -1,9 +1,11 @@
 //! Selects rows of a resolution by patterns, and suggests names for patterns that match nothing.
 
+use std::borrow::Cow;
+
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::Error;
-use crate::resolve::Row;
+use crate::resolve::{Row, source_name};
 
 /// The field that a pattern is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +13,8 @@ use crate::resolve::Row;
 pub enum Field {
     /// The module.
     Module,
-    /// The function, or the text in its place (`<eliminated>`).
+    /// The function, or the text in its place (`<eliminated>`), and the functions that are inlined there at a
+    /// site of the marker, if the debug information was read.
     Function,
     /// The marker's name.
     Name,
@@ -26,6 +29,15 @@ impl Field {
             Self::Function => "function",
             Self::Name => "marker",
         }
+    }
+
+    /// The values of the field in a row: those of its fields, and the names of inlined functions in the
+    /// debug information and in the source.
+    fn in_row<'a>(self, row: &Row<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        let sites = if self == Self::Function { row.sites.clone() } else { Vec::new() };
+        let inlined = sites.into_iter().filter(|site| site.place.is_some()).flat_map(|site| &site.inlined);
+        let names = inlined.flat_map(|inlined| [Cow::Borrowed(&*inlined.function), source_name(&inlined.function)]);
+        self.among(&Fields::from(row)).map(Cow::Borrowed).chain(names)
     }
 
     /// The values of the field, of which a pattern has to match one.
@@ -139,16 +151,27 @@ impl Selection {
     /// Whether a row matches.
     #[must_use]
     pub fn matches(&self, row: &Row<'_>) -> bool {
-        self.matches_fields(&Fields::from(row))
+        self.all(|field, glob| field.in_row(row).any(|value| glob.is_match(&*value)))
     }
 
     /// Whether the fields of a row match.
     #[must_use]
     pub fn matches_fields(&self, of: &Fields<'_>) -> bool {
+        self.all(|field, glob| field.among(of).any(|value| glob.is_match(value)))
+    }
+
+    /// Whether one pattern of each field that has any matches.
+    fn all(&self, matches: impl Fn(Field, &GlobMatcher) -> bool) -> bool {
         [Field::Module, Field::Function, Field::Name].into_iter().all(|field| {
             let mut globs = self.globs.iter().filter(|(of, _)| *of == field).peekable();
-            globs.peek().is_none() || globs.any(|(_, glob)| field.among(of).any(|value| glob.is_match(value)))
+            globs.peek().is_none() || globs.any(|(_, glob)| matches(field, glob))
         })
+    }
+
+    /// Whether there are patterns for functions.
+    #[must_use]
+    pub fn has_functions(&self) -> bool {
+        self.globs.iter().any(|(field, _)| *field == Field::Function)
     }
 
     /// Whether every marker of this name matches; `false` if there are patterns for other fields.
@@ -162,26 +185,27 @@ impl Selection {
     /// The patterns that match none of `rows`, each taken alone.
     #[must_use]
     pub fn unmatched(&self, rows: &[Row<'_>]) -> Vec<Unmatched> {
-        self.unmatched_among(|field| rows.iter().flat_map(move |row| field.among(&Fields::from(row))))
+        self.unmatched_among(|field| rows.iter().flat_map(move |row| field.in_row(row)))
     }
 
     /// The patterns for names that match none of `names`, each taken alone.
     #[must_use]
     pub fn unmatched_names(&self, names: &[&str]) -> Vec<Unmatched> {
-        self.unmatched_among(|field| names.iter().copied().filter(move |_| field == Field::Name))
+        self.unmatched_among(|field| names.iter().copied().map(Cow::Borrowed).filter(move |_| field == Field::Name))
     }
 
     /// The patterns that match none of `all`, each taken alone.
     #[must_use]
     pub fn unmatched_fields(&self, all: &[Fields<'_>]) -> Vec<Unmatched> {
-        self.unmatched_among(|field| all.iter().flat_map(move |fields| field.among(fields)))
+        self.unmatched_among(|field| all.iter().flat_map(move |fields| field.among(fields).map(Cow::Borrowed)))
     }
 
-    fn unmatched_among<'a, I: Iterator<Item = &'a str>>(&self, values: impl Fn(Field) -> I) -> Vec<Unmatched> {
-        let nothing = |(field, glob): &&(Field, GlobMatcher)| !values(*field).any(|value| glob.is_match(value));
+    fn unmatched_among<'a, I: Iterator<Item = Cow<'a, str>>>(&self, values: impl Fn(Field) -> I) -> Vec<Unmatched> {
+        let nothing = |(field, glob): &&(Field, GlobMatcher)| !values(*field).any(|value| glob.is_match(&*value));
         let unmatched = |(field, glob): &(Field, GlobMatcher)| {
             let pattern = glob.glob().glob().to_owned();
-            let closest = closest(&pattern, values(*field));
+            let names: Vec<Cow<'a, str>> = values(*field).collect();
+            let closest = closest(&pattern, names.iter().map(|name| &**name));
             Unmatched { field: *field, pattern, closest }
         };
         self.globs.iter().filter(nothing).map(unmatched).collect()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
-use simple_markers_resolver::resolve::{Marker, Site, SitePlace};
+use simple_markers_resolver::resolve::{Marker, Site, SitePlace, source_name};
 use simple_markers_resolver::text::shown;
 use simple_markers_tracer::Hit;
 use simple_markers_tracer::sys::mapped::{self, Region};
@@ -196,7 +196,7 @@ impl Stacks {
             }
             for function in &frame.functions {
                 out.push_str(INDENT);
-                out.push_str(&shown(function.name.as_deref().unwrap_or("?")));
+                out.push_str(&shown(&source_name(function.name.as_deref().unwrap_or("?"))));
                 let _ = match (&function.file, function.line, &frame.place) {
                     (Some(file), Some(line), _) => write!(out, " at {}:{line}", shown(file)),
                     (Some(file), None, _) => write!(out, " at {}", shown(file)),

@@ -366,6 +366,14 @@ fn readable() {
     for (source, code, cause) in cases {
         provoked_at(&Program::new(folder.path(), source), code, cause, true, &[], &["-DFIXED"]);
     }
+    let vector = Program::new(folder.path(), "vector");
+    let registers = |flags: &[&str]| -> Vec<Value> {
+        let listed = run(Command::new(smark()).args(["list", "--json"]).arg(vector.build(flags)));
+        let document: Value = serde_json::from_str(&listed).expect("JSON");
+        let args = document["images"][0]["markers"][0]["sites"][0]["args"].as_array().expect("arguments").clone();
+        args.iter().map(|argument| argument["vector_register"].clone()).collect()
+    };
+    assert_eq!((registers(&[]), registers(&["-DFIXED"])), (vec![Value::from("%xmm0")], vec![Value::Null]));
     let undescribed = Program { flags: vec!["-O2"], ..Program::new(folder.path(), "undescribed") };
     provoked_at(&undescribed, "SM037", "", false, &[], &["-g"]);
     // Line tables only: gcc, clang, and clang without the functions.

@@ -11,4 +11,6 @@ mod export_probes;
 mod export_texts;
 mod fix;
 mod guide;
+mod inlined;
+mod lambdas;
 mod readme;

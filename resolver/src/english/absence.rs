@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::quoted;
+use super::sites::named;
 use crate::resolve::{Absence, GhostProblem, LineProblem};
 
 /// Why a line has no site.
@@ -30,8 +31,9 @@ pub(crate) fn line_problem(problem: &LineProblem) -> String {
 pub(crate) fn absence(absence: &Absence, file: &str) -> String {
     let none = "a generic one that nothing instantiates, one that nothing uses, or one whose code vanished where it \
                 was inlined";
+    let function = named(absence.function().unwrap_or_default());
     match absence {
-        Absence::DeadBranch { function, before, behind } => {
+        Absence::DeadBranch { before, behind, .. } => {
             let mut cause = format!(
                 "dead branch: `{function}` is in the image with code on lines {before} and {behind} of {file}, and the \
                  compiler removed the lines between them, with the marker"
@@ -42,29 +44,30 @@ pub(crate) fn absence(absence: &Absence, file: &str) -> String {
             }
             cause
         }
-        Absence::BehindCode { function, last } => format!(
+        Absence::BehindCode { last, .. } => format!(
             "the last code of `{function}`, which is declared before it, is on line {last}: either the compiler removed the \
              end of that function, or the marker is in a function that has no code: {none}"
         ),
-        Absence::NoCode { function } => format!(
+        Absence::NoCode { .. } => format!(
             "`{function}`, which is declared last before it, has no code in the image: nothing uses it, or its code \
              vanished where it was inlined"
         ),
         Absence::NotCompiled => {
             format!("no function that is declared before it in {file} is described: its own has no code, {none}")
         }
-        Absence::Dropped { function, into } if into.is_empty() => {
+        Absence::Dropped { into, .. } if into.is_empty() => {
             format!("`{function}` was compiled, and the linker dropped it: nothing that is in the image refers to it")
         }
-        Absence::Dropped { function, into } => format!(
+        Absence::Dropped { into, .. } => format!(
             "`{function}` was inlined into {}, which the linker dropped: nothing that is in the image refers to {}",
-            list(into),
+            list(&into.iter().map(|into| named(into).into()).collect::<Vec<_>>()),
             if into.len() == 1 { "it" } else { "them" }
         ),
-        Absence::Folded { function, into: Some(into), address } => {
+        Absence::Folded { into: Some(into), address, .. } => {
+            let into = named(into);
             format!("`{function}` has the same code as `{into}`, and the linker kept that one at {address} for both")
         }
-        Absence::Folded { function, into: None, address } => {
+        Absence::Folded { into: None, address, .. } => {
             format!("the linker folded `{function}` with another function of the same code, at {address}")
         }
         Absence::Unresolved { problem } => problem.to_string(),

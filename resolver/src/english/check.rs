@@ -258,6 +258,7 @@ impl fmt::Display for Cause {
                  have another value by now"
             ),
             Self::InlinedWithoutPlace { function } => {
+                let function = sites::named(function);
                 write!(f, "`{function}` was inlined here, and the copy has no place of its own for it")
             }
             Self::InlinedThrough { function, inlined } => {
@@ -292,7 +293,7 @@ impl fmt::Display for Cause {
                     f,
                     "{} in `{}`",
                     site_count(*count),
-                    function.as_deref().unwrap_or("a function without a name")
+                    function.as_deref().map_or_else(|| "a function without a name".to_owned(), sites::named)
                 )
             }
         }
@@ -300,7 +301,7 @@ impl fmt::Display for Cause {
 }
 
 fn in_function(function: Option<&Arc<str>>) -> String {
-    function.map(|function| format!(" in `{function}`")).unwrap_or_default()
+    function.map(|function| format!(" in `{}`", sites::named(function))).unwrap_or_default()
 }
 
 fn range_ended(ended: &Ended) -> String {

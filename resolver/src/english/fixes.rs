@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use simple_markers_record::buffer::MAX_WORDS;
+
 use crate::check::fix::Refusal;
 
 impl fmt::Display for Refusal {
@@ -30,6 +32,18 @@ impl fmt::Display for Refusal {
             }
             Self::ByAttribute => f.write_str(
                 "the attribute `ghosts` makes a ghost of it: take the attribute away, or move the marker out of its item",
+            ),
+            Self::ProbeLanguage => f.write_str("only markers of Rust are made probes"),
+            Self::ProbeTarget { arch } => {
+                write!(f, "it is not made a probe: on {arch} a probe is checked and is no code")
+            }
+            Self::ProbeInKernel => f.write_str("it is not made a probe: nothing arms one in the kernel"),
+            Self::ProbeWidth { argument } => {
+                write!(f, "it is not made a probe: `{argument}` is kept with a type of its own, which a probe does not take")
+            }
+            Self::ProbeTooMany { count } => write!(
+                f,
+                "it is not made a probe: one takes {MAX_WORDS} values, of which text counts as two, and the marker has {count}"
             ),
             Self::Nothing => f.write_str("the source has the change already: build the program again"),
         }

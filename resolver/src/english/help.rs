@@ -110,7 +110,7 @@ fn advice(code: Code, place: Place<'_>, argument: Option<&str>, can_keep: CanKee
             "keep it with {keep}, or put the marker before what overwrites the register",
             "put the marker before what overwrites the register",
         ),
-        Code::Lost if place.is_async => with(&format!("keep it with {{keep}}, or {PROBE}"), PROBE),
+        Code::Lost | Code::Unsupported if place.is_async => with(&format!("keep it with {{keep}}, or {PROBE}"), PROBE),
         Code::Lost => {
             with("keep it with {keep}, or put the marker before its last use", "put the marker before its last use")
         }
@@ -136,9 +136,14 @@ fn advice(code: Code, place: Place<'_>, argument: Option<&str>, can_keep: CanKee
     };
     match can_keep {
         CanKeep::PointerAndLength => {
+            // A method binds tighter than an operator before the place.
+            let text = match argument.starts_with(['*', '&']) {
+                true => format!("({argument})"),
+                false => argument.to_owned(),
+            };
             let mut help = format!(
-                "{help}; a text cannot be kept, but its pointer and its length can: `keep start = {argument}.as_ptr()` for `%p` \
-                 and `keep length = {argument}.len()` for `%zu`"
+                "{help}; a text cannot be kept, but its pointer and its length can: `keep start = {text}.as_ptr()` for `%p` \
+                 and `keep length = {text}.len()` for `%zu`"
             );
             if code == Code::Lost && !place.is_async {
                 help.push_str(&format!("; or {PROBE}"));
@@ -254,6 +259,11 @@ mod tests {
         assert!(text.starts_with("put the marker before its last use; a text cannot be kept"), "{text}");
         assert!(text.contains("`keep start = self.name.as_ptr()`") && !text.contains("`keep self.name`"), "{text}");
         assert!(text.ends_with(&format!("; or {PROBE}")), "{text}");
+        let text = advice(Code::Lost, "a.rs", "*name", CanKeep::PointerAndLength);
+        assert!(
+            text.contains("`keep start = (*name).as_ptr()`") && text.contains("`keep length = (*name).len()`"),
+            "{text}"
+        );
     }
 
     /// To put the marker elsewhere does not help there: no variable has a place.
@@ -266,6 +276,8 @@ mod tests {
         let text = advice(CanKeep::PointerAndLength);
         let rest = text.strip_prefix(PROBE).expect("the probe first");
         assert!(rest.starts_with("; a text cannot be kept") && rest.ends_with("for `%zu`"), "{text}");
+        let unsupported = super::advice(Code::Unsupported, place, Some("path"), CanKeep::No, false);
+        assert_eq!(unsupported, PROBE);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::resolve::{
     EdgeKind, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site, SitePlace, Switch,
+    source_name,
 };
 use crate::text::shown;
 
@@ -120,6 +121,11 @@ pub(crate) fn probe(probe: &ProbeVerdict) -> String {
     format!("{verdict}{why}{best}")
 }
 
+/// A function of the debug information, as the source names it.
+pub(super) fn named(described: &str) -> String {
+    source_name(described).into_owned()
+}
+
 /// Each inlined function of a site, innermost first, with the function that it was inlined into and
 /// the place of the call.
 pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
@@ -130,14 +136,15 @@ pub(crate) fn inlined(site: &Site) -> Vec<(String, String)> {
 pub(super) fn inlined_through(chain: &[Inlined], function: Option<&Arc<str>>) -> Vec<(String, String)> {
     let outer = chain.iter().skip(1).map(|inlined| Some(&inlined.function)).chain([function]);
     let sentence = |(inlined, outer): (&Inlined, Option<&Arc<str>>)| {
-        let into = outer.map_or_else(|| "a function without a name".into(), |outer| shown(outer));
+        let into =
+            outer.map_or_else(|| "a function without a name".to_owned(), |outer| shown(&named(outer)).into_owned());
         let at = match (inlined.call_file.as_deref(), inlined.call_line) {
             (Some(file), Some(line)) => format!(" at {}:{line}", shown(file)),
             (Some(file), None) => format!(" somewhere in {}", shown(file)),
             (None, Some(line)) => format!(" at line {line}"),
             (None, None) => String::new(),
         };
-        (shown(&inlined.function).into_owned(), format!("into {into}{at}"))
+        (shown(&named(&inlined.function)).into_owned(), format!("into {into}{at}"))
     };
     chain.iter().zip(outer).map(sentence).collect()
 }

@@ -254,7 +254,7 @@ impl Serialize for View<'_, Inlined> {
 
 impl Serialize for View<'_, Argument> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut argument = serializer.serialize_struct("Argument", 12 + 2 * usize::from(self.0.names.is_some()))?;
+        let mut argument = serializer.serialize_struct("Argument", 13 + 2 * usize::from(self.0.names.is_some()))?;
         argument.serialize_field("text", &*self.0.text)?;
         argument.serialize_field("name", &*self.0.name)?;
         argument.serialize_field("type", &self.0.type_name.as_deref())?;
@@ -267,6 +267,7 @@ impl Serialize for View<'_, Argument> {
         argument.serialize_field("format_mismatch", &self.0.mismatch.as_ref().map(ToString::to_string))?;
         argument.serialize_field("reason", &self.0.reason.as_ref().map(Reason::name))?;
         argument.serialize_field("before", &self.0.reason.as_ref().and_then(Reason::location_before))?;
+        argument.serialize_field("vector_register", &self.0.vector_register.as_deref())?;
         if let Some(names) = self.0.names.as_deref() {
             argument.serialize_field("names", &Pairs(&names.pairs))?;
             argument.serialize_field("flags", &names.is_flags)?;

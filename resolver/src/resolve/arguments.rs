@@ -311,7 +311,10 @@ impl<'d, 's> Arguments<'d, 's> {
         };
         let object = self.variable_object(variable, is_placed, stop, extent)?;
         match path.as_slice() {
-            ["this"] => self.captured_this(object, scope, stop),
+            ["this"] => {
+                let object = self.copied_this(object, scope, stop, extent)?;
+                self.captured_this(object, scope, stop)
+            }
             _ => Ok(object),
         }
     }

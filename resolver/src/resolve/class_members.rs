@@ -30,7 +30,8 @@ impl Arguments<'_, '_> {
         }
         let this = match self.debug.lookup_in_function(scope, &["this"], stop.file, stop.line)? {
             Some(Lookup::Found { variable, is_placed, .. }) => {
-                Some(self.variable_object(variable, is_placed, stop, extent)?)
+                let object = self.variable_object(variable, is_placed, stop, extent)?;
+                Some(self.copied_this(object, scope, stop, extent)?)
             }
             Some(Lookup::Several(several)) => {
                 let name = "this".into();
@@ -72,6 +73,34 @@ impl Arguments<'_, '_> {
         let is_cxx = scope.frames.first().is_some_and(|frame| self.debug.is_cxx(frame.instance));
         match object.of {
             Some(of) if is_cxx && self.captured(of)? => self.step(object, &Step::Member("this".to_owned()), stop),
+            _ => Ok(object),
+        }
+    }
+
+    /// The object that a lambda by gcc copied (`[*this]`), in place of the variable `this` in its code, which
+    /// has no location then. The closure has it as the member `__this`.
+    pub(super) fn copied_this(
+        &self,
+        object: Object,
+        scope: &Scope,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+    ) -> Result<Object, Refusal> {
+        if object.location.is_ok() {
+            return Ok(object);
+        }
+        let mut described = Extent::default();
+        let closure = match self.debug.lookup_in_function(scope, &["__closure"], stop.file, stop.line)? {
+            Some(Lookup::Found { variable, is_placed, .. }) => {
+                self.variable_object(variable, is_placed, stop, &mut described)?
+            }
+            _ => return Ok(object),
+        };
+        match closure.of {
+            Some(of) if self.debug.class_member(of, "__this")? == Some(ClassMember::OfObject) => {
+                *extent = described;
+                self.step(closure, &Step::Member("__this".to_owned()), stop)
+            }
             _ => Ok(object),
         }
     }

@@ -145,8 +145,10 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         let Draft { index, raw, file, described, kept } = draft;
         let mut found = raw.found.into_iter();
         let (mut sites, mut refused, mut shares_page) = (Vec::with_capacity(raw.sites.len()), None, false);
+        let mut path = None;
         for (site, kept) in raw.sites.iter().zip(kept) {
-            let (surroundings, mut probed, args) = self.without_errors(found.next(), kept);
+            let (mut surroundings, mut probed, args) = self.without_errors(found.next(), kept);
+            path = path.or_else(|| surroundings.path.take());
             if let (Some(pc), Some(_), false) = (site.pc, &probed.probe, probed.places.is_empty()) {
                 self.shared_places.add(pc, index, sites.len(), std::mem::take(&mut probed.places));
             }
@@ -183,6 +185,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
             id: 0,
             name,
             file,
+            path,
             line: raw.line,
             column: sites.iter().find_map(|site| site.column),
             format: self.texts.text(raw.format),

@@ -76,6 +76,7 @@ pub use reason::{Nearest, Reason};
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
 pub(crate) use source_names::is_async;
+pub use source_names::source_name;
 pub use switch::{Switch, SwitchProblem};
 pub use value::Bytes;
 pub use words::{format_with_names, names_of};

@@ -141,6 +141,9 @@ pub struct Marker {
     pub name: Arc<str>,
     /// The source file.
     pub file: Arc<str>,
+    /// The path of the file from its compilation directory on, if its name starts in a folder above
+    /// (`../inc/m.h`); `None` if it does not, or if the debug information was not read or does not say.
+    pub path: Option<Arc<str>>,
     /// The source line, from 1.
     pub line: u32,
     /// The source column, from 1; `None` if no site has one.

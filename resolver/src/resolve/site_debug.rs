@@ -46,6 +46,8 @@ pub(super) struct Surroundings {
     pub(super) inlined: Vec<Inlined>,
     pub(super) scope_ended: bool,
     pub(super) args: Vec<Argument>,
+    /// The path of the marker's file, if its name starts in a folder above.
+    pub(super) path: Option<Arc<str>>,
 }
 
 /// The marker whose sites are looked up.
@@ -130,6 +132,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
             inlined: scope.as_ref().map(inlined).unwrap_or_default(),
             scope_ended: scope.is_some_and(|scope| scope.ended),
             args,
+            path: file.starts_with("../").then(|| self.debug.path_of(pc, file)).flatten(),
         })
     }
 

@@ -3,6 +3,8 @@
 //! information of rustc (1.95) calls them `{async_fn#0}`, `{async_block#0}`, `{async_closure#0}` and
 //! `{closure#0}`.
 
+use std::borrow::Cow;
+
 /// How the source names the function of a symbol, by the name that the debug information has:
 /// `deliver::{async}`, `main::{async block}`, `main::{closure}`. `None` if it is no closure to the
 /// symbol, or if the two names are not of one function: a linker may have folded two into one.
@@ -21,6 +23,13 @@ pub(super) fn of_described(described: &str) -> Option<String> {
     let (outside, kinds) = without_closures(described);
     let words: Option<Vec<_>> = kinds.iter().rev().map(|kind| word(kind, kind)).collect();
     words.filter(|words| !words.is_empty()).map(|words| format!("{outside}::{}", words.join("::")))
+}
+
+/// A function by its name in the debug information as the source names it: `deliver::{async}` of
+/// `deliver::{async_fn#0}`. Other names stay.
+#[must_use]
+pub fn source_name(described: &str) -> Cow<'_, str> {
+    of_described(described).map_or(Cow::Borrowed(described), Cow::Owned)
 }
 
 /// Whether a name is that of a closure, which may be the code of an async function.
@@ -120,6 +129,8 @@ mod tests {
             assert_eq!(of_symbol(symbol, described).as_deref(), Some(name));
         }
         assert_eq!(of_described("w::deliver::{async_fn#0}").as_deref(), Some("w::deliver::{async}"));
+        assert_eq!(source_name("w::deliver::{async_fn#0}"), "w::deliver::{async}");
+        assert_eq!(source_name("w::deliver<u8>"), "w::deliver<u8>");
         assert_eq!(of_described("w::deliver"), None);
     }
 

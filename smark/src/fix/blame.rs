@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-use simple_markers_resolver::check::fix::{Keep, Replacement, keep_of_type};
+use simple_markers_resolver::check::fix::{Keep, Replacement, SourceFile, keep_of_type};
 
 use super::messages::{Complaint, Named};
 use super::session::{Change, Edit, Key, Reason, Session, unset};
@@ -49,7 +49,7 @@ impl Session {
             unset(&mut work.edits, change.edit);
             let argument = match change.edit {
                 Edit::Keep(index) => work.marker.args.get(index),
-                Edit::Anchor | Edit::Plain => None,
+                Edit::Anchor | Edit::Plain | Edit::Probe => None,
             };
             // The type is that of the value: of what is behind the references that were taken away.
             let taken = match change.keep {
@@ -76,6 +76,7 @@ impl Session {
     /// places, or else of the markers there.
     fn blamed<'c>(&self, complaints: &'c [Complaint]) -> Vec<(Change, Vec<&'c Complaint>)> {
         let replaced = self.replacements();
+        let imports = self.imports();
         let mut blamed: Vec<(Change, Vec<&Complaint>)> = Vec::new();
         for complaint in complaints {
             let (mut of_arguments, mut of_markers): (Vec<&Change>, Vec<&Change>) = Default::default();
@@ -84,6 +85,23 @@ impl Session {
                 let Some(of_file) = replaced.get(path.as_path()) else { continue };
                 let Some(invocation) = self.invocation(key, of_file) else { continue };
                 let is_file = |place: &&Named| self.is_file(&place.file, path);
+                // A `use` item that was changed for the probes of the file.
+                let imported: Vec<Span> = imports
+                    .get(path.as_path())
+                    .into_iter()
+                    .flatten()
+                    .map(|import| {
+                        Span::new(
+                            self.files.get(path).map(SourceFile::bytes).unwrap_or_default(),
+                            of_file,
+                            import.range.clone(),
+                        )
+                    })
+                    .collect();
+                for place in complaint.places.iter().filter(|place| imported.iter().any(|span| span.has(place))) {
+                    let probes = changes.iter().copied().filter(|change| change.edit == Edit::Probe);
+                    of_markers.extend(probes.filter(|_| is_file(&place)));
+                }
                 for place in complaint.places.iter().filter(|place| invocation.has(place)).filter(is_file) {
                     of_markers.extend(changes.iter().copied());
                     let has = |change: &&Change| {

@@ -23,7 +23,7 @@ use clap::Args;
 use crate::check::Check;
 use crate::{Console, Status};
 use build::{Build, Built};
-use session::Session;
+use session::{Probes, Session};
 
 /// The options of `--fix`.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) struct Fix {
     /// exact
     ///
     /// Only findings that are denied are fixed. A change that does not help, or does not compile,
-    /// is taken back.
+    /// is taken back. A marker in async code becomes a probe if an argument cannot be kept (`--probe`).
     #[arg(long, conflicts_with = "update")]
     pub(crate) fix: bool,
     /// The shell command that builds the FILEs. It runs before the first check and after each
@@ -44,6 +44,10 @@ pub(crate) struct Fix {
     /// The program that builds the FILEs, and its arguments; `cargo smark` sets it
     #[arg(long, value_name = "ARGUMENT", requires = "fix", conflicts_with = "build", hide = true)]
     build_argument: Vec<OsString>,
+    /// Which markers of Rust become probes (`simple_probe!`) if an argument cannot be kept, or `keep`
+    /// did not help. A probe costs two or three instructions while it is off
+    #[arg(long, value_name = "WHICH", requires = "fix", default_value = "async", value_enum)]
+    probe: Probes,
     /// Print the changes as a diff, and change nothing
     #[arg(long, requires = "fix")]
     dry_run: bool,
@@ -79,7 +83,7 @@ impl Fix {
             anyhow::bail!("the build fails; nothing was changed");
         }
         let mut looked = check.look(console)?;
-        let mut session = Session::new(&root).with_context(|| root.display().to_string())?;
+        let mut session = Session::new(&root, self.probe).with_context(|| root.display().to_string())?;
         session.begin(&looked);
         if self.dry_run {
             session.propose(&looked);

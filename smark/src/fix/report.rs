@@ -12,12 +12,21 @@ use super::files::FileRefusal;
 use super::session::{Edit, Extent, Key, Reason, Session, Work};
 use crate::check::Looked;
 
+/// What a probe costs (docs/cost.md).
+const PROBE_COST: &str = "A probe costs two instructions while it is off (three with a compiler before Rust 1.87, on AArch64 and \
+                          on RISC-V), and a marker none; while it is on, its arguments are evaluated. `--probe never` keeps \
+                          markers.";
+
 impl Session {
     /// Lists the changes to each marker, the edits that failed, and the denied findings that no edit
     /// settles.
     pub(super) fn report(&self, out: &mut dyn Write, looked: &Looked, needs_build: bool) -> io::Result<()> {
         for work in self.work.values() {
             let head = self.head(work);
+            if work.edits.probe {
+                writeln!(out, "fixed {head}: a probe now, `simple_probe!`")?;
+                continue;
+            }
             let texts: Vec<String> = work.edits.keep.keys().map(|index| name(work, Edit::Keep(*index))).collect();
             let mut done = Vec::new();
             if !texts.is_empty() {
@@ -39,6 +48,12 @@ impl Session {
                 let edit = edit.map(|edit| said(work, edit));
                 writeln!(out, "not fixed {head}: {}", shown(&self.why(edit.as_deref(), reason)))?;
             }
+        }
+        let probes = self.work.values().filter(|work| work.edits.probe).count();
+        if probes > 0 {
+            let became =
+                if probes == 1 { "1 marker became a probe" } else { &format!("{probes} markers became probes") };
+            writeln!(out, "{became}. {PROBE_COST}")?;
         }
         self.left(out, looked)?;
         if needs_build {
@@ -115,7 +130,7 @@ impl Session {
 fn said(work: &Work, edit: Edit) -> String {
     match edit {
         Edit::Keep(_) => format!("`keep` of {}", name(work, edit)),
-        Edit::Anchor | Edit::Plain => name(work, edit),
+        Edit::Anchor | Edit::Plain | Edit::Probe => name(work, edit),
     }
 }
 
@@ -126,6 +141,7 @@ fn name(work: &Work, edit: Edit) -> String {
         }
         Edit::Anchor => "an anchor".to_owned(),
         Edit::Plain => "a plain marker".to_owned(),
+        Edit::Probe => "a probe".to_owned(),
     }
 }
 

@@ -6,11 +6,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use simple_markers_resolver::check::Finding;
 use simple_markers_resolver::check::fix::{self, Correction, Edits, Keep, Refusal, Replacement, SourceFile, apply};
-use simple_markers_resolver::resolve::Marker;
+use simple_markers_resolver::resolve::{Marker, Survival};
 use simple_markers_resolver::verdicts::{Code, Group};
 
 use super::files::{self, FileRefusal, Folders};
@@ -19,6 +20,9 @@ use crate::check::Looked;
 /// A marker before any change: its file, which is the real one if it is found, its line and its name.
 pub(super) type Key = (String, u32, String);
 
+/// The name of a marker's file, and its path if the name does not say it.
+type Named = (String, Option<Arc<str>>);
+
 /// One edit of one marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Edit {
@@ -26,6 +30,19 @@ pub(super) enum Edit {
     /// The ghost becomes a plain marker.
     Plain,
     Anchor,
+    /// The marker becomes a probe.
+    Probe,
+}
+
+/// Which markers may become probes if `keep` does not settle their arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Probes {
+    /// None
+    Never,
+    /// Those in async functions, blocks and closures
+    Async,
+    /// All markers of Rust
+    Always,
 }
 
 /// One edit to try.
@@ -73,6 +90,7 @@ pub(super) struct Work {
     pub(super) marker: Marker,
     /// Its source file, or the reason why it could not be found.
     pub(super) path: Result<PathBuf, Reason>,
+    is_located: bool,
     /// The edits that are in the source.
     pub(super) edits: Edits,
     /// The edits that were tried or refused.
@@ -90,6 +108,7 @@ impl Work {
         Self {
             marker: marker.clone(),
             path: Err(Reason::File(FileRefusal::NotFound)),
+            is_located: false,
             edits: Edits::default(),
             tried: BTreeSet::new(),
             before: BTreeMap::new(),
@@ -98,26 +117,33 @@ impl Work {
         }
     }
 
-    /// What an edit is to settle.
-    fn subject(&self, edit: Edit) -> Subject {
+    /// What an edit is to settle. A probe settles all.
+    fn subject(&self, edit: Edit) -> Option<Subject> {
         match edit {
             Edit::Keep(index) => {
-                Subject::Argument(self.marker.args.get(index).map_or_else(String::new, |it| it.text.to_string()))
+                Some(Subject::Argument(self.marker.args.get(index).map_or_else(String::new, |it| it.text.to_string())))
             }
-            Edit::Anchor | Edit::Plain => Subject::Exactness,
+            Edit::Anchor | Edit::Plain => Some(Subject::Exactness),
+            Edit::Probe => None,
         }
+    }
+
+    /// Whether `keep` of an argument was tried, and failed.
+    fn has_failed_keep(&self) -> bool {
+        self.failed.iter().any(|(edit, _)| matches!(edit, Some(Edit::Keep(_))))
     }
 }
 
 pub(super) struct Session {
     pub(super) folders: Folders,
+    probes: Probes,
     /// The files as they were at the start.
     pub(super) files: HashMap<PathBuf, SourceFile>,
     /// The bytes last written to each file.
     written: HashMap<PathBuf, Vec<u8>>,
     pub(super) work: BTreeMap<Key, Work>,
-    /// The real file, if there is one, of each name of a file.
-    real: RefCell<HashMap<String, String>>,
+    /// The real file, if there is one, of each name and path of a file.
+    real: RefCell<HashMap<Named, String>>,
     /// The edits since the last build that succeeded.
     pub(super) new: Vec<Change>,
     /// Whether edits were taken back since that build.
@@ -125,9 +151,10 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(root: &Path) -> io::Result<Self> {
+    pub(super) fn new(root: &Path, probes: Probes) -> io::Result<Self> {
         Ok(Self {
             folders: Folders::new(root)?,
+            probes,
             files: HashMap::new(),
             written: HashMap::new(),
             work: BTreeMap::new(),
@@ -153,19 +180,29 @@ impl Session {
     /// The key of a marker of a program. Several paths of one header are one file.
     fn key(&self, marker: &Marker) -> Key {
         let mut real = self.real.borrow_mut();
-        let file = real.entry(marker.file.to_string()).or_insert_with(|| {
-            let found = self.folders.candidates(&marker.file).into_iter().next();
+        let file = real.entry((marker.file.to_string(), marker.path.clone())).or_insert_with(|| {
+            let found = self.candidates(marker).into_iter().next();
             found.map_or_else(|| marker.file.to_string(), |path| path.to_string_lossy().into_owned())
         });
         (file.clone(), marker.line, marker.name.to_string())
     }
 
-    /// Finds the source file of a marker, once.
+    /// The existing files that may be that of a marker. A name that starts in a folder above means
+    /// something only where the compiler ran, so the path from there comes first.
+    fn candidates(&self, marker: &Marker) -> Vec<PathBuf> {
+        let mut found = marker.path.as_deref().map(|path| self.folders.candidates(path)).unwrap_or_default();
+        let by_name = self.folders.candidates(&marker.file);
+        let new: Vec<PathBuf> = by_name.into_iter().filter(|path| !found.contains(path)).collect();
+        found.extend(new);
+        found
+    }
+
+    /// Finds the source file of a marker.
     fn locate(&mut self, key: &Key) {
         let Some(work) = self.work.get(key) else { return };
         let marker = work.marker.clone();
         let mut found = Err(Reason::File(FileRefusal::NotFound));
-        for path in self.folders.candidates(&marker.file) {
+        for path in self.candidates(&marker) {
             found = match self.folders.may_change(&path) {
                 Err(refusal) => Err(Reason::File(refusal)),
                 Ok(()) => match self.read(&path).map(|source| source.invocation(&marker)) {
@@ -180,6 +217,7 @@ impl Session {
         }
         if let Some(work) = self.work.get_mut(key) {
             work.path = found;
+            work.is_located = true;
         }
     }
 
@@ -207,21 +245,25 @@ impl Session {
 
     /// Maps each marker on its current line to the original marker.
     fn lines(&self) -> HashMap<Key, Key> {
-        let mut inserted: HashMap<&str, Vec<(u32, u32)>> = HashMap::new();
-        for (key, work) in &self.work {
-            let Some((source, correction)) = self.correction(work) else { continue };
-            for Replacement { range, text } in &correction.replacements {
-                let count = |bytes: &[u8]| {
-                    u32::try_from(bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(u32::MAX)
-                };
-                let line = count(source.bytes().get(..range.start).unwrap_or_default()).saturating_add(1);
-                inserted.entry(&key.0).or_default().push((line, count(text.as_bytes())));
+        let count = |bytes: &[u8]| i64::try_from(bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
+        let mut added: HashMap<&Path, Vec<(u32, i64)>> = HashMap::new();
+        for (path, replacements) in self.replacements() {
+            let bytes = self.files.get(path).map(SourceFile::bytes).unwrap_or_default();
+            for Replacement { range, text } in &replacements {
+                let line = count(bytes.get(..range.start).unwrap_or_default()).saturating_add(1);
+                let removed = count(bytes.get(range.clone()).unwrap_or_default());
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
+                added.entry(path).or_default().push((line, count(text.as_bytes()).saturating_sub(removed)));
             }
         }
+        // A marker that needs no change has no path.
+        let located = self.work.iter().filter_map(|(key, work)| Some((key.0.as_str(), work.path.as_deref().ok()?)));
+        let paths: HashMap<&str, &Path> = located.collect();
         let now = |key: &Key| {
-            let above = inserted.get(key.0.as_str()).into_iter().flatten().filter(|(line, _)| *line < key.1);
-            let added: u32 = above.map(|(_, count)| count).sum();
-            ((key.0.clone(), key.1.saturating_add(added), key.2.clone()), key.clone())
+            let of_file = paths.get(key.0.as_str()).and_then(|path| added.get(path));
+            let above = of_file.into_iter().flatten().filter(|(line, _)| *line < key.1);
+            let line = above.fold(i64::from(key.1), |line, (_, count)| line.saturating_add(*count));
+            ((key.0.clone(), u32::try_from(line).unwrap_or(key.1), key.2.clone()), key.clone())
         };
         self.work.keys().map(now).collect()
     }
@@ -236,14 +278,17 @@ impl Session {
     pub(super) fn propose(&mut self, looked: &Looked) {
         let extents = self.extents(looked);
         for (key, wanted) in self.wanted(looked) {
+            if self.propose_probe(&key, &wanted) {
+                continue;
+            }
+            if self.work.get(&key).is_some_and(|work| work.edits.probe) {
+                continue;
+            }
             let edits = wanted.edits.keep.iter().map(|(index, keep)| (Edit::Keep(*index), *keep));
             let others = [(wanted.edits.plain, Edit::Plain), (wanted.edits.anchor, Edit::Anchor)];
             let others = others.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, edit)| (edit, Keep::Value));
             let edits: Vec<(Edit, Keep)> = edits.chain(others).collect();
-            let is_first = self.work.get(&key).is_some_and(|work| work.tried.is_empty() && work.failed.is_empty());
-            if is_first {
-                self.locate(&key);
-            }
+            self.locate_once(&key);
             let Some(work) = self.work.get_mut(&key) else { continue };
             for refusal in wanted.refused {
                 let reason = (None, Reason::Source(refusal));
@@ -256,25 +301,65 @@ impl Session {
                 if !work.tried.insert(edit) {
                     continue;
                 }
-                let subject = (key.clone(), work.subject(edit));
-                work.before.extend(extents.get(&subject).map(|extent| (edit, *extent)));
-                let change = Change { marker: key.clone(), edit, keep };
-                let refused = match &work.path {
-                    Err(reason) => Some(reason.clone()),
-                    Ok(path) => {
-                        let mut with = work.edits.clone();
-                        set(&mut with, &change);
-                        let corrected = self.files.get(path).map(|source| source.correct(&work.marker, &with));
-                        corrected.and_then(Result::err).map(Reason::Source)
-                    }
-                };
-                match refused {
-                    // One reason is enough for a file.
-                    Some(reason) if work.failed.iter().any(|(_, known)| *known == reason) => {}
-                    Some(reason) => work.failed.push((None, reason)),
-                    None => self.add(std::slice::from_ref(&change)),
-                }
+                let before = work.subject(edit).and_then(|subject| extents.get(&(key.clone(), subject)));
+                work.before.extend(before.map(|extent| (edit, *extent)));
+                self.try_change(&Change { marker: key.clone(), edit, keep });
             }
+        }
+    }
+
+    /// Makes a probe of a marker if it may become one, and `keep` cannot settle an argument or failed to.
+    /// Returns whether it is one now.
+    fn propose_probe(&mut self, key: &Key, wanted: &fix::Wanted) -> bool {
+        let may = match self.probes {
+            Probes::Never => false,
+            Probes::Async => wanted.is_async,
+            Probes::Always => true,
+        };
+        let cannot_keep = wanted.refused.iter().any(|refusal| matches!(refusal, Refusal::CannotKeep { .. }));
+        let Some(work) = self.work.get_mut(key).filter(|_| may) else { return false };
+        if !(cannot_keep || work.has_failed_keep()) || !work.tried.insert(Edit::Probe) {
+            return false;
+        }
+        if let Some(refusal) = wanted.no_probe.clone() {
+            work.failed.push((None, Reason::Source(refusal)));
+            return false;
+        }
+        self.locate_once(key);
+        self.try_change(&Change { marker: key.clone(), edit: Edit::Probe, keep: Keep::Value })
+    }
+
+    /// Makes a change if the source allows it, and records the reason if it does not. Returns whether it
+    /// is made.
+    fn try_change(&mut self, change: &Change) -> bool {
+        let Some(work) = self.work.get_mut(&change.marker) else { return false };
+        let refused = match &work.path {
+            Err(reason) => Some(reason.clone()),
+            Ok(path) => {
+                let mut with = work.edits.clone();
+                set(&mut with, change);
+                let corrected = self.files.get(path).map(|source| source.correct(&work.marker, &with));
+                corrected.and_then(Result::err).map(Reason::Source)
+            }
+        };
+        match refused {
+            // One reason is enough for a file.
+            Some(reason) if work.failed.iter().any(|(_, known)| *known == reason) => false,
+            Some(reason) => {
+                work.failed.push((None, reason));
+                false
+            }
+            None => {
+                self.add(std::slice::from_ref(change));
+                true
+            }
+        }
+    }
+
+    fn locate_once(&mut self, key: &Key) {
+        let is_located = self.work.get(key).is_some_and(|work| work.is_located);
+        if !is_located {
+            self.locate(key);
         }
     }
 
@@ -285,13 +370,25 @@ impl Session {
         let is_denied =
             |key: &Key, group| denied.iter().any(|(of, finding)| of == key && finding.code.group() == group);
         let extents = self.extents(looked);
+        let probes = self.live_probes(looked);
         for (key, work) in &mut self.work {
+            if work.edits.probe {
+                let is_settled =
+                    !denied.iter().any(|(of, finding)| of == key && finding.code.group() == Group::Arguments);
+                if !is_settled || !probes.contains(key) {
+                    work.edits.probe = false;
+                    work.failed.push((Some(Edit::Probe), Reason::DidNotHelp));
+                    self.has_taken_back = true;
+                }
+                continue;
+            }
             let keeps = work.edits.keep.keys().copied().map(Edit::Keep);
             let edits: Vec<Edit> = keeps.chain(work.edits.anchor.then_some(Edit::Anchor)).collect();
             let mut useless = Vec::new();
             work.left.clear();
             for edit in edits {
-                let Some(now) = extents.get(&(key.clone(), work.subject(edit))) else { continue };
+                let now = work.subject(edit).and_then(|subject| extents.get(&(key.clone(), subject)));
+                let Some(now) = now else { continue };
                 match work.before.get(&edit).filter(|before| now.improves(**before)) {
                     Some(before) => drop(work.left.insert(edit, (*before, *now))),
                     None => useless.push(edit),
@@ -307,6 +404,14 @@ impl Session {
                 self.has_taken_back = true;
             }
         }
+    }
+
+    /// The markers that are probes with a live site now.
+    fn live_probes(&self, looked: &Looked) -> BTreeSet<Key> {
+        let lines = self.lines();
+        let markers = looked.selected.resolution.images.iter().flat_map(|image| &image.markers);
+        let live = markers.filter(|marker| marker.is_probe && marker.survival == Some(Survival::Live));
+        live.filter_map(|marker| lines.get(&self.key(marker)).cloned()).collect()
     }
 
     /// The denied findings by original marker.
@@ -429,10 +534,24 @@ impl Session {
             let (Ok(path), Some((_, correction))) = (&work.path, self.correction(work)) else { continue };
             replacements.entry(path).or_default().extend(correction.replacements);
         }
+        for (path, imports) in self.imports() {
+            replacements.entry(path).or_default().extend(imports);
+        }
         for replacements in replacements.values_mut() {
             replacements.sort_by_key(|replacement| replacement.range.start);
         }
         replacements
+    }
+
+    /// The replacements outside of markers that probes need, by file.
+    pub(super) fn imports(&self) -> BTreeMap<&Path, Vec<Replacement>> {
+        let mut probes: BTreeMap<&Path, Vec<&Marker>> = BTreeMap::new();
+        for work in self.work.values().filter(|work| work.edits.probe) {
+            let Ok(path) = &work.path else { continue };
+            probes.entry(path).or_default().push(&work.marker);
+        }
+        let imports = |(path, probes): (_, Vec<_>)| Some((path, self.files.get(path)?.imports(&probes)));
+        probes.into_iter().filter_map(imports).collect()
     }
 
     /// Writes the files that changed.
@@ -480,6 +599,7 @@ pub(super) fn set(edits: &mut Edits, change: &Change) {
         Edit::Keep(index) => drop(edits.keep.insert(index, change.keep)),
         Edit::Anchor => edits.anchor = true,
         Edit::Plain => edits.plain = true,
+        Edit::Probe => edits.probe = true,
     }
 }
 
@@ -488,5 +608,6 @@ pub(super) fn unset(edits: &mut Edits, edit: Edit) {
         Edit::Keep(index) => drop(edits.keep.remove(&index)),
         Edit::Anchor => edits.anchor = false,
         Edit::Plain => edits.plain = false,
+        Edit::Probe => edits.probe = false,
     }
 }

@@ -73,7 +73,10 @@ impl List {
             let layout = (!self.json).then_some(Layout { colour: console.colour, width: console.width, verbosity });
             return kernel::list(console, &selection, layout);
         }
-        let detail = if verbosity > Verbosity::Rows || self.json { Detail::Places } else { Detail::Names };
+        // Only the debug information says which functions are inlined.
+        let has_functions = self.inputs.selection()?.has_functions();
+        let detail =
+            if verbosity > Verbosity::Rows || self.json || has_functions { Detail::Places } else { Detail::Names };
         let selected = self.inputs.select(console, detail)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);

@@ -486,6 +486,7 @@ pub fn everything() -> Resolution {
         id: 0,
         name: name.into(),
         file: "queue.c".into(),
+        path: None,
         line,
         column: Some(5),
         format: "".into(),

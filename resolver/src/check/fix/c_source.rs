@@ -126,6 +126,8 @@ fn marker(bytes: &[u8], tokens: &[Token], is_kept: bool) -> Option<MarkerTokens>
             text: text_of(bytes, element),
             is_kept,
             is_place: is_place(bytes, element),
+            keep: None,
+            has_width: false,
         })
     };
     let arguments = elements.map(argument).collect::<Option<Vec<_>>>()?;
@@ -136,7 +138,6 @@ fn marker(bytes: &[u8], tokens: &[Token], is_kept: bool) -> Option<MarkerTokens>
         format: None,
         arguments,
         options: None,
-        ghost: None,
         end,
         has_comma: false,
         comments_end: end,

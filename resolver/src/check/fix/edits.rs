@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::keepable::{is_text, keepable};
 use super::{Edits, Refusal, SourceLanguage};
 use crate::check::{CanKeep, Finding, Problem};
-use crate::resolve::{Marker, Reason, Resolution, Site, Verdict};
+use crate::image::{Architecture, ImageKind};
+use crate::resolve::{Marker, Reason, Resolution, ResolvedImage, Site, Verdict};
 use crate::verdicts::{Code, Group};
 
 /// The edits that the findings about one marker need.
@@ -15,6 +16,10 @@ pub struct Wanted {
     pub edits: Edits,
     /// The reasons why other edits are not possible, without repetitions.
     pub refused: Vec<Refusal>,
+    /// Whether the marker is in async code of Rust at all live sites: its variables have no place there.
+    pub is_async: bool,
+    /// Why it cannot become a probe; `None` if it can.
+    pub no_probe: Option<Refusal>,
 }
 
 /// The edits that the findings of a report need, by image and marker as in [`Finding::index`].
@@ -48,6 +53,9 @@ pub fn wanted<'f>(
         if is_c && !wanted.edits.keep.is_empty() && !inexact.contains(index) {
             wanted.edits.anchor = false;
         }
+        wanted.is_async = marker.is_some_and(is_in_async);
+        let image = resolution.images.get(index.0);
+        wanted.no_probe = image.zip(marker).and_then(|(image, marker)| no_probe(image, marker));
     }
     all
 }
@@ -74,8 +82,24 @@ pub(in crate::check) fn can_keep(resolution: &Resolution, finding: &Finding) -> 
 
 /// Whether the marker of a finding is in async code at all live sites.
 pub(in crate::check) fn is_async(resolution: &Resolution, finding: &Finding) -> bool {
-    let mut live = marker(resolution, finding).into_iter().flat_map(sites).peekable();
+    marker(resolution, finding).is_some_and(is_in_async)
+}
+
+fn is_in_async(marker: &Marker) -> bool {
+    let mut live = sites(marker).peekable();
     live.peek().is_some() && live.all(Site::is_async)
+}
+
+/// Why a marker of an image cannot become a probe that a tool arms.
+fn no_probe(image: &ResolvedImage, marker: &Marker) -> Option<Refusal> {
+    if SourceLanguage::of(&marker.file) != Some(SourceLanguage::Rust) {
+        return Some(Refusal::ProbeLanguage);
+    }
+    match (image.kind, image.arch) {
+        (ImageKind::Kernel | ImageKind::Module, _) => Some(Refusal::ProbeInKernel),
+        (_, Architecture::X86_64 | Architecture::Aarch64 | Architecture::Riscv64) => None,
+        (_, arch) => Some(Refusal::ProbeTarget { arch: arch.as_str() }),
+    }
 }
 
 fn of_finding(resolution: &Resolution, finding: &Finding) -> Option<(Edits, Option<Refusal>)> {

@@ -39,7 +39,7 @@ pub fn keep_of_type(declared: &DeclaredArgument, type_name: &str) -> Result<Keep
 }
 
 /// The last letter of the conversion of an argument.
-fn letter(declared: &DeclaredArgument) -> Option<char> {
+pub(super) fn letter(declared: &DeclaredArgument) -> Option<char> {
     declared.conversion.as_deref().and_then(|conversion| conversion.chars().next_back())
 }
 

@@ -2,6 +2,7 @@
 //! or to anchor the marker.
 //!
 //! A [`SourceFile`] is parsed once (`rust_source`, `c_source`) and can correct each of its markers.
+//! `rust_imports` has what a probe in place of a marker needs outside of its invocation.
 //! `keepable` says whether an argument can be kept, `edits` says which edits a report needs, and
 //! `unified` prints a change as a diff. This module opens no file. Uncertain cases are refused with
 //! a [`Refusal`]: a marker that is not where the program says, or that another macro writes.
@@ -9,6 +10,7 @@
 mod c_source;
 mod edits;
 mod keepable;
+mod rust_imports;
 mod rust_source;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use crate::resolve::Marker;
 pub use edits::{Wanted, edits_for, wanted};
 pub(super) use edits::{can_keep, is_async};
 pub use keepable::keep_of_type;
+use rust_imports::Imports;
 
 /// The language that a source file is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,13 +78,16 @@ pub struct Edits {
     pub anchor: bool,
     /// Whether to make a plain marker of a ghost.
     pub plain: bool,
+    /// Whether to make a probe of the marker. Every argument of a probe is kept, at an instruction of its
+    /// own, so the other edits are not made.
+    pub probe: bool,
 }
 
 impl Edits {
     /// Whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.keep.is_empty() && !self.anchor && !self.plain
+        self.keep.is_empty() && !self.anchor && !self.plain && !self.probe
     }
 }
 
@@ -180,6 +186,25 @@ pub enum Refusal {
     },
     /// The attribute `ghosts` makes a ghost of it.
     ByAttribute,
+    /// Only markers of Rust are made probes.
+    ProbeLanguage,
+    /// On the architecture of the image a probe is no code.
+    ProbeTarget {
+        /// The architecture, as `uname -m` names it.
+        arch: &'static str,
+    },
+    /// Nothing arms a probe in the kernel or in a module of it.
+    ProbeInKernel,
+    /// The argument is kept with a type of its own (`keep x: i16`), which a probe does not take.
+    ProbeWidth {
+        /// The argument as written.
+        argument: Arc<str>,
+    },
+    /// A probe takes at most 12 values.
+    ProbeTooMany {
+        /// The number of values. A text has two.
+        count: usize,
+    },
     /// The source already has all of the edits.
     Nothing,
 }
@@ -190,6 +215,7 @@ pub struct SourceFile {
     bytes: Arc<[u8]>,
     language: Result<SourceLanguage, Refusal>,
     calls: Vec<Call>,
+    imports: Imports,
 }
 
 /// A source file that is available.
@@ -236,10 +262,7 @@ struct MarkerTokens {
     /// Its format; `None` if it is not a plain literal.
     format: Option<String>,
     arguments: Vec<ArgumentTokens>,
-    /// The words in `options(..)`, and the end of the last one.
-    options: Option<(Vec<String>, usize)>,
-    /// The word `ghost` in the options, if it is the only one.
-    ghost: Option<GhostOption>,
+    options: Option<OptionTokens>,
     /// The end of the last token.
     end: usize,
     /// Whether the last token is a comma.
@@ -250,12 +273,22 @@ struct MarkerTokens {
     separator: String,
 }
 
-/// The bytes of `options(ghost)`.
+/// `options(..)`.
 #[derive(Clone, Debug)]
-struct GhostOption {
-    word: Range<usize>,
-    /// All of it, with one of the commas around it.
+struct OptionTokens {
+    words: Vec<String>,
+    /// The end of the last word.
+    end: usize,
+    /// The word `ghost`, if it is the only one.
+    ghost: Option<Range<usize>>,
+    /// The bytes of it, with one of the commas around it.
     whole: Range<usize>,
+}
+
+impl OptionTokens {
+    fn has(&self, option: &str) -> bool {
+        self.words.iter().any(|word| word == option)
+    }
 }
 
 /// An argument of a marker.
@@ -269,6 +302,10 @@ struct ArgumentTokens {
     is_kept: bool,
     /// Whether reading it has no side effect.
     is_place: bool,
+    /// The word `keep` before it, up to what follows.
+    keep: Option<Range<usize>>,
+    /// Whether a type follows its name: `keep x: i16`.
+    has_width: bool,
 }
 
 impl SourceFile {
@@ -278,12 +315,12 @@ impl SourceFile {
         let bytes: Arc<[u8]> = bytes.into();
         let read = match SourceLanguage::of(path) {
             None => Err(Refusal::UnknownLanguage),
-            Some(SourceLanguage::Rust) => rust_source::calls(&bytes).map(|calls| (SourceLanguage::Rust, calls)),
-            Some(SourceLanguage::C) => Ok((SourceLanguage::C, c_source::calls(&bytes))),
+            Some(SourceLanguage::Rust) => rust_source::calls(&bytes).map(|read| (SourceLanguage::Rust, read)),
+            Some(SourceLanguage::C) => Ok((SourceLanguage::C, (c_source::calls(&bytes), Imports::default()))),
         };
         match read {
-            Ok((language, calls)) => Self { bytes, language: Ok(language), calls },
-            Err(refusal) => Self { bytes, language: Err(refusal), calls: Vec::new() },
+            Ok((language, (calls, imports))) => Self { bytes, language: Ok(language), calls, imports },
+            Err(refusal) => Self { bytes, language: Err(refusal), calls: Vec::new(), imports: Imports::default() },
         }
     }
 
@@ -301,7 +338,17 @@ impl SourceFile {
     pub fn correct(&self, marker: &Marker, edits: &Edits) -> Result<Correction, Refusal> {
         let language = self.language.clone()?;
         let (call, tokens) = self.find(language, marker)?;
-        let is_by_attribute = language == SourceLanguage::Rust && marker.is_ghost && tokens.ghost.is_none();
+        if edits.probe {
+            if language != SourceLanguage::Rust {
+                return Err(Refusal::ProbeLanguage);
+            }
+            let letters: Vec<Option<char>> = marker.args.iter().map(keepable::letter).collect();
+            let mut replacements = vec![self.imports.renamed(call)];
+            replacements.extend(rust_source::probe(tokens, &letters)?);
+            return Ok(Correction { invocation: call.range.clone(), replacements });
+        }
+        let is_ghost = tokens.options.as_ref().is_some_and(|options| options.ghost.is_some());
+        let is_by_attribute = language == SourceLanguage::Rust && marker.is_ghost && !is_ghost;
         // The attribute leaves a marker alone that keeps an argument or is anchored.
         if is_by_attribute && edits.plain && edits.keep.is_empty() && !edits.anchor {
             return Err(Refusal::ByAttribute);
@@ -314,6 +361,15 @@ impl SourceFile {
             return Err(Refusal::Nothing);
         }
         Ok(Correction { invocation: call.range.clone(), replacements })
+    }
+
+    /// The replacements outside of the invocations, ascending, that a file needs if these markers become
+    /// probes: in its `use` items. A marker that cannot be identified counts as one that stays.
+    #[must_use]
+    pub fn imports(&self, probes: &[&Marker]) -> Vec<Replacement> {
+        let Ok(language) = self.language.clone() else { return Vec::new() };
+        let calls = probes.iter().filter_map(|marker| self.find(language, marker).ok());
+        self.imports.changed(&calls.map(|(call, _)| call).collect::<Vec<_>>())
     }
 
     /// The bytes of a marker's invocation.

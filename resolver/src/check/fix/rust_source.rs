@@ -7,23 +7,26 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+use simple_markers_record::buffer::MAX_WORDS;
 use simple_markers_record::placeholders;
 
-use super::{ArgumentTokens, Call, Edits, GhostOption, Keep, MarkerTokens, Refusal, Replacement};
+use super::rust_imports::Imports;
+use super::{ArgumentTokens, Call, Edits, Keep, MarkerTokens, OptionTokens, Refusal, Replacement};
 
-const MARKER: &str = "simple_mark";
+pub(super) const MARKER: &str = "simple_mark";
 
-/// All macro calls in a file.
-pub(super) fn calls(bytes: &[u8]) -> Result<Vec<Call>, Refusal> {
+/// All macro calls in a file, and its imports.
+pub(super) fn calls(bytes: &[u8]) -> Result<(Vec<Call>, Imports), Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|_| Refusal::NotUtf8)?;
     let tokens: TokenStream = text.parse().map_err(|_| Refusal::NotTokens)?;
+    let imports = Imports::read(&tokens, bytes.len());
     let mut reader = Reader { text, calls: Vec::new(), names: HashSet::from([MARKER.to_owned()]) };
     reader.tokens(tokens, None, None);
     let Reader { mut calls, names, .. } = reader;
     for call in &mut calls {
         call.is_marker = names.contains(&call.name);
     }
-    Ok(calls)
+    Ok((calls, imports))
 }
 
 struct Reader<'t> {
@@ -84,15 +87,15 @@ impl Reader<'_> {
     }
 }
 
-fn is_ident(token: &TokenTree, name: &str) -> bool {
+pub(super) fn is_ident(token: &TokenTree, name: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if ident == name)
 }
 
-fn is_punct(token: &TokenTree, character: char) -> bool {
+pub(super) fn is_punct(token: &TokenTree, character: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
 }
 
-fn is_path_separator(tokens: &[TokenTree], at: usize) -> bool {
+pub(super) fn is_path_separator(tokens: &[TokenTree], at: usize) -> bool {
     let joint = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.spacing() == Spacing::Joint);
     match (tokens.get(at), tokens.get(at.saturating_add(1))) {
         (Some(one), Some(two)) => is_punct(one, ':') && joint(one) && is_punct(two, ':'),
@@ -112,7 +115,7 @@ fn path_start(tokens: &[TokenTree], last: usize) -> usize {
     first
 }
 
-fn unraw(name: &str) -> &str {
+pub(super) fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
@@ -130,7 +133,7 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
         return None;
     }
     let mut arguments = Vec::new();
-    let (mut options, mut ghost) = (None, None);
+    let mut options = None;
     for element in elements.filter(|element| !element.is_empty()) {
         match element {
             [TokenTree::Ident(word), TokenTree::Group(list)]
@@ -139,11 +142,12 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
                 let words: Vec<TokenTree> = list.stream().into_iter().collect();
                 let end = words.iter().rfind(|token| !is_punct(token, ','))?.span().byte_range().end;
                 let names = words.iter().filter(|word| !is_punct(word, ',')).map(ToString::to_string);
-                options = Some((names.collect(), end));
-                if let [ghost_word] = words.as_slice() {
-                    let is_ghost = is_ident(ghost_word, "ghost");
-                    ghost = is_ghost.then(|| ghost_option(text, &tokens, (word, list), ghost_word));
-                }
+                let ghost = match words.as_slice() {
+                    [only] if is_ident(only, "ghost") => Some(only.span().byte_range()),
+                    _ => None,
+                };
+                let whole = with_comma(text, &tokens, (word, list));
+                options = Some(OptionTokens { words: names.collect(), end, ghost, whole });
             }
             _ if options.is_some() => return None,
             _ => arguments.push(argument(element)?),
@@ -157,7 +161,7 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
         Some(comma.span().byte_range().end..next.span().byte_range().start)
     };
     let separator = space_of(commas.filter_map(behind).next_back().and_then(|range| text.get(range)).unwrap_or(" "));
-    if options.as_ref().is_some_and(|(words, _): &(Vec<String>, usize)| words.iter().any(|word| word == "keep")) {
+    if options.as_ref().is_some_and(|options: &OptionTokens| options.has("keep")) {
         arguments.iter_mut().for_each(|argument| argument.is_kept = true);
     }
     let end = last.span().byte_range().end;
@@ -167,7 +171,6 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
         format: unescaped(&format).map(|format| placeholders::as_text(&format)),
         arguments,
         options,
-        ghost,
         end,
         has_comma,
         comments_end: end.saturating_add(comments.trim_end().len()),
@@ -175,23 +178,17 @@ fn marker(text: &str, group: &Group) -> Option<MarkerTokens> {
     })
 }
 
-/// Where `options(ghost)` is among the tokens of a marker.
-fn ghost_option(
-    text: &str,
-    tokens: &[TokenTree],
-    (options, list): (&proc_macro2::Ident, &Group),
-    word: &TokenTree,
-) -> GhostOption {
+/// The bytes of `options(..)` among the tokens of a marker, with one of the commas around it.
+fn with_comma(text: &str, tokens: &[TokenTree], (options, list): (&proc_macro2::Ident, &Group)) -> Range<usize> {
     let (start, end) = (options.span().byte_range().start, list.span_close().byte_range().end);
     let commas = || tokens.iter().filter(|token| is_punct(token, ',')).map(|comma| comma.span().byte_range());
     let before = commas().take_while(|comma| comma.end <= start).last();
     let is_near = |comma: &Range<usize>| text.get(comma.end..start).is_some_and(|between| between.trim().is_empty());
-    let whole = match before.filter(is_near) {
+    match before.filter(is_near) {
         Some(comma) => comma.start..end,
         // A comment stays, with the comma before it.
         None => start..commas().find(|comma| comma.start >= end).map_or(end, |comma| comma.end),
-    };
-    GhostOption { word: word.span().byte_range(), whole }
+    }
 }
 
 /// The whitespace after a comma, without comments. For several lines, the last line break and the
@@ -245,10 +242,14 @@ fn argument(tokens: &[TokenTree]) -> Option<ArgumentTokens> {
                 _ => false,
             };
             let named = if is_named { place.get(..1)? } else { place };
-            return Some(ArgumentTokens { range, text: text_of(named), is_kept: true, is_place: true });
+            let has_width = is_named && place.get(1).is_some_and(|mark| is_punct(mark, ':'));
+            let word = keep.span().byte_range().start..next.span().byte_range().start;
+            let (text, keep) = (text_of(named), Some(word));
+            return Some(ArgumentTokens { range, text, is_kept: true, is_place: true, keep, has_width });
         }
     }
-    Some(ArgumentTokens { range, text: text_of(tokens), is_kept: false, is_place: true })
+    let text = text_of(tokens);
+    Some(ArgumentTokens { range, text, is_kept: false, is_place: true, keep: None, has_width: false })
 }
 
 fn is_joint(token: &TokenTree) -> bool {
@@ -342,13 +343,14 @@ pub(super) fn replacements(tokens: &MarkerTokens, edits: &Edits) -> Vec<Replacem
         }
     }
     let becomes_plain = edits.plain || !edits.keep.is_empty();
-    if let Some(GhostOption { word, whole }) = tokens.ghost.as_ref().filter(|_| becomes_plain || edits.anchor) {
+    let ghost = tokens.options.as_ref().and_then(|options| Some((options.ghost.as_ref()?, &options.whole)));
+    if let Some((word, whole)) = ghost.filter(|_| becomes_plain || edits.anchor) {
         let (range, text) = if edits.anchor { (word, "anchor") } else { (whole, "") };
         replacements.push(Replacement { range: range.clone(), text: text.to_owned() });
     } else if edits.anchor {
         match &tokens.options {
-            Some((words, _)) if words.iter().any(|word| word == "anchor") => {}
-            Some((_, end)) => replacements.push(insert(*end, ", anchor".to_owned())),
+            Some(options) if options.has("anchor") => {}
+            Some(options) => replacements.push(insert(options.end, ", anchor".to_owned())),
             None => {
                 let MarkerTokens { separator, end, comments_end, .. } = tokens;
                 // If it gets its own line, it goes below the comments on the last argument.
@@ -365,6 +367,25 @@ pub(super) fn replacements(tokens: &MarkerTokens, edits: &Edits) -> Vec<Replacem
         }
     }
     replacements
+}
+
+/// The replacements inside the parentheses that make a probe of a marker: it has no options, because each
+/// of its arguments is kept, at an instruction of its own.
+///
+/// # Errors
+///
+/// A probe does not take an argument, or not so many.
+pub(super) fn probe(tokens: &MarkerTokens, letters: &[Option<char>]) -> Result<Vec<Replacement>, Refusal> {
+    if let Some(argument) = tokens.arguments.iter().find(|argument| argument.has_width) {
+        return Err(Refusal::ProbeWidth { argument: argument.text.as_str().into() });
+    }
+    let count = letters.iter().map(|letter| if *letter == Some('s') { 2 } else { 1 }).sum();
+    if count > MAX_WORDS as usize {
+        return Err(Refusal::ProbeTooMany { count });
+    }
+    let words = tokens.arguments.iter().filter_map(|argument| argument.keep.clone());
+    let options = tokens.options.as_ref().map(|options| options.whole.clone());
+    Ok(words.chain(options).map(|range| Replacement { range, text: String::new() }).collect())
 }
 
 /// What to put before and after a place, so that the result fits a register.

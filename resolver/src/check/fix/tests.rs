@@ -11,6 +11,7 @@ fn recorded(name: &str, line: u32, column: Option<u32>, format: &str, args: &[&s
         id: 1,
         name: name.into(),
         file: "queue.rs".into(),
+        path: None,
         line,
         column,
         format: format.into(),
