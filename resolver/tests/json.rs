@@ -74,7 +74,7 @@ fn a_site_and_its_arguments_have_all_fields() {
         json!({
             "text": "self.queue.depth", "name": "self", "type": "usize", "size": 8, "verdict": "live",
             "location": "*(%rdi+0x18)", "code": "SM030", "why": null, "ranges": [], "format_mismatch": null,
-            "reason": null, "before": null,
+            "reason": null, "before": null, "vector_register": null,
         })
     );
     let verdicts: Vec<_> = site["args"].as_array().unwrap().iter().map(|arg| (&arg["verdict"], &arg["code"])).collect();

@@ -9,7 +9,7 @@ use super::instruction::Successors;
 use super::values::Values;
 use crate::address::Vaddr;
 
-/// The most instructions that are searched in each direction.
+/// The most instructions that are searched.
 const STEPS: usize = 2_000;
 
 impl Values {
