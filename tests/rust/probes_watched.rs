@@ -319,6 +319,26 @@ fn values_are_those_that_a_rust_program_prints() {
     }
 }
 
+#[test]
+fn probes_of_a_tree_of_processes_are_armed() {
+    if !can_watch() {
+        return;
+    }
+    if !fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0) {
+        return skipped("children are traced by root");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "values", &source("values.c"), &[]);
+    // Through forks, programs that execute others, and two at the same time.
+    let script = r#""$0"; sh -c 'exec "$0"' "$0"; timeout 60 env "$0"; "$0" & "$0"; wait; (exec "$0")"#;
+    let output = smark(&["trace", "--", "sh", "-c", script, program.to_str().expect("UTF-8")]);
+    let lines: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+    let [mut printed, mut shown] = said(&lines);
+    printed.sort_unstable();
+    shown.sort_unstable();
+    assert_eq!((printed.len(), shown), (36, printed), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 fn smark(arguments: &[&str]) -> Output {
     Command::new(fixture::smark()).args(arguments).stdin(Stdio::null()).output().expect("smark runs")
 }

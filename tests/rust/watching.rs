@@ -19,6 +19,7 @@ mod rates;
 mod record;
 mod recorded;
 mod recorded_counts;
+mod replaced;
 mod report;
 mod rings;
 mod stacks;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use simple_markers_tests::fixture;
 use simple_markers_tests::tools::{find, run, skipped};
-use simple_markers_tests::watched::{can_watch, compile};
+use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::{hits, numbers};
 
@@ -321,6 +321,85 @@ fn tracers_trace_their_programs() {
 }
 
 #[test]
+fn tracers_find_what_their_arguments_name() {
+    if !can_watch() || !is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "short", "short:at");
+    let name = text(&program);
+    let perf = folder.path().join("perf.data");
+    let gdb = ["gdb", "-nx", "-batch", "-ex", "run", "--args", name, "3"];
+    let commands: [&[&str]; 3] =
+        [&["strace", "-f", "-o", "/dev/null", name, "3"], &gdb, &["perf", "record", "-o", text(&perf), name, "3"]];
+    // The program ends long before it could be looked at. All of its hits are seen.
+    for command in commands.into_iter().filter(|command| find(command[0]).is_some()) {
+        let output = smark(&["trace", "--json", "--"], command);
+        let lines: Vec<String> = lines(&output).into_iter().filter(|line| line.starts_with('{')).collect();
+        assert_eq!(numbers(&hits(&lines).0, "short:at"), [0, 1, 2], "{command:?}: {}", said(&output));
+    }
+    if find("gdb").is_none() {
+        return;
+    }
+    // One that is watched already can be attached to, and is watched on.
+    let script = "\"$0\" -1 & sleep 0.3; gdb -nx -batch -p $! -ex 'info inferiors' 2>&1; sleep 0.3; kill $!";
+    let output = smark(&["trace", "--json", "--", "sh", "-c", script, name], &[]);
+    let printed = lines(&output);
+    let is_attached = |line: &String| line.contains("process") && line.contains("(native)");
+    assert!(printed.iter().any(is_attached), "{printed:?} {}", said(&output));
+    assert!(said(&output).contains(" is left to "), "{}", said(&output));
+    let found: Vec<String> = printed.into_iter().filter(|line| line.starts_with('{')).collect();
+    let found = numbers(&hits(&found).0, "short:at");
+    assert!(found.len() > 50, "{}", found.len());
+    assert_eq!(found, (0..found.len() as i64).collect::<Vec<_>>());
+}
+
+/// A program that was executed before is not looked at again, unless something says that its loader maps
+/// other libraries now.
+#[test]
+fn other_libraries_of_a_known_program_are_watched() {
+    if !can_watch() || !is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = |marker: &str| {
+        let source = "#include \"simple_marker.h\"\n__attribute__((constructor)) void NAME(void) { \
+                      __asm__ volatile(\"nop\"); simple_mark(other:NAME, \"\"); __asm__ volatile(\"nop\"); }\nvoid used(void) {}\n";
+        source.replace("NAME", marker)
+    };
+    let library = |path: &str, marker: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        compile(
+            path.parent().expect("a folder"),
+            path.file_name().and_then(|it| it.to_str()).expect("UTF-8"),
+            &source(marker),
+            &["-shared", "-fPIC", "-Wl,-soname,libx.so"],
+        )
+    };
+    let preloaded = library("preloaded.so", "preloaded");
+    let (last, first) = (library("last/libx.so", "last"), library("later/libx.so", "first"));
+    let quiet = compile(folder.path(), "quiet", "int main(void) { return 0; }", &[]);
+    let paths = format!("-Wl,-rpath,{0}/first:{0}/last", text(folder.path()));
+    let with_path = compile(
+        folder.path(),
+        "with_path",
+        "void used(void); int main(void) { used(); return 0; }",
+        &["-Wl,--no-as-needed", text(&last), &paths],
+    );
+    let script = "set -e; \"$0\"; \"$0\"; \"$0\"; LD_PRELOAD=\"$1\" \"$0\"; \"$0\"; LD_PRELOAD=\"$1\" \"$0\"";
+    let output = smark(&["trace", "--json", "--", "sh", "-c", script, text(&quiet), text(&preloaded)], &[]);
+    let (found, _) = hits(&lines(&output));
+    let of = |found: &[serde_json::Value], name: &str| found.iter().filter(|hit| hit["marker"] == name).count();
+    assert_eq!(of(&found, "other:preloaded"), 2, "{}", said(&output));
+    // Another file is found first from the third run on.
+    let script = "set -e; cd \"$1\"; \"$0\"; \"$0\"; mv later first; \"$0\"; \"$0\"";
+    let output = smark(&["trace", "--json", "--", "sh", "-c", script, text(&with_path), text(folder.path())], &[]);
+    let (found, _) = hits(&lines(&output));
+    assert_eq!([of(&found, "other:last"), of(&found, "other:first")], [2, 2], "{} {first:?}", said(&output));
+}
+
+#[test]
 fn a_program_goes_on_when_its_tracer_is_killed() {
     if !can_watch() {
         return;
@@ -380,7 +459,14 @@ fn nothing_wakes_up_while_nothing_happens() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = program(folder.path(), "idle", "idle:at");
     let recording = folder.path().join("recording");
-    for arguments in [&["trace"][..], &["count"], &["record", "-o", text(&recording)]] {
+    let has_tracefs = can_watch_with_tracefs();
+    let with_tracefs = &["trace", "--engine", "tracefs"][..];
+    // A FILE is not looked at again and again either.
+    let of_file = &["trace", text(&program)][..];
+    for arguments in [&["trace"][..], &["count"], &["record", "-o", text(&recording)], with_tracefs, of_file] {
+        if arguments == with_tracefs && !has_tracefs {
+            continue;
+        }
         for by_pid in [false, true] {
             let mut process = Command::new(&program);
             process.args(["5", "wait"]).stdin(Stdio::piped());

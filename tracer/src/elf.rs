@@ -1,7 +1,10 @@
 //! What a plan needs of an image besides its resolution.
 
-use object::elf::{ET_DYN, FileHeader64, PT_LOAD, PT_TLS, ProgramHeader64};
-use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
+use object::elf::{
+    DT_AUDIT, DT_AUXILIARY, DT_DEPAUDIT, DT_FILTER, DT_RPATH, DT_RUNPATH, ET_DYN, FileHeader64, PT_LOAD, PT_TLS,
+    ProgramHeader64,
+};
+use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol as _};
 use simple_markers_resolver::text::hexadecimal;
 
@@ -72,6 +75,16 @@ pub fn loader_state(bytes: &[u8]) -> Option<u64> {
         let inside = address.checked_sub(header.p_vaddr(endian)).filter(|it| *it < header.p_filesz(endian))?;
         header.p_offset(endian).checked_add(inside)
     })
+}
+
+/// Whether an image says where its libraries are looked for, or names further ones for the loader alone
+/// (`DT_RPATH`, `DT_RUNPATH`, `DT_AUDIT`, `DT_DEPAUDIT`, `DT_FILTER`, `DT_AUXILIARY`).
+#[must_use]
+pub fn has_search_path(bytes: &[u8]) -> bool {
+    const TAGS: [i64; 6] = [DT_RPATH, DT_RUNPATH, DT_AUDIT, DT_DEPAUDIT, DT_FILTER, DT_AUXILIARY];
+    let Some((headers, endian)) = program_headers(bytes) else { return false };
+    let entries = headers.iter().find_map(|header| header.dynamic(endian, bytes).ok().flatten());
+    entries.unwrap_or_default().iter().any(|entry| TAGS.contains(&entry.tag(endian)))
 }
 
 /// Whether a program is one whose loader, or whose own code before its first function, maps further files.

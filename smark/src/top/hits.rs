@@ -45,6 +45,11 @@ impl Hits {
         self.watching.is_active()
     }
 
+    /// Lets those go on who want to overwrite a file.
+    pub(super) fn yield_leases(&mut self, console: &Console) {
+        self.watching.yield_leases(console);
+    }
+
     /// Adds the hits since the last table. What a process that is not in the table did is added to its
     /// next row.
     pub(super) fn add_to(&mut self, console: &Console, table: &mut Table) -> anyhow::Result<()> {

@@ -154,7 +154,7 @@ impl Top {
         let mut left = self.limit;
         while left != Some(0) {
             due += self.every;
-            let is_stopped = sleep_until(due);
+            let is_stopped = sleep_until(due, &mut || source.yield_leases(console));
             let mut table = source.read(console)?;
             outlets.give(&table, console);
             if self.json || !outlets.are_open() {
@@ -186,6 +186,7 @@ impl Top {
         while !signals::is_stopped() && left != Some(0) {
             let time = due.saturating_duration_since(Instant::now()).min(LOOK);
             let mut after = None;
+            source.yield_leases(console);
             for key in keys::keys(&terminal.read(time), screen.asks()) {
                 match screen.press(key) {
                     After::Quit => return Ok(()),
@@ -239,6 +240,13 @@ struct Source {
 }
 
 impl Source {
+    /// Lets those go on who want to overwrite a file that is watched.
+    fn yield_leases(&mut self, console: &Console) {
+        if let Some(hits) = &mut self.hits {
+            hits.yield_leases(console);
+        }
+    }
+
     fn read(&mut self, console: &Console) -> anyhow::Result<Table> {
         let mut table = self.counter.read()?;
         if let Some(hits) = &mut self.hits {
@@ -248,9 +256,10 @@ impl Source {
     }
 }
 
-/// Sleeps, and returns whether the user wants to end.
-fn sleep_until(due: Instant) -> bool {
+/// Sleeps, and returns whether the user wants to end. Calls `each` now and then.
+fn sleep_until(due: Instant, each: &mut dyn FnMut()) -> bool {
     loop {
+        each();
         if signals::is_stopped() {
             return true;
         }

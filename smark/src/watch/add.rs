@@ -1,13 +1,16 @@
 //! Adds the markers of files to the plan.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::bail;
 use simple_markers_resolver::export::ExportError;
 use simple_markers_resolver::resolve::{Detail, DiagnosticKind, ImageKind, Marker, ResolvedImage, SurvivalUnknown};
 use simple_markers_tracer::plan::{ImageFile, Settings};
 use simple_markers_tracer::sys::Child;
+use simple_markers_tracer::sys::lease::Lease;
 use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Plan, elf};
@@ -18,6 +21,9 @@ use crate::{Console, Status, left_out};
 
 /// A file to look at, or why it cannot be.
 pub(super) type Found = Result<MappedFile, Unreadable>;
+
+/// The files that nobody writes to for now.
+type Leases = HashMap<FileId, Arc<Lease>>;
 
 /// The files that a user names.
 pub(super) fn named(paths: &[PathBuf]) -> Vec<Found> {
@@ -37,14 +43,19 @@ impl Watching {
             return Ok(());
         }
         for file in new.iter().flatten() {
-            self.replaces(file);
+            if !is_first {
+                self.note_change(file);
+            }
             self.find_loader(file);
         }
         let (left_out, sites) = (self.plan.left_out.len(), self.plan.sites.len());
+        // They are mapped while they are read, so nobody may cut them either.
+        let lease = |file: &MappedFile| Some((file.id, Arc::new(Lease::take(file)?)));
+        let leases: Leases = new.iter().flatten().filter_map(lease).collect();
         let mut stripped = HashSet::new();
         match self.file.is_some() {
             true => {
-                self.add_planned(console, &new, is_first)?;
+                self.add_planned(console, &new, is_first, &leases)?;
                 self.plan.treat(sites, self.doubtful);
             }
             false => {
@@ -53,7 +64,7 @@ impl Watching {
                 let (elsewhere, usual): (Vec<_>, Vec<_>) = new.into_iter().partition(is_elsewhere);
                 let each = elsewhere.into_iter().map(|file| vec![file]);
                 for files in [usual].into_iter().chain(each).filter(|files| !files.is_empty()) {
-                    self.add_resolved(console, &files, is_first, &mut stripped)?;
+                    self.add_resolved(console, &files, is_first, &mut stripped, &leases)?;
                 }
             }
         }
@@ -61,16 +72,6 @@ impl Watching {
         let is_wanted = |marker: &str| self.watch.question.asks_for(marker);
         left_out::tell(console, &self.plan, left_out, &stripped, &is_wanted);
         Ok(())
-    }
-
-    /// Removes the probes of a file that has become another program.
-    fn replaces(&mut self, file: &MappedFile) {
-        let number = file.id.number();
-        let Some(image) = self.pinned.iter().position(|pinned| pinned.id.number() == number) else { return };
-        let pinned = self.pinned.swap_remove(image);
-        if let Some(session) = &mut self.session {
-            session.forget(pinned.image);
-        }
     }
 
     /// Notes the loader of programs, which tells when it maps libraries.
@@ -91,6 +92,7 @@ impl Watching {
         new: &[Found],
         is_first: bool,
         stripped: &mut HashSet<usize>,
+        leases: &Leases,
     ) -> anyhow::Result<()> {
         // The libraries of a process need not have markers.
         let input = |file: &Found| match file {
@@ -130,17 +132,18 @@ impl Watching {
                 console.error(&format!("{}: {why}", image.path));
                 self.status = self.status.max(Status::Unreadable);
             }
-            self.pinned.extend(file.and_then(|file| Pinned::new(number, file)));
+            self.pinned.extend(file.and_then(|file| Pinned::new(number, file, leases)));
         }
         self.matching.add(selected.unmatched(&rows), chosen.is_empty(), rows.is_empty());
-        if is_first {
+        let is_named = |file: &Found| file.as_ref().is_ok_and(|file| self.named.contains(&file.id));
+        if is_first || new.iter().any(is_named) {
             self.status = self.status.max(selected.report_files(console));
         }
         Ok(())
     }
 
     /// Adds the markers that files have by the plan file.
-    fn add_planned(&mut self, console: &Console, new: &[Found], is_first: bool) -> anyhow::Result<()> {
+    fn add_planned(&mut self, console: &Console, new: &[Found], is_first: bool, leases: &Leases) -> anyhow::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let files: Vec<MappedFile> = new.iter().flatten().cloned().collect();
         let first = self.plan.images.len();
@@ -162,7 +165,7 @@ impl Watching {
         }
         for (number, image) in self.plan.images.iter().enumerate().skip(first) {
             let file = files.iter().find(|file| Some(file.id.number()) == image.file.number);
-            self.pinned.extend(file.and_then(|file| Pinned::new(number, file)));
+            self.pinned.extend(file.and_then(|file| Pinned::new(number, file, leases)));
         }
         Ok(())
     }
@@ -172,13 +175,26 @@ impl Watching {
 pub(super) struct Pinned {
     pub(super) image: usize,
     pub(super) id: FileId,
+    /// Its path, in the mount namespace of the process that has mapped it.
+    pub(super) path: PathBuf,
+    /// Whether the path led to it here.
+    is_here: bool,
     /// While it is open, no other file gets its number.
-    _file: std::sync::Arc<std::fs::File>,
+    _file: Arc<File>,
+    /// While somebody has it, nobody writes to the file.
+    pub(super) lease: Option<Arc<Lease>>,
 }
 
 impl Pinned {
-    fn new(image: usize, file: &MappedFile) -> Option<Self> {
-        Some(Self { image, id: file.id, _file: file.pin()? })
+    fn new(image: usize, file: &MappedFile, leases: &Leases) -> Option<Self> {
+        let is_here = file.opened_as().is_none();
+        let lease = leases.get(&file.id).cloned();
+        Some(Self { image, id: file.id, path: file.path.clone(), is_here, _file: file.pin()?, lease })
+    }
+
+    /// Whether the path led to the file here.
+    pub(super) fn is_here_at(&self, path: &Path) -> bool {
+        self.is_here && self.path == path
     }
 }
 

@@ -5,6 +5,7 @@ mod errors;
 pub(crate) mod events;
 mod matching;
 pub(crate) mod pids;
+mod replaced;
 mod summary;
 mod watching;
 
@@ -28,6 +29,7 @@ use crate::stacks::Chains;
 use crate::{Console, Status, libraries, narrow};
 
 use self::matching::Matching;
+use self::replaced::NamedFiles;
 use self::watching::tell_unopened;
 
 pub(crate) use self::add::{add, image_file};
@@ -149,6 +151,7 @@ impl Watch {
     pub(crate) fn start(self, console: &Console, mode: Mode) -> anyhow::Result<Watching> {
         let (patterns, named) = operands(&self.operands);
         let mut found = add::named(&named);
+        let files = NamedFiles::new(console, &named);
         let named = found.iter().flatten().map(|file| file.id).collect();
         if !self.command.is_empty() && !self.pid.is_empty() {
             bail!("-p PID and -- COMMAND cannot be given together");
@@ -196,6 +199,8 @@ impl Watch {
         let kernel = Kernel::new();
         let mut watching = Watching {
             named,
+            files,
+            changes: Vec::new(),
             plan: Plan::default(),
             file,
             doubtful,

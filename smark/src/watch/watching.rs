@@ -12,6 +12,7 @@ use simple_markers_tracer::{Hit, Plan};
 
 use super::add::Pinned;
 use super::matching::Matching;
+use super::replaced::{Change, NamedFiles};
 use super::{Watch, explained};
 use crate::planned::PlanFile;
 use crate::stacks::{Chains, Stacks};
@@ -47,6 +48,10 @@ pub(crate) struct Watching {
     pub(super) is_recorded: bool,
     /// The files that the user named.
     pub(super) named: HashSet<FileId>,
+    /// Their paths, which may lead to other files later.
+    pub(super) files: NamedFiles,
+    /// What has happened to files, and was not said yet.
+    pub(super) changes: Vec<(PathBuf, Change)>,
     /// The files that were looked at.
     pub(super) known: HashSet<FileId>,
     /// The files of the images.
@@ -71,7 +76,7 @@ pub(crate) struct Watching {
     /// Whether it was said what is watched.
     pub(super) is_told: bool,
     /// The programs that trace others themselves, of which it was said.
-    pub(super) let_go: HashSet<PathBuf>,
+    pub(super) let_go: HashSet<String>,
     pub(super) patterns: Vec<String>,
     pub(crate) watch: Watch,
 }
@@ -91,7 +96,9 @@ impl Watching {
         self.follow(console, None)?;
         while wants_more && !self.is_over() {
             self.serve(console)?;
+            self.yield_leases(console);
             self.look_again(console)?;
+            self.follow_paths(console)?;
             let Some(session) = &mut self.session else { return Ok(()) };
             let before = session.received();
             session.read(&self.plan, false, &mut |hit| wants_more = wants_more && each(hit));
@@ -107,9 +114,10 @@ impl Watching {
             // Hits that come one after the other are read together.
             idle = if is_quiet { (idle * 2).min(LOOK) } else { INTERVAL };
             let with_hits = is_quiet && session.tells_hits();
-            let needs = [(!with_hits).then_some(idle), (!session.gives_notice()).then_some(LOOK), most];
+            let is_asked = (!session.gives_notice()).then_some(LOOK);
+            let needs = [(!with_hits).then_some(idle), is_asked, session.next_notice(), most, self.files.due()];
             let time = needs.into_iter().flatten().min();
-            wakes.wait(self.child.as_ref(), session, with_hits, time);
+            wakes.wait(self.child.as_ref(), session, self.files.paths(), with_hits, time);
         }
         if let Some(session) = &mut self.session {
             self.lost = if wants_more { None } else { Some(session.lost()?) };
@@ -126,6 +134,8 @@ impl Watching {
 
     /// Watches the files that the processes have mapped since the last call.
     pub(crate) fn look(&mut self, console: &Console) -> anyhow::Result<()> {
+        self.yield_leases(console);
+        self.follow_paths(console)?;
         if !self.pids.iter().any(|pid| mapped::exists(*pid)) {
             return Ok(());
         }
@@ -149,13 +159,24 @@ impl Watching {
                         child.go_on(pid);
                     }
                 }
-                Traced::LetGo { pid, program } => {
+                Traced::LetGo { pid, program, files, released } => {
                     self.follow(console, Some(pid))?;
+                    // Their probes are set before it executes them.
+                    self.watch_files(console, files)?;
+                    if let Some(child) = &self.child {
+                        child.go_on(pid);
+                    }
+                    let program = program.display().to_string();
+                    for pid in released {
+                        console.note(&format!(
+                            "process {pid} is left to {program}: what it executes or loads from now on is watched a moment later"
+                        ));
+                    }
                     if self.let_go.insert(program.clone()) {
                         console.note(&format!(
-                            "{}: it may trace processes itself, so it and what it starts do not wait for their probes: \
-                             they are watched a moment after their start",
-                            program.display()
+                            "{program}: it may trace processes itself, so what it starts does not wait for its probes, and \
+                             programs that its arguments do not name are watched a moment after their start. It cannot attach to \
+                             other processes of this command: --no-children"
                         ));
                     }
                 }
@@ -188,7 +209,7 @@ impl Watching {
     }
 
     /// Watches files.
-    fn watch_files(&mut self, console: &Console, files: Vec<MappedFile>) -> anyhow::Result<()> {
+    pub(super) fn watch_files(&mut self, console: &Console, files: Vec<MappedFile>) -> anyhow::Result<()> {
         self.mapped.extend(files.iter().map(|file| file.id.number()));
         let sites = self.plan.sites.len();
         self.add(console, files.into_iter().map(Ok).collect(), false)?;
@@ -201,6 +222,7 @@ impl Watching {
             self.tell_watched(console);
             self.wait_at_each_exec();
         }
+        self.tell_changes(console, sites);
         Ok(())
     }
 
@@ -257,6 +279,8 @@ impl Watching {
         if self.session.take().is_some() {
             self.tell_why_silent(console);
         }
+        // Nobody has to wait any more who writes to their files.
+        self.pinned.clear();
         let Some(child) = &self.child else { return Ok(self.status.into()) };
         let mut wakes = Wakes::new(&[child.pid()]);
         let status = loop {

@@ -39,6 +39,12 @@ impl Owner {
         format!("{}-tasks", self.instance())
     }
 
+    /// The name of the instance that tells of files that are mapped.
+    #[must_use]
+    pub fn files(&self) -> String {
+        format!("{}-files", self.instance())
+    }
+
     /// The owner of a group or an instance; `None` if it is not one of ours.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
@@ -47,7 +53,8 @@ impl Owner {
         let (process, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let (namespace, session) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let owner = Self { process, start, namespace, session };
-        (is_ours && [owner.group(), owner.instance(), owner.tasks()].iter().any(|known| known == name)).then_some(owner)
+        (is_ours && [owner.group(), owner.instance(), owner.tasks(), owner.files()].iter().any(|known| known == name))
+            .then_some(owner)
     }
 }
 
@@ -99,7 +106,7 @@ mod tests {
 
     #[test]
     fn names_tell_their_owner() {
-        for name in [OWNER.group(), OWNER.instance(), OWNER.tasks()] {
+        for name in [OWNER.group(), OWNER.instance(), OWNER.tasks(), OWNER.files()] {
             assert_eq!(Owner::of(&name), Some(OWNER), "{name}");
         }
         assert!(OWNER.group().len() < 64, "{}", OWNER.group());

@@ -2,6 +2,7 @@
 //! themselves where they can.
 
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 use super::error::Error;
 use super::notices::Notices;
@@ -240,9 +241,14 @@ impl Session {
     }
 
     /// Removes the probes of an image, whose file has become another program.
-    pub fn forget(&mut self, image: usize) {
-        if let Some(Running::Bpf(programs)) = &mut self.running {
-            programs.forget(image);
+    pub fn forget(&mut self, plan: &Plan, image: usize) {
+        match &mut self.running {
+            Some(Running::Bpf(programs)) => programs.forget(image),
+            Some(Running::Tracefs(tracefs)) => tracefs.forget(image),
+            None => {}
+        }
+        if let (Some(recorded), Some(image)) = (&mut self.recorded, plan.images.get(image)) {
+            recorded.recorders.forget(image);
         }
     }
 
@@ -258,7 +264,17 @@ impl Session {
     pub fn take_notices(&mut self) -> Vec<u32> {
         match &mut self.running {
             Some(Running::Bpf(programs)) => programs.notices().map(Notices::take).unwrap_or_default(),
-            Some(Running::Tracefs(_)) | None => Vec::new(),
+            Some(Running::Tracefs(tracefs)) => tracefs.take_notices(),
+            None => Vec::new(),
+        }
+    }
+
+    /// How long until [`take_notices`](Self::take_notices) tells more, although nothing is readable.
+    #[must_use]
+    pub fn next_notice(&self) -> Option<Duration> {
+        match &self.running {
+            Some(Running::Tracefs(tracefs)) => tracefs.due(),
+            Some(Running::Bpf(_)) | None => None,
         }
     }
 
@@ -268,14 +284,20 @@ impl Session {
     pub fn gives_notice(&self) -> bool {
         match &self.running {
             Some(Running::Bpf(programs)) => self.recorded.is_none() && programs.is_told(),
-            Some(Running::Tracefs(_)) | None => false,
+            Some(Running::Tracefs(tracefs)) => self.recorded.is_none() && tracefs.is_told(),
+            None => false,
         }
     }
 
     /// Whether a descriptor tells of hits. Otherwise somebody has to read again and again.
     #[must_use]
     pub fn tells_hits(&self) -> bool {
-        self.recorded.is_none() && matches!(self.running, Some(Running::Bpf(_)))
+        let is_told = match &self.running {
+            Some(Running::Bpf(_)) => true,
+            Some(Running::Tracefs(tracefs)) => tracefs.tells_hits(),
+            None => false,
+        };
+        is_told && self.recorded.is_none()
     }
 
     /// Whether hits were read that are not handed on yet.
@@ -293,7 +315,8 @@ impl Session {
     pub(super) fn descriptors(&self, with_hits: bool) -> Vec<RawFd> {
         match &self.running {
             Some(Running::Bpf(programs)) => programs.descriptors(with_hits).collect(),
-            Some(Running::Tracefs(_)) | None => Vec::new(),
+            Some(Running::Tracefs(tracefs)) => tracefs.descriptors(with_hits),
+            None => Vec::new(),
         }
     }
 

@@ -10,6 +10,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::process::numbers;
+
 /// What a file is: not its name, which may lead to another file in another mount namespace or at
 /// another time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +27,11 @@ impl FileId {
     fn of(metadata: &Metadata) -> Self {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
         Self { device: metadata.dev(), inode: metadata.ino(), size: metadata.size(), modified }
+    }
+
+    /// The file that a path leads to; `None` if there is none.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        Some(Self::of(&fs::metadata(path).ok()?))
     }
 
     /// The device and the inode.
@@ -125,6 +132,21 @@ pub fn files(pid: u32) -> Option<(Vec<MappedFile>, Vec<PathBuf>)> {
         }
     }
     Some((files, unopened))
+}
+
+/// Whether a process has mapped the file with this device and inode. `None` if no process is known to have,
+/// and the list of one must not be read.
+#[must_use]
+pub fn is_in_use(number: (u64, u64)) -> Option<bool> {
+    let mut is_known = true;
+    for pid in numbers("/proc") {
+        match regions(pid) {
+            Some(regions) if regions.iter().any(|region| region.has_number(pid, number)) => return Some(true),
+            Some(_) => {}
+            None => is_known &= !exists(pid),
+        }
+    }
+    is_known.then_some(false)
 }
 
 /// Whether a process exists.
@@ -232,6 +254,13 @@ impl Region {
             }
         }
         Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    /// Whether the file with this device and inode is mapped here.
+    fn has_number(&self, pid: u32, number: (u64, u64)) -> bool {
+        // As in `open`: another device may be told here than by `stat`.
+        let is_linked = || fs::metadata(self.link(pid)).is_ok_and(|it| (it.dev(), it.ino()) == number);
+        self.file == number || self.file.1 == number.1 && self.is_mapped_file() && is_linked()
     }
 
     /// Whether a file is mapped here. `number` is its device and inode.

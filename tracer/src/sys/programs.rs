@@ -298,27 +298,21 @@ impl Programs {
     }
 
     /// Removes the probes. After it no new record is written.
-    ///
-    /// To remove the probes of a link, the kernel waits until no program runs at them, about 50 ms.
-    /// So all links are closed at the same time.
     pub(super) fn detach(&mut self) {
         let mut open = std::mem::take(&mut self.open);
         open.extend(self.at_sites.drain(..).map(|(_, link)| link));
         open.extend(self.events.take_events());
         open.extend(self.notices.iter_mut().flat_map(Notices::take_links));
-        let share = open.len().div_ceil(CLOSERS).max(1);
-        std::thread::scope(|scope| {
-            while !open.is_empty() {
-                let links = open.split_off(open.len().saturating_sub(share));
-                // Without a thread they are closed here.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(links));
-            }
-        });
+        close(open);
     }
 
     /// Removes the probes of an image, whose file has become another program.
     pub(super) fn forget(&mut self, image: usize) {
-        self.at_sites.retain(|(number, _)| *number != image);
+        let is_its = |(number, _): &(usize, OwnedFd)| *number == image;
+        let (gone, kept) = std::mem::take(&mut self.at_sites).into_iter().partition(is_its);
+        self.at_sites = kept;
+        let gone: Vec<_> = gone;
+        close(gone.into_iter().map(|(_, link)| link).collect());
     }
 
     /// Tells when a loader maps libraries.
@@ -408,6 +402,19 @@ impl Programs {
         let largest = |entry| Ok::<_, Error>(map.values(entry)?.into_iter().flatten().max().unwrap_or(0));
         Ok(Durations { counts, min: !largest(SHORTEST)?, max: largest(LONGEST)? })
     }
+}
+
+/// Closes links. To remove the probes of one, the kernel waits until no program runs at them, about 50 ms.
+/// So all of them are closed at the same time.
+fn close(mut open: Vec<OwnedFd>) {
+    let share = open.len().div_ceil(CLOSERS).max(1);
+    std::thread::scope(|scope| {
+        while !open.is_empty() {
+            let links = open.split_off(open.len().saturating_sub(share));
+            // Without a thread they are closed here.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(links));
+        }
+    });
 }
 
 impl Drop for Programs {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static DUMP: AtomicBool = AtomicBool::new(false);
+static LEASE: AtomicBool = AtomicBool::new(false);
 /// A bit for each signal that another process sent, by its number.
 static SENT: AtomicU64 = AtomicU64::new(0);
 /// The eventfd that each signal makes readable; -1 if there is none.
@@ -75,6 +76,28 @@ pub fn catch_dump() {
     let _ = descriptor();
     // SAFETY: the handler does what is allowed in a handler.
     unsafe { libc::signal(libc::SIGUSR1, dump as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+}
+
+extern "C" fn lease(_: libc::c_int) {
+    LEASE.store(true, Ordering::Relaxed);
+    wake();
+}
+
+/// From now on `SIGIO` does not end the process: [`take_lease`] tells of it.
+pub(super) fn catch_lease() {
+    let _ = descriptor();
+    // SAFETY: zeros are a valid value, and the handler does what is allowed in a handler.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = lease as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGIO, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Whether `SIGIO` came since the last call.
+pub(super) fn take_lease() -> bool {
+    LEASE.swap(false, Ordering::Relaxed)
 }
 
 /// Whether `SIGUSR1` came since [`catch_dump`] or the last call.

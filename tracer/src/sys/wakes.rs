@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::engine::Session;
 use super::eventfd::{of_process, wait};
+use super::paths::Paths;
 use super::process::Child;
 use super::signals;
 
@@ -27,9 +28,16 @@ impl Wakes {
         Self { processes, is_complete }
     }
 
-    /// Waits for the end of a process, a signal, a program that waits, or files that were mapped; if
-    /// `with_hits`, for hits too. At most for this time; `None` waits without end.
-    pub fn wait(&mut self, child: Option<&Child>, session: &Session, with_hits: bool, time: Option<Duration>) {
+    /// Waits for the end of a process, a signal, a program that waits, files that were mapped, or paths that
+    /// lead to other files; if `with_hits`, for hits too. At most for this time; `None` waits without end.
+    pub fn wait(
+        &mut self,
+        child: Option<&Child>,
+        session: &Session,
+        paths: Option<&Paths>,
+        with_hits: bool,
+        time: Option<Duration>,
+    ) {
         if child.is_some_and(Child::is_known_to_end) {
             return;
         }
@@ -37,6 +45,7 @@ impl Wakes {
         descriptors.extend(child.and_then(Child::descriptor));
         descriptors.extend(self.processes.iter().map(OwnedFd::as_raw_fd));
         descriptors.extend(session.descriptors(with_hits));
+        descriptors.extend(paths.map(Paths::descriptor));
         let time = if self.is_complete { time } else { Some(time.unwrap_or(LOOK).min(LOOK)) };
         wait(&descriptors, time);
         signals::forget();

@@ -19,7 +19,7 @@ use crate::aggregate::{Aggregate, Passage, Replay, Tally};
 use crate::bpf::input::Input;
 use crate::filter::{Condition, Fields};
 use crate::ftrace::machine::Header;
-use crate::plan::{Plan, PlannedSite};
+use crate::plan::{Plan, PlannedImage, PlannedSite};
 use crate::record::{Layout, Record};
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Ring, event};
@@ -185,6 +185,12 @@ impl Recorders {
         if self.targets.len() < MOST && !self.targets.iter().any(|target| target.pid == pid) {
             self.targets.push(Target { pid, folder: None, refused: HashSet::new() });
         }
+    }
+
+    /// Arms the probes of an image no more: its file has become another program.
+    pub(super) fn forget(&mut self, image: &PlannedImage) {
+        let file = File { path: PathBuf::from(&image.path), number: image.file.number };
+        self.images.retain(|image| image.file != file);
     }
 
     /// Numbers the probes that were added to the plan since the last call, and arms the probes of the

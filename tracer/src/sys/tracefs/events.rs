@@ -1,5 +1,5 @@
-//! The events of a session in the kernel. Sites share an event if as much is copied at them: to
-//! remove an event takes 50 ms, and one more probe in it next to nothing.
+//! The events of a session in the kernel. Sites of an image share an event if as much is copied at them:
+//! to remove an event takes 50 ms, and one more probe in it next to nothing.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,8 +21,8 @@ pub(super) struct Events {
     group: String,
     /// Whether the kernel takes a number for each probe of an event.
     has_numbers: bool,
-    /// How many there are.
-    count: usize,
+    /// The image of each one; `None` if it was removed.
+    images: Vec<Option<usize>>,
     /// By the number in their records.
     known: HashMap<u16, Event>,
 }
@@ -73,7 +73,7 @@ impl Event {
 
 impl Events {
     pub(super) fn new(group: String, has_numbers: bool) -> Self {
-        Self { group, has_numbers, count: 0, known: HashMap::new() }
+        Self { group, has_numbers, images: Vec::new(), known: HashMap::new() }
     }
 
     pub(super) fn get(&self, id: u16) -> Option<&Event> {
@@ -81,8 +81,18 @@ impl Events {
     }
 
     /// The names of all events.
-    pub(super) fn names(&self) -> impl Iterator<Item = String> + use<> {
-        (0..self.count).map(event_name)
+    pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
+        self.images.iter().enumerate().filter(|(_, image)| image.is_some()).map(|(event, _)| event_name(event))
+    }
+
+    /// The names of the events of an image. There are none of it any more.
+    pub(super) fn take_names(&mut self, image: usize) -> Vec<String> {
+        let its = self.images.iter_mut().enumerate().filter(|(_, of)| **of == Some(image));
+        its.map(|(event, of)| {
+            *of = None;
+            event_name(event)
+        })
+        .collect()
     }
 
     /// Sets probes at some sites. Returns whether there are any.
@@ -94,19 +104,19 @@ impl Events {
         sites: &[usize],
     ) -> Result<bool, Error> {
         let mut files = Paths::default();
-        let mut shared: HashMap<Shape, usize> = HashMap::new();
+        let mut shared: HashMap<(usize, Shape), usize> = HashMap::new();
         let mut new = Vec::new();
         for number in sites {
             let Some((site, fetches)) = plan.sites.get(*number).zip(fetches.get(*number)) else { continue };
             let (Some(image), Ok(number)) = (plan.images.get(site.image), u32::try_from(*number)) else { continue };
-            let shape = fetches.shape();
-            let event = match shared.get(&shape).filter(|_| self.has_numbers) {
+            let key = (site.image, fetches.shape());
+            let event = match shared.get(&key).filter(|_| self.has_numbers) {
                 Some(event) => *event,
                 None => {
-                    let event = self.count;
-                    self.count += 1;
-                    shared.insert(shape.clone(), event);
-                    new.push((event, shape, (!self.has_numbers).then_some(number)));
+                    let event = self.images.len();
+                    self.images.push(Some(site.image));
+                    shared.insert(key.clone(), event);
+                    new.push((event, key.1, (!self.has_numbers).then_some(number)));
                     event
                 }
             };

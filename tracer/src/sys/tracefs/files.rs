@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -143,6 +144,16 @@ impl Instance {
             self.cpus.push((cpu, file));
         }
         Ok(())
+    }
+
+    /// Readable when so many percent of a buffer are full. 0: when there is anything.
+    pub(super) fn wake_at(&self, percent: u32) -> io::Result<()> {
+        self.set("buffer_percent", &percent.to_string())
+    }
+
+    /// Readable when there is something to read, as [`wake_at`](Self::wake_at) says.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> + '_ {
+        self.cpus.iter().map(|(_, file)| file.as_raw_fd())
     }
 
     pub(super) fn set(&self, file: &str, text: &str) -> io::Result<()> {

@@ -8,8 +8,10 @@ mod files;
 mod kernel;
 mod leftovers;
 mod memory;
+mod notices;
 
 use std::collections::HashMap;
+use std::os::fd::RawFd;
 
 use simple_markers_resolver::address::Vaddr;
 
@@ -36,6 +38,7 @@ use files::{Instance, Root};
 pub use kernel::{EventName, KernelEvents};
 pub(super) use leftovers::remove as remove_leftovers;
 use memory::Memory;
+use notices::Notices;
 
 /// The bit of `clone_flags` that says that a thread is created, and no process.
 const CLONE_THREAD: u64 = 0x1_0000;
@@ -56,6 +59,12 @@ pub(super) struct Tracefs {
     hits: Instance,
     /// The buffers with the threads that are created.
     created: Instance,
+    /// Tells of files that are mapped; `None` if nobody has to look for them, or the kernel does not tell.
+    notices: Option<Notices>,
+    /// Whether all processes are watched.
+    is_of_all: bool,
+    /// Whether the buffers tell when there is something to read.
+    tells: bool,
     page: PageFormat,
     newtask: Newtask,
     events: Events,
@@ -123,11 +132,15 @@ impl Tracefs {
             Scope::Processes { pids, with_children } => (Some(pids.as_slice()), *with_children),
         };
         let events = Events::new(owner.group(), root.has_numbers());
+        let tells = hits.wake_at(0).is_ok() && created.wake_at(50).is_ok();
         let mut session = Self {
             root,
             owner,
             hits,
             created,
+            notices: None,
+            is_of_all: pids.is_none(),
+            tells,
             page,
             newtask,
             events,
@@ -153,6 +166,9 @@ impl Tracefs {
                 for pid in pids {
                     session.choose(*pid)?;
                 }
+                let threads: Vec<u32> = pids.iter().flat_map(|pid| threads(*pid).chain([*pid])).collect();
+                let Self { root, owner, page, .. } = &session;
+                session.notices = Notices::start(root, &owner.files(), page, &threads, with_children);
             }
         }
         session.attach(plan)?;
@@ -213,6 +229,39 @@ impl Tracefs {
     /// The layout of the record of each site.
     pub(super) fn layouts(&self) -> &[Layout] {
         &self.layouts
+    }
+
+    /// The processes that may have mapped files since the last call.
+    pub(super) fn take_notices(&mut self) -> Vec<u32> {
+        let Self { notices, page, newtask, tasks, .. } = self;
+        let Some(threads) = notices.as_mut().map(|notices| notices.take(page, &newtask.parent)) else {
+            return Vec::new();
+        };
+        let mut found: Vec<u32> = threads.unwrap_or_default().iter().map(|thread| tasks.process(*thread)).collect();
+        found.dedup();
+        found
+    }
+
+    /// Whether nobody has to look what processes map.
+    pub(super) fn is_told(&self) -> bool {
+        self.is_of_all || self.notices.is_some()
+    }
+
+    /// How long until the notices have to be taken.
+    pub(super) fn due(&self) -> Option<std::time::Duration> {
+        self.notices.as_ref().and_then(Notices::due)
+    }
+
+    /// Whether [`descriptors`](Self::descriptors) tell of hits.
+    pub(super) fn tells_hits(&self) -> bool {
+        self.tells
+    }
+
+    /// Readable when there are hits, if they are wanted, files were mapped, or there are many new threads.
+    pub(super) fn descriptors(&self, with_hits: bool) -> Vec<RawFd> {
+        let hits = with_hits.then_some(&self.hits);
+        let notices = self.notices.as_ref().and_then(Notices::instance);
+        [hits, Some(&self.created), notices].into_iter().flatten().flat_map(Instance::descriptors).collect()
     }
 
     /// Hands on the hits that are complete, in the order of their times.
@@ -305,6 +354,16 @@ impl Tracefs {
             // Without the group there is nothing to switch off.
             let _ = self.hits.set(&format!("events/{}/enable", self.owner.group()), "0");
             let _ = self.created.set("events/task/task_newtask/enable", "0");
+        }
+    }
+
+    /// Removes the probes of an image, whose file has become another program. Hits that were recorded stay.
+    pub(super) fn forget(&mut self, image: usize) {
+        let group = self.owner.group();
+        for event in self.events.take_names(image) {
+            // An event that is switched on cannot be removed. What cannot be is removed by the next session.
+            let _ = self.hits.set(&format!("events/{group}/{event}/enable"), "0");
+            let _ = self.root.change_probes(&removal(&group, &event));
         }
     }
 

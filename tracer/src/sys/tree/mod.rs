@@ -5,7 +5,6 @@
 //! It passes every signal on as it came. If it dies, the kernel lets go of all of them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -14,10 +13,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
+mod call;
+mod loads;
+mod tracers;
+
 use super::error::{Error, Step};
 use super::eventfd::{EventFd, clear, wait};
 use super::mapped::{self, FileId, MappedFile};
-use crate::elf;
+use call::Call;
+use loads::Loads;
 
 const PTRACE_EVENT_STOP: libc::c_int = 128;
 
@@ -42,13 +46,17 @@ pub enum Traced {
         /// Whether it executes another program.
         is_exec: bool,
     },
-    /// A process traces others itself, or may do so. It is not traced any more, and neither are its
-    /// children.
+    /// A process traces others itself, or may do so. It waits until the tree lets it go on. From then on it
+    /// is not traced, and neither are its children.
     LetGo {
         /// The process.
         pid: u32,
         /// Its program.
         program: PathBuf,
+        /// The programs that its arguments name, which it may execute.
+        files: Vec<MappedFile>,
+        /// The processes that its arguments name, and that are not traced any more so that it can trace them.
+        released: Vec<u32>,
     },
 }
 
@@ -137,8 +145,8 @@ impl Tree {
             let why = io::Error::last_os_error();
             let _ = started.send(if seized { Ok(()) } else { Err(why) });
             if seized {
-                let (tasks, known) = (HashMap::new(), HashSet::new());
-                Tracer { root, tasks, known, tell, ready: readies, shared: theirs }.run(&to_do, &wakes);
+                let (tasks, known, loads) = (HashMap::new(), HashSet::new(), Loads::default());
+                Tracer { root, tasks, known, loads, tell, ready: readies, shared: theirs }.run(&to_do, &wakes);
             }
         };
         let thread = std::thread::Builder::new().name("tracer".to_owned()).spawn(run).map_err(failed)?;
@@ -216,7 +224,9 @@ fn has_right() -> bool {
 #[derive(Clone, Debug)]
 enum Task {
     /// Its loader maps libraries. The addresses are those of the loader's code.
-    Loads { code: Vec<Range<u64>>, calls: u32 },
+    Loads { program: FileId, code: Vec<Range<u64>>, calls: u32 },
+    /// It is traced no more.
+    Leaves,
     /// It waits, and then goes on with this; `None`: it runs.
     Waits(Option<Box<Task>>),
 }
@@ -228,6 +238,7 @@ struct Tracer {
     tasks: HashMap<libc::pid_t, Task>,
     /// The files that were told.
     known: HashSet<FileId>,
+    loads: Loads,
     tell: Sender<Traced>,
     ready: Arc<EventFd>,
     shared: Arc<Shared>,
@@ -242,9 +253,10 @@ impl Tracer {
             wake.clear();
             for pid in to_do.try_iter() {
                 if let Some(Task::Waits(then)) = self.tasks.remove(&pid) {
-                    match then {
+                    match then.map(|task| *task) {
+                        Some(Task::Leaves) => self.let_go(pid),
                         Some(task) => {
-                            self.tasks.insert(pid, *task);
+                            self.tasks.insert(pid, task);
                             resume(pid, libc::PTRACE_SYSCALL, 0);
                         }
                         None => resume(pid, libc::PTRACE_CONT, 0),
@@ -303,7 +315,7 @@ impl Tracer {
     fn go_on(&self, pid: libc::pid_t, signal: libc::c_int) {
         let request = match self.tasks.get(&pid) {
             Some(Task::Loads { .. }) => libc::PTRACE_SYSCALL,
-            Some(Task::Waits(_)) | None => libc::PTRACE_CONT,
+            Some(Task::Waits(_) | Task::Leaves) | None => libc::PTRACE_CONT,
         };
         resume(pid, request, signal);
     }
@@ -313,36 +325,66 @@ impl Tracer {
         // All other threads are gone, and this one has the number of the process now.
         self.tasks.remove(&pid);
         let Ok(process) = u32::try_from(pid) else { return };
-        let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-        let image = File::open(format!("/proc/{pid}/exe")).ok();
-        let bytes = image.as_ref().and_then(super::mapping::Bytes::of);
-        let bytes = bytes.as_ref().map_or(&[][..], super::mapping::Bytes::get);
-        if elf::may_trace(bytes) {
-            // SAFETY: it lets go of a process that stands still.
-            unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, 0) };
-            if pid == self.root {
-                self.shared.is_root_free.store(true, Ordering::Release);
-            }
-            return self.tell(Traced::LetGo { pid: process, program });
+        let Some(program) = self.loads.program(process) else { return resume(pid, libc::PTRACE_CONT, 0) };
+        if program.may_trace {
+            let released = self.release(tracers::processes(process));
+            let (path, files) = (program.path, tracers::programs(process));
+            self.tasks.insert(pid, Task::Waits(Some(Box::new(Task::Leaves))));
+            return self.tell(Traced::LetGo { pid: process, program: path, files, released });
+        }
+        let is_told = self.shared.each_exec.load(Ordering::Relaxed);
+        // Nothing can be mapped that is not watched.
+        if !is_told && self.loads.are_known(process, program.id, &self.known) {
+            return resume(pid, libc::PTRACE_CONT, 0);
         }
         let regions = mapped::regions(process).unwrap_or_default();
-        let exe = image.and_then(|image| MappedFile::opened(process, program, image).ok());
-        let mut files: Vec<MappedFile> = exe.into_iter().collect();
-        files.extend(mapped::files(process).unwrap_or_default().0);
+        let mut files = mapped::files(process).unwrap_or_default().0;
         files.retain(|file| self.known.insert(file.id));
-        let then = elf::has_loader(bytes).then(|| {
+        let then = program.has_loader.then(|| {
             // The loader is mapped behind the program. A static program, or a loader that is executed as a
             // program, is alone.
             let last = regions.iter().rfind(|region| region.is_mapped_file()).map(|region| region.file);
             let code = regions.iter().filter(|region| Some(region.file) == last);
-            Task::Loads { code: code.map(|region| region.addresses.clone()).collect(), calls: 0 }
+            let code = code.map(|region| region.addresses.clone()).collect();
+            Task::Loads { program: program.id, code, calls: 0 }
         });
-        if files.is_empty() && !self.shared.each_exec.load(Ordering::Relaxed) {
+        if files.is_empty() && !is_told {
             let request = if then.is_some() { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
             self.tasks.extend(then.map(|then| (pid, then)));
             return resume(pid, request, 0);
         }
         self.wait_for(pid, files, true, then);
+    }
+
+    /// Traces a process that stands still no more.
+    fn let_go(&mut self, pid: libc::pid_t) {
+        detach(pid, 0);
+        if pid == self.root {
+            self.shared.is_root_free.store(true, Ordering::Release);
+        }
+    }
+
+    /// Traces processes no more, so that another one can. Returns those that were traced.
+    fn release(&mut self, pids: Vec<u32>) -> Vec<u32> {
+        let mut released = Vec::new();
+        for pid in pids {
+            let threads = tracers::traced_threads(pid);
+            if threads.is_empty() {
+                continue;
+            }
+            for thread in threads {
+                match self.tasks.remove(&thread) {
+                    // It stands still already.
+                    Some(Task::Waits(_)) => detach(thread, 0),
+                    _ => tracers::interrupt_and_detach(thread),
+                }
+            }
+            if i32::try_from(pid) == Ok(self.root) {
+                self.shared.is_root_free.store(true, Ordering::Release);
+            }
+            released.push(pid);
+        }
+        released
     }
 
     /// Makes a thread wait until the files are watched.
@@ -353,7 +395,7 @@ impl Tracer {
 
     /// A thread whose loader maps libraries is at a system call.
     fn called(&mut self, pid: libc::pid_t) {
-        let Some(Task::Loads { code, calls }) = self.tasks.get_mut(&pid) else {
+        let Some(Task::Loads { program, code, calls }) = self.tasks.get_mut(&pid) else {
             return resume(pid, libc::PTRACE_CONT, 0);
         };
         *calls += 1;
@@ -363,6 +405,9 @@ impl Tracer {
             None => false,
         };
         if !is_loading {
+            if let (Ok(process), true) = (u32::try_from(pid), call.is_some() && *calls < MOST_CALLS) {
+                self.loads.add(process, *program);
+            }
             let task = self.tasks.remove(&pid);
             // Programs that record their probes themselves are told to do so.
             if self.shared.each_exec.load(Ordering::Relaxed) && task.is_some() {
@@ -381,103 +426,15 @@ impl Tracer {
     }
 }
 
-/// A system call of a thread that stands still before it or behind it.
-struct Call {
-    /// The address of the next instruction.
-    next: u64,
-    /// The number and the arguments; `None` behind it.
-    entered: Option<(u64, [u64; 6])>,
-}
-
-/// `struct ptrace_syscall_info`.
-#[repr(C)]
-#[derive(Default)]
-struct Info {
-    op: u8,
-    padding: [u8; 3],
-    arch: u32,
-    instruction_pointer: u64,
-    stack_pointer: u64,
-    /// The number and the arguments, or the result.
-    words: [u64; 7],
-    more: [u64; 2],
-}
-
-const PTRACE_GET_SYSCALL_INFO: libc::c_uint = 0x420e;
-const ENTRY: u8 = 1;
-const EXIT: u8 = 2;
-#[cfg(target_arch = "x86_64")]
-const ARCH: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCH: u32 = 0xc000_00b7;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ARCH: u32 = 0;
-
-impl Call {
-    /// `None` if the kernel does not tell, or the program is of another architecture.
-    fn of(pid: libc::pid_t) -> Option<Self> {
-        let mut info = Info::default();
-        // SAFETY: the kernel fills at most so many bytes.
-        let size = unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, pid, size_of::<Info>(), &raw mut info) };
-        if size <= 0 || info.arch != ARCH {
-            return None;
-        }
-        let entered = match info.op {
-            ENTRY => {
-                let [number, arguments @ ..] = info.words;
-                Some((number, arguments))
-            }
-            EXIT => None,
-            _ => return None,
-        };
-        Some(Self { next: info.instruction_pointer, entered })
-    }
-
-    /// Whether a loader makes it to map libraries. That of musl is also the C library of the program.
-    fn is_of_loader(&self, code: &[Range<u64>]) -> bool {
-        let is_its = code.iter().any(|range| range.contains(&self.next));
-        is_its && self.entered.is_none_or(|(number, _)| LOADING.iter().any(|known| *known as u64 == number))
-    }
-
-    /// The file that it maps executable.
-    fn maps(&self, pid: libc::pid_t) -> Option<MappedFile> {
-        let (number, [_, _, protection, _, descriptor, _]) = self.entered?;
-        if number != libc::SYS_mmap as u64 || protection & libc::PROT_EXEC as u64 == 0 {
-            return None;
-        }
-        // The kernel looks at 4 bytes of it.
-        let descriptor = descriptor as i32;
-        let link = format!("/proc/{pid}/fd/{descriptor}");
-        if descriptor < 0 || !std::fs::metadata(&link).ok()?.is_file() {
-            return None;
-        }
-        let path = std::fs::read_link(&link).ok()?;
-        MappedFile::opened(pid.unsigned_abs(), path, File::open(link).ok()?).ok()
-    }
-}
-
-/// The system calls by which loaders map libraries and prepare the first thread.
-#[rustfmt::skip]
-#[cfg(target_arch = "x86_64")]
-const LOADING: [libc::c_long; 27] = [
-    libc::SYS_open, libc::SYS_openat, libc::SYS_read, libc::SYS_pread64, libc::SYS_close, libc::SYS_stat,
-    libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect,
-    libc::SYS_munmap, libc::SYS_brk, libc::SYS_access, libc::SYS_arch_prctl, libc::SYS_set_tid_address,
-    libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64, libc::SYS_readlink, libc::SYS_uname,
-    libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_writev, libc::SYS_getcwd, libc::SYS_readlinkat,
-];
-#[rustfmt::skip]
-#[cfg(not(target_arch = "x86_64"))]
-const LOADING: [libc::c_long; 21] = [
-    libc::SYS_openat, libc::SYS_read, libc::SYS_pread64, libc::SYS_close, libc::SYS_fstat, libc::SYS_statx,
-    libc::SYS_lseek, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_munmap, libc::SYS_brk, libc::SYS_faccessat,
-    libc::SYS_set_tid_address, libc::SYS_set_robust_list, libc::SYS_rseq, libc::SYS_prlimit64, libc::SYS_uname,
-    libc::SYS_getrandom, libc::SYS_fcntl, libc::SYS_getcwd, libc::SYS_readlinkat,
-];
-
 fn resume(pid: libc::pid_t, request: libc::c_uint, signal: libc::c_int) {
     // SAFETY: it lets a thread that stands still go on. One that was killed is not there any more.
     unsafe { libc::ptrace(request, pid, 0, libc::c_long::from(signal)) };
+}
+
+/// Lets go of a thread that stands still.
+fn detach(pid: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: as in `resume`.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, libc::c_long::from(signal)) };
 }
 
 /// Whether a signal stops all threads of a process.
