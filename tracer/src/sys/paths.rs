@@ -46,8 +46,9 @@ struct Watch {
 enum Step {
     /// An entry of a folder, which may be another one later: a file, a symbolic link, or nothing yet.
     Entry { folder: PathBuf, name: OsString },
-    /// A folder on the way.
-    Folder(PathBuf),
+    /// A folder on the way, which is an entry of another one. What happens to a folder itself is not told while
+    /// somebody has a file open that was in it.
+    Folder { folder: PathBuf, name: OsString },
     /// The file.
     File(PathBuf),
 }
@@ -129,7 +130,7 @@ impl Paths {
     fn add(&self, step: &Step, watches: &mut HashMap<libc::c_int, Watch>) -> io::Result<()> {
         let (path, mask, name) = match step {
             Step::Entry { folder, name } => (folder, ENTRIES | ITSELF | libc::IN_ONLYDIR, Some(name)),
-            Step::Folder(path) => (path, ITSELF | libc::IN_ONLYDIR, None),
+            Step::Folder { folder, name } => (folder, libc::IN_DELETE | ITSELF | libc::IN_ONLYDIR, Some(name)),
             // Somebody who writes to it for a long time tells only at the end.
             Step::File(path) if is_written(path) => (path, libc::IN_CLOSE_WRITE, None),
             Step::File(path) => (path, libc::IN_CLOSE_WRITE | libc::IN_MODIFY, None),
@@ -145,7 +146,9 @@ impl Paths {
             // It has just been removed: the folder above tells.
             Err(why) if matches!(why.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => return Ok(()),
             // A folder that must not be read has no entries for us, and may be entered all the same.
-            Err(why) if why.kind() == io::ErrorKind::PermissionDenied && name.is_none() => return Ok(()),
+            Err(why) if why.kind() == io::ErrorKind::PermissionDenied && !matches!(step, Step::Entry { .. }) => {
+                return Ok(());
+            }
             Err(why) => return Err(why),
         };
         let watch = watches.entry(number).or_default();
@@ -195,7 +198,7 @@ fn steps(path: &Path) -> Vec<Step> {
                 let path = at.join(&name);
                 let kind = fs::symlink_metadata(&path).ok().map(|it| it.file_type());
                 if kind.is_some_and(|kind| kind.is_dir()) && !left.is_empty() {
-                    steps.push(Step::Folder(path.clone()));
+                    steps.push(Step::Folder { folder: at.clone(), name });
                     at = path;
                     continue;
                 }
@@ -286,8 +289,19 @@ mod tests {
         is_told("all is removed", true);
         fs::create_dir_all(at("a/b")).expect("folders");
         is_told("the folders are there again", true);
+        symlink("b", at("a/link")).expect("a link");
+        is_told("and the link", true);
         fs::write(at("a/b/file"), "6").expect("a file");
         is_told("and the file", true);
+        // A folder is not gone while a file is open that was in it.
+        let open = fs::File::open(at("a/b/file")).expect("it is opened");
+        fs::remove_file(at("a/b/file")).expect("it is removed");
+        is_told("removed again", true);
+        fs::remove_dir(at("a/b")).and_then(|()| fs::create_dir(at("a/b"))).expect("another folder");
+        is_told("another folder with its name", true);
+        fs::write(at("a/b/file"), "7").expect("a file");
+        is_told("a file in that one", true);
+        drop(open);
     }
 
     #[test]
