@@ -111,8 +111,9 @@ fn the_smallest_wrong_values() {
             believed.extend(cases("//= "));
             reasons.extend(doubted(&source).into_iter().filter(|((.., compiler), _)| compiler == with.name()));
             let what = format!("the smallest cases by {}", with.name());
-            // -O2 and -Os with DWARF 5.
-            let (program, builds) = (source.display().to_string(), tools::slice(&what, &every_build(with), &[3, 7]));
+            // -O2 or -Os with DWARF 5.
+            let picked = [3, 7][jobs.len() % 2];
+            let (program, builds) = (source.display().to_string(), tools::slice(&what, &every_build(with), &[picked]));
             jobs.push(Job { program, variant: "source".to_owned(), source: source.clone(), with, builds });
         }
     }
@@ -332,7 +333,7 @@ fn values_of_generated_programs() {
         Run { arguments: vec!["20".to_owned()], stdin: None, most: 60, folder: folder.path().to_owned(), keeps: false };
     let generated = Generated {
         seeds: 1..2,
-        functions: 16,
+        functions: if tools::tries_everything() { 16 } else { 8 },
         kinds: vec!["plain".to_owned(), "used".to_owned()],
         variants: vec!["place".to_owned(), "anchor".to_owned(), "keep".to_owned()],
     };
@@ -347,10 +348,10 @@ fn values_of_generated_programs() {
     let rows = rows(found, &failures);
     println!("{}\n{}", tables::by_build(&rows), tables::by_form(&rows));
     let total = tables::total(&rows);
-    assert!(total.values > 10_000, "{total:?}");
+    assert!(total.values > 5_000, "{total:?}");
     let kept: Vec<_> = rows.iter().filter(|row| row.form == Form::Kept).collect();
     assert!(kept.iter().all(|row| row.wrong == 0), "a kept value is wrong");
-    assert!(kept.iter().map(|row| row.right).sum::<usize>() > 1000, "kept values are compared");
+    assert!(kept.iter().map(|row| row.right).sum::<usize>() > 500, "kept values are compared");
     assert_eq!(total.unreadable, 0, "{}", tables::wrong(&rows));
     // A value in the frame or at a fixed address is either right or doubtful.
     let of_forms = |row: &&Row| matches!(row.form, Form::Stack | Form::Static);

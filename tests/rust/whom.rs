@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal as signals;
 use simple_markers_tests::fixture;
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
@@ -442,6 +444,14 @@ fn a_signal_ends_the_program() {
     {
         let mut smark = Command::new(fixture::smark());
         smark.args(["trace", "--json", "--"]).args(command).stdout(Stdio::piped()).stderr(Stdio::null());
+        // A shell starts what is in its background with interrupts ignored, and a program inherits that.
+        let hears_interrupts = || {
+            // SAFETY: no handler is set.
+            unsafe { signals::signal(signals::Signal::SIGINT, signals::SigHandler::SigDfl) }?;
+            Ok(())
+        };
+        // SAFETY: the system call is allowed between fork and exec.
+        unsafe { smark.pre_exec(hears_interrupts) };
         let smark = smark.spawn().expect("smark runs");
         sleep(Duration::from_millis(800));
         run(Command::new("kill").arg(format!("-{signal}")).arg(smark.id().to_string()));
@@ -458,67 +468,68 @@ fn nothing_wakes_up_while_nothing_happens() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = program(folder.path(), "idle", "idle:at");
-    let recording = folder.path().join("recording");
-    let has_tracefs = can_watch_with_tracefs();
-    let with_tracefs = &["trace", "--engine", "tracefs"][..];
-    // A FILE is not looked at again and again either.
-    let of_file = &["trace", text(&program)][..];
-    for arguments in [&["trace"][..], &["count"], &["record", "-o", text(&recording)], with_tracefs, of_file] {
-        if arguments == with_tracefs && !has_tracefs {
-            continue;
-        }
-        for by_pid in [false, true] {
-            let mut process = Command::new(&program);
-            process.args(["5", "wait"]).stdin(Stdio::piped());
-            let mut smark = Command::new(fixture::smark());
-            smark.args(arguments).args(["-q"]);
-            let mut running = None;
-            if by_pid {
-                let child = process.spawn().expect("it starts");
-                smark.args(["--force", "-p"]).arg(child.id().to_string());
-                running = Some(child);
-            } else {
-                smark.arg("--").arg(&program).args(["5", "wait"]).stdin(Stdio::piped());
-            }
-            if arguments[0] != "record" {
-                smark = {
-                    let kept: Vec<_> = smark.get_args().filter(|it| *it != "--force").map(ToOwned::to_owned).collect();
-                    let mut smark = Command::new(fixture::smark());
-                    smark.args(kept).stdin(Stdio::piped());
-                    smark
-                };
-            }
-            let mut smark = smark.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("smark runs");
-            let switches = || {
-                let tasks = fs::read_dir(format!("/proc/{}/task", smark.id())).expect("its threads").flatten();
-                let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status")).unwrap_or_default();
-                let of = |status: String| {
-                    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-                    line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
-                };
-                tasks.map(|task| of(status(task))).sum::<u64>()
-            };
-            // A recording is written at the latest a second after its first hit.
-            let (mut last, since) = (u64::MAX, Instant::now());
-            let mut woken = u64::MAX;
-            while woken > 2 && since.elapsed() < Duration::from_secs(15) {
-                sleep(Duration::from_millis(1100));
-                let now = switches();
-                woken = now.saturating_sub(last.min(now));
-                if last == u64::MAX {
-                    woken = u64::MAX;
-                }
-                last = now;
-            }
-            assert!(woken <= 2, "{arguments:?} by_pid {by_pid}: {woken} times in 1.1 s");
-            drop(smark.stdin.take());
-            if let Some(mut child) = running {
-                drop(child.stdin.take());
-                child.wait().expect("it ends");
-            }
-            smark.wait().expect("it ends");
-        }
+    let recordings = ["by command", "by pid"].map(|name| folder.path().join(name));
+    let file = text(&program);
+    let mut all = vec![
+        (vec!["trace"], false),
+        (vec!["trace"], true),
+        (vec!["count"], false),
+        (vec!["count"], true),
+        (vec!["record", "-o", text(&recordings[0])], false),
+        (vec!["record", "-o", text(&recordings[1])], true),
+        // A FILE is not looked at again and again either.
+        (vec!["trace", file], false),
+        (vec!["trace", file], true),
+    ];
+    if can_watch_with_tracefs() {
+        all.extend([false, true].map(|by_pid| (vec!["trace", "--engine", "tracefs"], by_pid)));
     }
+    std::thread::scope(|scope| {
+        for (arguments, by_pid) in &all {
+            scope.spawn(|| falls_asleep(&program, arguments, *by_pid));
+        }
+    });
+}
+
+/// Asserts that `smark` wakes up at most twice in a second, after what the program does at its start.
+fn falls_asleep(program: &Path, arguments: &[&str], by_pid: bool) {
+    let waiting = ["5", "wait"];
+    let mut smark = Command::new(fixture::smark());
+    smark.args(arguments).arg("-q").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let running = by_pid.then(|| {
+        let process = Command::new(program).args(waiting).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        process.expect("it starts")
+    });
+    match &running {
+        Some(process) => smark.arg("-p").arg(process.id().to_string()),
+        None => smark.arg("--").arg(program).args(waiting),
+    };
+    let mut smark = smark.spawn().expect("smark runs");
+    let switches = || {
+        let tasks = fs::read_dir(format!("/proc/{}/task", smark.id())).expect("its threads").flatten();
+        let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let of = |status: String| {
+            let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        tasks.map(|task| of(status(task))).sum::<u64>()
+    };
+    // A recording is written at the latest a second after its first hit.
+    let (mut last, since) = (None, Instant::now());
+    let mut woken = u64::MAX;
+    while woken > 2 && since.elapsed() < Duration::from_secs(15) {
+        sleep(Duration::from_millis(1100));
+        let now = switches();
+        woken = last.map_or(u64::MAX, |last| now.saturating_sub(last));
+        last = Some(now);
+    }
+    assert!(woken <= 2, "{arguments:?} by_pid {by_pid}: {woken} times in 1.1 s");
+    drop(smark.stdin.take());
+    if let Some(mut process) = running {
+        drop(process.stdin.take());
+        process.wait().expect("it ends");
+    }
+    smark.wait().expect("it ends");
 }
 
 #[test]
