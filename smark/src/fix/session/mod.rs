@@ -1,6 +1,11 @@
 //! The changes that are tried: the original markers, the edits of each, and their results.
 //!
+//! `work` has the edits of a marker, `sources` makes new files of them.
+//!
 //! `blame` finds the changes that a compiler complains about, `report` says what became of each.
+
+mod sources;
+mod work;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,131 +13,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use simple_markers_resolver::check::Finding;
-use simple_markers_resolver::check::fix::{self, Correction, Edits, Keep, Refusal, Replacement, SourceFile, apply};
+use simple_markers_resolver::check::fix::{self, Correction, Keep, Refusal, Replacement, SourceFile};
 use simple_markers_resolver::resolve::{Marker, Survival};
 use simple_markers_resolver::verdicts::{Code, Group};
 
 use super::files::{self, FileRefusal, Folders};
 use crate::check::Looked;
-
-/// A marker before any change: its file, which is the real one if it is found, its line and its name.
-pub(super) type Key = (String, u32, String);
+use work::Subject;
+pub(super) use work::{Change, Edit, Extent, Key, Probes, Reason, Work, set, unset};
 
 /// The name of a marker's file, and its path if the name does not say it.
 type Named = (String, Option<Arc<str>>);
-
-/// One edit of one marker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Edit {
-    Keep(usize),
-    /// The ghost becomes a plain marker.
-    Plain,
-    Anchor,
-    /// The marker becomes a probe.
-    Probe,
-}
-
-/// Which markers may become probes if `keep` does not settle their arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Probes {
-    /// None
-    Never,
-    /// Those in async functions, blocks and closures
-    Async,
-    /// All markers of Rust
-    Always,
-}
-
-/// One edit to try.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) marker: Key,
-    pub(super) edit: Edit,
-    pub(super) keep: Keep,
-}
-
-/// How many copies of a marker are bad, and of how many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extent {
-    pub(super) affected: usize,
-    pub(super) total: usize,
-}
-
-impl Extent {
-    /// Whether a smaller part of the copies is bad than before.
-    pub(super) fn improves(self, before: Self) -> bool {
-        self.affected.saturating_mul(before.total) < before.affected.saturating_mul(self.total)
-    }
-}
-
-/// What denied findings are about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Subject {
-    Exactness,
-    Argument(String),
-}
-
-/// Why an edit is not made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    Source(Refusal),
-    File(FileRefusal),
-    DidNotHelp,
-    /// With what the compiler says, if it was understood.
-    DoesNotBuild(Option<String>),
-}
-
-/// The edits of one marker.
-#[derive(Debug)]
-pub(super) struct Work {
-    pub(super) marker: Marker,
-    /// Its source file, or the reason why it could not be found.
-    pub(super) path: Result<PathBuf, Reason>,
-    is_located: bool,
-    /// The edits that are in the source.
-    pub(super) edits: Edits,
-    /// The edits that were tried or refused.
-    tried: BTreeSet<Edit>,
-    /// The bad copies before each edit.
-    pub(super) before: BTreeMap<Edit, Extent>,
-    /// The edits that failed, and why.
-    pub(super) failed: Vec<(Option<Edit>, Reason)>,
-    /// The edits that helped some copies and not all: the bad ones before, and now.
-    pub(super) left: BTreeMap<Edit, (Extent, Extent)>,
-}
-
-impl Work {
-    fn new(marker: &Marker) -> Self {
-        Self {
-            marker: marker.clone(),
-            path: Err(Reason::File(FileRefusal::NotFound)),
-            is_located: false,
-            edits: Edits::default(),
-            tried: BTreeSet::new(),
-            before: BTreeMap::new(),
-            failed: Vec::new(),
-            left: BTreeMap::new(),
-        }
-    }
-
-    /// What an edit is to settle. A probe settles all.
-    fn subject(&self, edit: Edit) -> Option<Subject> {
-        match edit {
-            Edit::Keep(index) => {
-                Some(Subject::Argument(self.marker.args.get(index).map_or_else(String::new, |it| it.text.to_string())))
-            }
-            Edit::Anchor | Edit::Plain => Some(Subject::Exactness),
-            Edit::Probe => None,
-        }
-    }
-
-    /// Whether `keep` of an argument was tried, and failed.
-    fn has_failed_keep(&self) -> bool {
-        self.failed.iter().any(|(edit, _)| matches!(edit, Some(Edit::Keep(_))))
-    }
-}
 
 pub(super) struct Session {
     pub(super) folders: Folders,
@@ -514,100 +406,5 @@ impl Session {
         if let Some(work) = self.work.get_mut(&change.marker) {
             work.failed.push((Some(change.edit), reason));
         }
-    }
-
-    /// The text of each file with all edits applied.
-    fn texts(&self) -> BTreeMap<&Path, Vec<u8>> {
-        let with = |(path, replacements): (_, Vec<Replacement>)| {
-            Some((path, apply(self.files.get(path)?.bytes(), &replacements)))
-        };
-        self.replacements().into_iter().filter_map(with).collect()
-    }
-
-    /// The replacements in each file, ascending.
-    pub(super) fn replacements(&self) -> BTreeMap<&Path, Vec<Replacement>> {
-        let mut replacements: BTreeMap<&Path, Vec<Replacement>> = BTreeMap::new();
-        for path in self.files.keys() {
-            replacements.entry(path).or_default();
-        }
-        for work in self.work.values() {
-            let (Ok(path), Some((_, correction))) = (&work.path, self.correction(work)) else { continue };
-            replacements.entry(path).or_default().extend(correction.replacements);
-        }
-        for (path, imports) in self.imports() {
-            replacements.entry(path).or_default().extend(imports);
-        }
-        for replacements in replacements.values_mut() {
-            replacements.sort_by_key(|replacement| replacement.range.start);
-        }
-        replacements
-    }
-
-    /// The replacements outside of markers that probes need, by file.
-    pub(super) fn imports(&self) -> BTreeMap<&Path, Vec<Replacement>> {
-        let mut probes: BTreeMap<&Path, Vec<&Marker>> = BTreeMap::new();
-        for work in self.work.values().filter(|work| work.edits.probe) {
-            let Ok(path) = &work.path else { continue };
-            probes.entry(path).or_default().push(&work.marker);
-        }
-        let imports = |(path, probes): (_, Vec<_>)| Some((path, self.files.get(path)?.imports(&probes)));
-        probes.into_iter().filter_map(imports).collect()
-    }
-
-    /// Writes the files that changed.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be written, or somebody else changed it meanwhile.
-    pub(super) fn write(&mut self) -> anyhow::Result<()> {
-        let texts: Vec<(PathBuf, Vec<u8>)> =
-            self.texts().into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
-        for (path, text) in texts {
-            let known = self.written.get(&path);
-            if known == Some(&text) {
-                continue;
-            }
-            let there = std::fs::read(&path).with_context(|| path.display().to_string())?;
-            if known != Some(&there) {
-                anyhow::bail!("{}: somebody else changed it meanwhile", path.display());
-            }
-            files::replace(&path, &text).with_context(|| path.display().to_string())?;
-            self.written.insert(path, text);
-        }
-        Ok(())
-    }
-
-    /// The changes as a diff for `git apply` or `patch -p1`.
-    pub(super) fn diff(&self) -> String {
-        let mut diff = String::new();
-        for (path, text) in self.texts() {
-            let Some(source) = self.files.get(path) else { continue };
-            let name = self.folders.shown(path);
-            let (old, new) = (String::from_utf8_lossy(source.bytes()), String::from_utf8_lossy(&text));
-            let changed = similar::TextDiff::from_lines(old.as_ref(), new.as_ref());
-            if source.bytes() != text {
-                let (before, after) = (format!("a/{name}"), format!("b/{name}"));
-                diff.push_str(&changed.unified_diff().header(&before, &after).to_string());
-            }
-        }
-        diff
-    }
-}
-
-pub(super) fn set(edits: &mut Edits, change: &Change) {
-    match change.edit {
-        Edit::Keep(index) => drop(edits.keep.insert(index, change.keep)),
-        Edit::Anchor => edits.anchor = true,
-        Edit::Plain => edits.plain = true,
-        Edit::Probe => edits.probe = true,
-    }
-}
-
-pub(super) fn unset(edits: &mut Edits, edit: Edit) {
-    match edit {
-        Edit::Keep(index) => drop(edits.keep.remove(&index)),
-        Edit::Anchor => edits.anchor = false,
-        Edit::Plain => edits.plain = false,
-        Edit::Probe => edits.probe = false,
     }
 }
