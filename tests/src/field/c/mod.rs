@@ -1,5 +1,5 @@
-//! Programs in C: [`programs`] says which, [`build`](mod@build) how they are built and what a run passes,
-//! [`statements`] where a marker may stand and [`members`] what it may name.
+//! Programs in C: `programs` says which, `build` how they are built and what a run passes,
+//! `statements` where a marker may stand and `members` what it may name.
 
 mod build;
 mod members;
