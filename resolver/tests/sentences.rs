@@ -46,7 +46,7 @@ const ALLOWED: [(&str, &str, &str); 16] = [
         "self.message.split_once(\"given `\")",
         "what rustc says of a value; without it the type is not known",
     ),
-    ("fix/session.rs", "message: Option<String>", "what a compiler says"),
+    ("fix/session/mod.rs", "message: Option<String>", "what a compiler says"),
     ("src/files.rs", "pub(crate) why: String", "what the operating system says"),
 ];
 
