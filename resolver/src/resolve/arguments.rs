@@ -249,9 +249,13 @@ impl<'d, 's> Arguments<'d, 's> {
     fn object(&self, place: &Place, stop: &Stop<'_>, extent: &mut Extent) -> Result<Object, Refusal> {
         match place {
             Place::Variable(path) => self.variable(path, stop, extent),
-            Place::Member(inner, name) => {
-                self.step(self.object(inner, stop, extent)?, &Step::Member(name.clone()), stop)
-            }
+            Place::Member(inner, name) => match self.object(inner, stop, extent) {
+                Ok(object) => self.step(object, &Step::Member(name.clone()), stop),
+                Err(refusal) if matches!(refusal.reason, Reason::NoVariable { .. }) => {
+                    self.captured_member(place, stop, extent)?.ok_or(refusal)
+                }
+                Err(refusal) => Err(refusal),
+            },
             Place::Index(inner, index) => self.step(self.object(inner, stop, extent)?, &Step::Index(*index), stop),
             Place::Deref(inner) => self.step(self.object(inner, stop, extent)?, &Step::Deref, stop),
             // `(long)&x` is the only place for an address inside of an argument.
@@ -477,7 +481,7 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// The language of the marker's function.
-    fn language(&self, stop: &Stop<'_>) -> Language {
+    pub(super) fn language(&self, stop: &Stop<'_>) -> Language {
         let unit = stop.scope.and_then(|scope| scope.frames.first()).map(|frame| frame.instance);
         unit.map_or(Language::C, |unit| self.debug.language(unit))
     }

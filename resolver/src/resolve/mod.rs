@@ -4,6 +4,7 @@
 mod absence;
 mod archive_members;
 mod arguments;
+mod captures;
 mod casts;
 mod class_members;
 mod code_bytes;
