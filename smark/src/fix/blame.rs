@@ -86,21 +86,13 @@ impl Session {
                 let Some(invocation) = self.invocation(key, of_file) else { continue };
                 let is_file = |place: &&Named| self.is_file(&place.file, path);
                 // A `use` item that was changed for the probes of the file.
-                let imported: Vec<Span> = imports
-                    .get(path.as_path())
-                    .into_iter()
-                    .flatten()
-                    .map(|import| {
-                        Span::new(
-                            self.files.get(path).map(SourceFile::bytes).unwrap_or_default(),
-                            of_file,
-                            import.range.clone(),
-                        )
-                    })
-                    .collect();
-                for place in complaint.places.iter().filter(|place| imported.iter().any(|span| span.has(place))) {
-                    let probes = changes.iter().copied().filter(|change| change.edit == Edit::Probe);
-                    of_markers.extend(probes.filter(|_| is_file(&place)));
+                let bytes = self.files.get(path).map(SourceFile::bytes).unwrap_or_default();
+                let of_imports = imports.get(path.as_path()).into_iter().flatten();
+                let imported: Vec<Span> =
+                    of_imports.map(|import| Span::new(bytes, of_file, import.range.clone())).collect();
+                let is_imported = |place: &&Named| imported.iter().any(|span| span.has(place));
+                for _ in complaint.places.iter().filter(is_imported).filter(is_file) {
+                    of_markers.extend(changes.iter().copied().filter(|change| change.edit == Edit::Probe));
                 }
                 for place in complaint.places.iter().filter(|place| invocation.has(place)).filter(is_file) {
                     of_markers.extend(changes.iter().copied());

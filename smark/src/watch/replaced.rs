@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use simple_markers_tracer::sys::lease;
 use simple_markers_tracer::sys::mapped::{self, FileId, MappedFile};
-use simple_markers_tracer::sys::paths::{self, Paths};
+use simple_markers_tracer::sys::paths::Paths;
 
 use super::Watching;
 use super::add::Pinned;
@@ -131,7 +131,7 @@ impl Watching {
 
     fn follow_path(&mut self, console: &Console, named: &mut Named) -> anyhow::Result<()> {
         // A file that somebody writes to is looked at when he has ended, which is told.
-        let is_written = paths::is_written(&named.path);
+        let is_written = lease::is_written(&named.path);
         let Ok(file) = MappedFile::named(&named.path) else {
             named.written = None;
             match named.gone {

@@ -149,6 +149,13 @@ fn an_update_of_the_lock_file_says_which_lost_arguments_it_accepts() {
     assert_eq!(project.check(&update).stderr, says);
 }
 
+/// A header with a function that has a marker with a lost argument.
+fn header() -> String {
+    let marked =
+        lost("submit", MARKER).replace("int submit(void)", "static __attribute__((noinline)) int submit(void)");
+    format!("#include <simple_marker.h>\n{marked}")
+}
+
 /// One header by two paths: each of its markers is one, and is changed once.
 #[test]
 fn a_header_by_two_paths_is_fixed_once() {
@@ -156,9 +163,7 @@ fn a_header_by_two_paths_is_fixed_once() {
         return skipped("what is lost was seen with gcc on x86-64");
     }
     let project = Project::new();
-    let marked =
-        lost("submit", MARKER).replace("int submit(void)", "static __attribute__((noinline)) int submit(void)");
-    project.file("c/m.h", format!("#include <simple_marker.h>\n{marked}"));
+    project.file("c/m.h", header());
     project.file("a/a.c", "#include \"../c/m.h\"\nint a(void);\nint a(void) { return submit(); }\n");
     project.file("main.c", "#include \"./c/m.h\"\nint a(void);\nint main(void) { return a() + submit(); }\n");
     project.file("work.c", WORK.split("int main").next().expect("a text"));
@@ -183,9 +188,7 @@ fn a_header_that_is_named_from_below_is_fixed() {
         return skipped("what is lost was seen with gcc on x86-64");
     }
     let project = Project::new();
-    let marked =
-        lost("submit", MARKER).replace("int submit(void)", "static __attribute__((noinline)) int submit(void)");
-    project.file("top/include/m.h", format!("#include <simple_marker.h>\n{marked}"));
+    project.file("top/include/m.h", header());
     project.file("top/src/main.c", "#include \"m.h\"\nint main(void) { return submit(); }\n");
     project.file("top/src/work.c", WORK.split("int main").next().expect("a text"));
     project.file("top/build/keep", "");

@@ -112,3 +112,13 @@ pub trait Program: Sync {
     /// Whether the results are what it prints, and in no file.
     fn prints_results(&self) -> bool;
 }
+
+/// A result with the path that it is about.
+pub(super) fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, String> {
+    result.map_err(|why| format!("{}: {why}", path.display()))
+}
+
+/// The line of a manifest for this version of a package.
+pub(super) fn dependency(package: &str, version: &str) -> String {
+    format!("{package} = {{ version = \"={version}\", default-features = false }}")
+}

@@ -1,13 +1,18 @@
 //! Files that nobody overwrites before their probes are removed (`man 2 fcntl`, "Leases"): a uprobe in a file
 //! that has become another program would break it.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::{Arc, Once};
 
 use super::mapped::MappedFile;
 use super::signals;
+
+/// `F_SETSIG` of `fcntl`: the signal that tells of a broken lease.
+const SET_SIGNAL: libc::c_int = 10;
 
 /// A file that others may open for writing only when the lease was given back, or after the time of
 /// `/proc/sys/fs/lease-break-time`. The kernel gives it back when this process ends.
@@ -23,7 +28,7 @@ impl Lease {
         static CATCH: Once = Once::new();
         CATCH.call_once(signals::catch_lease);
         let lease = Self(file.pin()?);
-        lease.set(libc::F_RDLCK).ok().map(|()| lease)
+        set(&lease.0, libc::F_RDLCK).ok().map(|()| lease)
     }
 
     /// Whether somebody waits who wants to write to the file.
@@ -32,24 +37,60 @@ impl Lease {
         // SAFETY: it asks for a number.
         unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE) != libc::F_RDLCK }
     }
-
-    fn set(&self, kind: libc::c_int) -> io::Result<()> {
-        // SAFETY: it changes a descriptor of our own.
-        match unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_SETLEASE, kind) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         // The file may be open elsewhere here.
-        let _ = self.set(libc::F_UNLCK);
+        let _ = set(&self.0, libc::F_UNLCK);
     }
 }
 
 /// Whether somebody may want to write to a file since the last call.
 pub fn take_wish() -> bool {
     signals::take_lease()
+}
+
+/// Whether somebody has a file open for writing. If it cannot be known, nobody has.
+#[must_use]
+pub fn is_written(path: &Path) -> bool {
+    if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
+    let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) else { return false };
+    // The signal is for one who comes before the lease is given back; it is ignored.
+    // SAFETY: it changes a descriptor of our own.
+    unsafe { libc::fcntl(file.as_raw_fd(), SET_SIGNAL, libc::SIGURG) };
+    // A lease for reading is refused while there is a writer.
+    let taken = set(&file, libc::F_RDLCK);
+    let _ = set(&file, libc::F_UNLCK);
+    taken.is_err_and(|why| why.raw_os_error() == Some(libc::EAGAIN))
+}
+
+fn set(file: &File, kind: libc::c_int) -> io::Result<()> {
+    // SAFETY: it changes a descriptor of our own.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn a_writer_is_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        assert!(!is_written(&path));
+        let mut file = fs::File::create(&path).expect("a file");
+        file.write_all(b"1").expect("it is written");
+        assert!(is_written(&path));
+        drop(file);
+        assert!(!is_written(&path));
+        // The lease was given back: a writer need not wait.
+        fs::write(&path, "2").expect("it is written");
+    }
 }

@@ -3,12 +3,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
+
+use super::lease::is_written;
 
 /// What happens to the entries of a folder.
 const ENTRIES: u32 = libc::IN_CREATE | libc::IN_DELETE | libc::IN_MOVED_FROM | libc::IN_MOVED_TO;
@@ -17,9 +18,6 @@ const ITSELF: u32 = libc::IN_DELETE_SELF | libc::IN_MOVE_SELF;
 
 /// The most symbolic links on a path, as in the kernel.
 const MOST_LINKS: u32 = 40;
-
-/// `F_SETSIG` of `fcntl`: the signal that tells of a broken lease.
-const SET_SIGNAL: libc::c_int = 10;
 
 /// How often the watches are set anew if the path changes meanwhile.
 const MOST_TRIES: u32 = 8;
@@ -224,29 +222,9 @@ fn steps(path: &Path) -> Vec<Step> {
     steps
 }
 
-/// Whether somebody has a file open for writing. If it cannot be known, nobody has.
-#[must_use]
-pub fn is_written(path: &Path) -> bool {
-    if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        return false;
-    }
-    let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) else { return false };
-    // A lease for reading is refused while there is a writer. The signal is for one who comes before it is
-    // given back; it is ignored.
-    // SAFETY: they change a descriptor of our own.
-    unsafe {
-        libc::fcntl(file.as_raw_fd(), SET_SIGNAL, libc::SIGURG);
-        let is_refused = libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) != 0;
-        let why = io::Error::last_os_error();
-        libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK);
-        is_refused && why.raw_os_error() == Some(libc::EAGAIN)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write as _;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -302,19 +280,5 @@ mod tests {
         fs::write(at("a/b/file"), "7").expect("a file");
         is_told("a file in that one", true);
         drop(open);
-    }
-
-    #[test]
-    fn a_writer_is_known() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("file");
-        assert!(!is_written(&path));
-        let mut file = fs::File::create(&path).expect("a file");
-        file.write_all(b"1").expect("it is written");
-        assert!(is_written(&path));
-        drop(file);
-        assert!(!is_written(&path));
-        // The lease was given back: a writer need not wait.
-        fs::write(&path, "2").expect("it is written");
     }
 }

@@ -73,9 +73,14 @@ extern "C" fn dump(_: libc::c_int) {
 
 /// From now on `SIGUSR1` does not end the process: [`take_dump`] tells of it.
 pub fn catch_dump() {
+    handle(libc::SIGUSR1, dump);
+}
+
+/// Sets a handler that does what is allowed in one. Interrupted system calls go on behind it.
+fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
     let _ = descriptor();
-    // SAFETY: the handler does what is allowed in a handler.
-    unsafe { libc::signal(libc::SIGUSR1, dump as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+    // SAFETY: the handlers here store a flag and write to an eventfd.
+    unsafe { libc::signal(signal, handler as libc::sighandler_t) };
 }
 
 extern "C" fn lease(_: libc::c_int) {
@@ -85,14 +90,7 @@ extern "C" fn lease(_: libc::c_int) {
 
 /// From now on `SIGIO` does not end the process: [`take_lease`] tells of it.
 pub(super) fn catch_lease() {
-    let _ = descriptor();
-    // SAFETY: zeros are a valid value, and the handler does what is allowed in a handler.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = lease as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(libc::SIGIO, &raw const action, std::ptr::null_mut());
-    }
+    handle(libc::SIGIO, lease);
 }
 
 /// Whether `SIGIO` came since the last call.

@@ -121,6 +121,7 @@ impl Work {
         self.failed.iter().any(|(edit, _)| matches!(edit, Some(Edit::Keep(_))))
     }
 }
+
 pub(in crate::fix) fn set(edits: &mut Edits, change: &Change) {
     match change.edit {
         Edit::Keep(index) => drop(edits.keep.insert(index, change.keep)),

@@ -11,15 +11,11 @@ use super::programs::Source;
 use super::types::Types;
 use super::{members, statements};
 use crate::field::places::{Candidate, Place, number_of};
-use crate::field::program::{Failure, Initial, Kind, Program, Wanted};
+use crate::field::program::{Failure, Initial, Kind, Program, Wanted, at, dependency};
 use crate::field::scopes::Scopes;
 use crate::fixture::workspace;
 use crate::oracle::builds::With;
 use crate::oracle::real;
-
-fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, String> {
-    result.map_err(|why| format!("{}: {why}", path.display()))
-}
 
 impl Program for Source {
     fn name(&self) -> &'static str {
@@ -38,10 +34,7 @@ impl Program for Source {
         let (package, version) = self.package;
         let vendored = folder.join("fetched/vendor");
         if !vendored.join(package).exists() {
-            real::fetched(
-                &folder.join("fetched"),
-                &format!("{package} = {{ version = \"={version}\", default-features = false }}"),
-            )?;
+            real::fetched(&folder.join("fetched"), &dependency(package, version))?;
         }
         Ok(vendored.join(package).join(self.folder))
     }

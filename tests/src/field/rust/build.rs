@@ -10,7 +10,7 @@ use super::programs::Packages;
 use super::statements::{self, Statement};
 use super::types::{self, Types};
 use crate::field::places::{Candidate, Place, with_lines, write_changed};
-use crate::field::program::{Failure, Kind, Program, Wanted};
+use crate::field::program::{Failure, Kind, Program, Wanted, at, dependency};
 use crate::field::scopes::Scopes;
 use crate::fixture::{self, workspace};
 use crate::oracle::builds::With;
@@ -40,10 +40,6 @@ const PROFILES: &str = "[profile.release]\ndebug = 2\n\
                         [profile.dev.package.\"*\"]\ndebug = false\n\
                         [profile.dev.package.simple-markers-twin]\nopt-level = 3\n";
 
-fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, String> {
-    result.map_err(|why| format!("{}: {why}", path.display()))
-}
-
 impl Program for Packages {
     fn name(&self) -> &'static str {
         self.name
@@ -63,10 +59,7 @@ impl Program for Packages {
             return Ok(source);
         }
         let fetched = folder.join("fetched");
-        let dependencies: Vec<String> = self
-            .packages()
-            .map(|(name, version)| format!("{name} = {{ version = \"={version}\", default-features = false }}"))
-            .collect();
+        let dependencies: Vec<String> = self.packages().map(|(name, version)| dependency(name, version)).collect();
         let vendored = real::fetched(&fetched, &dependencies.join("\n"))?;
         for (package, _) in self.packages() {
             real::copy(&vendored.join(package), &source.join(package))?;
