@@ -356,6 +356,56 @@ fn tracers_find_what_their_arguments_name() {
     assert_eq!(found, (0..found.len() as i64).collect::<Vec<_>>());
 }
 
+/// Passes a marker at once, and writes down the number of its process. It takes a while to be resolved.
+fn large(folder: &Path, name: &str, first: &str, flags: &[&str]) -> PathBuf {
+    let function = |number: usize| {
+        format!(
+            "void NAME{number}(int i) {{ __asm__ volatile(\"nop\"); simple_mark_keep(NAME:more{number}, \"%d\", i); }}\n"
+        )
+    };
+    let more: String = (0..300).map(function).collect();
+    let source = format!("#include <stdio.h>\n#include <unistd.h>\n#include \"simple_marker.h\"\n{more}{first}");
+    compile(folder, name, &source.replace("NAME", name.trim_end_matches(".so")), flags)
+}
+
+/// All of them wait for the file, and not only the first one.
+#[test]
+fn a_new_program_that_is_executed_many_times_at_once_is_watched() {
+    if !can_watch() || !is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let pass =
+        "__asm__ volatile(\"nop\"); simple_mark_keep(NAME:first, \"%d\", (int)getpid()); __asm__ volatile(\"nop\");";
+    let write = "char line[32]; int size = snprintf(line, 32, \"NAME %d\\n\", (int)getpid()); return write(1, line, size) != size;";
+    let program = large(folder.path(), "program", &format!("int main(void) {{ {pass} {write} }}"), &[]);
+    let constructor = format!("__attribute__((constructor)) void first(void) {{ {pass} }} void used(void) {{}}");
+    let library = large(folder.path(), "library.so", &constructor, &["-shared", "-fPIC"]);
+    let user =
+        format!("#include <stdio.h>\n#include <unistd.h>\nvoid used(void); int main(void) {{ used(); {write} }}");
+    let source = user.replace("NAME", "library");
+    let user = |name: &str| compile(folder.path(), name, &source, &["-Wl,--no-as-needed", text(&library)]);
+    // The programs are different files here, so each of them maps the library for the first time.
+    let users: Vec<PathBuf> = (0..8).map(|number| user(&format!("user{number}"))).collect();
+    for (programs, name) in [(vec![&program; 8], "program"), (users.iter().collect(), "library")] {
+        fs::write(&log, "").expect("a file");
+        let script = "log=\"$0\"; for program; do \"$program\" >> \"$log\" & done; wait";
+        let mut command = vec!["trace", "--json", "--", "sh", "-c", script, text(&log)];
+        command.extend(programs.into_iter().map(|it| text(it)));
+        let output = smark(&command, &[]);
+        let (found, end) = hits(&lines(&output));
+        let mut found = numbers(&found, &format!("{name}:first"));
+        let log = fs::read_to_string(&log).expect("the log");
+        let passed = log.lines().filter_map(|line| line.strip_prefix(name)?.trim().parse::<i64>().ok());
+        let mut passed: Vec<i64> = passed.collect();
+        found.sort_unstable();
+        passed.sort_unstable();
+        assert_eq!((passed.len(), &end["lost"]), (8, &0.into()), "{log}");
+        assert_eq!(found, passed, "{name}: {}", said(&output));
+    }
+}
+
 /// A program that was executed before is not looked at again, unless something says that its loader maps
 /// other libraries now.
 #[test]

@@ -1,7 +1,7 @@
 //! What is known of programs that were executed before: their files need not be looked at again, and
 //! neither what their loader does if it can map only the same libraries again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
@@ -90,12 +90,12 @@ impl Loads {
         Some(found)
     }
 
-    /// Whether the loader of a process can map only files that are `known`, because it has to find the
-    /// libraries that it found before.
-    pub(super) fn are_known(&self, pid: u32, program: FileId, known: &HashSet<FileId>) -> bool {
+    /// Whether the loader of a process can map only files of which `is_known` says so, because it has to find
+    /// the libraries that it found before.
+    pub(super) fn are_known(&self, pid: u32, program: FileId, is_known: &dyn Fn(FileId) -> bool) -> bool {
         let Some(Some(libraries)) = self.libraries.get(&program) else { return false };
-        let is_same = |(path, id): &(PathBuf, FileId)| known.contains(id) && FileId::at(path) == Some(*id);
-        known.contains(&program)
+        let is_same = |(path, id): &(PathBuf, FileId)| is_known(*id) && FileId::at(path) == Some(*id);
+        is_known(program)
             && is_usual(pid)
             && FileId::at(Path::new(CACHE)) == self.cache
             && libraries.iter().all(is_same)

@@ -145,8 +145,9 @@ impl Tree {
             let why = io::Error::last_os_error();
             let _ = started.send(if seized { Ok(()) } else { Err(why) });
             if seized {
-                let (tasks, known, loads) = (HashMap::new(), HashSet::new(), Loads::default());
-                Tracer { root, tasks, known, loads, tell, ready: readies, shared: theirs }.run(&to_do, &wakes);
+                let (tasks, known, pending) = (HashMap::new(), HashSet::new(), HashMap::new());
+                let loads = Loads::default();
+                Tracer { root, tasks, known, pending, loads, tell, ready: readies, shared: theirs }.run(&to_do, &wakes);
             }
         };
         let thread = std::thread::Builder::new().name("tracer".to_owned()).spawn(run).map_err(failed)?;
@@ -238,6 +239,8 @@ struct Tracer {
     tasks: HashMap<libc::pid_t, Task>,
     /// The files that were told.
     known: HashSet<FileId>,
+    /// Those of them that may not be watched yet, with the process that waits for it.
+    pending: HashMap<FileId, libc::pid_t>,
     loads: Loads,
     tell: Sender<Traced>,
     ready: Arc<EventFd>,
@@ -252,6 +255,7 @@ impl Tracer {
             clear(stops);
             wake.clear();
             for pid in to_do.try_iter() {
+                self.pending.retain(|_, waiting| *waiting != pid);
                 if let Some(Task::Waits(then)) = self.tasks.remove(&pid) {
                     match then.map(|task| *task) {
                         Some(Task::Leaves) => self.let_go(pid),
@@ -334,11 +338,12 @@ impl Tracer {
         }
         let is_told = self.shared.each_exec.load(Ordering::Relaxed);
         // Nothing can be mapped that is not watched.
-        if !is_told && self.loads.are_known(process, program.id, &self.known) {
+        if !is_told && self.loads.are_known(process, program.id, &|file| self.is_watched(file)) {
             return resume(pid, libc::PTRACE_CONT, 0);
         }
         let regions = mapped::regions(process).unwrap_or_default();
         let mut files = mapped::files(process).unwrap_or_default().0;
+        let are_watched = files.iter().all(|file| self.is_watched(file.id));
         files.retain(|file| self.known.insert(file.id));
         let then = program.has_loader.then(|| {
             // The loader is mapped behind the program. A static program, or a loader that is executed as a
@@ -348,7 +353,7 @@ impl Tracer {
             let code = code.map(|region| region.addresses.clone()).collect();
             Task::Loads { program: program.id, code, calls: 0 }
         });
-        if files.is_empty() && !is_told {
+        if are_watched && !is_told {
             let request = if then.is_some() { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
             self.tasks.extend(then.map(|then| (pid, then)));
             return resume(pid, request, 0);
@@ -387,8 +392,14 @@ impl Tracer {
         released
     }
 
-    /// Makes a thread wait until the files are watched.
+    /// Whether a file was told, and nobody waits for it any more.
+    fn is_watched(&self, file: FileId) -> bool {
+        self.known.contains(&file) && !self.pending.contains_key(&file)
+    }
+
+    /// Makes a thread wait until the files are watched, and all that were told before.
     fn wait_for(&mut self, pid: libc::pid_t, files: Vec<MappedFile>, is_exec: bool, then: Option<Task>) {
+        self.pending.extend(files.iter().map(|file| (file.id, pid)));
         self.tasks.insert(pid, Task::Waits(then.map(Box::new)));
         self.tell(Traced::Waits { pid: pid.unsigned_abs(), files, is_exec });
     }
@@ -415,11 +426,13 @@ impl Tracer {
             }
             return resume(pid, libc::PTRACE_CONT, 0);
         }
-        let file = call.and_then(|call| call.maps(pid)).filter(|file| self.known.insert(file.id));
+        let file = call.and_then(|call| call.maps(pid)).filter(|file| !self.is_watched(file.id));
         match file {
             Some(file) => {
                 let then = self.tasks.remove(&pid);
-                self.wait_for(pid, vec![file], false, then);
+                // Another process may wait for it already.
+                let new = self.known.insert(file.id).then_some(file);
+                self.wait_for(pid, new.into_iter().collect(), false, then);
             }
             None => resume(pid, libc::PTRACE_SYSCALL, 0),
         }
