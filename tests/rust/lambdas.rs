@@ -27,8 +27,8 @@ struct Counter {
     {
         auto add = [*this](int more) CHANGES {
             count += more;
-            simple_mark(lambda:copied, "%d %d %d", count, step, more);
-            printf("lambda:copied %d %d %d\n", count, step, more);
+            simple_mark(lambda:copied, "%d %d %d %d", count, this->count, (*this).step, more);
+            printf("lambda:copied %d %d %d %d\n", count, this->count, (*this).step, more);
             return count + step + more;
         };
         count = 99;

@@ -1,4 +1,5 @@
 /* The debug information goes on with the place of the first value, in C++. */
+#include <new>
 #include <simple_marker.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,10 +15,37 @@ static __attribute__((noinline)) uint32_t captured(uint32_t a)
     return used * a;
 }
 
+/* Nothing reads the pointer after the assignment, so clang drops it. The memory of the parameter is described
+   as its place. A reference is such a pointer. */
+struct holder {
+    uint32_t &reference;
+    uint32_t *pointer;
+    uint32_t more[6];
+};
+static uint32_t other = 77;
+static __attribute__((noinline)) uint32_t dropped(struct holder h)
+{
+    uint32_t used = h.reference + *h.pointer + h.more[5];
+    h.pointer = &other;
+    __asm__ volatile("" : "+r"(used));
+    simple_mark(stale:dropped, "%u", *h.pointer); //? *h.pointer: clang never_read_again
+    return used;
+}
+static __attribute__((noinline)) uint32_t placed(struct holder h)
+{
+    uint32_t used = h.reference + h.more[5];
+    new (&h) holder{other, &other, {}};
+    __asm__ volatile("" : "+r"(used));
+    simple_mark(stale:placed, "%u", h.reference); //? h.reference: clang never_read_again
+    return used;
+}
+
 int main(int count, char **words)
 {
     uint32_t result = 0;
     (void)words;
+    struct holder h = {result, &result, {1, 2, 3, 4, 5, 6}};
+    printf("%u %u\n", dropped(h), placed(h));
     for (uint32_t i = 0; i < 6; i++)
         result = result * 31 + captured(i + count);
     printf("%u\n", result);

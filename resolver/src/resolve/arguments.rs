@@ -67,6 +67,8 @@ pub(super) struct Object {
     pub(super) whole: (u64, Option<u64>),
     /// Whether it is behind a pointer.
     pub(super) is_behind: bool,
+    /// The pointers in memory that were followed to it.
+    pub(super) way: Vec<Followed>,
     /// Whether it is a bit-field.
     pub(super) is_extracted: bool,
     /// The number of bits of a bit-field.
@@ -74,6 +76,17 @@ pub(super) struct Object {
     /// The type that a cast gave it, if the debug information has no entry for that. Then `of` is
     /// `None`.
     pub(super) made: Option<Made>,
+}
+
+/// A pointer that a place follows, or a reference.
+pub(super) struct Followed {
+    pub(super) location: Location,
+    /// In bytes.
+    pub(super) size: u64,
+    /// Bytes of its object before it, and from it to the end of the object.
+    pub(super) object: (u64, u64),
+    /// Whether it is itself behind a pointer.
+    pub(super) is_behind: bool,
 }
 
 /// What the location of the variable of a place says of addresses.
@@ -99,6 +112,8 @@ pub(super) struct Looked {
     pub(super) object: (u64, u64),
     /// Whether it is behind a pointer that the place follows.
     pub(super) is_behind: bool,
+    /// The pointers in memory that the place follows.
+    pub(super) way: Vec<Followed>,
     /// Whether it is a bit-field.
     pub(super) is_extracted: bool,
     /// Its variable.
@@ -169,6 +184,7 @@ impl<'d, 's> Arguments<'d, 's> {
             is_folded: false,
             object: (0, 0),
             is_behind: false,
+            way: Vec::new(),
             is_extracted: false,
             variable: None,
         };
@@ -196,15 +212,14 @@ impl<'d, 's> Arguments<'d, 's> {
             Place::Address(inner) => (&**inner, true),
             other => (other, false),
         };
-        let (object, reference) = match self.object(inner, stop, extent).and_then(|object| self.referred(object, stop))
-        {
-            Ok(object) => object,
-            Err(refusal) => return refuse(argument, refusal),
-        };
-        let before = object.whole.0 / 8;
-        let after = object.whole.1.map_or(1, |whole| whole.saturating_sub(before));
-        looked.object = (before, after);
+        let (mut object, reference) =
+            match self.object(inner, stop, extent).and_then(|object| self.referred(object, stop)) {
+                Ok(object) => object,
+                Err(refusal) => return refuse(argument, refusal),
+            };
+        looked.object = around(object.whole);
         looked.is_behind = object.is_behind;
+        looked.way = std::mem::take(&mut object.way);
         looked.is_extracted = object.is_extracted;
         argument.ranges = extent.ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
         let bits = object.bits.filter(|_| !is_address);
@@ -315,10 +330,7 @@ impl<'d, 's> Arguments<'d, 's> {
         };
         let object = self.variable_object(variable, is_placed, stop, extent)?;
         match path.as_slice() {
-            ["this"] => {
-                let object = self.copied_this(object, scope, stop, extent)?;
-                self.captured_this(object, scope, stop)
-            }
+            ["this"] => self.this(object, scope, stop, extent),
             _ => Ok(object),
         }
     }
@@ -338,7 +350,16 @@ impl<'d, 's> Arguments<'d, 's> {
         let location;
         (location, *extent) = located(described, &self.names);
         extent.variable = Some(variable);
-        Ok(Object { location, of, whole: (0, size), is_behind: false, is_extracted: false, bits: None, made: None })
+        Ok(Object {
+            location,
+            of,
+            whole: (0, size),
+            is_behind: false,
+            way: Vec::new(),
+            is_extracted: false,
+            bits: None,
+            made: None,
+        })
     }
 
     /// Whether the debug information of the marker's unit describes no variables.
@@ -408,6 +429,7 @@ impl<'d, 's> Arguments<'d, 's> {
             of: Some(of),
             whole,
             is_behind,
+            way: object.way,
             is_extracted: bit_size.is_some(),
             bits: bit_size,
             made: None,
@@ -448,10 +470,17 @@ impl<'d, 's> Arguments<'d, 's> {
                 Err(why) => Err(why.into()),
             }
         };
+        let mut way = object.way;
+        let pointer = object.location.as_ref().ok().and_then(|location| {
+            let location = location.part(bit_offset, Some(u64::from(size) * 8)).ok()?;
+            let bytes = around((object.whole.0.saturating_add(bit_offset), object.whole.1));
+            Some(Followed { location, size: size.into(), object: bytes, is_behind: object.is_behind })
+        });
+        way.extend(pointer.filter(|pointer| matches!(pointer.location.source(), Some(Source::Memory(_)))));
         let size = target_size.and_then(|size| size.checked_add(offset));
         let whole = (offset.saturating_mul(8), size);
         let location = object.location.and_then(follow);
-        Object { location, of: None, whole, is_behind: true, is_extracted: false, bits: None, made: None }
+        Object { location, of: None, whole, is_behind: true, way, is_extracted: false, bits: None, made: None }
     }
 
     /// The type and location of the whole argument.
@@ -469,10 +498,19 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// A pointer to an object, still without a type.
-    fn address_of(&self, object: Object) -> Result<Object, Refusal> {
+    pub(super) fn address_of(&self, object: Object) -> Result<Object, Refusal> {
         let made = Some(Made::Pointer(None));
         let location = object.location.and_then(|location| address(&location));
-        Ok(Object { location, of: None, whole: (0, None), is_behind: false, is_extracted: false, bits: None, made })
+        Ok(Object {
+            location,
+            of: None,
+            whole: (0, None),
+            is_behind: false,
+            way: Vec::new(),
+            is_extracted: false,
+            bits: None,
+            made,
+        })
     }
 
     /// How many bytes an address has.
@@ -523,6 +561,13 @@ impl<'d, 's> Arguments<'d, 's> {
         types().insert(of, Arc::clone(&described));
         Ok(described)
     }
+}
+
+/// The bytes before a place in its object, and from it to the end of the object. The place is some bits behind
+/// the start of the object, whose size may be known.
+fn around((bits, size): (u64, Option<u64>)) -> (u64, u64) {
+    let before = bits / 8;
+    (before, size.map_or(1, |size| size.saturating_sub(before)))
 }
 
 /// The address of what is at a location.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::Reason;
 use super::arguments::{Arguments, Extent, Object, Refusal, Stop};
+use super::casts::{Made, Target};
 use crate::dwarf::{ClassMember, Die, Lookup, Scope, Step, Unsupported};
+use crate::types::Shape;
 
 /// How many objects are between a name in a lambda and the member that it means: the closure, and what
 /// it captured as `this`.
@@ -68,40 +70,66 @@ impl Arguments<'_, '_> {
     }
 
     /// What `this` means: in a lambda by LLVM the parameter of that name is the closure, which has what
-    /// it captured as a member.
-    pub(super) fn captured_this(&self, object: Object, scope: &Scope, stop: &Stop<'_>) -> Result<Object, Refusal> {
-        let is_cxx = scope.frames.first().is_some_and(|frame| self.debug.is_cxx(frame.instance));
-        match object.of {
-            Some(of) if is_cxx && self.captured(of)? => self.step(object, &Step::Member("this".to_owned()), stop),
-            _ => Ok(object),
+    /// it captured as a member. If a lambda copied the object (`[*this]`), it is the address of the copy.
+    pub(super) fn this(
+        &self,
+        this: Object,
+        scope: &Scope,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+    ) -> Result<Object, Refusal> {
+        if !scope.frames.first().is_some_and(|frame| self.debug.is_cxx(frame.instance)) {
+            return Ok(this);
         }
+        let captured = match (self.copy_of_this(&this, scope, stop, extent)?, this.of) {
+            (Some(copy), _) => copy,
+            (None, Some(of)) if self.captured(of)? => self.step(this, &Step::Member("this".to_owned()), stop)?,
+            (None, _) => return Ok(this),
+        };
+        if matches!(self.describe(captured.of)?.shape, Shape::Pointer { .. }) {
+            return Ok(captured);
+        }
+        let made = Made::Pointer(captured.of.map(|of| Arc::new(Target::Described(of))));
+        Ok(Object { made: Some(made), is_extracted: true, ..self.address_of(captured)? })
     }
 
     /// The object that a lambda by gcc copied (`[*this]`), in place of the variable `this` in its code, which
-    /// has no location then. The closure has it as the member `__this`.
-    pub(super) fn copied_this(
+    /// has no location then.
+    fn copied_this(
         &self,
         object: Object,
         scope: &Scope,
         stop: &Stop<'_>,
         extent: &mut Extent,
     ) -> Result<Object, Refusal> {
-        if object.location.is_ok() {
-            return Ok(object);
+        Ok(self.copy_of_this(&object, scope, stop, extent)?.unwrap_or(object))
+    }
+
+    /// The object that a lambda by gcc copied, if the variable `this` in its code is not described. The closure
+    /// has it as the member `__this`.
+    fn copy_of_this(
+        &self,
+        this: &Object,
+        scope: &Scope,
+        stop: &Stop<'_>,
+        extent: &mut Extent,
+    ) -> Result<Option<Object>, Refusal> {
+        if this.location.is_ok() {
+            return Ok(None);
         }
         let mut described = Extent::default();
         let closure = match self.debug.lookup_in_function(scope, &["__closure"], stop.file, stop.line)? {
             Some(Lookup::Found { variable, is_placed, .. }) => {
                 self.variable_object(variable, is_placed, stop, &mut described)?
             }
-            _ => return Ok(object),
+            _ => return Ok(None),
         };
         match closure.of {
             Some(of) if self.debug.class_member(of, "__this")? == Some(ClassMember::OfObject) => {
                 *extent = described;
-                self.step(closure, &Step::Member("__this".to_owned()), stop)
+                self.step(closure, &Step::Member("__this".to_owned()), stop).map(Some)
             }
-            _ => Ok(object),
+            _ => Ok(None),
         }
     }
 

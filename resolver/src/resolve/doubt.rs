@@ -22,6 +22,7 @@ pub(super) use step_ahead::step_ahead;
 pub(super) use written_inlined::written_inlined;
 
 use super::Reason;
+use super::arguments::Followed;
 use super::computed;
 use super::instructions::Instructions;
 use crate::address::Vaddr;
@@ -51,6 +52,8 @@ pub(super) struct Evidence<'e> {
     /// Whether it is behind a pointer that the argument names. A variable in memory that is behind
     /// no pointer is gone when the function returns.
     pub(super) is_behind: bool,
+    /// The pointers in memory that the argument follows.
+    pub(super) way: &'e [Followed],
     pub(super) is_by_gcc: bool,
     /// The addresses of the block that declares the object at an address; `None` if it exists in all
     /// of the function, or that is not known.
@@ -126,6 +129,13 @@ fn unsettled(evidence: &Evidence<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Option
             Source::Memory(address) => reads.push(Read::of_piece(address, piece, evidence)),
             Source::Value(value) => add_reads(value, &mut reads),
             Source::Register(_) | Source::Bytes(_) | Source::ImplicitPointer { .. } | Source::OptimizedOut => {}
+        }
+    }
+    // A pointer whose store is missing leads elsewhere.
+    for pointer in evidence.way {
+        if let Some(Source::Memory(address)) = pointer.location.source() {
+            let Followed { size, object, is_behind, .. } = *pointer;
+            reads.push(Read { address, offset: 0, size, object, outlives: is_behind, is_behind: false });
         }
     }
     reads.into_iter().find_map(|read| code.unsettled(&read, evidence.block))

@@ -154,7 +154,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
         code: &Code<'_, '_, '_, '_, '_>,
         anchored: bool,
     ) -> Argument {
-        let Looked { mut argument, change, is_folded, object, is_behind, is_extracted, variable } =
+        let Looked { mut argument, change, is_folded, object, is_behind, way, is_extracted, variable } =
             self.arguments.resolve(declared, stop);
         let (Some(Verdict::Live | Verdict::Constant | Verdict::Partial), Some(location)) =
             (argument.verdict, &argument.location)
@@ -193,6 +193,7 @@ impl<'d, 's> SiteDebug<'d, 's> {
             is_boolean,
             object,
             is_behind,
+            way: &way,
             is_by_gcc,
             block: &block,
         };
