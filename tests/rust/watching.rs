@@ -21,6 +21,7 @@ mod recorded;
 mod recorded_counts;
 mod replaced;
 mod report;
+mod rest;
 mod rings;
 mod stacks;
 mod thread_locals;

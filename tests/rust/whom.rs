@@ -555,8 +555,19 @@ fn falls_asleep(program: &Path, arguments: &[&str], by_pid: bool) {
         None => smark.arg("--").arg(program).args(waiting),
     };
     let mut smark = smark.spawn().expect("smark runs");
+    wait_until_asleep(smark.id(), &format!("{arguments:?} by_pid {by_pid}"));
+    drop(smark.stdin.take());
+    if let Some(mut process) = running {
+        drop(process.stdin.take());
+        process.wait().expect("it ends");
+    }
+    smark.wait().expect("it ends");
+}
+
+/// Waits until a process wakes up at most twice in 1.1 seconds.
+pub(crate) fn wait_until_asleep(process: u32, what: &str) {
     let switches = || {
-        let tasks = fs::read_dir(format!("/proc/{}/task", smark.id())).expect("its threads").flatten();
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("its threads").flatten();
         let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status")).unwrap_or_default();
         let of = |status: String| {
             let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
@@ -573,13 +584,7 @@ fn falls_asleep(program: &Path, arguments: &[&str], by_pid: bool) {
         woken = last.map_or(u64::MAX, |last| now.saturating_sub(last));
         last = Some(now);
     }
-    assert!(woken <= 2, "{arguments:?} by_pid {by_pid}: {woken} times in 1.1 s");
-    drop(smark.stdin.take());
-    if let Some(mut process) = running {
-        drop(process.stdin.take());
-        process.wait().expect("it ends");
-    }
-    smark.wait().expect("it ends");
+    assert!(woken <= 2, "{what}: {woken} times in 1.1 s");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use simple_markers_record::buffer::control::{FOLDER_SIZE, STATE_FREE, STATE_PROGRAM, STATE_TOOL};
+use simple_markers_record::buffer::control::{FOLDER_SIZE, STATE_FREE, STATE_PROGRAM, STATE_TOOL, armed};
 use simple_markers_record::buffer::{CLOCK_COUNTER, packet};
 
 use crate::clock::{self, Moment};
@@ -155,7 +155,8 @@ fn begin(path: &mut Folder, keep: u64) -> Result<(), Errno> {
     control().set(Settings { packet_size: PACKET_SIZE, packets: 0, overwrites: false, is_monotonic: false, keep });
     control().set_folder(path.as_c_str()?)?;
     control().state.store(STATE_PROGRAM, Ordering::Release);
-    control().generation.fetch_add(1, Ordering::AcqRel);
+    let generation = control().generation.load(Ordering::Relaxed);
+    control().generation.store(armed(generation), Ordering::Release);
     RECORDER.store(sys::getpid(), Ordering::Relaxed);
     Ok(())
 }

@@ -71,6 +71,15 @@ pub(crate) fn control() -> &'static Control {
     &simple_marker_control
 }
 
+/// A tool that reads buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Tool {
+    pid: u32,
+    /// The low bits of its start time.
+    start: u32,
+}
+
 /// The most bytes of the last records that are kept of a thread.
 pub(crate) const MOST_KEPT: u64 = 1 << 40;
 
@@ -121,6 +130,18 @@ impl Control {
         let monotonic = u32::from(settings.is_monotonic) * control::MONOTONIC;
         self.flags.store(overwrite | monotonic, Ordering::Relaxed);
         self.keep.store(settings.keep, Ordering::Relaxed);
+    }
+
+    /// The tool that owns the block: its process, and a part of when it started.
+    pub(crate) fn tool(&self) -> Tool {
+        Tool { pid: self.owner.load(Ordering::Relaxed), start: self.owner_start.load(Ordering::Relaxed) as u32 }
+    }
+
+    /// Whether a buffer that was made for a tool under a generation is still read by it.
+    pub(crate) fn is_read(&self, tool: Tool, generation: u32) -> bool {
+        self.state.load(Ordering::Relaxed) != control::STATE_PROGRAM
+            && self.tool() == tool
+            && control::is_same_arming(generation, self.generation.load(Ordering::Relaxed))
     }
 
     /// Copies the folder into `room`, without a NUL.

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use simple_markers_record::buffer::{CLOCK_COUNTER, CLOCK_MONOTONIC, event};
 
 use crate::clock;
-use crate::control::control;
+use crate::control::{Tool, control};
 use crate::packet::{self, Begin, Memory, bits};
 use crate::process::Process;
 use crate::sys::{self, Errno, File};
@@ -56,6 +56,8 @@ pub(crate) struct Writer {
 
     /// How many places of a ring have memory.
     present: u32,
+    /// The process in the name.
+    pid: u32,
     /// For growing files: bytes of each, of which the last [`growing::FILES`] are kept; 0: all are kept.
     part: u64,
     /// The numbers of the files that are kept.
@@ -70,8 +72,8 @@ pub(crate) struct Writer {
     number: u32,
     /// How many files the slot has had, for the size of the next.
     files: u32,
-    /// The process in the name.
-    pid: u32,
+    /// For rings: the tool that reads it.
+    tool: Tool,
 }
 
 /// A packet in memory that is mapped.
@@ -146,6 +148,19 @@ impl Writer {
         }
     }
 
+    /// Whether the tool that reads the ring asks to be told of a hit. It is told then: the ring stays, and
+    /// has the generation.
+    pub(crate) fn is_asked(&mut self, generation: u32) -> bool {
+        let is_asked = self.generation != generation
+            && self.packets != 0
+            && !self.map.is_null()
+            && control().is_read(self.tool, self.generation);
+        if is_asked {
+            self.generation = generation;
+        }
+        is_asked
+    }
+
     /// Gives the buffer up.
     pub(crate) fn forget(&mut self) {
         self.stop(core::ptr::null(), 0, core::ptr::null());
@@ -187,6 +202,7 @@ impl Writer {
     fn make(&mut self, process: &Process) -> Result<(), Errno> {
         let settings = control().settings()?;
         self.pid = process.pid();
+        self.tool = control().tool();
         self.packet_size = settings.packet_size;
         self.packets = settings.packets;
         self.overwrites = settings.overwrites.into();

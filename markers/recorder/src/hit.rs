@@ -1,7 +1,7 @@
 //! The slow path: a hit for which the thread has no buffer, no room in its packet, or no
 //! restartable sequences. It does the same as the assembly in `entry.rs`, with all signals blocked.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{Ordering, fence};
 
 use simple_markers_record::buffer::{Layout, event};
 
@@ -66,6 +66,22 @@ fn slot(local: &Local) -> Result<(&'static Slot, Option<&'static Process>), Errn
 ///
 /// The texts of the record can be read.
 unsafe fn record(writer: &mut Writer, process: Option<&Process>, record: &Record) {
+    let generation = || control().generation.load(Ordering::Acquire);
+    let mut is_asked = writer.is_asked(generation());
+    // SAFETY: as the caller says.
+    unsafe { write(writer, process, record) };
+    // A reader that asks, and looks after it, sees the record, or is told of it.
+    fence(Ordering::SeqCst);
+    is_asked |= writer.is_asked(generation());
+    if is_asked {
+        writer.ring_bell();
+    }
+}
+
+/// # Safety
+///
+/// The texts of the record can be read.
+unsafe fn write(writer: &mut Writer, process: Option<&Process>, record: &Record) {
     let generation = control().generation.load(Ordering::Acquire);
     let is_current = writer.generation == generation && writer.has_file();
     if !(is_current && (writer.has_room(record.size) || writer.advance_ring())) {

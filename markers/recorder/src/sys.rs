@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 use core::ptr::null_mut;
 
 use crate::file::Text;
-pub(crate) use file::{File, make_present};
+pub(crate) use file::{File, make_hole, make_present};
 
 mod file;
 

@@ -55,7 +55,7 @@ pub(crate) struct Slot {
 }
 
 // The assembly takes a slot for its writer.
-const _: () = assert!(core::mem::offset_of!(Slot, writer) == 0);
+const _: () = assert!(core::mem::offset_of!(Slot, writer) == 0 && size_of::<Slot>() == 192);
 
 // SAFETY: only the thread in `owner` uses the writer.
 unsafe impl Sync for Slot {}

@@ -21,7 +21,7 @@ use crate::{Console, Status, narrow};
 /// How often hits are read while there are some.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// How often new files, and hits that nothing tells of, are looked for while there are none.
+/// How often new files, and hits that nothing tells of yet, are looked for while there are none.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What is to be done when all hits so far are read.
@@ -115,7 +115,8 @@ impl Watching {
             idle = if is_quiet { (idle * 2).min(LOOK) } else { INTERVAL };
             let with_hits = is_quiet && session.tells_hits();
             let is_asked = (!session.gives_notice()).then_some(LOOK);
-            let needs = [(!with_hits).then_some(idle), is_asked, session.next_notice(), most, self.files.due()];
+            let is_due = if with_hits { session.next_look() } else { Some(idle) };
+            let needs = [is_due, is_asked, session.next_notice(), most, self.files.due()];
             let time = needs.into_iter().flatten().min();
             wakes.wait(self.child.as_ref(), session, self.files.paths(), with_hits, time);
         }

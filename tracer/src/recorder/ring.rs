@@ -135,6 +135,17 @@ impl Ring {
         Ok(first.is_closed)
     }
 
+    /// Whether the program can tell of a hit in this buffer.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be asked.
+    pub fn has_bell(&self) -> Result<bool, RingError> {
+        let packets = u64::from(self.sizes.packets) * u64::from(self.sizes.packet);
+        let size = self.file.metadata().map_err(RingError::Read)?.len();
+        Ok(size >= ring::SIZE as u64 + packets + ring::BELL as u64)
+    }
+
     /// The file of the buffer.
     #[must_use]
     pub fn file(&self) -> &File {

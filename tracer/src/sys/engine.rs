@@ -126,7 +126,7 @@ pub struct Session {
     scope: Scope,
     mode: Mode,
     kernel: Kernel,
-    /// `None` if the programs record every hit themselves.
+    /// `None` if the programs record every hit themselves, and it cannot be started.
     running: Option<Running>,
     recorded: Option<Recorded>,
 }
@@ -186,7 +186,8 @@ impl Session {
         match &mut self.running {
             Some(Running::Bpf(programs)) => programs.attach(plan)?,
             Some(Running::Tracefs(tracefs)) => tracefs.attach(plan)?,
-            None if is_for_engine => {
+            // If the programs record all probes, it only gives notice of what they map, if it may.
+            None if is_for_engine || self.recorded.is_some() => {
                 let Self { scope, kernel, .. } = self;
                 let mode = match (self.mode, &self.recorded) {
                     // An interval may be between a hit that the kernel sees and one that it does not see.
@@ -195,10 +196,11 @@ impl Session {
                     }
                     (mode, _) => mode,
                 };
-                self.running = Some(match self.engine {
-                    Engine::Bpf => Running::Bpf(Box::new(Programs::start(plan, scope, mode, *kernel)?)),
-                    Engine::Tracefs => Running::Tracefs(Box::new(Tracefs::start(plan, scope, mode)?)),
-                });
+                let started = match self.engine {
+                    Engine::Bpf => Programs::start(plan, scope, mode, *kernel).map(|it| Running::Bpf(Box::new(it))),
+                    Engine::Tracefs => Tracefs::start(plan, scope, mode).map(|it| Running::Tracefs(Box::new(it))),
+                };
+                self.running = if is_for_engine { Some(started?) } else { started.ok() };
             }
             None => {}
         }
@@ -282,11 +284,13 @@ impl Session {
     /// again and again.
     #[must_use]
     pub fn gives_notice(&self) -> bool {
-        match &self.running {
-            Some(Running::Bpf(programs)) => self.recorded.is_none() && programs.is_told(),
-            Some(Running::Tracefs(tracefs)) => self.recorded.is_none() && tracefs.is_told(),
+        let is_told = match &self.running {
+            Some(Running::Bpf(programs)) => programs.is_told(),
+            Some(Running::Tracefs(tracefs)) => tracefs.is_told(),
             None => false,
-        }
+        };
+        // The loaders of processes that were added later do not tell.
+        is_told && !self.recorded.as_ref().is_some_and(|recorded| recorded.recorders.has_added())
     }
 
     /// Whether a descriptor tells of hits. Otherwise somebody has to read again and again.
@@ -295,9 +299,15 @@ impl Session {
         let is_told = match &self.running {
             Some(Running::Bpf(_)) => true,
             Some(Running::Tracefs(tracefs)) => tracefs.tells_hits(),
-            None => false,
+            None => self.recorded.is_some(),
         };
-        is_told && self.recorded.is_none()
+        is_told && self.recorded.as_ref().is_none_or(|recorded| recorded.recorders.is_asleep())
+    }
+
+    /// How long until hits have to be looked for, although nothing is readable.
+    #[must_use]
+    pub fn next_look(&self) -> Option<Duration> {
+        self.recorded.as_ref().and_then(|recorded| recorded.recorders.next_look())
     }
 
     /// Whether hits were read that are not handed on yet.
@@ -313,11 +323,14 @@ impl Session {
 
     /// What is readable when there are hits, if they are wanted, or notices.
     pub(super) fn descriptors(&self, with_hits: bool) -> Vec<RawFd> {
-        match &self.running {
+        let mut descriptors = match &self.running {
             Some(Running::Bpf(programs)) => programs.descriptors(with_hits).collect(),
             Some(Running::Tracefs(tracefs)) => tracefs.descriptors(with_hits),
             None => Vec::new(),
-        }
+        };
+        let recorded = self.recorded.as_ref().filter(|_| with_hits);
+        descriptors.extend(recorded.map(|recorded| recorded.recorders.descriptor()));
+        descriptors
     }
 
     /// Hands on the hits that are complete, in the order of their times. Returns how many there

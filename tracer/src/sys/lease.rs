@@ -58,13 +58,24 @@ pub fn is_written(path: &Path) -> bool {
         return false;
     }
     let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) else { return false };
+    // A lease for reading is refused while there is a writer.
+    try_lease(&file, libc::F_RDLCK).is_err_and(|why| why.raw_os_error() == Some(libc::EAGAIN))
+}
+
+/// Whether nobody else has a file open or mapped that is open for writing here. If it cannot be known,
+/// somebody has.
+pub(super) fn is_only_here(file: &File) -> bool {
+    try_lease(file, libc::F_WRLCK).is_ok()
+}
+
+/// Takes a lease and gives it back.
+fn try_lease(file: &File, kind: libc::c_int) -> io::Result<()> {
     // The signal is for one who comes before the lease is given back; it is ignored.
     // SAFETY: it changes a descriptor of our own.
     unsafe { libc::fcntl(file.as_raw_fd(), SET_SIGNAL, libc::SIGURG) };
-    // A lease for reading is refused while there is a writer.
-    let taken = set(&file, libc::F_RDLCK);
-    let _ = set(&file, libc::F_UNLCK);
-    taken.is_err_and(|why| why.raw_os_error() == Some(libc::EAGAIN))
+    let taken = set(file, kind);
+    let _ = set(file, libc::F_UNLCK);
+    taken
 }
 
 fn set(file: &File, kind: libc::c_int) -> io::Result<()> {
@@ -92,5 +103,25 @@ mod tests {
         assert!(!is_written(&path));
         // The lease was given back: a writer need not wait.
         fs::write(&path, "2").expect("it is written");
+    }
+
+    #[test]
+    fn a_mapping_is_known_whose_file_is_closed() {
+        let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
+        let path = folder.path().join("file");
+        fs::write(&path, [0; 4096]).expect("it is written");
+        let open = || OpenOptions::new().read(true).write(true).open(&path).expect("it is opened");
+        let (file, other) = (open(), open());
+        assert!(!is_only_here(&file));
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the kernel chooses the place.
+        let mapped =
+            unsafe { libc::mmap(std::ptr::null_mut(), 4096, protection, libc::MAP_SHARED, other.as_raw_fd(), 0) };
+        assert_ne!(mapped, libc::MAP_FAILED);
+        drop(other);
+        assert!(!is_only_here(&file));
+        // SAFETY: nothing uses it.
+        assert_eq!(unsafe { libc::munmap(mapped, 4096) }, 0);
+        assert!(is_only_here(&file));
     }
 }

@@ -33,6 +33,11 @@ pub const LOST: usize = 24;
 /// Packet number k may be begun if k < this number + the number of packets.
 pub const CONSUMED: usize = 64;
 
+/// The size of the bell behind the packets. Nothing is stored there. The program frees this page
+/// (`madvise(2)`, `MADV_REMOVE`) to wake a reader that watches the folder for changes of files
+/// (`inotify(7)`, `IN_MODIFY`). A file that is shorter has no bell.
+pub const BELL: usize = 4096;
+
 /// What the page says. None of it is to be trusted: the process can write anything there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {

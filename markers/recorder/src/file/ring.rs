@@ -12,7 +12,8 @@ use crate::sys::{self, Errno};
 impl Writer {
     pub(super) fn make_ring(&mut self, process: &Process) -> Result<(), Errno> {
         let first = ring::SIZE as u64 + u64::from(self.packet_size);
-        let size = ring::SIZE as u64 + u64::from(self.packets) * u64::from(self.packet_size);
+        let packets = ring::SIZE as u64 + u64::from(self.packets) * u64::from(self.packet_size);
+        let size = packets + ring::BELL as u64;
         if size > sys::largest_file() {
             return Err(libc::EFBIG);
         }
@@ -25,7 +26,7 @@ impl Writer {
             match sys::make_present(self.map, first as usize) {
                 // An old kernel: all of it, since it has no other way to learn that a disk is full.
                 Err(libc::EINVAL) => {
-                    file.reserve(0, size)?;
+                    file.reserve(0, packets)?;
                     self.present = self.packets;
                 }
                 result => {
@@ -46,6 +47,13 @@ impl Writer {
         page.store(0, pair(ring::MAGIC, ring::VERSION));
         self.advance_ring();
         path.publish(self.number).inspect_err(|_| path.remove(self.number))
+    }
+
+    /// Wakes the reader of a ring. It needs neither a file nor a right that the program may have lost.
+    pub(crate) fn ring_bell(&self) {
+        let bell = self.map.wrapping_add(self.map_size - ring::BELL);
+        // If it fails, the reader looks later.
+        let _ = sys::make_hole(bell, ring::BELL);
     }
 
     /// Begins the next packet of a ring; `false` if there is no room for one.

@@ -111,6 +111,20 @@ pub(crate) fn make_present(at: *mut u8, size: usize) -> Result<(), Errno> {
     }
 }
 
+/// Frees a part of a mapping of a file. Whoever watches the file for changes is told.
+pub(crate) fn make_hole(at: *mut u8, size: usize) -> Result<(), Errno> {
+    let remove = || plain(libc::SYS_madvise, [at as usize, size, libc::MADV_REMOVE as usize, 0, 0, 0]);
+    let result = remove().or_else(|error| {
+        if error != libc::EINVAL {
+            return Err(error);
+        }
+        // The program may have locked its memory.
+        plain(libc::SYS_munlock, [at as usize, size, 0, 0, 0, 0])?;
+        remove()
+    });
+    result.map(drop)
+}
+
 impl Drop for File {
     fn drop(&mut self) {
         let _ = plain(libc::SYS_close, [self.0, 0, 0, 0, 0, 0]);

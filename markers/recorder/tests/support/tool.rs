@@ -45,10 +45,17 @@ pub fn arm(folder: &Path, buffers: Buffers, probes: &[&Descriptor]) {
     u32_at(control::STATE).store(control::STATE_TOOL, Ordering::Relaxed);
     u32_at(control::OWNER).store(std::process::id(), Ordering::Relaxed);
     u64_at(control::OWNER_START).store(start_time(), Ordering::Relaxed);
-    u32_at(control::GENERATION).fetch_add(1, Ordering::Release);
+    let generation = u32_at(control::GENERATION).load(Ordering::Relaxed);
+    u32_at(control::GENERATION).store(control::armed(generation), Ordering::Release);
     for (id, probe) in (1..).zip(probes) {
         probe.id.store(id, Ordering::Relaxed);
     }
+}
+
+/// Asks to be told of the next hit of each thread.
+pub fn ask() {
+    let generation = u32_at(control::GENERATION).load(Ordering::Relaxed);
+    u32_at(control::GENERATION).store(control::asked(generation), Ordering::Release);
 }
 
 /// Makes another process the tool.

@@ -46,6 +46,27 @@ impl Folder {
         Ok(Self { name: format!("{MEMORY}/{base}"), folder, parent, user })
     }
 
+    /// A path of the folder for this process.
+    pub(super) fn path(&self) -> PathBuf {
+        of(&self.folder)
+    }
+
+    /// Whether its files are in memory, where the kernel can free parts of them.
+    pub(super) fn is_in_memory(&self) -> bool {
+        use std::os::fd::AsRawFd as _;
+        // SAFETY: it has only numbers, and 0 is valid for all of them.
+        let mut status: libc::statfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointer is valid until the call returns.
+        let result = unsafe { libc::fstatfs(self.folder.as_raw_fd(), &raw mut status) };
+        result == 0 && status.f_type == libc::TMPFS_MAGIC
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&self, name: &OsStr) {
+        // What cannot be removed is removed with the folder.
+        let _ = std::fs::remove_file(of(&self.folder).join(name));
+    }
+
     /// The names of its files.
     pub(super) fn names(&self) -> impl Iterator<Item = OsString> {
         names(&of(&self.folder))

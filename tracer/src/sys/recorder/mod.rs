@@ -1,5 +1,6 @@
 //! The engine for probes that the programs record themselves: it arms them, and reads their buffers.
 
+mod bell;
 mod folder;
 mod process;
 
@@ -7,7 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::ops::Range;
+use std::os::fd::RawFd;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use simple_markers_record::buffer::event::Event;
 use simple_markers_record::buffer::{CLOCK_COUNTER, Layout as Words, MAX_ID, packet};
@@ -15,6 +18,8 @@ use simple_markers_resolver::address::FileOffset;
 
 use super::clock::{add_now, now};
 use super::engine::{Mode, Scope, SessionError};
+use super::lease::is_only_here;
+use super::mapped;
 use crate::aggregate::{Aggregate, Passage, Replay, Tally};
 use crate::bpf::input::Input;
 use crate::filter::{Condition, Fields};
@@ -22,8 +27,9 @@ use crate::ftrace::machine::Header;
 use crate::plan::{Plan, PlannedImage, PlannedSite};
 use crate::record::{Layout, Record};
 use crate::recorder::ring::{RingError, Sizes};
-use crate::recorder::{Counter, Ring, event};
+use crate::recorder::{Counter, Rest, Ring, event, rest};
 
+use bell::Bell;
 use folder::Folder;
 pub use process::ArmError;
 use process::{Block, File, Memory, Owner};
@@ -48,6 +54,8 @@ pub(super) struct Recorders {
     targets: Vec<Target>,
     /// The images of the plan with a recorder.
     images: Vec<Image>,
+    /// Those whose files have become other programs. Processes may still run the old ones.
+    replaced: Vec<Image>,
     /// The probe with the number n + 1.
     probes: Vec<Probe>,
     /// How many sites of the plan were looked at.
@@ -62,6 +70,10 @@ pub(super) struct Recorders {
     lost: u64,
     failures: Vec<Failure>,
     is_busy: bool,
+    bell: Bell,
+    rest: Rest,
+    /// The processes that were asked to tell of hits, by the process whose folder they use.
+    asked: HashSet<(u32, u32)>,
 }
 
 /// A probe of the plan.
@@ -85,6 +97,8 @@ struct Image {
 #[derive(Debug)]
 struct Target {
     pid: u32,
+    /// Whether it was named when the session began.
+    is_first: bool,
     /// `None` until a probe was armed.
     folder: Option<Folder>,
     /// The images whose probes could not be armed.
@@ -98,6 +112,10 @@ struct Buffer {
     ring: Option<Ring>,
     /// How many hits had been lost when it was given up.
     lost: u64,
+    /// The process in its name.
+    pid: u32,
+    /// Whether its process has not mapped it any more, so that it only has to be read once again.
+    is_left: bool,
 }
 
 /// Events that were read, by the clocks of their buffers.
@@ -158,13 +176,14 @@ impl Recorders {
         // Each thread has a buffer.
         let size = ring / 2;
         let packet = (size / 16).next_power_of_two().clamp(packet::MIN_SIZE, LARGEST_PACKET);
-        let targets = pids.iter().map(|pid| Target { pid: *pid, folder: None, refused: HashSet::new() });
+        let targets = pids.iter().map(|pid| Target::new(*pid, true));
         Ok(Self {
             owner,
             sizes: Sizes { packet, packets: (size / packet).max(2) },
             with_children: *with_children,
             targets: targets.collect(),
             images: Vec::new(),
+            replaced: Vec::new(),
             probes: Vec::new(),
             seen: 0,
             buffers: HashMap::new(),
@@ -174,6 +193,9 @@ impl Recorders {
             lost: 0,
             failures: Vec::new(),
             is_busy: false,
+            bell: Bell::new(),
+            rest: Rest::default(),
+            asked: HashSet::new(),
         })
     }
 
@@ -183,14 +205,22 @@ impl Recorders {
         let has_any = |it: &Target| it.folder.is_some() || PathBuf::from(format!("/proc/{}", it.pid)).exists();
         self.targets.retain(has_any);
         if self.targets.len() < MOST && !self.targets.iter().any(|target| target.pid == pid) {
-            self.targets.push(Target { pid, folder: None, refused: HashSet::new() });
+            self.targets.push(Target::new(pid, false));
         }
+    }
+
+    /// Whether a process is armed that was added later, and runs.
+    pub(super) fn has_added(&self) -> bool {
+        self.targets.iter().any(|target| !target.is_first && mapped::exists(target.pid))
     }
 
     /// Arms the probes of an image no more: its file has become another program.
     pub(super) fn forget(&mut self, image: &PlannedImage) {
         let file = File { path: PathBuf::from(&image.path), number: image.file.number };
-        self.images.retain(|image| image.file != file);
+        let (replaced, kept) = std::mem::take(&mut self.images).into_iter().partition(|image| image.file == file);
+        self.images = kept;
+        let replaced: Vec<Image> = replaced;
+        self.replaced.extend(replaced);
     }
 
     /// Numbers the probes that were added to the plan since the last call, and arms the probes of the
@@ -231,7 +261,7 @@ impl Recorders {
                 if target.refused.contains(&image.file.path) {
                     continue;
                 }
-                match target.arm(&memory, image, self.owner, self.sizes) {
+                match target.arm(&memory, image, self.owner, self.sizes, &mut self.bell) {
                     // Its hits may be read after it has ended.
                     Ok(()) => {
                         let pid = target.pid;
@@ -259,12 +289,15 @@ impl Recorders {
         if self.counter.is_empty() {
             add_now(&mut self.counter);
         }
-        self.find_buffers();
+        let is_new = self.find_buffers();
         let Self { buffers, pending, failures, .. } = self;
+        let before = pending.events.len();
         self.is_busy = read_buffers(buffers, failures, &mut |header, event, is_counter| {
             pending.add(header, event, is_counter);
         });
+        let is_any = pending.events.len() > before;
         add_now(&mut self.counter);
+        self.note_look(is_new || is_any);
         self.hand_on(plan, counts, now(), each);
     }
 
@@ -306,10 +339,11 @@ impl Recorders {
 
     /// Counts the hits that wait in the buffers, without their times. Returns how many there were.
     pub(super) fn count(&mut self, plan: &Plan, counts: &mut Replay) -> u64 {
-        self.find_buffers();
+        let is_new = self.find_buffers();
         let Self { buffers, probes, failures, .. } = self;
-        let (mut count, mut record) = (0, Vec::new());
+        let (mut count, mut record, mut is_any) = (0, Vec::new(), false);
         self.is_busy = read_buffers(buffers, failures, &mut |header, event, _| {
+            is_any = true;
             let Some((probe, site)) = probe(probes, plan, event.id) else { return };
             count += 1;
             let number = probe.site as usize;
@@ -324,6 +358,7 @@ impl Recorders {
                 counts.add(&site.aggregate, holds, &Passage { site: number, time: 0, process, thread, inputs });
             }
         });
+        self.note_look(is_new || is_any);
         count
     }
 
@@ -332,8 +367,108 @@ impl Recorders {
         self.is_busy
     }
 
-    /// Opens the buffers that were made since the last call.
-    fn find_buffers(&mut self) {
+    /// Whether all programs tell of their next hits, so that nobody has to look for them.
+    pub(super) fn is_asleep(&self) -> bool {
+        self.rest.is_asleep()
+    }
+
+    /// How long until the buffers are looked at all the same; `None` if somebody looks anyway.
+    pub(super) fn next_look(&self) -> Option<Duration> {
+        self.is_asleep().then_some(Duration::from_nanos(rest::LOOK))
+    }
+
+    /// Readable when there are hits, if programs tell of them.
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.bell.descriptor()
+    }
+
+    /// Notes a look at the buffers, and whether there was anything. After a while without hits the programs
+    /// are asked to tell of the next ones.
+    fn note_look(&mut self, is_any: bool) {
+        self.give_up_left();
+        if self.rest.look(now(), is_any) {
+            let is_all = self.ask() && self.bell.is_complete();
+            self.rest.asked(now(), is_all);
+        }
+    }
+
+    /// Asks all processes that have a buffer to tell of their next hits. Returns whether all of them will.
+    /// The next hit of a thread without a buffer makes one.
+    fn ask(&mut self) -> bool {
+        let mut processes: HashMap<(u32, u32), bool> = HashMap::new();
+        for ((target, _), buffer) in &self.buffers {
+            if let Some(ring) = &buffer.ring {
+                *processes.entry((*target, buffer.pid)).or_insert(true) &= ring.has_bell().unwrap_or(false);
+            }
+        }
+        let mut is_all = true;
+        for (process, has_bells) in processes {
+            // A recorder without a bell would make a new buffer each time.
+            let is_asked = if has_bells { self.ask_process(process) } else { Ok(false) };
+            if matches!(is_asked, Ok(true)) {
+                self.asked.insert(process);
+                continue;
+            }
+            let has_left = self.find_left(process);
+            // It was the process of the buffers, and has none of the images any more.
+            let was_asked = is_asked.is_ok() && self.asked.contains(&process);
+            is_all &= has_left || was_asked;
+            if has_left {
+                self.asked.remove(&process);
+            }
+        }
+        is_all
+    }
+
+    /// Asks the images of a process. Returns whether there is one that writes to the folder of the target.
+    fn ask_process(&self, (target, pid): (u32, u32)) -> Result<bool, ArmError> {
+        let folder = self.targets.iter().find(|it| it.pid == target).and_then(|target| target.folder.as_ref());
+        let Some(folder) = folder else { return Ok(false) };
+        let memory = match Memory::open(pid) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(false),
+            memory => memory?,
+        };
+        let mut is_any = false;
+        for image in self.images.iter().chain(&self.replaced) {
+            match memory.ask(&image.file, image.control, self.owner, &folder.name) {
+                Err(ArmError::NotMapped) => {}
+                is_asked => is_any |= is_asked?,
+            }
+        }
+        Ok(is_any)
+    }
+
+    /// Finds the buffers that a process has not mapped any more. Returns whether it has no other.
+    fn find_left(&mut self, (target, pid): (u32, u32)) -> bool {
+        let mut is_all = true;
+        let its = self.buffers.iter_mut().filter(|((of, _), buffer)| (*of, buffer.pid) == (target, pid));
+        for (_, buffer) in its {
+            let Some(ring) = &buffer.ring else { continue };
+            buffer.is_left = is_only_here(ring.file());
+            is_all &= buffer.is_left;
+        }
+        is_all
+    }
+
+    /// Gives up the buffers that were read after their processes had left them.
+    fn give_up_left(&mut self) {
+        let Self { buffers, targets, lost, .. } = self;
+        buffers.retain(|(target, name), buffer| {
+            if !buffer.is_left {
+                return true;
+            }
+            *lost = lost.saturating_add(buffer.lost());
+            let folder = targets.iter().find(|it| it.pid == *target).and_then(|target| target.folder.as_ref());
+            folder.into_iter().for_each(|folder| folder.remove(name));
+            false
+        });
+    }
+
+    /// Opens the buffers that were made since the last call. Returns whether there were any, or somebody told
+    /// of hits.
+    fn find_buffers(&mut self) -> bool {
+        // What is told from now on is told again.
+        let mut is_any = self.bell.take();
         for target in &self.targets {
             let Some(folder) = &target.folder else { continue };
             // A file has a name with a dot until its first page is written.
@@ -342,8 +477,9 @@ impl Recorders {
                 let key = (target.pid, name);
                 // `PID-NUMBER`: a process that the target created writes there too.
                 let pid = key.1.to_str().and_then(|name| name.split_once('-')?.0.parse::<u32>().ok());
-                let is_wanted = pid.is_some_and(|pid| self.with_children || pid == target.pid);
-                if !is_wanted || self.buffers.len() >= MOST || self.buffers.contains_key(&key) {
+                let wanted = pid.filter(|pid| self.with_children || *pid == target.pid);
+                let Some(pid) = wanted else { continue };
+                if self.buffers.len() >= MOST || self.buffers.contains_key(&key) {
                     continue;
                 }
                 let opened = folder
@@ -357,9 +493,11 @@ impl Recorders {
                         None
                     }
                 };
-                self.buffers.insert(key, Buffer { ring, lost: 0 });
+                self.buffers.insert(key, Buffer { ring, lost: 0, pid, is_left: false });
+                is_any = true;
             }
         }
+        is_any
     }
 
     /// Switches the probes off. What was recorded can still be read.
@@ -383,8 +521,7 @@ impl Recorders {
     /// How many hits were dropped.
     pub(super) fn lost(&self) -> u64 {
         // Programs can write any number there, and others are added to it.
-        let of = |buffer: &Buffer| buffer.ring.as_ref().and_then(|ring| ring.lost().ok()).unwrap_or(buffer.lost);
-        self.buffers.values().map(of).fold(self.lost, u64::saturating_add).min(MOST_LOST)
+        self.buffers.values().map(Buffer::lost).fold(self.lost, u64::saturating_add).min(MOST_LOST)
     }
 }
 
@@ -397,21 +534,41 @@ impl Drop for Recorders {
     }
 }
 
+impl Buffer {
+    /// How many hits were dropped.
+    fn lost(&self) -> u64 {
+        self.ring.as_ref().and_then(|ring| ring.lost().ok()).unwrap_or(self.lost)
+    }
+}
+
 impl Target {
+    fn new(pid: u32, is_first: bool) -> Self {
+        Self { pid, is_first, folder: None, refused: HashSet::new() }
+    }
+
     /// Arms the probes of an image in the process.
-    fn arm(&mut self, memory: &Memory, image: &Image, owner: Owner, sizes: Sizes) -> Result<(), ArmError> {
+    fn arm(
+        &mut self,
+        memory: &Memory,
+        image: &Image,
+        owner: Owner,
+        sizes: Sizes,
+        bell: &mut Bell,
+    ) -> Result<(), ArmError> {
         let Image { file, control, switches } = image;
         if memory.is_ours(file, *control, owner)? {
             return memory.number(file, switches);
         }
-        let folder = &self.folder(owner, memory)?.name;
+        let folder = &self.folder(owner, memory, bell)?.name;
         memory.arm(file, *control, &Block { folder, sizes, owner }, switches)
     }
 
     /// The folder of its buffers.
-    fn folder(&mut self, owner: Owner, memory: &Memory) -> io::Result<&Folder> {
+    fn folder(&mut self, owner: Owner, memory: &Memory, bell: &mut Bell) -> io::Result<&Folder> {
         if self.folder.is_none() {
-            self.folder = Some(Folder::create(owner, self.pid, memory.user()?)?);
+            let folder = Folder::create(owner, self.pid, memory.user()?)?;
+            bell.watch(&folder);
+            self.folder = Some(folder);
         }
         self.folder.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }

@@ -162,8 +162,25 @@ impl Memory {
         let mut folder = [0; control::FOLDER_SIZE];
         crate::bytes::put(&mut folder, 0, wanted.folder.as_bytes());
         write(control::FOLDER, &folder)?;
-        write(control::GENERATION, &word(control::GENERATION).wrapping_add(1).to_le_bytes())?;
+        write(control::GENERATION, &control::armed(word(control::GENERATION)).to_le_bytes())?;
         self.number(image, switches)
+    }
+
+    /// Asks an image to tell of the next hit of each thread, if its control block is this process's and names
+    /// the folder. Returns whether it does.
+    pub(super) fn ask(&self, image: &File, control: FileOffset, ours: Owner, folder: &str) -> Result<bool, ArmError> {
+        let (address, block) = match self.block(image, control) {
+            Err(ArmError::NotMapped) => return Ok(false),
+            block => block?,
+        };
+        let its_folder = block.get(control::FOLDER..).and_then(|folder| folder.split(|byte| *byte == 0).next());
+        let is_armed = (u32_at(&block, control::STATE), owner_of(&block)) == (control::STATE_TOOL, ours);
+        if !is_armed || its_folder != Some(folder.as_bytes()) {
+            return Ok(false);
+        }
+        let generation = control::asked(u32_at(&block, control::GENERATION));
+        self.file.write_all_at(&generation.to_le_bytes(), address + control::GENERATION as u64)?;
+        Ok(true)
     }
 
     /// Gives each switch its number.
