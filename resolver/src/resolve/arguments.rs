@@ -68,7 +68,7 @@ pub(super) struct Object {
     /// Whether it is behind a pointer.
     pub(super) is_behind: bool,
     /// The pointers in memory that were followed to it.
-    pub(super) way: Vec<Followed>,
+    pub(super) way: Vec<FollowedPointer>,
     /// Whether it is a bit-field.
     pub(super) is_extracted: bool,
     /// The number of bits of a bit-field.
@@ -79,7 +79,7 @@ pub(super) struct Object {
 }
 
 /// A pointer that a place follows, or a reference.
-pub(super) struct Followed {
+pub(super) struct FollowedPointer {
     pub(super) location: Location,
     /// In bytes.
     pub(super) size: u64,
@@ -100,9 +100,12 @@ pub(super) struct Extent {
     variable: Option<Die>,
 }
 
-/// An argument, and what is needed to doubt it.
-pub(super) struct Looked {
+/// What the debug information says of an argument at a site.
+pub(super) struct ArgumentFacts {
+    /// The argument with a verdict, before it is doubted.
     pub(super) argument: Argument,
+    /// Its text as a place; `None` if it is none.
+    pub(super) place: Option<Place>,
     /// How the location of its variable changes at the site.
     pub(super) change: Option<Change>,
     /// Whether the location of its variable is a computed value of which an operation of the expression
@@ -113,11 +116,23 @@ pub(super) struct Looked {
     /// Whether it is behind a pointer that the place follows.
     pub(super) is_behind: bool,
     /// The pointers in memory that the place follows.
-    pub(super) way: Vec<Followed>,
+    pub(super) way: Vec<FollowedPointer>,
     /// Whether it is a bit-field.
     pub(super) is_extracted: bool,
     /// Its variable.
     pub(super) variable: Option<Die>,
+}
+
+/// The type and the location of a whole argument.
+struct Whole {
+    of: Arc<Type>,
+    location: Result<Location, Refusal>,
+    object: (u64, u64),
+    is_behind: bool,
+    way: Vec<FollowedPointer>,
+    is_extracted: bool,
+    /// The number of bits of a bit-field.
+    bits: Option<u64>,
 }
 
 /// Why there is no location, and the verdict that follows.
@@ -176,10 +191,10 @@ impl<'d, 's> Arguments<'d, 's> {
     }
 
     /// An argument at a stop, as far as the debug information describes it.
-    pub(super) fn resolve(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> Looked {
-        let mut extent = Extent::default();
-        let mut looked = Looked {
+    pub(super) fn resolve(&self, declared: &DeclaredArgument, stop: &Stop<'_>) -> ArgumentFacts {
+        let mut facts = ArgumentFacts {
             argument: Argument::unresolved(&declared.text),
+            place: None,
             change: None,
             is_folded: false,
             object: (0, 0),
@@ -188,51 +203,72 @@ impl<'d, 's> Arguments<'d, 's> {
             is_extracted: false,
             variable: None,
         };
-        looked.argument = self.argument(declared, stop, &mut extent, &mut looked);
-        looked.change = extent.change;
-        looked.is_folded = extent.is_folded;
-        looked.variable = extent.variable;
-        looked
-    }
-
-    fn argument(
-        &self,
-        declared: &DeclaredArgument,
-        stop: &Stop<'_>,
-        extent: &mut Extent,
-        looked: &mut Looked,
-    ) -> Argument {
-        let mut argument = Argument::unresolved(&declared.text);
         let place = match Place::parse(&declared.text) {
             Ok(place) => place,
-            Err(error) => return refuse(argument, Refusal::unsupported(Reason::NotAPlace(error))),
+            Err(error) => {
+                refuse(&mut facts.argument, Refusal::unsupported(Reason::NotAPlace(error)));
+                return facts;
+            }
         };
-        argument.name = place.root().join("::").into();
-        let (inner, is_address) = match &place {
+        let mut extent = Extent::default();
+        facts.argument.name = place.root().join("::").into();
+        match self.whole(&place, stop, &mut extent) {
+            Ok(mut whole) => {
+                (facts.object, facts.is_behind, facts.is_extracted) =
+                    (whole.object, whole.is_behind, whole.is_extracted);
+                facts.way = std::mem::take(&mut whole.way);
+                self.complete(&mut facts.argument, declared, whole, &extent, stop);
+            }
+            Err(refusal) => refuse(&mut facts.argument, refusal),
+        }
+        (facts.change, facts.is_folded, facts.variable) = (extent.change, extent.is_folded, extent.variable);
+        facts.place = Some(place);
+        facts
+    }
+
+    /// Where a place is at a stop; `None` if it cannot be read there.
+    pub(super) fn locate(&self, place: &Place, stop: &Stop<'_>) -> Option<Location> {
+        let Whole { of, location, .. } = self.whole(place, stop, &mut Extent::default()).ok()?;
+        let (.., location) = judge(location.ok()?, of.size).ok()?;
+        Some(location)
+    }
+
+    /// A location as the assembler and C write it.
+    pub(super) fn text(&self, location: &Location) -> Arc<str> {
+        location.text(&self.names).into()
+    }
+
+    /// The type and the location of a place.
+    fn whole(&self, place: &Place, stop: &Stop<'_>, extent: &mut Extent) -> Result<Whole, Refusal> {
+        let (inner, is_address) = match place {
             Place::Address(inner) => (&**inner, true),
             other => (other, false),
         };
-        let (mut object, reference) =
-            match self.object(inner, stop, extent).and_then(|object| self.referred(object, stop)) {
-                Ok(object) => object,
-                Err(refusal) => return refuse(argument, refusal),
-            };
-        looked.object = around(object.whole);
-        looked.is_behind = object.is_behind;
-        looked.way = std::mem::take(&mut object.way);
-        looked.is_extracted = object.is_extracted;
-        argument.ranges = extent.ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
+        let (mut object, reference) = self.referred(self.object(inner, stop, extent)?, stop)?;
+        let (bytes, way) = (around(object.whole), std::mem::take(&mut object.way));
+        let (is_behind, is_extracted) = (object.is_behind, object.is_extracted);
         let bits = object.bits.filter(|_| !is_address);
-        let (mut of, location) = match self.finish(object, is_address) {
-            Ok(finished) => finished,
-            Err(refusal) => return refuse(argument, refusal),
-        };
+        let (mut of, location) = self.finish(object, is_address)?;
         if let Some(name) = reference.filter(|_| !is_address) {
             of = Arc::new(Type { name, ..Type::clone(&of) });
         }
         if let Some(bits) = bits {
             of = conversions::bit_field(of, bits);
         }
+        Ok(Whole { of, location, object: bytes, is_behind, way, is_extracted, bits })
+    }
+
+    /// Adds to an argument its type, its location and its verdict.
+    fn complete(
+        &self,
+        argument: &mut Argument,
+        declared: &DeclaredArgument,
+        whole: Whole,
+        extent: &Extent,
+        stop: &Stop<'_>,
+    ) {
+        let Whole { of, location, bits, .. } = whole;
+        argument.ranges = extent.ranges.iter().map(|range: &Range<Vaddr>| range.start.0..range.end.0).collect();
         argument.type_name = Some(Arc::clone(&of.name));
         argument.size = of.size;
         argument.encoding = encoding(&of);
@@ -241,21 +277,20 @@ impl<'d, 's> Arguments<'d, 's> {
         let size = of.size;
         argument.ty = Some(of);
         if declared.words == Some(DeclaredWords::Type) {
-            words::add_names_of_type(&mut argument);
+            words::add_names_of_type(argument);
         }
         match location.and_then(|location| judge(location, size)) {
             Ok((verdict, reason, location)) => {
                 argument.verdict = Some(verdict);
                 argument.reason = reason;
-                argument.location_text = Some(location.text(&self.names).into());
+                argument.location_text = Some(self.text(&location));
                 argument.location = Some(location);
-                argument
             }
             Err(mut refusal) => {
                 if let Reason::NotDescribedHere { nearest } = &mut refusal.reason {
                     *nearest = nearest_range(stop.frame.pc, &extent.ranges);
                 }
-                refuse(argument, refusal)
+                refuse(argument, refusal);
             }
         }
     }
@@ -474,7 +509,7 @@ impl<'d, 's> Arguments<'d, 's> {
         let pointer = object.location.as_ref().ok().and_then(|location| {
             let location = location.part(bit_offset, Some(u64::from(size) * 8)).ok()?;
             let bytes = around((object.whole.0.saturating_add(bit_offset), object.whole.1));
-            Some(Followed { location, size: size.into(), object: bytes, is_behind: object.is_behind })
+            Some(FollowedPointer { location, size: size.into(), object: bytes, is_behind: object.is_behind })
         });
         way.extend(pointer.filter(|pointer| matches!(pointer.location.source(), Some(Source::Memory(_)))));
         let size = target_size.and_then(|size| size.checked_add(offset));
@@ -633,10 +668,9 @@ fn nearest_range(pc: Vaddr, ranges: &[Range<Vaddr>]) -> Option<Nearest> {
     })
 }
 
-fn refuse(mut argument: Argument, refusal: Refusal) -> Argument {
+fn refuse(argument: &mut Argument, refusal: Refusal) {
     argument.verdict = refusal.verdict;
     argument.reason = Some(refusal.reason);
-    argument
 }
 
 /// How a number of that type is read; `None` if the type is not a number.

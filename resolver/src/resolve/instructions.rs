@@ -9,6 +9,7 @@
 mod calls;
 mod exactness;
 mod function;
+mod function_code;
 mod probe;
 
 use std::collections::HashMap;
@@ -25,11 +26,12 @@ use super::patched::Patched;
 use super::shared_places::ProbePlace;
 use super::{Exactness, ExactnessReason, Predecessor, ProbeVerdict};
 use crate::address::{SectionOffset, Vaddr};
-use crate::code::{self, ExactReason, InstructionSet, Outcome};
+use crate::code::{self, InstructionSet, Outcome};
 use crate::dwarf::{DebugInfo, Die};
 use crate::image::ImageKind;
 use crate::location::Register;
 use function::{Cell, Key};
+pub(super) use function_code::FunctionCode;
 
 /// The most predecessors that are listed of a site: a jump table may have thousands.
 const LISTED: usize = 64;
@@ -120,14 +122,6 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
             left: AtomicU64::new(left),
             walks_left: AtomicU64::new(image.size().saturating_mul(8).saturating_add(1 << 26)),
         })
-    }
-
-    /// Whether a function is entered at an address, and nothing in the function leads back there.
-    pub(super) fn is_entry(&self, pc: Vaddr, function: Die) -> bool {
-        let cell = self.decoded(Key::Described(function));
-        let Some(Ok(decoded)) = cell.get() else { return false };
-        decoded.unknown_edges.is_none()
-            && decoded.cfg.exactness(pc, false).outcome == Outcome::Exact(ExactReason::Entry)
     }
 
     /// Everything that the instructions say of a site.

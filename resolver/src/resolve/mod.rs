@@ -3,12 +3,12 @@
 
 mod absence;
 mod archive_members;
+mod argument_description;
 mod arguments;
 mod captures;
 mod casts;
 mod class_members;
 mod code_bytes;
-mod computed;
 mod conversions;
 mod description;
 mod descriptions;
@@ -32,7 +32,6 @@ mod lookup;
 mod markers;
 mod module;
 mod names;
-mod order;
 mod part;
 mod patched;
 mod place;

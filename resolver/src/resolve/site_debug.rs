@@ -1,26 +1,27 @@
 //! What the debug information says about the sites of an image: inlined functions, arguments, and
 //! the sites of markers without site records.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use simple_markers_record::ByteOrder;
 
-use super::arguments::{Arguments, Looked, Stop, TypeDetail};
-use super::doubt::{Before, Code, Evidence, covers, doubt, not_tracked, register, step_ahead, written_inlined};
-use super::instructions::Instructions;
+use super::argument_description::ArgumentDescription;
+use super::arguments::{ArgumentFacts, Arguments, Stop, TypeDetail};
+use super::doubt::{Case, Compiler, doubt};
+use super::instructions::{FunctionCode, Instructions};
 use super::interner::{Interner, TextId};
 use super::join::{Pc, RawMarker};
 use super::line_sites::{LineProblem, LineSearch, LineSites};
 use super::names::AddressNames;
-use super::order::Order;
 use super::{Argument, DeclaredArgument, DeclaredWords, Ended, Inlined, Reason, Verdict};
 use crate::Error;
 use crate::address::{SectionOffset, Vaddr};
 use crate::dwarf::{DebugInfo, Die, Doubt, Frame, LineAbsence, Lookup, Moment, Scope};
 use crate::image::{Image, Layout};
-use crate::location::{Expr, Location, Piece, Source};
+use crate::location::{Piece, Source};
 use object::SectionIndex;
 
 /// The debug information of an image, asked by site.
@@ -32,7 +33,7 @@ pub(super) struct SiteDebug<'d, 's> {
 
 /// The entries and rows that may be read for each site and each argument, in addition to the budget
 /// of the debug information as a whole. Usually 50 to 300 are read.
-const STEPS: u64 = 500;
+pub(super) const STEPS: u64 = 500;
 
 /// What the debug information says about a site.
 #[derive(Debug, Default)]
@@ -102,10 +103,8 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let scope = self.debug.scope_at(pc, file, line)?;
         let out_of_line = scope.as_ref().and_then(|scope| scope.frames.last());
         let instance = out_of_line.map(|frame| frame.instance);
-        let at_entry = match (instructions, instance) {
-            (Some(instructions), Some(instance)) => instructions.is_entry(pc, instance),
-            _ => false,
-        };
+        let code = instructions.zip(instance).and_then(|(instructions, instance)| instructions.function(instance));
+        let at_entry = code.as_ref().is_some_and(|code| code.is_entry(pc));
         // Only arguments at sites without an anchor depend on the view, and it needs the rows.
         let view =
             if anchored || declared.is_empty() { None } else { self.debug.view_of(pc, file, line).ok().flatten() };
@@ -113,10 +112,10 @@ impl<'d, 's> SiteDebug<'d, 's> {
         let frame = Frame { pc, function: instance, at_entry, moment };
         let stop = Stop { scope: scope.as_ref(), frame, file, line };
         let result = instance.and_then(|function| self.result_size(function));
-        let code = Code { instructions, function: instance, pc, result };
+        let code = code.as_ref();
         let argument = |(index, declared): (usize, &DeclaredArgument)| match keep(index) {
             true => self.named(declared, &stop),
-            false => self.argument(declared, &stop, &code, anchored),
+            false => self.argument(declared, &stop, (code, result), anchored),
         };
         let mut args: Vec<Argument> = declared.iter().enumerate().map(argument).collect();
         for argument in &mut args {
@@ -151,92 +150,67 @@ impl<'d, 's> SiteDebug<'d, 's> {
         &self,
         declared: &DeclaredArgument,
         stop: &Stop<'_>,
-        code: &Code<'_, '_, '_, '_, '_>,
+        code: (Option<&FunctionCode<'_>>, Option<u64>),
         anchored: bool,
     ) -> Argument {
-        let Looked { mut argument, change, is_folded, object, is_behind, way, is_extracted, variable } =
-            self.arguments.resolve(declared, stop);
-        let (Some(Verdict::Live | Verdict::Constant | Verdict::Partial), Some(location)) =
-            (argument.verdict, &argument.location)
-        else {
-            return argument;
-        };
+        let mut facts = self.arguments.resolve(declared, stop);
+        if let Some(reason) = self.doubt(&facts, stop, code, anchored) {
+            facts.argument.verdict = Some(Verdict::Doubtful);
+            facts.argument.reason = Some(reason);
+        }
+        // Other copies of the marker may show that it is doubtful.
+        if matches!(facts.argument.verdict, Some(Verdict::Doubtful | Verdict::Constant)) {
+            facts.argument.compiler = stop.frame.function.and_then(|function| self.debug.compiler(function));
+        }
+        facts.argument
+    }
+
+    /// Why an argument is doubtful; `None` if it is not, or cannot be read. `code` is that of the function
+    /// that holds the site, with the size of its result.
+    fn doubt(
+        &self,
+        facts: &ArgumentFacts,
+        stop: &Stop<'_>,
+        (code, result): (Option<&FunctionCode<'_>>, Option<u64>),
+        anchored: bool,
+    ) -> Option<Reason> {
+        let ArgumentFacts { argument, .. } = facts;
+        let location = argument.location.as_ref()?;
+        if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant | Verdict::Partial)) {
+            return None;
+        }
+        let function = stop.frame.function;
         // Without optimisation, LLVM gives a list only to a parameter that is passed by reference:
         // it ends where the register with the address is overwritten.
         let is_unoptimized = |function| self.debug.is_unoptimized(function).unwrap_or(false);
         let is_in_memory = |piece: &Piece| matches!(piece.source, Source::Memory(_));
         if (argument.ranges.is_empty() || location.pieces.iter().all(is_in_memory))
-            && code.function.is_some_and(is_unoptimized)
-        {
-            return argument;
-        }
-        // An anchor is an instruction between the changes before the marker and those after it.
-        let change = change.filter(|_| !anchored);
-        let is_parameter = variable.is_some_and(|variable| self.debug.is_parameter(variable));
-        let before = if change.is_some() { self.before(declared, stop, code) } else { Vec::new() };
-        let is_ours = is_extracted || declared.text.trim_start().starts_with('&');
-        let size = argument.size;
-        let is_boolean = matches!(argument.type_name.as_deref(), Some("bool" | "_Bool"));
-        let is_by_gcc = code.function.is_some_and(|function| self.debug.is_by_gcc(function));
-        let block = |address: &Expr| {
-            self.debug.allow(STEPS);
-            let holds = |location: &Location, size: u64| covers(location, size, address);
-            self.debug.block_of_object(stop.scope?, &stop.frame, &holds).ok()?
-        };
-        let evidence = Evidence {
-            location,
-            change,
-            is_folded,
-            before,
-            is_ours,
-            size,
-            is_boolean,
-            object,
-            is_behind,
-            way: &way,
-            is_by_gcc,
-            block: &block,
-        };
-        let described = |pc: Vaddr| {
-            self.debug.allow(STEPS);
-            let frame = Frame { pc, at_entry: false, moment: Moment::Last, ..stop.frame };
-            self.arguments.resolve(declared, &Stop { frame, ..*stop }).argument.location
-        };
-        let order = || Order::new(self.debug, stop, code)?.doubt(&argument, is_parameter, change.is_some(), described);
-        let copied = || self.copied_from(&argument, variable?, stop);
-        let ahead = || step_ahead(&argument, is_by_gcc, code);
-        let instance = stop.scope.and_then(|scope| scope.frames.first()).map(|frame| frame.instance);
-        let written = || written_inlined(self.debug, &argument, (variable, instance), is_by_gcc, stop.frame.pc);
-        let tracked = not_tracked(self.debug, &argument, &stop.frame, code);
-        let first = || doubt(&evidence, code).or_else(order).or_else(copied);
-        if let Some(reason) = tracked.or_else(first).or_else(ahead).or_else(written) {
-            argument.verdict = Some(Verdict::Doubtful);
-            argument.reason = Some(reason);
-        }
-        // Other copies of the marker may show that it is doubtful.
-        if matches!(argument.verdict, Some(Verdict::Doubtful | Verdict::Constant)) {
-            argument.compiler = code.function.and_then(|function| self.debug.compiler(function));
-        }
-        argument
-    }
-
-    /// Whether a variable was assigned another one, and the code does not show where: both have the
-    /// same register from the same address on. Views of gcc show it.
-    fn copied_from(&self, argument: &Argument, variable: Die, stop: &Stop<'_>) -> Option<Reason> {
-        let is_whole = argument.text.trim() == &*argument.name && !argument.name.contains("::");
-        let begin = argument.ranges.iter().find(|range| range.contains(&stop.frame.pc.0))?.start;
-        if !is_whole || matches!(stop.frame.moment, Moment::View(_)) || register(argument.location.as_ref()?).is_none()
+            && function.is_some_and(is_unoptimized)
         {
             return None;
         }
-        self.debug.allow(STEPS);
-        let place = (stop.file, stop.line);
-        let name = self.debug.sharing(stop.scope?, variable, place, &stop.frame, &stop.frame).ok().flatten()?;
-        let other = DeclaredArgument { text: name.as_str().into(), conversion: None, words: None, mistake: None };
-        let Looked { argument: shared, variable: other, .. } = self.arguments.resolve(&other, stop);
-        let is_later = self.debug.declared_line(other?)? > self.debug.declared_line(variable)?;
-        let begins_too = shared.ranges.iter().any(|range| range.start == begin);
-        (is_later && begins_too).then(|| Reason::CopiedFrom { name: name.into() })
+        let is_by_gcc = function.is_some_and(|function| self.debug.is_by_gcc(function));
+        let (place, variable) = (facts.place.as_ref()?, facts.variable);
+        let description = ArgumentDescription { arguments: &self.arguments, stop, place, variable, code };
+        doubt(&Case {
+            argument,
+            location,
+            pc: stop.frame.pc,
+            code,
+            description: &description,
+            compiler: if is_by_gcc { Compiler::Gcc } else { Compiler::Llvm },
+            // An anchor is an instruction between the changes before the marker and those after it.
+            change: facts.change.filter(|_| !anchored),
+            is_folded: facts.is_folded,
+            is_ours: facts.is_extracted || argument.text.trim_start().starts_with('&'),
+            is_parameter: facts.variable.is_some_and(|variable| self.debug.is_parameter(variable)),
+            is_inlined: stop.scope.is_some_and(|scope| scope.frames.len() > 1),
+            object: facts.object,
+            is_behind: facts.is_behind,
+            way: &facts.way,
+            result,
+            block: OnceCell::new(),
+        })
     }
 
     /// The size of a function's result in bytes; `None` if the debug information does not say.
@@ -244,26 +218,6 @@ impl<'d, 's> SiteDebug<'d, 's> {
         match self.debug.type_of(function).ok()? {
             Some(of) => self.debug.type_size(of).ok()?,
             None => Some(0),
-        }
-    }
-
-    /// Where an argument is before the changes at its site: at each instruction that leads there.
-    fn before(&self, declared: &DeclaredArgument, stop: &Stop<'_>, code: &Code<'_, '_, '_, '_, '_>) -> Vec<Before> {
-        let at = |instruction: Option<u64>, frame: Frame| {
-            let argument = self.arguments.resolve(declared, &Stop { frame, ..*stop }).argument;
-            Before { instruction, location: argument.location, text: argument.location_text }
-        };
-        let predecessors = code.instructions.zip(code.function).and_then(|(all, of)| all.predecessors(of, code.pc));
-        match predecessors {
-            // GCC ends a location inside the call that overwrites it.
-            Some(all) => all
-                .iter()
-                .map(|it| {
-                    let pc = Vaddr(it.end.saturating_sub(1));
-                    at(Some(it.start), Frame { pc, at_entry: false, moment: Moment::Last, ..stop.frame })
-                })
-                .collect(),
-            None => vec![at(None, Frame { moment: Moment::First, ..stop.frame })],
         }
     }
 

@@ -13,21 +13,21 @@
 
 use std::ops::Range;
 
-use super::{Instructions, Reason};
+use super::{Case, Reason, SourceSide};
 use crate::address::Vaddr;
-use crate::dwarf::Die;
-use crate::location::Location;
 
-/// Why a register may have the value before an assignment.
-pub(in crate::resolve) fn moved_behind(
-    instructions: &Instructions<'_, '_, '_, '_>,
-    (function, pc): (Die, Vaddr),
-    (location, bit): (&Location, u32),
-    is_before: impl Fn(Vaddr) -> bool,
-    described: impl Fn(Vaddr) -> Option<Location>,
-) -> Option<Reason> {
-    let writes = instructions.changed_behind(function, pc, bit);
-    let is_late =
-        |range: &&Range<u64>| is_before(Vaddr(range.start)) && described(Vaddr(range.end)).as_ref() == Some(location);
+/// The instruction of the assignment.
+pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
+    case.block()?;
+    let held = case.held()?;
+    if case.is_by_gcc() {
+        return None;
+    }
+    let writes = case.code?.changed_behind(case.pc, held.number);
+    let is_before = |at: Vaddr| case.description.side(at) == SourceSide::Before && case.description.is_in_instance(at);
+    let is_late = |range: &&Range<u64>| {
+        let goes_on = || case.description.location_at(Vaddr(range.end)).as_ref() == Some(case.location);
+        is_before(Vaddr(range.start)) && goes_on()
+    };
     writes.iter().find(is_late).map(|range| Reason::AssignedLate { at: range.start })
 }

@@ -15,37 +15,30 @@
 //! it refuses none of 104,380 values by gcc. In QuickJS, a run before the rule found 63 of 663 such values
 //! wrong; in 150 places of zstd by gcc `-O2` none of 1,881.
 
-use super::{Code, Reason, memory_place};
-use crate::dwarf::{DebugInfo, Frame};
+use super::place::memory_place;
+use super::{Case, Reason};
 use crate::location::{Location, Register, Source};
-use crate::resolve::Argument;
 
-/// Why the location of an argument may be that of another value; `None` if gcc tracked the function, as
-/// far as is known.
-pub(in crate::resolve) fn not_tracked(
-    debug: &DebugInfo<'_>,
-    argument: &Argument,
-    frame: &Frame,
-    code: &Code<'_, '_, '_, '_, '_>,
-) -> Option<Reason> {
-    let (instructions, function) = (code.instructions?, code.function?);
-    let location = argument.location.as_ref().filter(|_| argument.ranges.is_empty())?;
-    if !debug.is_by_gcc(function) {
+/// Why the location may be that of another value; `None` if gcc tracked the function, as far as is known.
+pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
+    let code = case.code?;
+    if !case.is_by_gcc() || !case.argument.ranges.is_empty() {
         return None;
     }
     let is_written = |location: &Location| {
-        let bits = registers(location).filter_map(|register| instructions.any_bit(register));
+        let bits = registers(location).filter_map(|register| code.any_bit(register));
         let mask = bits.fold(0u64, |mask, bit| mask | 1u64.checked_shl(bit).unwrap_or(0));
-        mask != 0 && instructions.writes_anywhere(function, mask)
+        mask != 0 && code.writes_anywhere(mask)
     };
-    let is_untracked = || debug.has_only_whole_scopes(function, frame, &is_written).unwrap_or(false);
-    if registers(location).next().is_some() {
-        return (is_written(location) && is_untracked()).then_some(Reason::NotTracked);
+    let is_untracked = || case.description.has_only_whole_scopes(&is_written);
+    if registers(case.location).next().is_some() {
+        return (is_written(case.location) && is_untracked()).then_some(Reason::NotTracked);
     }
-    let Source::Memory(address) = location.source()? else { return None };
-    let is_scalar = argument.text.trim() == &*argument.name && argument.size.is_some_and(|size| size <= 8);
-    let place = memory_place(instructions, address).filter(|place| is_scalar && place.offsets.len() == 1)?;
-    let is_slot = instructions.takes_address(function, code.pc, &place) == Some(false);
+    let Source::Memory(address) = case.location.source()? else { return None };
+    let is_scalar =
+        case.argument.text.trim() == &*case.argument.name && case.argument.size.is_some_and(|size| size <= 8);
+    let place = memory_place(code, address).filter(|place| is_scalar && place.offsets.len() == 1)?;
+    let is_slot = code.takes_address(case.pc, &place) == Some(false);
     (is_slot && is_untracked()).then_some(Reason::NotTracked)
 }
 

@@ -11,23 +11,14 @@
 //! Smallest case: `left:out`; `believed:length` is right. In generated programs (seeds 9310 and 9311) it refuses
 //! none of 1,060,000 values; SQLite showed one argument that is wrong.
 
-use super::Reason;
-use crate::address::Vaddr;
-use crate::dwarf::{DebugInfo, Die};
-use crate::resolve::Argument;
+use super::{Case, Reason};
 
-/// Why a constant may have been overwritten by a function that is inlined in the marker's function, of which
-/// this is the instance.
-pub(in crate::resolve) fn written_inlined(
-    debug: &DebugInfo<'_>,
-    argument: &Argument,
-    (variable, instance): (Option<Die>, Option<Die>),
-    is_by_gcc: bool,
-    pc: Vaddr,
-) -> Option<Reason> {
-    argument.location.as_ref().filter(|location| location.is_constant() && !is_by_gcc)?;
-    let range = argument.ranges.iter().find(|range| range.contains(&pc.0) && range.start < pc.0)?;
-    let before = range.start..pc.0;
-    let is_written = debug.lost_pointer_to(variable?, instance?, &before).unwrap_or(false);
+/// Whether a function that is inlined in the marker's function may have overwritten the constant.
+pub(super) fn doubt(case: &Case<'_>) -> Option<Reason> {
+    if case.is_by_gcc() || !case.location.is_constant() {
+        return None;
+    }
+    let range = case.range().filter(|range| range.start < case.pc.0)?;
+    let is_written = case.description.lost_pointer_in(&(range.start..case.pc.0));
     is_written.then_some(Reason::WrittenInlined)
 }

@@ -30,7 +30,7 @@ use super::{Asked, Certainty, OfUnit, Place};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{CodeOrigin, DebugInfo, Die, MarkedBlock, MarkedVariable};
-use crate::resolve::instructions::Instructions;
+use crate::resolve::instructions::{FunctionCode, Instructions};
 use crate::resolve::{ApproximateReason, LikelyReason, Origin};
 
 /// What the blocks of a unit say of ghosts: for each one, in their order.
@@ -126,7 +126,7 @@ impl Searched<'_, '_, '_> {
 
     /// The places behind the block around the ghost in a copy, if nothing follows the ghost in it.
     fn ends(&self, copy: &MarkedBlock) -> Vec<Place> {
-        let ends = self.instructions.and_then(|code| code.exits(copy.function, &copy.code)).unwrap_or_default();
+        let ends = self.code(copy).and_then(|code| code.exits(&copy.code)).unwrap_or_default();
         match ends.as_slice() {
             [only] => approximate(&[*only], ApproximateReason::NothingFollows),
             several => approximate(several, ApproximateReason::SeveralExits { exits: count(several) }),
@@ -135,16 +135,16 @@ impl Searched<'_, '_, '_> {
 
     /// Where control enters the code; nothing if that is not known.
     fn entries(&self, copy: &MarkedBlock) -> Vec<Vaddr> {
-        self.instructions.and_then(|code| code.entries(copy.function, &copy.code)).unwrap_or_default()
+        self.code(copy).and_then(|code| code.entries(&copy.code)).unwrap_or_default()
     }
 
     /// What can be said of the only place where control enters the block.
     fn certainty(&self, copy: &MarkedBlock, entry: Vaddr) -> Result<Certainty, Error> {
         let likely = Certainty::Likely(LikelyReason::RemovableCode);
         let identical = Certainty::Likely(LikelyReason::IdenticalFunctions);
-        let Some(code) = self.instructions else { return Ok(likely) };
-        let Some(block) = code.block(copy.function, entry) else { return Ok(likely) };
-        let Some(calls) = code.calls(copy.function) else { return Ok(likely) };
+        let Some(code) = self.code(copy) else { return Ok(likely) };
+        let Some(block) = code.block(entry) else { return Ok(likely) };
+        let Some(calls) = code.call_addresses() else { return Ok(likely) };
         let is_call = |at: &&Vaddr| calls.binary_search(at).is_ok();
         let is_inside = |at: &&Vaddr| copy.code.contains(at.0);
         for &call in block.after.iter().take_while(is_inside).filter(is_call) {
@@ -160,8 +160,13 @@ impl Searched<'_, '_, '_> {
         }
         let makes_a_call = block.before.iter().chain(&block.after).any(|at| is_call(&at));
         let is_first = makes_a_call && self.is_first(copy)?;
-        let is_once = || code.decision(copy.function, entry).is_some_and(|decision| decision.is_once);
+        let is_once = || code.decision(entry).is_some_and(|decision| decision.is_once);
         Ok(if is_first && is_once() { identical } else { likely })
+    }
+
+    /// The code of the function that a copy is in.
+    fn code(&self, copy: &MarkedBlock) -> Option<FunctionCode<'_>> {
+        self.instructions?.function(copy.function)
     }
 
     fn line(&self) -> u32 {
@@ -197,7 +202,7 @@ impl Searched<'_, '_, '_> {
     /// Whether the branches that decide whether an address is reached come from code before the ghost,
     /// or from around the copy.
     fn is_decided_before(&self, copy: &MarkedBlock, at: Vaddr) -> Result<bool, Error> {
-        let decision = self.instructions.and_then(|code| code.decision(copy.function, at));
+        let decision = self.code(copy).and_then(|code| code.decision(at));
         let Some(decision) = decision else { return Ok(false) };
         for branch in decision.branches {
             match self.origin(copy, branch)? {

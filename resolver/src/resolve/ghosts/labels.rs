@@ -47,13 +47,13 @@ impl Labels<'_, '_, '_> {
     fn place(&self, label: &Label, copy: &LabelCopy, known: &mut LinePlaces) -> Result<Place, Error> {
         let place = |address, certainty| Place { address, origin: Origin::Label, certainty };
         let Some(at) = copy.address else { return Ok(place(None, Certainty::Likely(LikelyReason::Label))) };
-        let code = self.instructions.zip(copy.function);
+        let code = self.instructions.zip(copy.function).and_then(|(all, function)| all.function(function));
         // clang 14 puts the label of a block behind a call in front of the padding before the
         // block, where other ways into the block do not pass.
-        let behind = code.map_or(at, |(code, function)| code.after_padding(function, at));
+        let behind = code.as_ref().map_or(at, |code| code.after_padding(at));
         // Behind the end of an inlined copy is the code of its caller.
         let address = if self.info.is_in_instance(self.unit, copy, behind)? { behind } else { at };
-        let is_branch = || code.is_some_and(|(code, function)| code.is_conditional(function, address));
+        let is_branch = || code.as_ref().is_some_and(|code| code.is_conditional(address));
         let places = self.info.places_of_line_at(known, self.unit, address)?;
         let certainty = match self.info.code_at_label(self.unit, &label.declared, address)? {
             // LLVM keeps one label of all copies that it makes of a piece of code.

@@ -327,7 +327,7 @@ fn block(
     address: Option<Vaddr>,
 ) -> Option<Vaddr> {
     let (address, function) = (address?, surroundings.as_ref().ok()?.instance?);
-    Some(lookup.instructions?.block(function, address)?.before.last().copied().unwrap_or(address))
+    Some(lookup.instructions?.function(function)?.block(address)?.before.last().copied().unwrap_or(address))
 }
 
 impl Certainty {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Instructions;
-use super::function::Key;
+use super::function_code::Calls;
 use crate::address::Vaddr;
 use crate::code::{CallEffect, Callee};
 use crate::demangle::demangle;
@@ -40,13 +40,25 @@ const WRITERS: [(&str, bool, bool); 10] = [
     ("stpncpy", true, true),
 ];
 
+impl Calls for Instructions<'_, '_, '_, '_> {
+    fn effect(&self, call: Vaddr) -> Option<CallEffect> {
+        let name = self.callee(self.set.callee(call.0, self.code.from(call)?)?)?;
+        let name = name.rsplit("::").next()?.split('@').next()?;
+        if ALLOCATORS.contains(&name) {
+            return Some(CallEffect::Nothing);
+        }
+        let plain = name.strip_prefix("__").and_then(|name| name.strip_suffix("_chk")).unwrap_or(name);
+        let (_, reads_second, has_size) = *WRITERS.iter().find(|(writer, ..)| *writer == plain)?;
+        Some(CallEffect::Writes { reads_second, has_size })
+    }
+}
+
 impl Instructions<'_, '_, '_, '_> {
     /// The instruction of a function that holds the byte at an address: where it starts, and its
     /// text as objdump writes it. A call has the name of its callee. `None` if the function could
     /// not be decoded.
     pub(in crate::resolve) fn holding(&self, function: Die, byte: Vaddr) -> Option<(Vaddr, Arc<str>)> {
-        let cell = self.decoded(Key::Described(function));
-        let at = cell.get()?.as_ref().ok()?.cfg.holding(byte)?;
+        let at = self.function(function)?.holding(byte)?;
         let bytes = self.code.from(at)?;
         let text = self.set.probe(at.0, bytes).instruction?;
         let callee = self.set.callee(at.0, bytes).filter(|_| text.starts_with("call"));
@@ -61,19 +73,6 @@ impl Instructions<'_, '_, '_, '_> {
             None => text.into(),
         };
         Some((at, text))
-    }
-
-    /// What a call does with the memory of the program, if the compiler knows its callee; `None` if
-    /// not.
-    pub(super) fn effect_of_call(&self, call: Vaddr) -> Option<CallEffect> {
-        let name = self.callee(self.set.callee(call.0, self.code.from(call)?)?)?;
-        let name = name.rsplit("::").next()?.split('@').next()?;
-        if ALLOCATORS.contains(&name) {
-            return Some(CallEffect::Nothing);
-        }
-        let plain = name.strip_prefix("__").and_then(|name| name.strip_suffix("_chk")).unwrap_or(name);
-        let (_, reads_second, has_size) = *WRITERS.iter().find(|(writer, ..)| *writer == plain)?;
-        Some(CallEffect::Writes { reads_second, has_size })
     }
 
     /// The name of a callee: a function of the image, or `NAME@plt` for an entry of the procedure

@@ -1,0 +1,129 @@
+//! What the debug information says of an argument away from its site, for the rules that doubt it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::DeclaredArgument;
+use super::arguments::{Arguments, Stop};
+use super::doubt::{Before, Description, Shared, SourceSide, covers};
+use super::instructions::FunctionCode;
+use super::place::Place;
+use super::site_debug::STEPS;
+use crate::address::Vaddr;
+use crate::dwarf::{Die, Frame, Moment};
+use crate::location::{Expr, Location};
+
+/// An argument at a site, described elsewhere.
+pub(super) struct ArgumentDescription<'a, 'd, 's> {
+    pub(super) arguments: &'a Arguments<'d, 's>,
+    pub(super) stop: &'a Stop<'a>,
+    /// The argument's text.
+    pub(super) place: &'a Place,
+    /// Its variable, if it has one.
+    pub(super) variable: Option<Die>,
+    pub(super) code: Option<&'a FunctionCode<'a>>,
+}
+
+impl ArgumentDescription<'_, '_, '_> {
+    fn locate(&self, frame: Frame) -> Option<Location> {
+        self.arguments.locate(self.place, &Stop { frame, ..*self.stop })
+    }
+
+    /// The line of the marker's function.
+    fn declared(&self) -> Option<u32> {
+        self.stop.scope?.frames.first()?.decl_line
+    }
+}
+
+impl Description for ArgumentDescription<'_, '_, '_> {
+    fn location_at(&self, pc: Vaddr) -> Option<Location> {
+        self.arguments.debug.allow(STEPS);
+        self.locate(Frame { pc, at_entry: false, moment: Moment::Last, ..self.stop.frame })
+    }
+
+    fn before(&self) -> Vec<Before> {
+        let frame = self.stop.frame;
+        match self.code.and_then(|code| code.predecessors(frame.pc)) {
+            // GCC ends a location inside the call that overwrites it.
+            Some(all) => all
+                .iter()
+                .map(|it| {
+                    let pc = Vaddr(it.end.saturating_sub(1));
+                    let location = self.locate(Frame { pc, at_entry: false, moment: Moment::Last, ..frame });
+                    Before { instruction: Some(it.start), location }
+                })
+                .collect(),
+            None => {
+                vec![Before { instruction: None, location: self.locate(Frame { moment: Moment::First, ..frame }) }]
+            }
+        }
+    }
+
+    fn text(&self, location: &Location) -> Arc<str> {
+        self.arguments.text(location)
+    }
+
+    fn has_lines(&self) -> bool {
+        self.declared().is_some()
+    }
+
+    fn line(&self, at: Vaddr) -> Option<u32> {
+        let (file, line) = self.arguments.debug.line_at(at)?;
+        let is_same = *file == *self.stop.file || file.ends_with(self.stop.file) || self.stop.file.ends_with(&*file);
+        is_same.then_some(line)
+    }
+
+    fn side(&self, at: Vaddr) -> SourceSide {
+        match self.line(at) {
+            Some(line) if line > self.stop.line => SourceSide::After,
+            Some(line) if line < self.stop.line && self.declared().is_some_and(|declared| line > declared) => {
+                SourceSide::Before
+            }
+            _ => SourceSide::Neither,
+        }
+    }
+
+    fn is_in_instance(&self, at: Vaddr) -> bool {
+        let frames = self.stop.scope.map_or(&[][..], |scope| &scope.frames);
+        match frames {
+            [instance, _, ..] => {
+                let code = self.arguments.debug.code_of(instance.instance).unwrap_or_default();
+                code.iter().any(|range| range.contains(&at.0))
+            }
+            _ => true,
+        }
+    }
+
+    fn block_of_object(&self, address: &Expr) -> Option<Vec<Range<u64>>> {
+        let debug = self.arguments.debug;
+        debug.allow(STEPS);
+        let holds = |location: &Location, size: u64| covers(location, size, address);
+        debug.block_of_object(self.stop.scope?, &self.stop.frame, &holds).ok()?
+    }
+
+    fn shared(&self) -> Option<Shared> {
+        // gcc's view numbers tell the order of assignments.
+        if matches!(self.stop.frame.moment, Moment::View(_)) {
+            return None;
+        }
+        let (debug, variable, frame) = (self.arguments.debug, self.variable?, &self.stop.frame);
+        debug.allow(STEPS);
+        let place = (self.stop.file, self.stop.line);
+        let name = debug.sharing(self.stop.scope?, variable, place, frame, frame).ok().flatten()?;
+        let other = DeclaredArgument { text: name.as_str().into(), conversion: None, words: None, mistake: None };
+        let other = self.arguments.resolve(&other, self.stop);
+        let is_later = debug.declared_line(other.variable?)? > debug.declared_line(variable)?;
+        Some(Shared { name: name.into(), is_later, ranges: other.argument.ranges })
+    }
+
+    fn has_only_whole_scopes(&self, is_meant: &dyn Fn(&Location) -> bool) -> bool {
+        let Some(function) = self.stop.frame.function else { return false };
+        self.arguments.debug.has_only_whole_scopes(function, &self.stop.frame, is_meant).unwrap_or(false)
+    }
+
+    fn lost_pointer_in(&self, range: &Range<u64>) -> bool {
+        let instance = self.stop.scope.and_then(|scope| scope.frames.first()).map(|frame| frame.instance);
+        let (Some(variable), Some(instance)) = (self.variable, instance) else { return false };
+        self.arguments.debug.lost_pointer_to(variable, instance, range).unwrap_or(false)
+    }
+}

@@ -1,0 +1,213 @@
+//! What is known of the code of one function: its blocks and edges, what its instructions read and write,
+//! and which values registers and memory hold.
+//!
+//! The analyses are those of `code`; this file answers from them, and says what a question means where the
+//! graph of the function is not complete.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::function::Decoded;
+use crate::address::Vaddr;
+use crate::code::{
+    Block, CallEffect, Cfg, Decision, ExactReason, InstructionSet, Made, MemoryPlace, NextUse, Outcome, Step,
+    ValuePlace, Values,
+};
+use crate::location::Register;
+use crate::ranges::Region;
+
+/// What calls do, by the names of their callees.
+pub(super) trait Calls {
+    /// What a call does with the memory of the program, if the compiler knows its callee; `None` if
+    /// not.
+    fn effect(&self, call: Vaddr) -> Option<CallEffect>;
+}
+
+/// The code of a function.
+pub(in crate::resolve) struct FunctionCode<'c> {
+    pub(super) decoded: Arc<Decoded<'c>>,
+    pub(super) set: &'static dyn InstructionSet,
+    pub(super) calls: &'c dyn Calls,
+    /// Instructions that may still be walked over to answer questions about whole functions.
+    pub(super) walks_left: &'c AtomicU64,
+}
+
+impl FunctionCode<'_> {
+    fn cfg(&self) -> &Cfg {
+        &self.decoded.cfg
+    }
+
+    /// The graph, if all of its edges are known.
+    fn complete(&self) -> Option<&Cfg> {
+        self.decoded.unknown_edges.is_none().then(|| self.cfg())
+    }
+
+    /// The graph, if all of its edges are known and it may be walked over once more. `more` is what the walk
+    /// costs in addition to one step for each instruction.
+    fn walk(&self, more: usize) -> Option<&Cfg> {
+        let cfg = self.complete().filter(|cfg| !cfg.has_unknown_edges())?;
+        let charged = |left: u64| left.checked_sub(cfg.size().saturating_add(more as u64));
+        self.walks_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charged).ok()?;
+        Some(cfg)
+    }
+
+    /// The values of registers and memory; `None` if they cannot be followed.
+    fn values(&self) -> Option<&Values> {
+        self.decoded.values()
+    }
+
+    /// Whether the function is entered at an address, and nothing in it leads back there.
+    pub(in crate::resolve) fn is_entry(&self, pc: Vaddr) -> bool {
+        self.complete().is_some_and(|cfg| cfg.exactness(pc, false).outcome == Outcome::Exact(ExactReason::Entry))
+    }
+
+    /// Where the instruction starts that holds the byte at an address; `None` if none does.
+    pub(in crate::resolve) fn holding(&self, byte: Vaddr) -> Option<Vaddr> {
+        self.cfg().holding(byte)
+    }
+
+    /// Who reads a place in memory next after an address.
+    pub(in crate::resolve) fn next_use(&self, pc: Vaddr, place: &MemoryPlace) -> NextUse {
+        let Some(values) = self.values() else { return NextUse::Unknown };
+        let mut effects = BTreeMap::new();
+        loop {
+            let next = values.next_use(self.cfg(), pc, place, &effects);
+            let NextUse::Passed(call) = next else { return next };
+            match self.calls.effect(call) {
+                Some(effect) if effects.insert(call, effect).is_none() => {}
+                _ => return next,
+            }
+        }
+    }
+
+    /// Whether two places have the same value at an address, in the lower `size` bytes.
+    pub(in crate::resolve) fn are_equal(&self, pc: Vaddr, one: &ValuePlace, other: &ValuePlace, size: u64) -> bool {
+        self.values().is_some_and(|values| values.are_equal(self.cfg(), pc, one, other, size))
+    }
+
+    /// What made the value of `size` bytes that a register has at an address; `None` if that is not known.
+    /// `result` is the size of the function's result, if that is known.
+    pub(in crate::resolve) fn made(&self, pc: Vaddr, register: u32, size: u64, result: Option<u64>) -> Option<Made> {
+        self.values()?.made(self.cfg(), pc, register, size, result)
+    }
+
+    /// An instruction that stores another value over the copy in the frame of a register of `size`
+    /// bytes that still has the value of the function's entry.
+    pub(in crate::resolve) fn stored_over(&self, pc: Vaddr, register: u32, size: u64) -> Option<Vaddr> {
+        self.values()?.stored_over(self.cfg(), pc, register, size)
+    }
+
+    /// Whether the code shows that an object is at a place, if that is in the frame.
+    pub(in crate::resolve) fn is_object(&self, pc: Vaddr, place: &MemoryPlace) -> bool {
+        self.values().is_none_or(|values| values.is_object(self.cfg(), pc, place))
+    }
+
+    /// Whether the code takes the address of an object in its frame; `None` if that is not known, or the
+    /// place is not in the frame.
+    pub(in crate::resolve) fn takes_address(&self, pc: Vaddr, place: &MemoryPlace) -> Option<bool> {
+        self.values()?.takes_address(self.cfg(), pc, place)
+    }
+
+    /// The steps in loops that may have made the value that a register has at an address.
+    pub(in crate::resolve) fn steps(&self, pc: Vaddr, register: u32) -> Vec<Step> {
+        let steps = || Some(self.values()?.steps(self.cfg(), pc, u8::try_from(register).ok()?));
+        steps().unwrap_or_default()
+    }
+
+    /// Whether the function takes a step of a register back.
+    pub(in crate::resolve) fn takes_back(&self, register: u32, step: Step) -> bool {
+        let takes = || Some(self.values()?.takes_back(self.cfg(), u8::try_from(register).ok()?, step));
+        takes().unwrap_or(false)
+    }
+
+    /// Whether a loop uses the value that a register had before a step.
+    pub(in crate::resolve) fn uses_previous(&self, register: u32, step: Step) -> bool {
+        let uses = || Some(self.values()?.uses_previous(self.cfg(), u8::try_from(register).ok()?, step));
+        uses().unwrap_or(false)
+    }
+
+    /// The first instructions behind an address that write a register, if they also read it and do not lead
+    /// back to the address.
+    pub(in crate::resolve) fn changed_behind(&self, pc: Vaddr, register: u32) -> Vec<Range<u64>> {
+        let changed = || Some(self.values()?.changed_behind(self.complete()?, pc, u8::try_from(register).ok()?));
+        changed().unwrap_or_default()
+    }
+
+    /// The block of an address; `None` if it is not known.
+    pub(in crate::resolve) fn block(&self, pc: Vaddr) -> Option<Block> {
+        self.complete()?.block(pc)
+    }
+
+    /// Whether the instruction at an address is a branch.
+    pub(in crate::resolve) fn is_branch(&self, at: Vaddr) -> bool {
+        self.cfg().is_branch(at)
+    }
+
+    /// Whether the instruction at an address is a conditional branch.
+    pub(in crate::resolve) fn is_conditional(&self, at: Vaddr) -> bool {
+        self.cfg().is_conditional(at)
+    }
+
+    /// Whether the function leads from an address back to it.
+    pub(in crate::resolve) fn is_in_loop(&self, pc: Vaddr) -> bool {
+        self.cfg().is_in_loop(pc)
+    }
+
+    /// Whether the function leads from an address, or from the end of the padding there, back to it.
+    pub(in crate::resolve) fn begins_in_loop(&self, at: Vaddr) -> bool {
+        self.is_in_loop(self.after_padding(at))
+    }
+
+    /// The next instruction from an address on that is no padding.
+    pub(in crate::resolve) fn after_padding(&self, at: Vaddr) -> Vaddr {
+        self.cfg().after_padding(at)
+    }
+
+    /// The instructions that lead to an address, without calls of the function; `None` if they are not known
+    /// completely.
+    pub(in crate::resolve) fn predecessors(&self, pc: Vaddr) -> Option<Vec<Range<u64>>> {
+        self.complete()?.leading_to(pc)
+    }
+
+    /// Where control enters a region; `None` if that is not known completely.
+    pub(in crate::resolve) fn entries(&self, region: &Region) -> Option<Vec<Vaddr>> {
+        Some(self.walk(region.ranges().len())?.entries(region))
+    }
+
+    /// Where control leaves a region; `None` if that is not known completely.
+    pub(in crate::resolve) fn exits(&self, region: &Region) -> Option<Vec<Vaddr>> {
+        Some(self.walk(region.ranges().len())?.exits(region))
+    }
+
+    /// What decides whether the function reaches an address; `None` if that is not known.
+    pub(in crate::resolve) fn decision(&self, at: Vaddr) -> Option<Decision> {
+        self.walk(0)?.decision(at)
+    }
+
+    /// The addresses of the calls, ascending; `None` if that is not known.
+    pub(in crate::resolve) fn call_addresses(&self) -> Option<Vec<Vaddr>> {
+        Some(self.walk(0)?.calls().collect())
+    }
+
+    /// Whether an instruction may write one of the registers of a mask.
+    pub(in crate::resolve) fn writes(&self, at: u64, registers: u64) -> bool {
+        self.cfg().writes(&self.decoded.function, at, registers)
+    }
+
+    /// Whether any instruction may write one of the registers of a mask.
+    pub(in crate::resolve) fn writes_anywhere(&self, registers: u64) -> bool {
+        self.cfg().writes_anywhere(&self.decoded.function, registers)
+    }
+
+    /// The bit of a register in masks of written registers; `None` if it has none.
+    pub(in crate::resolve) fn any_bit(&self, register: Register) -> Option<u32> {
+        self.set.register_bit(register.0)
+    }
+
+    /// The number of a general-purpose register, which is its bit in masks too; `None` if it is another one.
+    pub(in crate::resolve) fn register_bit(&self, register: Register) -> Option<u32> {
+        self.any_bit(register).filter(|bit| *bit < 16)
+    }
+}
