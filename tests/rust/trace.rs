@@ -129,6 +129,12 @@ fn a_precision_ends_a_text_everywhere() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     texts_end_at_their_precision(&compile(folder.path(), "cut", CUT, &[]));
+    // A probe whose hits the program records itself.
+    let recorder = fixture::build(&["-p", "simple-markers-c"]).join("debug/libsimple_marker.a");
+    let library = recorder.to_str().expect("UTF-8");
+    let flags = ["-DSIMPLE_MARKER_RECORDER", "-Wl,--push-state,--whole-archive", library, "-Wl,--pop-state"];
+    let probes = CUT.replace("simple_mark_keep(", "simple_probe(");
+    texts_end_at_their_precision(&compile(folder.path(), "cut-probe", &probes, &flags));
     let (source, image) = (folder.path().join("cut.rs"), folder.path().join("cut-in-rust"));
     std::fs::write(&source, CUT_IN_RUST).expect("a source");
     let options = Options { with: With::Rustc, level: "2".to_owned(), lto: "none".to_owned(), dwarf: 5 };

@@ -24,7 +24,8 @@ impl Watching {
         let markers: HashSet<usize> = sites.iter().map(|site| site.marker).collect();
         let files: HashSet<usize> = sites.iter().map(|site| site.image).collect();
         let left_out = self.plan.left_out.iter().filter(|it| self.watch.question.asks_for(&it.marker)).count();
-        let copies = sites.iter().filter_map(|site| site.recorded).map(|it| it.copies as usize - 1).sum::<usize>();
+        let copies =
+            sites.iter().filter_map(|site| site.recorded.as_ref()).map(|it| it.copies as usize - 1).sum::<usize>();
         let mut text = format!(
             "watching {} of {} in {}",
             counted(sites.len() + copies, "site"),

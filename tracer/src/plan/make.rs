@@ -17,7 +17,7 @@ use simple_markers_resolver::types::{Names, Shape, Type};
 
 use super::{
     DoubtfulSource, DoubtfulValues, ImageFile, LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker,
-    PlannedSite, Reading, Recorded, Source, Unread, Unwatched,
+    PlannedSite, Reading, Recorded, Source, TextLimit, Unread, Unwatched,
 };
 use crate::aggregate::Aggregate;
 use crate::bpf::input::{self, Input, MAX_WORDS};
@@ -238,7 +238,7 @@ fn recorded(
     control: FileOffset,
 ) -> Option<PlannedSite> {
     let (switch, words) = (point.switch?, point.site.switch.as_ref()?.words?);
-    let (mut inputs, mut arguments) = (Vec::new(), Vec::new());
+    let (mut inputs, mut arguments, mut limits) = (Vec::new(), Vec::new(), Vec::new());
     for (index, wanted) in point.wanted().into_iter().enumerate() {
         let is_text = words.is_text(u32::try_from(index).ok()?);
         let kind = if is_text { FieldKind::Bytes(buffer::event::MAX_TEXT as u16) } else { FieldKind::Number };
@@ -251,6 +251,10 @@ fn recorded(
         };
         let (text, names) = (Arc::clone(&wanted.argument.text), names.get(index).cloned().flatten());
         arguments.push(PlannedArgument { text, source: Source::Read(reading), names });
+        limits.push(wanted.precision.filter(|_| is_text).map(|precision| match precision {
+            Precision::Digits(digits) => TextLimit::Bytes(digits),
+            Precision::Argument { index, .. } => TextLimit::Argument(index),
+        }));
     }
     (words.arguments() as usize == arguments.len()).then(|| PlannedSite {
         image,
@@ -264,7 +268,7 @@ fn recorded(
         arguments,
         filter: None,
         aggregate: Aggregate::Hits,
-        recorded: Some(Recorded { control, words, copies: 1 }),
+        recorded: Some(Recorded { control, words, limits, copies: 1 }),
     })
 }
 

@@ -133,14 +133,25 @@ pub struct PlannedSite {
 
 /// A probe that the program records itself (`simple_markers_record::buffer`). All copies of a probe
 /// are one site, that of the first one: a record does not say which copy was passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The offset of the recorder's control block in the file.
     pub control: FileOffset,
     /// What the recorder writes.
     pub words: Words,
+    /// Where the text of each argument ends; `None` at its NUL.
+    pub limits: Vec<Option<TextLimit>>,
     /// How many copies there are.
     pub copies: u32,
+}
+
+/// The precision of a text that the program records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextLimit {
+    /// So many bytes.
+    Bytes(u32),
+    /// The value of this argument, an `int`. A negative one is no limit.
+    Argument(usize),
 }
 
 impl PlannedSite {
@@ -148,7 +159,7 @@ impl PlannedSite {
     /// not say of which.
     #[must_use]
     pub fn known_address(&self) -> Option<Vaddr> {
-        self.recorded.is_none_or(|recorded| recorded.copies == 1).then_some(self.address)
+        self.recorded.as_ref().is_none_or(|recorded| recorded.copies == 1).then_some(self.address)
     }
 }
 

@@ -53,7 +53,7 @@ impl Recorded {
         self.is_in_order = self.is_count && has_intervals(plan);
         self.counts.extend(plan);
         self.recorders.attach(plan);
-        let layouts = plan.sites.iter().enumerate().map(|(number, site)| match site.recorded {
+        let layouts = plan.sites.iter().enumerate().map(|(number, site)| match &site.recorded {
             Some(_) => Layout::new(site.inputs.iter().map(Input::kind)),
             None => known.get(number).cloned().unwrap_or_default(),
         });

@@ -236,7 +236,7 @@ fn described(planned: &PlannedSite) -> DescribedSite {
         image: planned.image,
         marker: planned.marker,
         function: planned.function.clone(),
-        copies: planned.recorded.map_or(1, |recorded| recorded.copies),
+        copies: planned.recorded.as_ref().map_or(1, |recorded| recorded.copies),
         address: planned.address,
         probe: planned.probe,
         offset: planned.offset,

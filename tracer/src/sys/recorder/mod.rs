@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use simple_markers_record::buffer::event::Event;
-use simple_markers_record::buffer::{CLOCK_COUNTER, Layout as Words, MAX_ID, packet};
+use simple_markers_record::buffer::{CLOCK_COUNTER, MAX_ID, packet};
 use simple_markers_resolver::address::FileOffset;
 
 use super::clock::{add_now, now};
@@ -24,7 +24,7 @@ use crate::aggregate::{Aggregate, Passage, Replay, Tally};
 use crate::bpf::input::Input;
 use crate::filter::{Condition, Fields};
 use crate::ftrace::machine::Header;
-use crate::plan::{Plan, PlannedImage, PlannedSite};
+use crate::plan::{Plan, PlannedImage, PlannedSite, Recorded};
 use crate::record::{Layout, Record};
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Rest, Ring, event, rest};
@@ -80,7 +80,7 @@ pub(super) struct Recorders {
 #[derive(Debug)]
 struct Probe {
     site: u32,
-    words: Words,
+    recorded: Recorded,
     layout: Layout,
 }
 
@@ -237,7 +237,7 @@ impl Recorders {
                 continue;
             }
             let layout = Layout::new(site.inputs.iter().map(Input::kind));
-            self.probes.push(Probe { site: site_number, words: recorded.words, layout });
+            self.probes.push(Probe { site: site_number, recorded: recorded.clone(), layout });
             let file = File { path: PathBuf::from(&image.path), number: image.file.number };
             let image = match self.images.iter().position(|image| image.file == file) {
                 Some(known) => self.images.get_mut(known),
@@ -323,7 +323,7 @@ impl Recorders {
             let header = Header { time, thread, process, site: probe.site, cpu: read.cpu, name };
             let arguments = pending.arguments.get(read.arguments).unwrap_or_default();
             let event = Event { time: read.time, id: read.id, cpu: read.cpu, arguments };
-            if !event::write(&header, &event, probe.words, &probe.layout, &mut record) {
+            if !event::write(&header, &event, &probe.recorded, &probe.layout, &mut record) {
                 continue;
             }
             let inputs = &Fields { record: Record(&record), layout: &probe.layout };
@@ -352,7 +352,7 @@ impl Recorders {
             }
             let (process, thread) = (header.pid, header.tid);
             let start = Header { time: 0, thread, process, site: probe.site, cpu: 0, name: b"" };
-            if event::write(&start, event, probe.words, &probe.layout, &mut record) {
+            if event::write(&start, event, &probe.recorded, &probe.layout, &mut record) {
                 let inputs = &Fields { record: Record(&record), layout: &probe.layout };
                 let holds = site.filter.as_ref().map_or(Some(true), |filter| filter.evaluate(inputs));
                 counts.add(&site.aggregate, holds, &Passage { site: number, time: 0, process, thread, inputs });
