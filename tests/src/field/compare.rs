@@ -290,6 +290,7 @@ fn read(conversion: &str, value: &Json) -> Option<Json> {
         other => json!(other.to_string()),
     })
 }
+
 /// The bits of a number, the same for all that are none.
 fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
@@ -344,6 +345,15 @@ mod tests {
         assert_eq!(read("%d", &doubtful), Some(shown("%d", &truth(&[3, 0, 0, 0], None))));
         assert_eq!(read("%d", &json!({ "text": "x", "value": null, "why": "lost" })), None);
         assert_ne!(read("%u", &value(json!(8))), Some(shown("%u", &truth(&[8, 0, 0, 0], Some(&[7, 0, 0, 0])))));
+    }
+
+    #[test]
+    fn a_number_of_17_digits_is_read_to_its_last_bit() {
+        for number in [1234.0000000000023, 449.49106478873813, 5e-324, f64::MAX] {
+            let hit: Json = serde_json::from_str(&format!(r#"{{"text":"x","value":{number:?}}}"#)).expect("JSON");
+            let truth = Truth { bytes: number.to_le_bytes().to_vec(), behind: None };
+            assert_eq!(read("%g", &hit), Some(shown("%g", &truth)), "{number:?}");
+        }
     }
 
     #[test]
