@@ -69,6 +69,29 @@ static __attribute__((noinline)) UNTRACKED uint32_t untracked(uint32_t a, uint32
     return c * 3;
 }
 
+static const uint32_t powers[] = { 1, 10, 100, 1000, 10000 };
+
+/* bits is computed only in the branch that uses it. gcc describes that register for all of the function. */
+static __attribute__((noinline)) uint64_t branch(const unsigned char *p, uint32_t radix)
+{
+    uint64_t v = 0;
+    int bits = 32 - __builtin_clz(radix - 1);
+    if (radix == 10) {
+        for (int i = 0; p[i]; i++) {
+            uint64_t h = powers[i] * (uint64_t)p[i];
+            simple_mark(stale:branch, "%d", bits); //? bits: gcc not_tracked
+            v += h ^ (v >> 7);
+        }
+    } else {
+        for (int i = 0; p[i]; i++) {
+            v |= (uint64_t)p[i] << (i * bits & 63);
+            if (i * bits > 64)
+                v ^= bits;
+        }
+    }
+    return v;
+}
+
 static uint64_t state = 1;
 
 static __attribute__((noinline)) uint64_t next(void)
@@ -101,6 +124,8 @@ int main(int count, char **words)
     }
     result += counted(5, count) + counted(5, count + 1) + first(count, 3) + first(count, 5);
     result += untracked(count, 5) + clamped((unsigned[16]){ 1, 1, 3, 2 }, 3 + count, 11 + count);
+    unsigned char digits[] = { 3, 4, count + 4, 0 };
+    result += branch(digits, count * 2 + 8) + branch(digits, count * 2 + 14);
     printf("%lu %d\n", (unsigned long)result, recursive(4 + count));
     return 0;
 }

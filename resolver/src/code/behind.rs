@@ -42,7 +42,7 @@ impl Values {
     }
 
     /// The instructions that may run after another one.
-    fn next(&self, cfg: &Cfg, at: usize) -> Vec<usize> {
+    pub(super) fn next(&self, cfg: &Cfg, at: usize) -> Vec<usize> {
         let Some(it) = cfg.instructions.get(at) else { return Vec::new() };
         let mut next: Vec<usize> = it.edge_to_next().and_then(|_| cfg.index(it.end())).into_iter().collect();
         next.extend(it.branch_target().and_then(|target| cfg.index(target)));

@@ -22,6 +22,7 @@ mod instruction;
 mod instruction_set;
 mod jump_table;
 mod jump_tables;
+mod other_values;
 mod probe;
 mod reaching_definitions;
 mod regions;

@@ -11,6 +11,7 @@
 mod aranges;
 mod call_frames;
 mod debug_info;
+mod declaring_block;
 mod definitions;
 mod describe;
 mod described;

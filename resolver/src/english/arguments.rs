@@ -118,7 +118,8 @@ pub(crate) fn reason(reason: &Reason) -> String {
             format!("it has the register of `{name}` from the same place on, before or after the marker")
         }
         Reason::NotTracked => {
-            "gcc did not track the variables of this function, so its place may have another value here".to_owned()
+            "gcc describes it for all of its scope in one place that has other values too, so this may be one of them"
+                .to_owned()
         }
         Reason::CodeNotFollowed => {
             "it is in memory, and the code after the marker could not be followed to see whether it is read".to_owned()

@@ -26,7 +26,7 @@ fn meaning(reason: &str) -> &'static str {
             "two copies of the marker in an unrolled loop have one constant, and others have another one each"
         }
         "written_inlined" => "an inlined function may have assigned it through a pointer, and the constant is older",
-        "not_tracked" => "gcc did not track the variables of the function, and its place has other values too",
+        "not_tracked" => "gcc describes it for all of its scope in one place, which has other values too",
         "not_in_frame" => "it is behind a pointer into the frame, where the code has no such object",
         "code_not_followed" => "it is in memory, and the code after the site could not be followed",
         _ => "it is not known why",

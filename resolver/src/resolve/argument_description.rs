@@ -101,6 +101,12 @@ impl Description for ArgumentDescription<'_, '_, '_> {
         debug.block_of_object(self.stop.scope?, &self.stop.frame, &holds).ok()?
     }
 
+    fn scope_of_variable(&self) -> Vec<Range<u64>> {
+        let scope = self.stop.scope.zip(self.variable);
+        let block = scope.and_then(|(scope, variable)| self.arguments.debug.block_of_variable(scope, variable).ok());
+        block.unwrap_or_default()
+    }
+
     fn shared(&self) -> Option<Shared> {
         // gcc's view numbers tell the order of assignments.
         if matches!(self.stop.frame.moment, Moment::View(_)) {

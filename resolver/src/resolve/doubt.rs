@@ -25,6 +25,7 @@ mod other_offset;
 mod parameter_in_loop;
 mod partly_used;
 mod place;
+mod register_reused;
 mod step_ahead;
 mod stepped_before;
 mod stored_over;
@@ -40,7 +41,7 @@ use super::Reason;
 type Rule = fn(&Case<'_>) -> Option<Reason>;
 
 /// All rules. The first reason counts.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     not_tracked::doubt,
     at_site::doubt,
     computed::doubt,
@@ -57,6 +58,7 @@ const RULES: [Rule; 16] = [
     copied_from::doubt,
     step_ahead::doubt,
     written_inlined::doubt,
+    register_reused::doubt,
 ];
 
 /// Why a value is doubtful; `None` if nothing is known against it.

@@ -208,8 +208,8 @@ pub enum Reason {
         /// The name of the other variable.
         name: Arc<str>,
     },
-    /// Doubtful: gcc did not track where the variables of the function are, and describes it for all of
-    /// its scope in a place that has other values too.
+    /// Doubtful: gcc did not track where the variable is, or any of the function, and describes it for
+    /// all of its scope in a place that has other values too.
     NotTracked,
     /// Doubtful: it is in memory, and the code after the site could not be followed to see whether
     /// it is read again.

@@ -84,6 +84,9 @@ pub(in crate::resolve) trait Description {
     /// of the function, or that is not known.
     fn block_of_object(&self, address: &Expr) -> Option<Vec<Range<u64>>>;
 
+    /// The addresses of the scope that declares the argument's variable; empty if that is not known.
+    fn scope_of_variable(&self) -> Vec<Range<u64>>;
+
     /// The variable in scope that has the location of the argument's variable; `None` if there is none.
     fn shared(&self) -> Option<Shared>;
 

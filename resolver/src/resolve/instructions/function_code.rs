@@ -135,6 +135,12 @@ impl FunctionCode<'_> {
         changed().unwrap_or_default()
     }
 
+    /// Whether an instruction in some address ranges writes another value to a register than the one that it
+    /// has at an address; `None` if that is not known.
+    pub(in crate::resolve) fn has_other_values(&self, pc: Vaddr, register: u32, ranges: &[Range<u64>]) -> Option<bool> {
+        self.values()?.has_other_values(self.cfg(), (pc, u8::try_from(register).ok()?), ranges)
+    }
+
     /// The block of an address; `None` if it is not known.
     pub(in crate::resolve) fn block(&self, pc: Vaddr) -> Option<Block> {
         self.complete()?.block(pc)
