@@ -241,7 +241,7 @@ case IDLE:
         code: Code::Likely,
         meaning: "\
 The site is that of a ghost. A probe there most likely fires exactly when the ghost is passed. The optimiser does not see a ghost, so only
-the debug information says where it is, and that is not always right. docs/survival.md says how often it was right. The reason is given.
+the debug information says where it is, and that is not always right. docs/measured/survival.md says how often it was right. The reason is given.
 A ghost is never better than likely. In generated programs, 93 to 97 of 100 likely ones were hit as often as passed.",
         example: "\
 static int drain(struct queue *queue)       /* built by clang with -flto */

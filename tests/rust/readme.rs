@@ -183,7 +183,7 @@ fn named_files_exist() {
 fn cited_sections_exist() {
     let mut dangling = Vec::new();
     let mut cited = 0;
-    let citation = regex::Regex::new(r#"`(docs/[a-z-]+\.md)`, "([^"]+)""#).expect("a regular expression");
+    let citation = regex::Regex::new(r#"`(docs/[a-z/-]+\.md)`, "([^"]+)""#).expect("a regular expression");
     let wrapped = regex::Regex::new(r"\n\s*//[/!]?\s*").expect("a regular expression");
     for file in files().iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
         let text = fs::read_to_string(file).expect("a source file");

@@ -1,4 +1,5 @@
-//! Which descriptions of a value are computations that cannot be believed (`docs/truth.md`).
+//! Which descriptions of a value are computations that cannot be believed
+//! (`docs/measured/truth.md`).
 //!
 //! A compiler describes a variable that has no place of its own as a computation on what is left.
 //! It computes with the values of the optimised program, which may be narrower than those of the
