@@ -244,8 +244,7 @@ static int drain(struct queue *queue)       /* built by clang with -flto */
     return flush(queue);
 }",
         fix: "\
-None is needed if a few wrong hits do no harm: `--include likely` takes the site. Where every hit must be a pass, use a plain marker
-(`simple_mark!`, `simple_mark`), or one with an anchor.",
+None is needed if a few wrong hits do no harm: `--include likely` takes the site. Otherwise use a plain marker, or one with an anchor.",
     },
     Explanation {
         code: Code::Approximate,
@@ -258,8 +257,7 @@ for (size_t i = 0; i < count; i++) {        /* vectorised: one round for eight e
     sum += values[i];
 }",
         fix: "\
-None is needed if it is enough to know that the code runs. To count passes, use a plain marker: the compiler then keeps each pass, and the
-loop may be slower.",
+None is needed if it is enough to know that the code runs. To count passes, use a plain marker: the loop may be slower.",
     },
     Explanation {
         code: Code::Refused,
@@ -362,10 +360,10 @@ argument: a kept argument needs no debug information.",
         meaning: "\
 The argument has a location, and what is there may be another value than the variable has in the source. The reason says why:
 
-- The variable changes exactly at the site, and nothing tells whether the marker is before or after the change.
-- The value is in memory, and nothing reads it there before it is overwritten. The compiler was free to delay or drop the store before the marker.
+- The variable changes exactly at the site, before or after the marker.
+- The value is in memory, and nothing reads it there before it is overwritten, so its store may be delayed or dropped.
 - The compiler describes the value as a computation, in a form that was wrong before.
-- The code uses only a part of the value, or none of it. The compiler was free to change the rest.
+- The code uses only a part of the value, or none of it, so the compiler was free to change the rest.
 - The compiler moved the assignment past the marker, turned a recursion into a loop, or describes a constant in a loop that also sets another one.
 - The compiler describes a pointer by the address of the slot in the frame that holds it.
 
