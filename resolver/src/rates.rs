@@ -1,7 +1,8 @@
 //! How often doubtful values were wrong in programs whose values are known, by reason and compiler.
 //!
-//! `benches/truth` measures it and writes `rates.txt` (`docs/truth.md` says how), and `tests/field/table`
-//! the lines `places` (`docs/field.md`). `english/rates.rs` says it in words.
+//! `benches/truth` measures it and writes `rates.txt` (`docs/measured/truth.md` says how), and
+//! `tests/field/table` the lines `places` (`docs/measured/field.md`). `english/rates.rs` says it in
+//! words.
 
 use std::str::FromStr;
 
@@ -52,7 +53,7 @@ pub enum Programs {
     Generated,
     /// Lua and ripgrep.
     Real,
-    /// SQLite, QuickJS and zstd, with markers at random places (`docs/field.md`).
+    /// SQLite, QuickJS and zstd, with markers at random places (`docs/measured/field.md`).
     Places,
 }
 
@@ -182,7 +183,7 @@ mod tests {
     /// Both are written by the same measurement.
     #[test]
     fn generated_programs_are_those_of_the_page() {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/truth.md");
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/measured/truth.md");
         let page = fs::read_to_string(page).expect("the page");
         let mut count = 0;
         for line in page.lines() {

@@ -88,10 +88,12 @@ fn anchor(code: Code) -> String {
 const INTRODUCTION: &str = "\
 # Verdicts
 
-Every verdict of `smark` on a marker has a code. Codes do not change, so you can look them up here and use them in a CI configuration.
-`smark explain CODE` prints the same text. This page is generated from `resolver/src/verdicts.rs`.
+Every verdict of `smark` on a marker has a code that does not change: look it up here, or with `smark explain SM034`, and use it in
+`smark check --deny SM034`.
 
-The examples of SM030 to SM034 were compiled by gcc 12 and clang 14 with `-O2 -g`. The functions `work` and `finish` are in another file.
+![How a site gets its verdict](images/verdict.svg)
+
+In the examples of SM030 to SM034 the functions `work` and `finish` are in another file. This page is generated from `resolver/src/verdicts.rs`.
 
 ";
 
@@ -100,11 +102,10 @@ pub const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         code: Code::Eliminated,
         meaning: "\
-The source has the marker, and the image has no copy of its code. The compiler removed the code because it is never executed, or the
-marker is in a generic function that nothing instantiates.
+The compiler removed every copy of the code, because it is never executed, or because nothing instantiates the generic function.
 
-This is reported for Rust, where the declaration stays in the image. In C, gcc and clang remove the declaration together with the code:
-the image has no trace of the marker, and only a lock file remembers it (SM060).",
+This is reported for Rust. In C, gcc and clang remove the declaration together with the code, and only a lock file remembers the marker
+(SM060).",
         example: "\
 fn submit(request: u32) -> u32 {
     if DEBUG_QUEUE {                  // false in this build
@@ -113,15 +114,13 @@ fn submit(request: u32) -> u32 {
     work(request)
 }",
         fix: "\
-None is needed if the code is meant to be dead. Otherwise find out why the compiler considers it dead: a constant condition, a
-configuration, or a generic or `inline` function that is never used.",
+None is needed if the code is meant to be dead. Otherwise look for a constant condition, a configuration, or a function that is never used.",
     },
     Explanation {
         code: Code::Discarded,
         meaning: "\
-The compiler kept the marker, and the linker dropped every function that contains it. Either nothing refers to these functions
-(`--gc-sections`), or the linker merged them with another function that has the same code (`--icf`). After a merge the code still runs, at the
-address of the function that was kept. If that function has a marker, its finding is SM022 or SM024 and names the merged functions.",
+The linker dropped every function that contains the marker. Either nothing refers to these functions (`--gc-sections`), or the linker merged
+them with another function that has the same code (`--icf`). Then the code still runs, at the address of the function that was kept.",
         example: "\
 void dump(struct queue *queue)        /* built with -ffunction-sections, linked with --gc-sections, never called */
 {
@@ -134,8 +133,7 @@ None is needed if nobody is meant to call the function. Otherwise call it, expor
     Explanation {
         code: Code::UnknownSurvival,
         meaning: "\
-The image declares the marker but does not say whether the marker is in the program. Its sites were stripped, are in another object of the
-program, or are damaged. A note says which.",
+The image declares the marker, but its sites were stripped, are in another object of the program, or are damaged. A note says which.",
         example: "\
 $ strip --strip-debug server
 $ smark list server
@@ -148,9 +146,8 @@ Read the file before it was stripped, its separate debug file, or the linked pro
     Explanation {
         code: Code::Nearest,
         meaning: "\
-The marker has no site record, because it was compiled with a macro for C that writes none, and no instruction belongs to its line. The site
-is the next line of the same function that has an instruction. If the two lines are on different paths, a probe there may fire although the
-marker is not passed.",
+The marker was compiled with a macro for C that writes no site record, and no instruction belongs to its line. The site is the next line of
+the same function that has an instruction. A probe there may fire although the marker is not passed.",
         example: "\
 11    if (status)
 12        simple_mark(queue:failed, \"status %d\", status);    /* no instruction of its own */
@@ -190,8 +187,7 @@ queue->status = status;",
         code: Code::Shared,
         meaning: "\
 Several paths lead to the address of the site, so a probe there may also fire when the marker is not passed. The instructions that lead
-there are listed with their lines. An unrolled loop without other code is also shared: several copies of the marker have one address, and a
-probe fires once for all of them.",
+there are listed. An unrolled loop without other code is also shared: several copies of the marker have one address.",
         example: "\
 if (request > 10) {
     request = work(request);
@@ -206,7 +202,7 @@ its own path executes.",
         code: Code::Folded,
         meaning: "\
 The linker kept one copy of several functions with the same instructions (`--icf=all`), and the marker's function is one of them. A probe
-there fires for all of these functions: also for those without a marker, and for those whose own marker is reported as discarded.",
+there fires for all of these functions.",
         example: "\
 int get_depth(struct queue *q) { simple_mark(queue:depth, \"\"); return q->count; }
 int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count; }     /* linked with --icf=all */",
@@ -215,8 +211,7 @@ int get_size(struct list *l)   { simple_mark(list:size, \"\");   return l->count
     Explanation {
         code: Code::Outside,
         meaning: "\
-The address is not in the marker's function. The function ends before it with a call that does not return. The code at the address belongs
-to something else, and the marker is never passed there.",
+The function ends before the address with a call that does not return, so the marker is never passed there.",
         example: "\
 void fail(int code)
 {
@@ -228,8 +223,8 @@ void fail(int code)
     Explanation {
         code: Code::Unproven,
         meaning: "\
-It is not known whether a probe at the site fires exactly when the marker is passed. The function could not be decoded, or an indirect jump
-in it may lead to the address, or its code may be incomplete. The reason is given.",
+It is not known whether a probe at the site fires exactly when the marker is passed. The function could not be decoded, an indirect jump
+may lead to the address, or the code may be incomplete. The reason is given.",
         example: "\
 switch (state) {                                             /* in an object file: its jump table is filled in by the linker */
 case IDLE:
@@ -240,9 +235,8 @@ case IDLE:
     Explanation {
         code: Code::Likely,
         meaning: "\
-The site is that of a ghost. A probe there most likely fires exactly when the ghost is passed. The optimiser does not see a ghost, so only
-the debug information says where it is, and that is not always right. docs/survival.md says how often it was right. The reason is given.
-A ghost is never better than likely. In generated programs, 93 to 97 of 100 likely ones were hit as often as passed.",
+The site is that of a ghost, and a probe there most likely fires exactly when the ghost is passed. A ghost is never better than likely,
+because only the debug information says where it is. In generated programs, 93 to 97 of 100 likely ones were hit as often as passed.",
         example: "\
 static int drain(struct queue *queue)       /* built by clang with -flto */
 {
@@ -250,30 +244,26 @@ static int drain(struct queue *queue)       /* built by clang with -flto */
     return flush(queue);
 }",
         fix: "\
-None is needed if a few wrong hits do no harm: `--include likely` takes the site. Where every hit must be a pass, use a plain marker
-(`simple_mark!`, `simple_mark`), or one with an anchor.",
+None is needed if a few wrong hits do no harm: `--include likely` takes the site. Otherwise use a plain marker, or one with an anchor.",
     },
     Explanation {
         code: Code::Approximate,
         meaning: "\
-The site is that of a ghost, and the hits there are not its passes. The compiler unrolled or vectorised the loop around it, or made other
-copies of the code, and the debug information does not say how many passes a hit stands for. Or the code of a ghost by gcc shows that its
-statement may have been moved, or is missing on some way to it: in generated programs, 56 of 100 such ghosts were hit as often as passed.
-Or the label of a ghost by clang is at code of another statement, or copies of its function have no label.",
+The site is that of a ghost, and the hits there are not its passes. The compiler unrolled or vectorised the loop around it, made other copies
+of the code, or moved or removed the ghost's statement on some way to it. The reason is given.",
         example: "\
 for (size_t i = 0; i < count; i++) {        /* vectorised: one round for eight elements */
     simple_mark_ghost(sum:element, \"%zu\", i);
     sum += values[i];
 }",
         fix: "\
-None is needed if it is enough to know that the code runs. To count passes, use a plain marker: the compiler then keeps each pass, and the
-loop may be slower.",
+None is needed if it is enough to know that the code runs. To count passes, use a plain marker: the loop may be slower.",
     },
     Explanation {
         code: Code::Refused,
         meaning: "\
-The site is exact, and no uprobe can be put there: the kernel refuses its instruction, or takes it and runs it wrongly. No other address
-is as good. `smark trace` and the other commands that watch leave the site out. A breakpoint of gdb works there.",
+The site is exact, but the kernel refuses a uprobe at its instruction, or runs it wrongly, and no other address is as good. `smark trace`
+leaves the site out. A breakpoint of gdb works there.",
         example: "\
     lock incl  (%rdi)                       /* the first instruction behind simple_mark(queue:add): a lock prefix is refused */",
         fix: "\
@@ -302,8 +292,7 @@ return work(limit);",
     Explanation {
         code: Code::Partial,
         meaning: "\
-The argument has several parts, and some of them are gone: the compiler split it and dropped the parts that are not used any more. The
-remaining parts can be read, the whole cannot.",
+The compiler split the argument and dropped the parts that are not used any more. The remaining parts can be read, the whole cannot.",
         example: "\
 struct span { long start, length; };
 struct span s = { begin(), extent() };
@@ -314,8 +303,8 @@ return s.length;",
     Explanation {
         code: Code::Entry,
         meaning: "\
-The only thing known about the argument is that a register held it when the function was entered, and that register holds something else
-now. A debugger may recover the value by looking at the caller. A kernel probe cannot: it only sees the registers at the site.",
+The argument was in a register when the function was entered, and that register holds something else now. A debugger may recover the value
+from the caller. A kernel probe cannot.",
         example: "\
 int submit(int tag)
 {
@@ -328,8 +317,8 @@ int submit(int tag)
     Explanation {
         code: Code::Lost,
         meaning: "\
-The variable exists, but the debug information has no location for it at the site: the compiler no longer needs the value and reused its
-register. The nearest addresses where it has a location are given.",
+The debug information has no location for the variable at the site: the compiler no longer needs the value and reused its register. The
+nearest addresses where it has a location are given.",
         example: "\
 int tag = work(0);
 int status = work(tag);
@@ -340,8 +329,7 @@ return finish(status);",
     Explanation {
         code: Code::Absent,
         meaning: "\
-The debug information has no variable of that name in the scopes of the site. Either it was never described, or the name is not a variable,
-such as a macro.",
+The debug information has no variable of that name in the scopes of the site. It may be the name of a macro.",
         example: "\
 #define CURRENT (queue->current)
 simple_mark(queue:current, \"%p\", CURRENT);                  /* a macro's name is not in the debug information */",
@@ -350,8 +338,7 @@ simple_mark(queue:current, \"%p\", CURRENT);                  /* a macro's name 
     Explanation {
         code: Code::Unsupported,
         meaning: "\
-`smark` does not support the argument, or the form in which the debug information describes it. The form is named. `smark` reports nothing
-rather than something that may be wrong.",
+`smark` does not support the argument, or the form in which the debug information describes it. The form is named.",
         example: "\
 simple_mark(queue:load, \"%d\", queue->depth * 100 / limit);  /* a computation, not a place that can be read */",
         fix: "Keep the argument, or assign it to a variable and name that.",
@@ -359,8 +346,8 @@ simple_mark(queue:load, \"%d\", queue->depth * 100 / limit);  /* a computation, 
     Explanation {
         code: Code::Undescribed,
         meaning: "\
-It is not known whether the argument can be read at the site: there is no debug information for the site, or it describes only lines, and
-the marker does not keep the argument. `smark check` says this once for a program, with the number of arguments.",
+There is no debug information for the site, or it describes only lines, and the marker does not keep the argument. `smark check` says this
+once for a program, with the number of arguments.",
         example: "\
 $ cc -O2 queue.c                      # without -g, or with -g1
 $ smark check a.out",
@@ -373,16 +360,16 @@ argument: a kept argument needs no debug information.",
         meaning: "\
 The argument has a location, and what is there may be another value than the variable has in the source. The reason says why:
 
-- The variable changes exactly at the site, and nothing tells whether the marker is before or after the change.
-- The value is in memory, and nothing reads it there before it is overwritten. The compiler was free to delay or drop the store before the marker.
+- The variable changes exactly at the site, before or after the marker.
+- The value is in memory, and nothing reads it there before it is overwritten, so its store may be delayed or dropped.
 - The compiler describes the value as a computation, in a form that was wrong before.
-- The code uses only a part of the value, or none of it. The compiler was free to change the rest.
+- The code uses only a part of the value, or none of it, so the compiler was free to change the rest.
 - The compiler moved the assignment past the marker, turned a recursion into a loop, or describes a constant in a loop that also sets another one.
 - The compiler describes a pointer by the address of the slot in the frame that holds it.
 
-A debugger reads the same location and prints the value as if it were certain. `smark trace` and `smark report` print it with a question mark:
-`17?`. Filters, keys, counts and `smark export` leave it out unless `--include doubtful` is given. `smark check --allow SM038.begins_here` accepts
-arguments that are doubtful for one reason; `smark explain SM038` lists the reasons, and says how often the values of such arguments were wrong.",
+A debugger prints the same value as if it were certain. `smark trace` and `smark report` print it with a question mark: `17?`. Filters, keys,
+counts and `smark export` leave it out unless `--include doubtful` is given. `smark check --allow SM038.begins_here` accepts one reason;
+`smark explain SM038` lists the reasons, and says how often such values were wrong.",
         example: "\
 int slots[4];
 slots[1] = 77;                                               /* dropped: the program does not read it */
@@ -396,8 +383,8 @@ site, an instruction at the marker is enough: `options(anchor)` in Rust, `simple
     Explanation {
         code: Code::InVectorRegister,
         meaning: "\
-The argument can be read, but only by a debugger: it is in a vector register, as most floating-point numbers are. The kernel hands no vector
-registers to BPF programs and probes. So `smark trace`, `count` and `record` cannot read it, and exports for tools other than gdb leave it out.",
+The argument is in a vector register, as most floating-point numbers are, and the kernel hands none of these to BPF programs and probes. Only
+a debugger can read it. `smark trace`, `count` and `record` cannot, and exports for tools other than gdb leave it out.",
         example: "\
 double load = average(queue);
 simple_mark(queue:load, \"%f\", load);                       /* in %xmm0 */",
@@ -407,7 +394,7 @@ simple_mark(queue:load, \"%f\", load);                       /* in %xmm0 */",
         code: Code::FormatMismatch,
         meaning: "\
 The type of the argument does not match its conversion: the size or the sign differs, or one is a number and the other a pointer. A tool that
-prints the value by the format prints something else than the program means.",
+goes by the format prints something else.",
         example: "\
 unsigned long sector = request->sector;
 simple_mark(queue:sector, \"sector %d\", sector);             /* 4 of its 8 bytes, and signed */",
@@ -416,8 +403,7 @@ simple_mark(queue:sector, \"sector %d\", sector);             /* 4 of its 8 byte
     Explanation {
         code: Code::Duplicate,
         meaning: "\
-Several markers of the image have the same name: it is declared in several places of the source. A probe that is set by name is set at all of
-them, with the arguments of one.",
+Several markers of the image have the same name. A probe that is set by name is set at all of them, with the arguments of one.",
         example: "\
 simple_mark(queue:submit, \"request %d\", request);            /* queue.c:12 */
 simple_mark(queue:submit, \"flags %x\", flags);                /* queue.c:40 */",
@@ -426,9 +412,8 @@ simple_mark(queue:submit, \"flags %x\", flags);                /* queue.c:40 */"
     Explanation {
         code: Code::Gone,
         meaning: "\
-The lock file has the marker, or one of its arguments, and the program no longer declares it. It was removed from the source, or the code
-around it is not compiled. In C the compiler may also have removed it, in a dead branch or in a `static` function that nothing calls: gcc
-and clang remove the declaration with the code, and only the lock file knows of the marker.",
+The lock file has the marker, or one of its arguments, and the program no longer declares it. It was removed from the source, or is not
+compiled. In C the compiler may also have removed it, in a dead branch or in a `static` function that nothing calls.",
         example: "\
 -    simple_mark(queue:drain, \"depth %d\", queue->depth);       /* markers.lock still has queue:drain */",
         fix: "Put the marker back, or accept the removal with `smark check --lock markers.lock --update`.",
@@ -443,8 +428,7 @@ and clang remove the declaration with the code, and only the lock file knows of 
     Explanation {
         code: Code::Renamed,
         meaning: "\
-The program has no marker of that name any more, but a new one in the same file with the same format and arguments. Scripts that use the old
-name find nothing.",
+The program has no marker of that name any more, but a new one in the same file with the same format and arguments.",
         example: "\
 -    simple_mark(queue:submit, \"request %d\", request);
 +    simple_mark(queue:accept, \"request %d\", request);",
@@ -453,8 +437,8 @@ name find nothing.",
     Explanation {
         code: Code::Worse,
         meaning: "\
-At one site of the marker at least, the verdict on an argument is below the minimum that the lock file accepts. From best to worst: live and
-constant, partial, doubtful, entry, lost, absent, unsupported, undescribed.",
+At some site, the verdict on an argument is below the minimum that the lock file accepts. From best to worst: live and constant, partial,
+doubtful, entry, lost, absent, unsupported, undescribed.",
         example: "\
 args.tag = \"live\"        # in markers.lock; `tag` is lost after a change of the code, the compiler or its options",
         fix: "Do what helps against the new verdict, or accept it with `smark check --lock markers.lock --update`.",
@@ -469,8 +453,8 @@ args.tag = \"lost\"        # in markers.lock; `tag` can be read now",
     Explanation {
         code: Code::FewerCopies,
         meaning: "\
-The marker has fewer sites in the program than the lock file asks for. Often this is harmless: the compiler inlines, unrolls or copies less
-than before. But it may also have removed copies that are never executed.",
+The marker has fewer sites in the program than the lock file asks for. The compiler inlines, unrolls or copies less than before, which is
+harmless, or it removed copies that are never executed.",
         example: "\
 sites = 3                # in markers.lock; two of the three callers with an inlined copy are gone",
         fix: "Look at the sites with `smark show`. If nothing is missing, accept the number with `smark check --lock markers.lock --update`.",

@@ -62,8 +62,8 @@ struct Promise {
     shared: usize,
 }
 
-/// `docs/survival.md` has the measured shares. These are lower, because a program has few ghosts, and
-/// other versions of the compilers differ. gcc has no shared ghosts, and rustc has few.
+/// `docs/measured/survival.md` has the measured shares. These are lower, because a program has few
+/// ghosts, and other versions of the compilers differ. gcc has no shared ghosts, and rustc has few.
 const PROMISES: [Promise; 3] = [
     Promise { with: With::Gcc, located: 45, likely: 75, shared: 50 },
     Promise { with: With::Clang, located: 40, likely: 85, shared: 75 },

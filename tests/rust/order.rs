@@ -156,7 +156,8 @@ fn hits_come_in_the_order_of_the_program() {
         moved += plan.sites.iter().filter(|site| site.probe != site.address).count();
 
         let is_whole = |name: &str| whole.contains(name);
-        // Which values are wrong is measured elsewhere (docs/truth.md); here their order counts.
+        // Which values are wrong is measured elsewhere (docs/measured/truth.md); here their order
+        // counts.
         let mut truth = passes(&sources, with, folder.path(), &is_whole);
         truth.iter_mut().flatten().for_each(|pass| pass.1 = None);
         let what = format!("{} -O{level} seed {seed}", with.name());

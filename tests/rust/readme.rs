@@ -24,11 +24,7 @@ fn the_pages_show_what_the_commands_print() {
         return;
     }
     let target = workspace().join("target");
-    let demo = tools::run(
-        cargo().arg("demo").current_dir(workspace()).env("CARGO_TARGET_DIR", target).stderr(Stdio::inherit()),
-    );
-    // The rest depends on the rights of the user, and has times and process numbers.
-    let demo = demo.split("\n# The same program, watched while it runs\n").next().unwrap_or_default();
+    tools::run(cargo().arg("demo").current_dir(workspace()).env("CARGO_TARGET_DIR", target).stderr(Stdio::inherit()));
     let mut different = Vec::new();
     for page in PAGES {
         let path = workspace().join(page);
@@ -37,7 +33,7 @@ fn the_pages_show_what_the_commands_print() {
         let mut rest = shown.as_str();
         while let Some((before, block)) = rest.split_once("```console\n") {
             let (block, after) = block.split_once("```").expect("the block has an end");
-            let output = follow(block, demo);
+            let output = follow(block);
             printed += &format!("{before}```console\n{output}```");
             rest = after;
         }
@@ -53,12 +49,8 @@ fn the_pages_show_what_the_commands_print() {
     assert!(different.is_empty(), "these commands print something else: {}", different.join("\n"));
 }
 
-/// Runs the commands of a block, and returns each with its output. `demo` is the output of `cargo
-/// demo`, which also shows commands.
-fn follow(block: &str, demo: &str) -> String {
-    if block.starts_with("$ cargo demo\n") {
-        return format!("$ cargo demo\n{demo}");
-    }
+/// Runs the commands of a block, and returns each with its output.
+fn follow(block: &str) -> String {
     let programs = fixture::smark().parent().expect("a folder");
     let path = env::join_paths(
         [programs.to_owned()].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
@@ -112,7 +104,7 @@ fn the_exit_status_is_the_one_of_the_page() {
     assert_eq!(status(&[manifest.to_str().expect("a path in UTF-8")]).0, Some(2));
 }
 
-/// Every relative link of a page leads to a file.
+/// Every relative link of a page leads to a file, and its anchor to a heading.
 #[test]
 fn links_lead_to_files() {
     let mut dangling = Vec::new();
@@ -128,14 +120,51 @@ fn links_lead_to_files() {
                 dangling.push(format!("{}: {target}", page.display()));
             } else if !anchor.is_empty() {
                 let text = fs::read_to_string(&path).expect("a page");
-                let headings = text.lines().filter(|line| line.starts_with('#'));
-                if !headings.map(anchor_of).any(|heading| heading == anchor) {
+                if !headings(&text).into_iter().map(anchor_of).any(|heading| heading == anchor) {
                     dangling.push(format!("{}: {target}", page.display()));
                 }
             }
         }
     }
     assert!(dangling.is_empty(), "{dangling:#?}");
+}
+
+/// Each page of `docs/` is in the table of `docs/README.md`, and each diagram is on a page.
+#[test]
+fn pages_and_diagrams_are_linked() {
+    let docs = workspace().join("docs");
+    let table = fs::read_to_string(docs.join("README.md")).expect("the page");
+    let pages: Vec<String> = documents().iter().map(|page| fs::read_to_string(page).expect("a page")).collect();
+    let mut alone = Vec::new();
+    for file in files() {
+        let Ok(path) = file.strip_prefix(&docs) else { continue };
+        let (path, extension) = (path.display().to_string(), path.extension().and_then(|it| it.to_str()));
+        let is_linked = match extension {
+            Some("md") => path == "README.md" || table.contains(&format!("]({path})")),
+            Some("svg") => pages.iter().any(|page| page.contains(&format!("{path})"))),
+            // The source of a diagram.
+            Some("dot") => file.with_extension("svg").exists(),
+            _ => true,
+        };
+        if !is_linked {
+            alone.push(path);
+        }
+    }
+    assert!(alone.is_empty(), "{alone:?}");
+}
+
+/// The headings of a page, without the comments in its code.
+fn headings(text: &str) -> Vec<&str> {
+    let mut is_code = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        } else if !is_code && line.starts_with('#') {
+            found.push(line);
+        }
+    }
+    found
 }
 
 /// The anchor that Markdown generates for a heading.
@@ -159,11 +188,13 @@ fn named_files_exist() {
                 let text = fs::read_to_string(file).expect("a page");
                 text.split('`').skip(1).step_by(2).filter(|word| is_source(word)).map(str::to_owned).collect()
             }
-            Some("rs" | "h" | "c" | "toml") => {
+            // Without an extension: scripts.
+            None | Some("rs" | "h" | "c" | "toml" | "txt") => {
                 let text = fs::read_to_string(file).unwrap_or_default();
                 text.split(|character: char| !(character.is_alphanumeric() || "-_./".contains(character)))
-                    .filter(|word| word.starts_with("docs/") && word.trim_end_matches('.').ends_with(".md"))
-                    .map(|word| word.trim_end_matches('.').to_owned())
+                    .map(|word| word.trim_start_matches("../").trim_end_matches('.'))
+                    .filter(|word| word.starts_with("docs/") && word.ends_with(".md"))
+                    .map(str::to_owned)
                     .collect()
             }
             _ => continue,
@@ -183,14 +214,14 @@ fn named_files_exist() {
 fn cited_sections_exist() {
     let mut dangling = Vec::new();
     let mut cited = 0;
-    let citation = regex::Regex::new(r#"`(docs/[a-z-]+\.md)`, "([^"]+)""#).expect("a regular expression");
+    let citation = regex::Regex::new(r#"`(docs/[a-z/-]+\.md)`, "([^"]+)""#).expect("a regular expression");
     let wrapped = regex::Regex::new(r"\n\s*//[/!]?\s*").expect("a regular expression");
     for file in files().iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
         let text = fs::read_to_string(file).expect("a source file");
         for found in citation.captures_iter(&text) {
             let page = fs::read_to_string(workspace().join(&found[1])).unwrap_or_default();
             let section = wrapped.replace_all(&found[2], " ");
-            if !page.lines().any(|line| line.starts_with('#') && line.ends_with(&*section)) {
+            if !headings(&page).into_iter().any(|line| line.ends_with(&*section)) {
                 dangling.push(format!("{}: {}", file.display(), &found[0]));
             }
             cited += 1;

@@ -166,7 +166,8 @@ fn values_are_those_of_the_twins() {
         let counts = examine(job, folder.path(), kernel);
         println!("{} {}: {counts:?}", job.with.name(), job.variant);
         assert!(counts.markers > 5 && counts.right > 100, "{job:?}: {counts:?}");
-        // What is kept is right by construction. Of places the resolver can be wrong (docs/truth.md).
+        // What is kept is right by construction. Of places the resolver can be wrong
+        // (docs/measured/truth.md).
         let most = if job.variant == "keep" { 0 } else { counts.right / 20 };
         assert!(counts.wrong <= most, "{job:?}: {counts:?}");
     }

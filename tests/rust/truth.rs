@@ -135,7 +135,7 @@ fn the_smallest_wrong_values() {
         assert!(of_case.iter().all(|row| row.is_claimed() && row.wrong == 0), "{of_case:#?}");
         assert!(of_case.iter().any(|row| row.right > 0), "{case:?} is compared");
     }
-    // What is announced is what no rule finds yet (docs/truth.md).
+    // What is announced is what no rule finds yet (docs/measured/truth.md).
     let found = wrong(&rows);
     assert!(found.is_subset(&expected), "{}", tables::wrong(&rows));
     // Some values are wrong at other levels only.
@@ -282,7 +282,7 @@ const PAIRS: [Pair; 18] = [
     },
 ];
 
-/// No reader of images can be right about both programs of a pair (docs/truth.md).
+/// No reader of images can be right about both programs of a pair (docs/measured/truth.md).
 #[test]
 fn one_image_of_two_sources() {
     for Pair { source, with, text: [text, other], values, verdicts } in PAIRS {

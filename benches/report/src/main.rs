@@ -1,4 +1,5 @@
-//! Prints the tables of `docs/cost.md` as Markdown on standard output. `benches/run` calls it.
+//! Prints the tables of `docs/measured/cost.md` as Markdown on standard output. `benches/run` calls
+//! it.
 //!
 //! - `report machine`: the machine of the measurements.
 //! - `report functions BENCHMARK FOLDER`: the functions of the crate `points`, from the executable

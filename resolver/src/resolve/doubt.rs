@@ -1,5 +1,5 @@
 //! Whether the location of an argument holds the value that the source has at the marker
-//! (`docs/truth.md`).
+//! (`docs/measured/truth.md`).
 //!
 //! Debug information describes a variable for addresses, and a marker is between two statements. A
 //! statement without an instruction moves a variable at the marker's own address. A store that

@@ -12,7 +12,7 @@ use super::files::FileRefusal;
 use super::session::{Edit, Extent, Key, Reason, Session, Work};
 use crate::check::Looked;
 
-/// What a probe costs (docs/cost.md).
+/// What a probe costs (docs/measured/cost.md).
 const PROBE_COST: &str = "A probe costs two instructions while it is off (three with a compiler before Rust 1.87, on AArch64 and \
                           on RISC-V), and a marker none; while it is on, its arguments are evaluated. `--probe never` keeps \
                           markers.";

@@ -13,7 +13,7 @@
 //! most `--most` for each build; `other` is every verdict without a column. `--variants place` counts
 //! plain markers in the same way, `ghosts` those of functions with that attribute, in Rust. `--keep`
 //! leaves sources and images there. `--tables survival` and `--tables promises` print tables of
-//! `docs/survival.md` instead. Uses the kernel's uprobes as root, and otherwise gdb, for 2
+//! `docs/measured/survival.md` instead. Uses the kernel's uprobes as root, and otherwise gdb, for 2
 //! and 6 rounds.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Prints `docs/survival.md`, which says how many markers survive: `survival [FOLDER]`. FOLDER
-//! keeps the programs that were built.
+//! Prints `docs/measured/survival.md`, which says how many markers survive: `survival [FOLDER]`.
+//! FOLDER keeps the programs that were built.
 //!
 //! It compiles the generated programs (`generator`) and the examples with every compiler at several
 //! levels, and counts the resolver's verdicts on markers, sites and arguments. The numbers apply to

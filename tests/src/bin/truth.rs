@@ -11,10 +11,10 @@
 //!
 //! Without `--program` and `--real`, the programs are generated. `--most` is the number of passes
 //! of each marker that are compared. It prints tables; `--json` writes a line for each argument of
-//! each site, `--wrong` a line for each argument with a wrong value. `--tables` writes the tables of
-//! `docs/truth.md` there instead of printing others. `--keep` leaves sources and images there.
-//! `--minimise TEXT` prints the smallest program that it finds with a wrong value whose line, as
-//! `--wrong` writes it, has this text: `--minimise "stack slot"`.
+//! each site, `--wrong` a line for each argument with a wrong value. `--tables` writes the tables
+//! of `docs/measured/truth.md` there instead of printing others. `--keep` leaves sources and images
+//! there. `--minimise TEXT` prints the smallest program that it finds with a wrong value whose
+//! line, as `--wrong` writes it, has this text: `--minimise "stack slot"`.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The tables of `docs/survival.md` for ghosts.
+//! The tables of `docs/measured/survival.md` for ghosts.
 
 use super::tally::{Outcome, Tally, VERDICTS};
 

@@ -1,5 +1,5 @@
-//! The tables of `docs/truth.md`: how far debug information can be believed, and how far our
-//! verdicts.
+//! The tables of `docs/measured/truth.md`: how far debug information can be believed, and how far
+//! our verdicts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
