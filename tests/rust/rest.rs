@@ -14,7 +14,7 @@ use simple_markers_tests::fixture;
 use simple_markers_tests::tools::run;
 use simple_markers_tests::watched::can_watch;
 
-use crate::recorded::{built, folders, text, wait_until};
+use crate::recorded::{built, folders, text};
 use crate::whom::wait_until_asleep;
 
 static ROUNDS: LazyLock<PathBuf> =
@@ -86,15 +86,19 @@ struct Trace {
 impl Trace {
     fn start(program: &Program) -> Self {
         let mut command = Command::new(fixture::smark());
-        command.args(["trace", "--json", "-q", "-p", &program.child.id().to_string()]).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("smark runs");
+        command.args(["trace", "--json", "-p", &program.child.id().to_string()]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("smark runs");
         let output = BufReader::new(child.stdout.take().expect("its output"));
         let (send, lines) = channel();
         // It ends with the output.
         std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        let trace = Self { child, lines, said: Numbers::new(), end: Json::Null };
-        wait_until("the probe is armed", || !folders(&program.child.id().to_string()).is_empty());
-        trace
+        // It says so when the probe is armed.
+        let mut notes = BufReader::new(child.stderr.take().expect("its notes"));
+        let mut note = String::new();
+        notes.read_line(&mut note).expect("a line");
+        assert!(note.starts_with("smark: watching "), "{note}");
+        std::thread::spawn(move || notes.lines().map_while(Result::ok).for_each(|line| eprintln!("{line}")));
+        Self { child, lines, said: Numbers::new(), end: Json::Null }
     }
 
     /// Notes a line.

@@ -67,9 +67,10 @@ fn slot(local: &Local) -> Result<(&'static Slot, Option<&'static Process>), Errn
 /// The texts of the record can be read.
 unsafe fn record(writer: &mut Writer, process: Option<&Process>, record: &Record) {
     let generation = || control().generation.load(Ordering::Acquire);
-    let mut is_asked = writer.is_asked(generation());
+    let first = generation();
+    let mut is_asked = writer.is_asked(first);
     // SAFETY: as the caller says.
-    unsafe { write(writer, process, record) };
+    unsafe { write(writer, process, first, record) };
     // A reader that asks, and looks after it, sees the record, or is told of it.
     fence(Ordering::SeqCst);
     is_asked |= writer.is_asked(generation());
@@ -81,8 +82,7 @@ unsafe fn record(writer: &mut Writer, process: Option<&Process>, record: &Record
 /// # Safety
 ///
 /// The texts of the record can be read.
-unsafe fn write(writer: &mut Writer, process: Option<&Process>, record: &Record) {
-    let generation = control().generation.load(Ordering::Acquire);
+unsafe fn write(writer: &mut Writer, process: Option<&Process>, generation: u32, record: &Record) {
     let is_current = writer.generation == generation && writer.has_file();
     if !(is_current && (writer.has_room(record.size) || writer.advance_ring())) {
         if is_current && !writer.can_grow() {

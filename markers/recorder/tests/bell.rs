@@ -6,8 +6,8 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Barrier;
-use std::time::Duration;
+use std::sync::atomic::{Ordering, fence};
+use std::sync::mpsc::channel;
 
 use simple_markers_record::buffer::{Layout, control};
 use support::child::run;
@@ -91,18 +91,19 @@ fn each_thread_tells_of_one_hit_and_keeps_its_ring() {
             let folder = folder(parent, &buffers.flags.to_string());
             let watch = Watch::new(&folder);
             tool::arm(&folder, buffers, &PROBES);
-            let barrier = Barrier::new(2);
+            // Both ends go with their threads, so none waits for one that has failed.
+            let ((go, told), (tell, done)) = (channel(), channel());
             std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    for round in 0..20 {
-                        barrier.wait();
+                scope.spawn(move || {
+                    for round in told {
                         hit(1000 + round);
-                        barrier.wait();
+                        tell.send(()).unwrap();
                     }
                 });
+                let go = go;
                 for round in 0..20 {
-                    barrier.wait();
-                    barrier.wait();
+                    go.send(round).unwrap();
+                    done.recv().unwrap();
                     hit(round);
                     assert!(watch.take() > 0);
                     hit(round);
@@ -129,44 +130,45 @@ fn each_thread_tells_of_one_hit_and_keeps_its_ring() {
 
 #[test]
 fn a_hit_at_the_time_of_the_question_is_read_or_told_of() {
-    const ROUNDS: u64 = 1500;
-    let inner = |parent: &Path| {
-        for buffers in WAYS {
-            let folder = folder(parent, &buffers.flags.to_string());
-            let watch = Watch::new(&folder);
-            tool::arm(&folder, buffers, &PROBES);
-            let barrier = Barrier::new(2);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    hit(0);
-                    barrier.wait();
-                    for round in 1..ROUNDS {
-                        barrier.wait();
-                        (0..round % 50 * 20).for_each(|_| std::hint::spin_loop());
-                        hit(round);
-                    }
-                });
-                barrier.wait();
-                let layouts = layouts();
-                let mut ring = Ring::open(&reader::files(&folder)[0], &layouts);
-                assert_eq!(read(&mut ring), [0]);
-                for round in 1..ROUNDS {
-                    watch.take();
-                    barrier.wait();
-                    (0..(ROUNDS - round) % 47 * 20).for_each(|_| std::hint::spin_loop());
-                    tool::ask();
-                    // As long as a thread may need from the look at the generation to the store.
-                    std::thread::sleep(Duration::from_millis(1));
-                    let mut hits = read(&mut ring);
-                    while hits.is_empty() {
-                        watch.wait();
-                        watch.take();
-                        hits = read(&mut ring);
-                    }
-                    assert_eq!(hits, [round]);
+    const ROUNDS: u64 = 20_000;
+    let inner = |folder: &Path| {
+        let watch = Watch::new(folder);
+        // Without the fast path, which only the time excludes.
+        tool::arm(folder, WAYS[1], &PROBES);
+        let ((go, told), (tell, done)) = (channel(), channel());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                hit(0);
+                tell.send(()).unwrap();
+                for round in told {
+                    (0..round % 50 * 20).for_each(|_| std::hint::spin_loop());
+                    hit(round);
                 }
             });
-        }
+            let go = go;
+            done.recv().unwrap();
+            let layouts = layouts();
+            let mut ring = Ring::open(&reader::files(folder)[0], &layouts);
+            assert_eq!(read(&mut ring), [0]);
+            for round in 1..ROUNDS {
+                watch.take();
+                go.send(round).unwrap();
+                // The thread needs some microseconds to wake up.
+                (0..(ROUNDS - round) % 47 * 80).for_each(|_| std::hint::spin_loop());
+                tool::ask();
+                fence(Ordering::SeqCst);
+                let mut hits = read(&mut ring);
+                while hits.is_empty() {
+                    // It may be the bell of the hit before, for this question. So the next one needs another.
+                    watch.wait();
+                    watch.take();
+                    tool::ask();
+                    fence(Ordering::SeqCst);
+                    hits = read(&mut ring);
+                }
+                assert_eq!(hits, [round]);
+            }
+        });
     };
     run("a_hit_at_the_time_of_the_question_is_read_or_told_of", inner, |_| ());
 }

@@ -43,7 +43,8 @@ pub const LOST: usize = 40;
 ///
 /// When the owner wants to be told of hits it becomes [`asked`]. Each thread that has a ring rings
 /// its [bell](super::ring::BELL) once, after its next hit. A thread without one makes it, and the
-/// file tells of it.
+/// file tells of it. A bell may be that of a hit that was read already, so the owner asks again
+/// after each.
 pub const GENERATION: usize = 48;
 
 /// Offset of the clock that the recorder takes times from, 4 bytes: one of the `CLOCK` constants of
