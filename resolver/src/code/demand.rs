@@ -113,6 +113,7 @@ impl Demand {
     /// `None` if the function has too many nested loops.
     pub(super) fn of(values: &Values, cfg: &Cfg, result: Option<u64>) -> Option<Self> {
         let mut demand = Self { before: vec![Bits::default(); cfg.instructions.len()], result };
+        let leads_back = cfg.edges.iter().any(|(target, edges)| edges.iter().any(|edge| edge.from.0 >= *target));
         for _ in 0..PASSES {
             let mut has_changed = false;
             for index in (0..cfg.instructions.len()).rev() {
@@ -121,7 +122,8 @@ impl Demand {
                 has_changed |= *mine != before;
                 *mine = before;
             }
-            if !has_changed {
+            // Backwards, one pass knows all that comes later, unless code leads back.
+            if !has_changed || !leads_back {
                 return Some(demand);
             }
         }

@@ -199,7 +199,7 @@ impl<'s> DebugInfo<'s> {
     ///
     /// The unit cannot be read.
     pub(crate) fn is_unoptimized(&self, die: Die) -> Result<bool, Error> {
-        self.locations.is_unoptimized(die.unit)
+        self.scopes.functions.is_unoptimized(die.unit)
     }
 
     /// Whether a variable is a parameter of its function.
@@ -359,6 +359,15 @@ impl<'s> DebugInfo<'s> {
     /// The debug information of a unit at the address is malformed.
     pub fn scope_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Scope>, Error> {
         self.scopes.scope_at(pc, file, line)
+    }
+
+    /// The innermost function instance of [`scope_at`](Self::scope_at); `None` if no function is there.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit at the address is malformed.
+    pub(crate) fn instance_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Die>, Error> {
+        self.scopes.instance_at(pc, file, line)
     }
 
     /// The result of a step from an object of a type.

@@ -3,7 +3,7 @@
 //! `DW_AT_specification` names.
 
 use std::borrow::Cow;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffset, constants as dw};
 
@@ -81,6 +81,25 @@ impl<'s> Units<'s> {
             match origin.or(specification) {
                 Some(origin) => die = self.reference(die, &origin)?,
                 None => return Ok(None),
+            }
+        }
+        Err(self.error(die, DwarfProblem::EndlessOrigins))
+    }
+
+    /// Two attributes, each as [`attribute`](Self::attribute) finds it, with one pass over the entry
+    /// and its origins.
+    pub(super) fn two_attributes(&self, die: Die, names: [DwAt; 2]) -> Result<[Option<(Die, Value<'s>)>; 2], Error> {
+        let (mut die, mut found) = (die, [None, None]);
+        for _ in 0..LINKS {
+            let [one, two] = names;
+            let [one, two, origin, specification] =
+                self.own_attributes(die, [one, two, dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
+            for (known, value) in found.iter_mut().zip([one, two]) {
+                *known = known.take().or(value.map(|value| (die, value)));
+            }
+            match origin.or(specification) {
+                Some(origin) if found.iter().any(Option::is_none) => die = self.reference(die, &origin)?,
+                _ => return Ok(found),
             }
         }
         Err(self.error(die, DwarfProblem::EndlessOrigins))
@@ -279,27 +298,24 @@ pub(super) fn is_dropped(address: u64, size: u8) -> bool {
 }
 
 impl<'s> Units<'s> {
-    /// Passes the attributes of all entries of a unit, with the tag of their entry, until `each`
-    /// breaks off. Returns false if an entry cannot be read; the rest is not passed then.
+    /// Passes the attributes of all entries of a unit, up to an entry that cannot be read.
     pub(super) fn each_attribute(
         &self,
         index: usize,
-        mut each: impl FnMut(DwTag, &gimli::Attribute<Reader<'s>>) -> ControlFlow<()>,
-    ) -> Result<bool, Error> {
+        mut each: impl FnMut(&gimli::Attribute<Reader<'s>>),
+    ) -> Result<(), Error> {
         let unit = self.unit(index)?;
-        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(false) };
+        let Ok(mut entries) = unit.entries_raw(None) else { return Ok(()) };
         while !entries.is_empty() {
             self.charge(1)?;
-            let Ok(abbreviation) = entries.read_abbreviation() else { return Ok(false) };
+            let Ok(abbreviation) = entries.read_abbreviation() else { return Ok(()) };
             let Some(abbreviation) = abbreviation else { continue };
             for specification in abbreviation.attributes() {
-                let Ok(attribute) = entries.read_attribute(*specification) else { return Ok(false) };
-                if each(abbreviation.tag(), &attribute).is_break() {
-                    return Ok(true);
-                }
+                let Ok(attribute) = entries.read_attribute(*specification) else { return Ok(()) };
+                each(&attribute);
             }
         }
-        Ok(true)
+        Ok(())
     }
 }
 

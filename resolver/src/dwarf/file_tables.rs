@@ -154,11 +154,10 @@ impl Lines<'_> {
         file: gimli::DwAt,
         line: gimli::DwAt,
     ) -> Result<Option<(SourcePath, u32)>, Error> {
-        let (Some((from, file)), Some(line)) = (self.units.attribute(die, file)?, self.units.unsigned(die, line)?)
-        else {
+        let [Some((from, file)), Some((_, line))] = self.units.two_attributes(die, [file, line])? else {
             return Ok(None);
         };
-        Ok(self.source_place(from.unit, &file, Some(line)))
+        Ok(self.source_place(from.unit, &file, line.udata_value()))
     }
 
     /// The file and line that the values of two attributes of a unit mean.

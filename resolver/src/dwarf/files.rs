@@ -160,7 +160,10 @@ impl UnitFiles {
             true => Some(Agreement::AsWritten),
             false => file.agreement(name),
         };
-        best(self.iter().filter_map(|(number, file)| Some((agreement(file)?, number))))
+        // Most files of a unit have another last component.
+        let last = name.last();
+        let may_agree = self.iter().filter(|(_, file)| file.text.ends_with(last));
+        best(may_agree.filter_map(|(number, file)| Some((agreement(file)?, number))))
     }
 }
 

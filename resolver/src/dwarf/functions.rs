@@ -156,12 +156,19 @@ pub(super) struct Functions {
     by_origin: OnceLock<HashMap<Die, Arc<[usize]>>>,
     /// The instances whose code the linker dropped, by abstract entry; `line_absence` fills it.
     pub(super) dropped: OnceLock<HashMap<Die, Arc<[usize]>>>,
+    /// Whether the unit was compiled without optimisation; `unoptimized` fills it.
+    pub(super) unoptimized: OnceLock<bool>,
 }
 
 impl Functions {
     /// All nodes, in the order of their entries.
     pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// The offsets of all variables and parameters; those of one node are next to each other.
+    pub(super) fn variables(&self) -> &[usize] {
+        &self.variables
     }
 
     /// Whether any parameter or variable is described.
@@ -226,7 +233,7 @@ impl Functions {
 /// The functions of all units. A unit is indexed when it is first asked for.
 #[derive(Debug)]
 pub(super) struct FunctionIndex<'s> {
-    units: Arc<Units<'s>>,
+    pub(super) units: Arc<Units<'s>>,
     lines: Arc<Lines<'s>>,
     by_unit: PerUnit<Functions>,
 }

@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
 use super::files::{Agreement, SharedPaths, SourcePath, UnitFiles, best};
 use super::per_unit::PerUnit;
 use super::problem::DwarfProblem;
@@ -60,9 +62,10 @@ impl Rows {
         rows.sort_by_key(|row| (row.address, !row.ends));
         rows.shrink_to_fit();
         let with_line = (0..).zip(&rows).filter(|(_, row)| !row.ends && row.line != 0);
-        let mut by_line: Vec<u32> = with_line.map(|(index, _)| index).collect();
-        by_line.shrink_to_fit();
-        by_line.sort_unstable_by_key(|&index| (rows.get(index as usize).map(Row::position), index));
+        // The keys are next to the indices, because looking each up again takes most of the time.
+        let mut by_line: Vec<(u32, u32, u32)> = with_line.map(|(index, row)| (row.file, row.line, index)).collect();
+        by_line.sort_unstable();
+        let by_line = by_line.iter().map(|&(_, _, index)| index).collect();
         Self { rows, by_line }
     }
 
@@ -267,16 +270,23 @@ impl Lines<'_> {
     /// Finds the files that names mean, for [`DebugInfo::match_file`], in one pass over the tables.
     pub(super) fn match_files(&self, names: &[SourcePath]) -> Result<(), Error> {
         let lasts: HashSet<&[u8]> = names.iter().map(|name| name.last().as_bytes()).collect();
+        let naming = self.naming(&lasts)?;
+        // The first error in the order of names is reported below, whichever unit it is of.
+        naming.par_iter().for_each(|(unit, _)| drop(self.unit_files(*unit)));
         let mut by_last: HashMap<&[u8], Vec<usize>> = HashMap::new();
-        for (unit, named) in self.naming(&lasts)? {
+        for (unit, named) in naming {
             // A unit that cannot be read has no lines.
             if self.units.own_unit(unit).is_ok() {
                 named.into_iter().for_each(|last| by_last.entry(last).or_default().push(unit));
             }
         }
-        for name in names {
+        let search = |name: &SourcePath| {
             let units = by_last.get(name.last().as_bytes()).map_or(&[][..], Vec::as_slice);
-            let matched = Arc::new(self.search_file(name, units)?);
+            self.search_file(name, units)
+        };
+        let matched: Vec<Result<Matched, Error>> = names.par_iter().map(search).collect();
+        for (name, matched) in names.iter().zip(matched) {
+            let matched = Arc::new(matched?);
             self.matched.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), matched);
         }
         Ok(())

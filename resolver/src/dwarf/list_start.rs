@@ -4,7 +4,6 @@
 //! the start of the unit. What follows decides: if all bytes up to the next list are entries and
 //! their end, the first entry is an empty range.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use gimli::{AttributeValue, Reader as _};
@@ -37,11 +36,10 @@ impl<'s> Locations<'s> {
     fn list_offsets(&self, index: usize) -> Result<Arc<Vec<usize>>, Error> {
         self.list_offsets.get_or_make(index, || {
             let mut offsets = Vec::new();
-            self.units.each_attribute(index, |_, attribute| {
+            self.units.each_attribute(index, |attribute| {
                 if let AttributeValue::LocationListsRef(offset) = attribute.value() {
                     offsets.push(offset.0);
                 }
-                ControlFlow::Continue(())
             })?;
             offsets.sort_unstable();
             offsets.dedup();

@@ -17,14 +17,12 @@ pub(super) struct Locations<'s> {
     pub(super) frames: OnceLock<Frames>,
     /// The offsets of the location lists that the entries of a unit refer to, ascending.
     pub(super) list_offsets: PerUnit<Vec<usize>>,
-    /// Whether each unit was compiled without optimisation.
-    pub(super) unoptimized: PerUnit<bool>,
 }
 
 impl<'s> Locations<'s> {
     pub(super) fn new(types: &Arc<Types<'s>>) -> Self {
         let units = Arc::clone(&types.units);
-        let (list_offsets, unoptimized) = (PerUnit::new(units.unit_count()), PerUnit::new(units.unit_count()));
-        Self { units, types: Arc::clone(types), frames: OnceLock::new(), list_offsets, unoptimized }
+        let list_offsets = PerUnit::new(units.unit_count());
+        Self { units, types: Arc::clone(types), frames: OnceLock::new(), list_offsets }
     }
 }

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
 /// Values by number of a unit.
 #[derive(Debug)]
 pub(super) struct PerUnit<T> {
@@ -44,10 +46,12 @@ impl<T> PerUnit<T> {
     }
 
     /// Forgets all values. A value that is in use is dropped by its last user.
-    pub(super) fn clear(&self) {
-        for cell in &self.listed {
-            *cell.write().unwrap_or_else(PoisonError::into_inner) = None;
-        }
+    pub(super) fn clear(&self)
+    where
+        T: Send + Sync,
+    {
+        // All other threads may wait for this.
+        self.listed.par_iter().for_each(|cell| *cell.write().unwrap_or_else(PoisonError::into_inner) = None);
         self.others.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 

@@ -3,12 +3,11 @@
 //! DWARF does not say so. Without optimisation, gcc and LLVM give a variable one place in the frame
 //! for its whole scope. Exceptions are functions that are inlined by force, and entry points.
 
-use std::ops::ControlFlow;
-
 use gimli::{AttributeValue, Reader as _, constants as dw};
 
-use super::locations::Locations;
+use super::functions::{FunctionIndex, Functions};
 use super::sections::Reader;
+use super::unit::Die;
 use crate::Error;
 
 /// How many variables in the frame there are for each one that has another location, at least.
@@ -17,33 +16,37 @@ const MOSTLY: u64 = 9;
 /// After so many other locations the search ends, if the frame has not enough by then.
 const ENOUGH: u64 = 32;
 
-impl Locations<'_> {
+impl FunctionIndex<'_> {
     /// Whether nearly all local variables of a unit that have a location have a single one in the
     /// frame.
-    pub(super) fn is_unoptimized(&self, index: usize) -> Result<bool, Error> {
-        self.unoptimized.get_or_make(index, || self.find_unoptimized(index)).map(|is| *is)
+    pub(super) fn is_unoptimized(&self, unit: usize) -> Result<bool, Error> {
+        let functions = self.of_unit(unit)?;
+        if let Some(known) = functions.unoptimized.get() {
+            return Ok(*known);
+        }
+        let is_unoptimized = self.find_unoptimized(unit, &functions)?;
+        Ok(*functions.unoptimized.get_or_init(|| is_unoptimized))
     }
 
-    fn find_unoptimized(&self, index: usize) -> Result<bool, Error> {
+    fn find_unoptimized(&self, unit: usize, functions: &Functions) -> Result<bool, Error> {
         let (mut in_frame, mut elsewhere): (u64, u64) = (0, 0);
-        let is_read = self.units.each_attribute(index, |tag, attribute| {
-            let is_variable = matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_formal_parameter);
-            if !is_variable || attribute.name() != dw::DW_AT_location {
-                return ControlFlow::Continue(());
+        for &offset in functions.variables() {
+            match self.units.own_attribute(Die { unit, offset }, dw::DW_AT_location)? {
+                Some(AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes)) => {
+                    match Place::of(bytes) {
+                        Place::Frame => in_frame += 1,
+                        Place::Static => {}
+                        Place::Other => elsewhere += 1,
+                    }
+                }
+                Some(_) => elsewhere += 1,
+                None => {}
             }
-            let place = match attribute.value() {
-                AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes) => Place::of(bytes),
-                _ => Place::Other,
-            };
-            match place {
-                Place::Frame => in_frame += 1,
-                Place::Static => {}
-                Place::Other => elsewhere += 1,
+            if elsewhere >= ENOUGH && in_frame < MOSTLY * elsewhere {
+                break;
             }
-            let is_decided = elsewhere >= ENOUGH && in_frame < MOSTLY * elsewhere;
-            if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        Ok(is_read && in_frame > 0 && in_frame >= MOSTLY * elsewhere)
+        }
+        Ok(in_frame > 0 && in_frame >= MOSTLY * elsewhere)
     }
 }
 

@@ -149,8 +149,7 @@ impl DebugInfo<'_> {
             let mut row_of: Vec<(Option<Die>, usize)> = Vec::new();
             for index in of_line {
                 let Some(row) = rows.get(index) else { continue };
-                let scope = self.scope_at(Vaddr(row.address), path.as_str(), line)?;
-                row_of.push((scope.and_then(|scope| Some(scope.frames.first()?.instance)), index));
+                row_of.push((self.instance_at(Vaddr(row.address), path.as_str(), line)?, index));
             }
             row_of.sort_unstable();
             for of_instance in row_of.chunk_by(|one, two| one.0 == two.0) {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
 use simple_markers_record::DECLARATIONS;
 
 use super::descriptions::Descriptions;
@@ -59,14 +59,22 @@ pub(super) fn find(
         let (file, described) = (texts.text(marker.file), descriptions.of(texts, marker.format, marker.args));
         searches.push(Search::start(index, marker, file, described, debug));
     }
-    // Markers of one unit are next to each other, so that threads share the unit's caches.
-    searches.sort_by_key(|search| search.line.as_ref().and_then(|line| line.units().next()));
+    // Markers of one unit are next to each other.
+    searches.sort_by_key(Search::first_unit);
     let units: BTreeSet<usize> =
         searches.iter().flat_map(|search| search.line.iter().flat_map(LineSearch::units)).collect();
     let units: Vec<usize> = units.into_iter().collect();
     for units in units.chunks(UNITS) {
         let (Some(&first), Some(&last)) = (units.first(), units.last()) else { continue };
-        searches.par_iter_mut().for_each(|search| search.in_units(first..last.saturating_add(1), debug, lookup));
+        let group = first..last.saturating_add(1);
+        // One thread makes what is known of a unit and its functions; two would make it twice, or
+        // wait. Only what is in the group is shared out: the rest would be one thread's half.
+        let by_unit = searches.chunk_by_mut(|one, other| one.first_unit() == other.first_unit());
+        let mut in_group: Vec<_> =
+            by_unit.filter(|of_unit| of_unit.iter().any(|search| search.is_in(&group))).collect();
+        in_group.par_iter_mut().with_max_len(1).for_each(|of_unit| {
+            of_unit.iter_mut().for_each(|search| search.in_units(group.clone(), debug, lookup));
+        });
         lookup.release();
     }
     for searches in searches.chunks_mut(MARKERS) {
@@ -104,6 +112,16 @@ impl<'m> Search<'m> {
             Err(error) => (None, None, Some(error)),
         };
         Self { index, marker, file, described, line, sites: Vec::new(), problem, error }
+    }
+
+    /// The first unit that names the marker's file.
+    fn first_unit(&self) -> Option<usize> {
+        self.line.as_ref()?.units().next()
+    }
+
+    /// Whether one of these units names the marker's file.
+    fn is_in(&self, units: &Range<usize>) -> bool {
+        self.line.as_ref().is_some_and(|line| line.units().any(|unit| units.contains(&unit)))
     }
 
     /// Searches exactly the marker's line in some units.

@@ -195,6 +195,7 @@ impl ScopeTree {
             declared: OnceLock::new(),
             by_origin: OnceLock::new(),
             dropped: OnceLock::new(),
+            unoptimized: OnceLock::new(),
         })
     }
 

@@ -41,6 +41,15 @@ impl Lies {
     }
 }
 
+/// An instance of a function that holds an address, or ends there.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) node: usize,
+    pub(super) die: Die,
+    /// The scopes at the address in the same out-of-line function, in the order of their entries.
+    around: Arc<Vec<usize>>,
+}
+
 /// An instance of a function that may hold the marker.
 #[derive(Debug)]
 pub(super) struct Candidate {
@@ -69,24 +78,34 @@ enum Holds {
 
 impl Scopes<'_> {
     /// The instances of functions that hold an address or end there.
-    pub(super) fn candidates(&self, pc: Vaddr) -> Result<Vec<Candidate>, Error> {
+    pub(super) fn instances(&self, pc: Vaddr) -> Result<Vec<Instance>, Error> {
         let mut units: Vec<usize> = Vec::new();
         for address in [Some(pc.0), pc.0.checked_sub(1)].into_iter().flatten() {
             units.extend(self.units.unit_at(Vaddr(address)).filter(|unit| !units.contains(unit)));
         }
-        let mut candidates = Vec::new();
+        let mut instances = Vec::new();
         for unit in units {
             let functions = self.functions.of_unit(unit)?;
             for (_, around) in self.functions.scopes_around(unit, pc.0)? {
                 let around = Arc::new(around);
                 for &node in around.iter() {
                     let Some(found) = functions.node(node).filter(|found| found.kind.is_instance()) else { continue };
-                    let die = Die { unit, offset: found.offset };
-                    let (origin, declared) = (self.units.root_origin(die)?, self.lines.declared(die)?);
-                    let lies = Lies::of(&functions, node, pc.0);
-                    candidates.push(Candidate { unit, node, around: Arc::clone(&around), origin, declared, lies });
+                    let (die, around) = (Die { unit, offset: found.offset }, Arc::clone(&around));
+                    instances.push(Instance { node, die, around });
                 }
             }
+        }
+        Ok(instances)
+    }
+
+    /// The instances of functions that may hold a marker at an address.
+    pub(super) fn candidates(&self, pc: Vaddr, instances: Vec<Instance>) -> Result<Vec<Candidate>, Error> {
+        let mut candidates = Vec::new();
+        for Instance { node, die, around } in instances {
+            let functions = self.functions.of_unit(die.unit)?;
+            let (origin, declared) = (self.units.root_origin(die)?, self.lines.declared(die)?);
+            let lies = Lies::of(&functions, node, pc.0);
+            candidates.push(Candidate { unit: die.unit, node, around, origin, declared, lies });
         }
         Ok(candidates)
     }

@@ -22,15 +22,45 @@ impl Scopes<'_> {
     ///
     /// The debug information of a unit at the address is malformed.
     pub(in crate::dwarf) fn scope_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Scope>, Error> {
-        let site = MarkerSite { pc, file: SourcePath::new(file), line };
-        let candidates = self.candidates(pc)?;
-        let chosen = self.choose(&candidates, &site)?;
-        let positions = self.positions(&chosen, &site)?;
+        let candidates = self.candidates(pc, self.instances(pc)?)?;
+        let (chosen, positions) = self.chosen(&candidates, pc, file, line)?;
         let Some(shown) = positions.first().copied().or_else(|| innermost(&candidates)) else { return Ok(None) };
         let functions = self.functions.of_unit(shown.unit)?;
         let instance = functions.instance(shown.node).unwrap_or(shown.node);
         let ended = matches!(Lies::of(&functions, instance, pc.0), Lies::Before | Lies::Empty);
         Ok(Some(Scope { frames: self.frames(shown)?, ended, doubt: doubt(&chosen), positions }))
+    }
+
+    /// The innermost function instance of [`scope_at`](Self::scope_at); `None` if no function is there.
+    ///
+    /// # Errors
+    ///
+    /// The debug information of a unit at the address is malformed.
+    pub(in crate::dwarf) fn instance_at(&self, pc: Vaddr, file: &str, line: u32) -> Result<Option<Die>, Error> {
+        let instances = self.instances(pc)?;
+        if let [only] = &*instances {
+            return Ok(Some(only.die));
+        }
+        let candidates = self.candidates(pc, instances)?;
+        let (_, positions) = self.chosen(&candidates, pc, file, line)?;
+        let Some(shown) = positions.first().copied().or_else(|| innermost(&candidates)) else { return Ok(None) };
+        let functions = self.functions.of_unit(shown.unit)?;
+        let instance = functions.instance(shown.node).and_then(|instance| functions.node(instance));
+        Ok(instance.map(|found| Die { unit: shown.unit, offset: found.offset }))
+    }
+
+    /// The candidates that the marker may be in, and its scopes in them.
+    fn chosen<'c>(
+        &self,
+        candidates: &'c [Candidate],
+        pc: Vaddr,
+        file: &str,
+        line: u32,
+    ) -> Result<(Vec<&'c Candidate>, Vec<Position>), Error> {
+        let site = MarkerSite { pc, file: SourcePath::new(file), line };
+        let chosen = self.choose(candidates, &site)?;
+        let positions = self.positions(&chosen, &site)?;
+        Ok((chosen, positions))
     }
 
     /// The scopes that a marker may be in, each once, the likeliest first.

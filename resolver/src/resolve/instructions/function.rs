@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, PoisonError};
 
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
 use super::function_code::FunctionCode;
 use super::{Asked, Instructions};
 use crate::address::Vaddr;
@@ -94,7 +96,9 @@ impl<'c> Instructions<'c, '_, '_, '_> {
     pub(in super::super) fn release(&self) {
         let mut all = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > KEPT_FUNCTIONS {
-            all.clear();
+            let dropped = std::mem::take(&mut *all);
+            drop(all);
+            dropped.into_par_iter().for_each(drop);
         }
     }
 
