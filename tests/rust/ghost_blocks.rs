@@ -9,8 +9,7 @@ use std::sync::LazyLock;
 
 use simple_markers_record::ghost::Hash;
 use simple_markers_resolver::resolve::{
-    Absence, ApproximateReason, Exactness, ExactnessReason, GhostProblem, LikelyReason, Marker, Origin, SitePlace,
-    Survival,
+    Absence, Exactness, ExactnessReason, GhostProblem, LikelyReason, Marker, Origin, SitePlace, Survival,
 };
 use simple_markers_tests::fixture;
 use simple_markers_tests::ghosts::Probes;
@@ -21,8 +20,7 @@ use super::ghost_sites::{addresses, markers};
 
 static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(Toolchain::new);
 
-const NEXT_LINE: ExactnessReason = ExactnessReason::Approximate(ApproximateReason::NextLine);
-const IDENTICAL: ExactnessReason = ExactnessReason::Likely(LikelyReason::IdenticalFunctions);
+const REMOVABLE: ExactnessReason = ExactnessReason::Likely(LikelyReason::RemovableCode);
 
 /// A program whose ghosts say in their names how often they are passed in each round.
 const PROGRAM: &str = r#"use simple_markers::simple_mark;
@@ -181,34 +179,28 @@ fn ghosts_by_rustc_are_where_their_blocks_begin() {
             let found = addresses(marker);
             // Nothing follows the ghost, or the function runs in the compiler.
             let is_gone = matches!(&*marker.name, "ghost:last" | "ghost:folded");
-            // LLVM drops the blocks of inlined copies in which no variable has a place. The line that
-            // follows is left.
+            // LLVM drops the blocks of inlined copies in which no variable has a place.
             let is_dropped = &*marker.name == "ghost:inlined_2";
-            let survival = match is_gone {
-                true => (Some(Survival::Eliminated), marker.absence.clone()),
-                false => (Some(Survival::Live), None),
+            let survival = match () {
+                () if is_gone => (Some(Survival::Eliminated), marker.absence.clone()),
+                () if is_dropped => (None, Some(Absence::Ghost { problem: GhostProblem::NoPlace })),
+                () => (Some(Survival::Live), None),
             };
             assert_eq!((marker.survival, marker.absence.clone()), survival, "{what}");
-            if has_dump && !is_dropped {
+            if has_dump {
                 assert_eq!(found, blocks.get(&variable(marker)).cloned().unwrap_or_default(), "{what}");
             }
             let copies = match &*marker.name {
-                "ghost:generic_2" | "ghost:inlined_2" => 2,
-                _ if is_gone => 0,
+                "ghost:generic_2" => 2,
+                _ if is_gone || is_dropped => 0,
                 _ => 1,
             };
             assert_eq!(found.len(), copies, "{what}");
             for site in &marker.sites {
-                let verdict =
-                    if is_dropped { (Exactness::Approximate, NEXT_LINE) } else { (Exactness::Likely, IDENTICAL) };
-                assert_eq!(site.exactness, Some(verdict.0), "{what}");
+                assert_eq!(site.exactness, Some(Exactness::Likely), "{what}");
                 // The shim for calls through a virtual table may have an inlined copy of the closure.
                 let is_copied = &*marker.name == "ghost:closure_1";
-                assert!(
-                    is_copied || site.exactness_reason == Some(verdict.1.clone()),
-                    "{what}: {:?}",
-                    site.exactness_reason
-                );
+                assert!(is_copied || site.exactness_reason == Some(REMOVABLE), "{what}: {:?}", site.exactness_reason);
                 assert_eq!(site.origin, Origin::Block, "{what}");
                 let Some(SitePlace::Address(address)) = site.place else { panic!("{what}: {:?}", site.place) };
                 places.insert(address, (&marker.name, site.file_offset.expect("in the file").0));
@@ -288,7 +280,7 @@ fn merged_functions_are_one_image_of_two_sources() {
         let all = markers(&image);
         let [marker] = all.as_slice() else { panic!("{all:?}") };
         let [site] = &*marker.sites else { panic!("{marker:?}") };
-        assert_eq!((site.exactness, &site.exactness_reason), (Some(Exactness::Likely), &Some(IDENTICAL)));
+        assert_eq!((site.exactness, &site.exactness_reason), (Some(Exactness::Likely), &Some(REMOVABLE)));
         fs::read(&image).expect("the image")
     });
     assert!(once == twice, "the images differ");

@@ -45,7 +45,6 @@ pub(crate) use instruction::Callee;
 pub(crate) use instruction_set::InstructionSet;
 pub use probe::{BreaksReason, RefusedReason};
 pub(crate) use probe::{Cost, Effect, Probe};
-pub(crate) use regions::Decision;
 pub(crate) use settled::{CallEffect, MemoryPlace, NextUse, PlaceRoot, ValuePlace};
 pub(crate) use stepped::Step;
 pub(crate) use supported::of_machine;

@@ -1,26 +1,14 @@
-//! Where control enters and leaves a region of a function, and which branches decide whether an address is
-//! reached.
+//! Where control enters and leaves a region of a function.
 
 use std::collections::BTreeSet;
 
 use super::EdgeKind;
-use super::cfg::{Cfg, Indirect};
-use super::instruction::Successors;
+use super::cfg::Cfg;
 use crate::address::Vaddr;
 use crate::ranges::Region;
 
 /// The most instructions of a function whose branches are followed.
 const MOST: usize = 20_000;
-
-/// Whether the code reaches an address.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decision {
-    /// The branches that decide it: one way always leads there, and another one may not. A call that
-    /// does not return and is the last instruction does not count.
-    pub(crate) branches: Vec<Vaddr>,
-    /// Whether each call of the function reaches it exactly once.
-    pub(crate) is_once: bool,
-}
 
 impl Cfg {
     /// The number of instructions.
@@ -47,6 +35,12 @@ impl Cfg {
             entries.retain(|index| reached.contains(index));
         }
         entries.into_iter().filter_map(|index| Some(Vaddr(self.instructions.get(index)?.at))).collect()
+    }
+
+    /// Whether code of a region leads to an address in it.
+    pub(crate) fn is_repeated(&self, region: &Region, at: Vaddr) -> bool {
+        let is_inside = |edge: &super::Edge| edge.kind != EdgeKind::Entry && region.contains(edge.from.0);
+        self.index(at.0).is_some_and(|index| self.predecessors(index).iter().any(is_inside))
     }
 
     /// The addresses outside of a region to which control leaves it, ascending. Leaves out those that
@@ -84,72 +78,6 @@ impl Cfg {
         }
         set.intersection(&seen).copied().collect()
     }
-
-    /// What decides whether the code reaches an address; `None` if no instruction begins there, or
-    /// the function is too large.
-    pub(crate) fn decision(&self, at: Vaddr) -> Option<Decision> {
-        let target = self.index(at.0)?;
-        if self.instructions.len() > MOST {
-            return None;
-        }
-        let before: Vec<Vec<usize>> = (0..self.instructions.len()).map(|index| self.before_by_edges(index)).collect();
-        let walk = |mut todo: Vec<usize>, stop: Option<usize>| {
-            let mut seen = vec![false; before.len()];
-            todo.iter().for_each(|&index| seen.get_mut(index).into_iter().for_each(|seen| *seen = true));
-            while let Some(index) = todo.pop() {
-                for &from in before.get(index).into_iter().flatten() {
-                    let Some(seen) = seen.get_mut(from).filter(|seen| !**seen && Some(from) != stop) else { continue };
-                    *seen = true;
-                    todo.push(from);
-                }
-            }
-            seen
-        };
-        let leads = walk(vec![target], None);
-        let exits = (0..self.instructions.len()).filter(|&index| index != target && self.is_exit(index));
-        let misses = walk(exits.collect(), Some(target));
-        let is = |of: &[bool], index: usize| of.get(index) == Some(&true);
-        let mut branches: BTreeSet<usize> = BTreeSet::new();
-        for index in (0..self.instructions.len()).filter(|&index| index == target || !is(&misses, index)) {
-            let from = before.get(index).into_iter().flatten();
-            branches.extend(from.filter(|&&from| from != target && is(&misses, from) && is(&leads, from)));
-        }
-        let is_missed = self.index(self.entry).is_none_or(|entry| entry != target && is(&misses, entry));
-        let branches = branches.into_iter().filter_map(|index| Some(Vaddr(self.instructions.get(index)?.at)));
-        Some(Decision { branches: branches.collect(), is_once: !is_missed && !self.is_in_loop(at) })
-    }
-
-    /// The instructions of the function that lead to the one at `index`.
-    fn before_by_edges(&self, index: usize) -> Vec<usize> {
-        let edges = self.predecessors(index);
-        let edges = edges.iter().filter(|edge| !matches!(edge.kind, EdgeKind::Entry | EdgeKind::OtherFunction));
-        edges.filter_map(|edge| self.index(edge.from.0)).collect()
-    }
-
-    /// Whether the function is left behind an instruction.
-    fn is_exit(&self, index: usize) -> bool {
-        let Some(it) = self.instructions.get(index) else { return false };
-        let leaves = |target: u64| !self.contains(Vaddr(target));
-        match it.successors {
-            Successors::Next | Successors::Call | Successors::Traps => false,
-            Successors::Conditional(target) | Successors::Jump(target) => leaves(target),
-            Successors::Indirect => {
-                let leaves = |(jump, what): &(Vaddr, Indirect)| jump.0 == it.at && *what == Indirect::Leaves;
-                self.indirect.iter().any(leaves)
-            }
-            Successors::Ends => true,
-        }
-    }
-
-    /// The addresses of the calls, ascending, with jumps to other functions.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = Vaddr> + '_ {
-        let is_call = |what| match what {
-            Successors::Call => true,
-            Successors::Jump(target) => !self.contains(Vaddr(target)),
-            _ => false,
-        };
-        self.instructions.iter().filter(move |it| is_call(it.successors)).map(|it| Vaddr(it.at))
-    }
 }
 
 #[cfg(test)]
@@ -184,23 +112,15 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_decides_what_only_one_of_its_ways_reaches() {
-        // 1000: test %edi,%edi; 1002: je 1008; 1004: inc %eax; 1006: inc %ecx; 1008: inc %edx; 100a: ret
-        let straight = cfg(&[0x85, 0xff, 0x74, 0x04, 0xff, 0xc0, 0xff, 0xc1, 0xff, 0xc2, 0xc3]);
-        let decision = |branches: &[u64], is_once| Some(Decision { branches: addresses(branches), is_once });
-        assert_eq!(straight.decision(Vaddr(0x1006)), decision(&[0x1002], false));
-        assert_eq!(straight.decision(Vaddr(0x1008)), decision(&[], true));
-        assert_eq!(straight.decision(Vaddr(0x1000)), decision(&[], true));
-        assert_eq!(straight.decision(Vaddr(0x1001)), None);
+    fn a_region_that_begins_with_a_loop_is_repeated() {
         // 1000: xor %eax,%eax; 1002: inc %eax; 1004: cmp %edi,%eax; 1006: jne 1002; 1008: ret
-        let looped = cfg(&[0x31, 0xc0, 0xff, 0xc0, 0x39, 0xf8, 0x75, 0xfa, 0xc3]);
-        assert_eq!(looped.decision(Vaddr(0x1002)), decision(&[0x1006], false));
-    }
-
-    #[test]
-    fn calls_are_listed() {
-        // 1000: call 1006; 1005: nop; 1006: jmp 1005; 1008: jmp 2000
-        let cfg = cfg(&[0xe8, 1, 0, 0, 0, 0x90, 0xeb, 0xfd, 0xe9, 0xf3, 0x0f, 0, 0]);
-        assert_eq!(cfg.calls().collect::<Vec<_>>(), addresses(&[0x1000, 0x1008]));
+        let cfg = cfg(&[0x31, 0xc0, 0xff, 0xc0, 0x39, 0xf8, 0x75, 0xfa, 0xc3]);
+        let is_repeated =
+            |start: u64, end, at| cfg.is_repeated(&Region::new(std::slice::from_ref(&(start..end))), Vaddr(at));
+        assert!(is_repeated(0x1002, 0x1008, 0x1002));
+        // The branch back is no part of the region.
+        assert!(!is_repeated(0x1002, 0x1006, 0x1002));
+        assert!(!is_repeated(0x1008, 0x1009, 0x1008));
+        assert!(!is_repeated(0x1001, 0x1009, 0x1001), "no instruction begins there");
     }
 }

@@ -75,7 +75,7 @@ pub use described::{Change, Described};
 pub use frame::{Frame, Moment};
 pub(crate) use labels::{CodeAtLabel, Label, LabelCopy, LinePlaces};
 pub(crate) use line_absence::{CodeState, LineAbsence};
-pub(crate) use marked_blocks::{MarkedBlock, MarkedVariable, Origin as CodeOrigin};
+pub(crate) use marked_blocks::MarkedBlock;
 pub(crate) use members::ClassMember;
 pub use names::Lookup;
 pub(crate) use next_line::NoLine;

@@ -129,9 +129,6 @@ fn likely(out: &mut fmt::Formatter<'_>, reason: LikelyReason) -> fmt::Result {
         LikelyReason::RemovableCode => {
             out.write_str("the compiler may have removed the code behind the ghost on some ways that lead there")
         }
-        LikelyReason::IdenticalFunctions => {
-            out.write_str("the compiler may have merged another function with the same code into this one")
-        }
         LikelyReason::MissingCopies { count } => {
             write!(out, "{} of its function without a place for the ghost", counted_are(count))
         }
@@ -177,9 +174,9 @@ fn approximate(out: &mut fmt::Formatter<'_>, reason: ApproximateReason) -> fmt::
         ApproximateReason::SharedInlined => out.write_str(
             "its function is inlined there, other ways lead there, and an inlined copy that has no code left leaves no trace",
         ),
-        ApproximateReason::NextLine => out.write_str(
-            "the debug information lost the ghost's block where its function is inlined; the next line of the block begins there",
-        ),
+        ApproximateReason::Loop => {
+            out.write_str("the code behind the ghost begins with a loop, and each of its passes is a hit")
+        }
         ApproximateReason::NothingFollows => {
             out.write_str("nothing follows the ghost in its block, and control leaves the block there")
         }

@@ -245,9 +245,6 @@ pub enum LikelyReason {
     Inlined,
     /// The compiler may have removed the code behind the ghost on some ways, and kept it on others.
     RemovableCode,
-    /// The compiler may have merged the function with another one that has the same code: then the
-    /// passes of that one are hits too.
-    IdenticalFunctions,
     /// Copies of the function are inlined where the ghost has no place: their passes have no hit.
     MissingCopies {
         /// How many are known.
@@ -267,7 +264,6 @@ impl LikelyReason {
             Self::LinkTime => "likely_link_time",
             Self::Inlined => "likely_inlined",
             Self::RemovableCode => "likely_removable_code",
-            Self::IdenticalFunctions => "likely_identical_functions",
             Self::MissingCopies { .. } => "likely_missing_copies",
             Self::Statement => "likely_statement",
         }
@@ -307,9 +303,8 @@ pub enum ApproximateReason {
         /// How many places.
         entries: u32,
     },
-    /// The ghost's function is inlined there, and the debug information lost the ghost's block. The place
-    /// is that of the next line of the block that has code.
-    NextLine,
+    /// The code behind the ghost begins with a loop: each of its passes is a hit.
+    Loop,
     /// Nothing follows the ghost in its block, and the place is that where control leaves the block.
     NothingFollows,
     /// Nothing follows the ghost in its block, and control leaves the block in several places.
@@ -342,7 +337,7 @@ impl ApproximateReason {
             Self::SeveralWays => "approximate_several_ways",
             Self::SeveralEntries { .. } => "approximate_several_entries",
             Self::SeveralExits { .. } => "approximate_several_exits",
-            Self::NextLine => "approximate_next_line",
+            Self::Loop => "approximate_loop",
             Self::NothingFollows => "approximate_nothing_follows",
             Self::SharedExit => "approximate_shared_exit",
             Self::InsideStatement => "approximate_inside_statement",

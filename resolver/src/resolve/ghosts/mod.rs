@@ -9,7 +9,7 @@ mod blocks;
 mod labels;
 mod statements;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
@@ -56,8 +56,6 @@ struct Asked<'g> {
     ghosts: Vec<&'g Ghost>,
     /// Their indices, by line.
     by_line: BTreeMap<u32, Vec<usize>>,
-    /// Their lines, by file.
-    lines: BTreeMap<&'g SourcePath, BTreeSet<u32>>,
 }
 
 /// A place of a ghost in the code.
@@ -230,12 +228,11 @@ fn ask_units(
 
 impl<'g> Asked<'g> {
     fn new(ghosts: Vec<&'g Ghost>) -> Self {
-        let (mut by_line, mut lines) = (BTreeMap::<_, Vec<usize>>::new(), BTreeMap::<_, BTreeSet<u32>>::new());
+        let mut by_line = BTreeMap::<_, Vec<usize>>::new();
         for (index, ghost) in ghosts.iter().enumerate() {
             by_line.entry(ghost.line).or_default().push(index);
-            lines.entry(&ghost.path).or_default().insert(ghost.line);
         }
-        Self { ghosts, by_line, lines }
+        Self { ghosts, by_line }
     }
 
     /// The index of the ghost of a file and line for which `is_it` holds; `None` if there is none. The
@@ -254,12 +251,6 @@ impl<'g> Asked<'g> {
         let agrees = |ghost: &Ghost| ghost.path.agreement(file) >= Some(Agreement::Tail(2));
         let found = candidates().find(|(_, ghost)| ghost.path == *file);
         Ok(found.or_else(|| candidates().find(|(_, ghost)| agrees(ghost))).map(|(index, _)| index))
-    }
-
-    /// The lines of the ghosts in a file.
-    fn lines_of(&self, path: &SourcePath) -> &BTreeSet<u32> {
-        const NONE: &BTreeSet<u32> = &BTreeSet::new();
-        self.lines.get(path).unwrap_or(NONE)
     }
 }
 
@@ -308,7 +299,7 @@ impl Search<'_> {
             let site = RawSite { copies, records: copies, ..RawSite::without_record(pc, place.origin) };
             let (surroundings, mut probed) = lookup.site(&wanted, &site, &args, has_dead);
             let certainty = match place.certainty {
-                Certainty::Likely(LikelyReason::IdenticalFunctions) if *missing > 0 => {
+                Certainty::Likely(LikelyReason::RemovableCode) if *missing > 0 => {
                     Certainty::Likely(LikelyReason::MissingCopies { count: *missing })
                 }
                 Certainty::Statement(before) => before.certainty(block(lookup, &surroundings, place.address)),
@@ -334,9 +325,8 @@ impl Certainty {
     /// The order of certainties, the best first.
     fn rank(self) -> u8 {
         match self {
-            Self::Likely(LikelyReason::IdenticalFunctions) => 0,
-            Self::Likely(_) | Self::Statement(_) => 1,
-            Self::Approximate(_) => 2,
+            Self::Likely(_) | Self::Statement(_) => 0,
+            Self::Approximate(_) => 1,
         }
     }
 
@@ -353,9 +343,10 @@ impl Certainty {
                 (Exactness::Approximate, ExactnessReason::Approximate(reason))
             }
             // Each way into the block behind a ghost passes the ghost.
-            (Self::Likely(reason @ LikelyReason::RemovableCode), Some(Exactness::Shared))
-                if matches!(probed.reason, Some(ExactnessReason::SeveralPredecessors { .. })) =>
-            {
+            (
+                Self::Likely(reason @ (LikelyReason::RemovableCode | LikelyReason::MissingCopies { .. })),
+                Some(Exactness::Shared),
+            ) if matches!(probed.reason, Some(ExactnessReason::SeveralPredecessors { .. })) => {
                 (Exactness::Likely, ExactnessReason::Likely(reason))
             }
             (Self::Approximate(ApproximateReason::NothingFollows), Some(Exactness::Shared)) => {

@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::function::Decoded;
 use crate::address::Vaddr;
 use crate::code::{
-    Block, CallEffect, Cfg, Decision, ExactReason, InstructionSet, Made, MemoryPlace, NextUse, Outcome, Step,
-    ValuePlace, Values,
+    Block, CallEffect, Cfg, ExactReason, InstructionSet, Made, MemoryPlace, NextUse, Outcome, Step, ValuePlace, Values,
 };
 use crate::location::Register;
 use crate::ranges::Region;
@@ -187,14 +186,9 @@ impl FunctionCode<'_> {
         Some(self.walk(region.ranges().len())?.exits(region))
     }
 
-    /// What decides whether the function reaches an address; `None` if that is not known.
-    pub(in crate::resolve) fn decision(&self, at: Vaddr) -> Option<Decision> {
-        self.walk(0)?.decision(at)
-    }
-
-    /// The addresses of the calls, ascending; `None` if that is not known.
-    pub(in crate::resolve) fn call_addresses(&self) -> Option<Vec<Vaddr>> {
-        Some(self.walk(0)?.calls().collect())
+    /// Whether code of a region leads to an address in it.
+    pub(in crate::resolve) fn is_repeated(&self, region: &Region, at: Vaddr) -> bool {
+        self.cfg().is_repeated(region, at)
     }
 
     /// Whether an instruction may write one of the registers of a mask.
@@ -205,6 +199,12 @@ impl FunctionCode<'_> {
     /// Whether any instruction may write one of the registers of a mask.
     pub(in crate::resolve) fn writes_anywhere(&self, registers: u64) -> bool {
         self.cfg().writes_anywhere(&self.decoded.function, registers)
+    }
+
+    /// Whether a register is the stack pointer. False if the values of this instruction set are not followed.
+    pub(in crate::resolve) fn is_stack_pointer(&self, register: Register) -> bool {
+        let number = self.set.data_flow().map(|_| u32::from(self.set.stack_pointer()));
+        number.is_some() && self.register_bit(register) == number
     }
 
     /// The bit of a register in masks of written registers; `None` if it has none.
