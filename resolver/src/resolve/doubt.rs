@@ -17,7 +17,6 @@ mod computed;
 mod copied_from;
 mod copies;
 mod memory;
-mod moved_behind;
 mod not_in_frame;
 mod not_tracked;
 mod other_constant;
@@ -41,7 +40,7 @@ use super::Reason;
 type Rule = fn(&Case<'_>) -> Option<Reason>;
 
 /// All rules. The first reason counts.
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 16] = [
     not_tracked::doubt,
     at_site::doubt,
     computed::doubt,
@@ -53,7 +52,6 @@ const RULES: [Rule; 17] = [
     other_offset::doubt,
     stepped_before::doubt,
     assigned_late::doubt,
-    moved_behind::doubt,
     parameter_in_loop::doubt,
     copied_from::doubt,
     step_ahead::doubt,
