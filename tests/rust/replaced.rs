@@ -263,9 +263,19 @@ fn a_file_that_comes_again_is_watched() {
 
 #[test]
 fn counts_and_recordings_go_on_with_the_new_file() {
-    if !can_watch() {
-        return;
+    if can_watch() {
+        goes_on_with_the_new_file("bpf");
     }
+}
+
+#[test]
+fn counts_and_recordings_go_on_with_the_new_file_with_tracefs() {
+    if can_watch() && can_watch_with_tracefs() {
+        goes_on_with_the_new_file("tracefs");
+    }
+}
+
+fn goes_on_with_the_new_file(engine: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let builds = builds(folder.path());
     let program = folder.path().join("built");
@@ -273,7 +283,7 @@ fn counts_and_recordings_go_on_with_the_new_file() {
     for command in [&["count", "--json"][..], &["record", "-o", text(&recording)]] {
         let _ = fs::remove_file(&program);
         fs::copy(&builds[0], &program).expect("a copy");
-        let smark = Smark::start(folder.path(), &[command, &[text(&program)]].concat());
+        let smark = Smark::start(folder.path(), &[command, &["--engine", engine, text(&program)]].concat());
         run(&program, "3");
         put(WAYS[0], &builds[1], &program);
         smark.wait_for(" was replaced: watching 2 sites of 2 markers of the new file\n", 1);
@@ -299,8 +309,31 @@ fn counts_and_recordings_go_on_with_the_new_file() {
             }
         };
         let sum = |name: &str| counts.iter().filter(|(it, _)| it == name).map(|(_, hits)| hits).sum::<u64>();
-        assert_eq!((sum("built:at"), sum("built:more")), (7, 4), "{command:?}: {lines:?}");
+        assert_eq!((sum("built:at"), sum("built:more")), (7, 4), "{engine} {command:?}: {lines:?}");
+        let _ = fs::remove_dir_all(&recording);
     }
+}
+
+#[test]
+fn top_goes_on_with_the_new_file() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let builds = builds(folder.path());
+    let program = folder.path().join("built");
+    fs::copy(&builds[0], &program).expect("a copy");
+    let smark =
+        Smark::start(folder.path(), &["top", "--json", "--every", "0.1", "--marker", "built:*", text(&program)]);
+    let first = run(&program, "3");
+    put(WAYS[0], &builds[1], &program);
+    smark.wait_for(" was replaced: watching 2 sites of 2 markers of the new file\n", 1);
+    let second = run(&program, "4");
+    let tables: Vec<Json> = smark.end().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let rows = || tables.iter().flat_map(|table| table["processes"].as_array().expect("processes"));
+    let hits = |pid: u64| rows().filter(|row| row["pid"] == pid).filter_map(|row| row["hits"].as_u64()).sum::<u64>();
+    // The new file has two markers.
+    assert_eq!([hits(first), hits(second)], [3, 8]);
 }
 
 #[test]

@@ -404,6 +404,47 @@ fn children_and_libraries_are_watched() {
     assert_eq!(found.len(), 20);
 }
 
+/// A child that opens a library long after its start.
+const OPENS: &str = r#"
+#include <dlfcn.h>
+#include <unistd.h>
+#include <sys/wait.h>
+
+int main(int count, char **arguments) {
+    (void)count;
+    if (fork()) {
+        int status = 1;
+        wait(&status);
+        return status != 0;
+    }
+    usleep(300000);
+    void *library = dlopen(arguments[1], RTLD_NOW);
+    void (*call)(int) = library ? (void (*)(int))dlsym(library, "call") : 0;
+    for (int i = 0; call && i < 100; i++) {
+        call(i);
+        usleep(10000);
+    }
+    return !call;
+}
+"#;
+
+#[test]
+fn a_library_that_a_child_opens_is_watched() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "opens", OPENS, &[]);
+    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+    let (found, end) = hits(&trace(&["--json"], &[&program, &library]));
+    let late = numbers(&found, "library:call");
+    println!("the first hit that is seen is number {:?}, of one each 10 ms", late.first());
+    let first = late.first().copied().unwrap_or(100);
+    // All hits from the first on; a busy machine may take long to look.
+    assert_eq!((late, &end["exit"]), ((first..100).collect(), &0.into()));
+    assert!(first < 80, "{first}");
+}
+
 /// A program that passes a marker all the time, until its standard input ends.
 struct Busy {
     child: Child,

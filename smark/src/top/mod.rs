@@ -109,6 +109,10 @@ impl Top {
             return self.receive(address, console);
         }
         let mut outlets = self.remote.open(self.top, self.view().threads, console)?;
+        let group = self.cgroup.as_deref().map(Group::find).transpose()?;
+        let choice = Choice { pids: pids::all(&self.pid), group };
+        let counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
+        // Later: a process with hits has a row, so nothing must be counted before the rows are.
         let hits = match self.marker.is_empty() {
             true => None,
             false => Some(Hits::start(console, &self.marker, &self.files, &pids::all(&self.pid))?),
@@ -116,9 +120,6 @@ impl Top {
         if hits.as_ref().is_some_and(|hits| !hits.is_active()) {
             return Ok(Status::NoMatch.into());
         }
-        let group = self.cgroup.as_deref().map(Group::find).transpose()?;
-        let choice = Choice { pids: pids::all(&self.pid), group };
-        let counter = Counter::start(choice).map_err(|why| explained(why.into()))?;
         let mut source = Source { counter, hits };
         let terminal = if self.json || outlets.are_open() { None } else { Terminal::open()? };
         match terminal {

@@ -19,7 +19,7 @@ const DISABLED: u64 = 1;
 /// `struct perf_event_attr`, as long as it is in all kernels.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+pub(super) struct Attributes {
     of: u32,
     size: u32,
     config: u64,
@@ -27,9 +27,22 @@ struct Attributes {
     sample_type: u64,
     read_format: u64,
     flags: u64,
+    /// How many bytes of records make it readable.
     wakeup: u32,
     breakpoint: u32,
     address: u64,
+}
+
+impl Attributes {
+    /// Of an event by its type and number.
+    pub(super) fn new(of: u32, config: u64, flags: u64) -> Self {
+        Self { of, config, flags, size: size_of::<Self>() as u32, ..Self::default() }
+    }
+
+    /// Readable as soon as there is a record.
+    pub(super) fn telling_at_once(self) -> Self {
+        Self { wakeup: 1, ..self }
+    }
 }
 
 #[repr(C)]
@@ -69,19 +82,13 @@ fn misses(program: &OwnedFd) -> Result<u64, Error> {
     Ok(info.get(RECURSION_MISSES).copied().unwrap_or(0))
 }
 
-/// Opens an event by its number. Programs that are attached to it run on all CPUs.
-fn open(id: u16) -> Result<OwnedFd, Error> {
-    let attributes = Attributes {
-        of: TYPE_TRACEPOINT,
-        size: size_of::<Attributes>() as u32,
-        config: id.into(),
-        flags: DISABLED,
-        ..Attributes::default()
-    };
-    let (all, cpu, group): (libc::pid_t, libc::c_int, libc::c_int) = (-1, 0, -1);
+/// Opens an event of a thread on a CPU; -1 stands for all threads.
+pub(super) fn open(attributes: &Attributes, thread: libc::pid_t, cpu: libc::c_int) -> Result<OwnedFd, Error> {
+    let group: libc::c_int = -1;
     // SAFETY: the attributes are valid until the call returns, and have the size that they say.
-    let result =
-        unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, all, cpu, group, FLAG_FD_CLOEXEC) };
+    let result = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, thread, cpu, group, FLAG_FD_CLOEXEC)
+    };
     match libc::c_int::try_from(result) {
         // SAFETY: the kernel has just opened it, and nobody else knows it.
         Ok(descriptor @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
@@ -108,7 +115,8 @@ impl Attached {
         site: u64,
     ) -> Result<OwnedFd, Error> {
         let program = bpf::load(&code.link(descriptor), Kind::Event)?;
-        let event = open(id)?;
+        // Programs that are attached to it run on all CPUs.
+        let event = open(&Attributes::new(TYPE_TRACEPOINT, id.into(), DISABLED), -1, 0)?;
         let link = attach(&program, &event, site)?;
         self.programs.push(program);
         self.events.push(event);

@@ -80,3 +80,9 @@ impl Bytes {
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.size) }
     }
 }
+
+/// The size of a page in bytes.
+pub(super) fn page_size() -> usize {
+    // SAFETY: it only asks for a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}

@@ -12,6 +12,7 @@ pub mod groups;
 pub mod lease;
 pub mod mapped;
 mod mapping;
+mod mmaps;
 mod notices;
 pub mod paths;
 mod process;

@@ -5,6 +5,7 @@ use std::os::fd::{OwnedFd, RawFd};
 
 use super::bpf::{self, Kind, MapType};
 use super::error::Error;
+use super::mmaps::Mmaps;
 use super::processes::Among;
 use super::ring::Ring;
 use crate::bpf::assembler::{Assembler, Code, TooLong};
@@ -21,6 +22,8 @@ pub(super) struct Notices {
     ring: Ring,
     program: OwnedFd,
     links: Vec<OwnedFd>,
+    /// What the processes that were named and their children map; `None` if their loaders have to tell.
+    mmaps: Option<Mmaps>,
 }
 
 /// Writes the number of the process, if it is watched.
@@ -64,8 +67,8 @@ fn notice(among: &Among) -> Result<Code, TooLong> {
 
 impl Notices {
     /// Starts with the programs that processes execute. `None` if all processes are watched: then none is
-    /// looked at.
-    pub(super) fn start(among: &Among) -> Result<Option<Self>, Error> {
+    /// looked at. The children of the named processes are, if they are wanted.
+    pub(super) fn start(among: &Among, with_children: bool) -> Result<Option<Self>, Error> {
         if matches!(among, Among::All) {
             return Ok(None);
         }
@@ -77,7 +80,8 @@ impl Notices {
         let at_exec = bpf::load(&code, Kind::Tracepoint)?;
         let links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?];
         let program = bpf::load(&code, Kind::Uprobe { is_sleepable: false })?;
-        Ok(Some(Self { map, ring, program, links }))
+        let mmaps = if with_children { Mmaps::start(among.named()) } else { None };
+        Ok(Some(Self { map, ring, program, links, mmaps }))
     }
 
     /// Also tells when a loader has mapped libraries in a process that was named. `offset` is that of the
@@ -85,6 +89,9 @@ impl Notices {
     ///
     /// No other process gets this probe: a debugger has a breakpoint there, which it would not see any more.
     pub(super) fn add_loader(&mut self, path: &str, offset: u64, among: &Among) -> bool {
+        if self.mmaps.is_some() {
+            return true;
+        }
         let at = [bpf::At { offset, switch: 0, cookie: 0 }];
         let mut attach = |pid: &u32| match bpf::attach(&self.program, path, &at, Some(*pid)) {
             Ok(link) => {
@@ -99,17 +106,18 @@ impl Notices {
     /// The processes of the notices since the last call, without duplicates.
     pub(super) fn take(&mut self) -> Vec<u32> {
         let mut pids: Vec<u32> = Vec::new();
-        self.ring.read(&mut |record| {
-            let pid = record.first_chunk().map_or(0, |pid| u32::from_ne_bytes(*pid));
-            if !pids.contains(&pid) {
-                pids.push(pid);
-            }
-        });
+        self.ring.read(&mut |record| pids.push(record.first_chunk().map_or(0, |pid| u32::from_ne_bytes(*pid))));
+        if let Some(mmaps) = &mut self.mmaps {
+            mmaps.take(&mut pids);
+        }
+        pids.sort_unstable();
+        pids.dedup();
         pids
     }
 
-    pub(super) fn descriptor(&self) -> RawFd {
-        self.map.descriptor()
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        let mmaps = self.mmaps.iter().flat_map(Mmaps::descriptors);
+        std::iter::once(self.map.descriptor()).chain(mmaps)
     }
 
     /// The links, to be closed when no program is to run any more.

@@ -104,7 +104,8 @@ impl Programs {
         let (layouts, order, maps, open) = (Vec::new(), Order::default(), HashMap::new(), Vec::new());
         let (events, at_sites) = (Attached::default(), Vec::new());
         // Without them somebody has to look again and again.
-        let notices = Notices::start(&among).unwrap_or_default();
+        let with_children = matches!(scope, Scope::Processes { with_children: true, .. });
+        let notices = Notices::start(&among, with_children).unwrap_or_default();
         let mut session =
             Self { layouts, ring, order, received: 0, maps, mode, among, kernel, open, at_sites, notices, events };
         session.attach(plan)?;
@@ -332,7 +333,7 @@ impl Programs {
     /// Readable when there are hits, if they are wanted, or a process has mapped a file.
     pub(super) fn descriptors(&self, with_hits: bool) -> impl Iterator<Item = RawFd> {
         let ring = self.ring.as_ref().filter(|_| with_hits).map(|(map, _)| map.descriptor());
-        ring.into_iter().chain(self.notices.as_ref().map(Notices::descriptor))
+        ring.into_iter().chain(self.notices.iter().flat_map(Notices::descriptors))
     }
 
     /// Whether hits were read that are not handed on yet.

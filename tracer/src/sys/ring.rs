@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::error::{Error, Step};
-use super::mapping::Mapping;
+use super::mapping::{Mapping, page_size};
 
 /// The record is not written yet.
 const BUSY: u32 = 1 << 31;
@@ -69,9 +69,4 @@ impl Ring {
             self.reader.position().store(position, Ordering::Release);
         }
     }
-}
-
-fn page_size() -> usize {
-    // SAFETY: it only asks for a number.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }

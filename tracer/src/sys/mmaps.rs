@@ -1,0 +1,117 @@
+//! The kernel tells when a process, or one that it creates, maps a file with code (`perf_event_open(2)`,
+//! `PERF_RECORD_MMAP`).
+
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::sync::atomic::Ordering;
+
+use super::events::{Attributes, open};
+use super::mapping::{Mapping, page_size};
+use super::process::numbers;
+
+const TYPE_SOFTWARE: u32 = 1;
+/// It counts nothing.
+const DUMMY: u64 = 9;
+/// The bits `inherit`, `exclude_kernel`, `exclude_hv`, `mmap` and `watermark`.
+const FLAGS: u64 = 1 << 1 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 14;
+/// The most events: one for each thread and CPU.
+const MOST: usize = 256;
+
+/// Pages of a buffer, a power of two. They have some 500 records; what has no space is not told.
+const PAGES: usize = 16;
+/// The words with the positions of the kernel and of the reader (`struct perf_event_mmap_page`).
+const HEAD: usize = 128;
+const TAIL: usize = 129;
+const MMAP: u32 = 1;
+
+/// What processes map.
+#[derive(Debug)]
+pub(super) struct Mmaps {
+    buffers: Vec<Buffer>,
+}
+
+/// What one thread and its children map on one CPU.
+#[derive(Debug)]
+struct Buffer {
+    event: OwnedFd,
+    /// A page with the positions, and the records.
+    pages: Mapping,
+}
+
+impl Mmaps {
+    /// Tells of these processes, and of those that they create from now on. `None` if the kernel does not
+    /// allow it, or they have too many threads.
+    pub(super) fn start(pids: &[u32]) -> Option<Self> {
+        let threads: Vec<u32> = pids.iter().flat_map(|pid| numbers(&format!("/proc/{pid}/task"))).collect();
+        let cpus: Vec<u32> = numbers_of_cpus().collect();
+        if threads.is_empty() || cpus.is_empty() || threads.len().saturating_mul(cpus.len()) > MOST {
+            return None;
+        }
+        let each = threads.iter().flat_map(|thread| cpus.iter().map(move |cpu| Buffer::open(*thread, *cpu)));
+        Some(Self { buffers: each.collect::<Option<_>>()? })
+    }
+
+    /// Adds the processes that have mapped a file since the last call.
+    pub(super) fn take(&mut self, found: &mut Vec<u32>) {
+        self.buffers.iter().for_each(|buffer| buffer.take(found));
+        // It stays readable when its last process has ended.
+        self.buffers.retain(|buffer| !buffer.is_over());
+    }
+
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        self.buffers.iter().map(|buffer| buffer.event.as_raw_fd())
+    }
+}
+
+impl Buffer {
+    fn open(thread: u32, cpu: u32) -> Option<Self> {
+        let attributes = Attributes::new(TYPE_SOFTWARE, DUMMY, FLAGS).telling_at_once();
+        let event = open(&attributes, i32::try_from(thread).ok()?, i32::try_from(cpu).ok()?).ok()?;
+        let size = PAGES.saturating_add(1).saturating_mul(page_size());
+        let pages = Mapping::new(event.as_raw_fd(), libc::PROT_READ | libc::PROT_WRITE, size, 0).ok()?;
+        Some(Self { event, pages })
+    }
+
+    fn take(&self, found: &mut Vec<u32>) {
+        let (Some(head), Some(tail)) = (self.pages.word(HEAD), self.pages.word(TAIL)) else { return };
+        let (first, count) = (page_size() / 8, PAGES.saturating_mul(page_size()) / 8);
+        // Records are multiples of 8 bytes: type, size and process are in the first two words.
+        let word = |at: u64| {
+            let index = first.saturating_add(usize::try_from(at / 8).unwrap_or(0) % count);
+            self.pages.word(index).map_or(0, |word| word.load(Ordering::Relaxed))
+        };
+        let (mut at, end) = (tail.load(Ordering::Relaxed), head.load(Ordering::Acquire));
+        while at < end {
+            let (header, process) = (word(at), word(at.wrapping_add(8)));
+            let (of, size) = (header as u32, header >> 48);
+            if size < 8 {
+                // The kernel writes no such record.
+                at = end;
+            } else {
+                found.extend((of == MMAP).then_some(process as u32));
+                at = at.wrapping_add(size);
+            }
+        }
+        tail.store(at, Ordering::Release);
+    }
+
+    /// Whether all processes that it tells of have ended.
+    fn is_over(&self) -> bool {
+        let mut polled = libc::pollfd { fd: self.event.as_raw_fd(), events: 0, revents: 0 };
+        // SAFETY: there is one element.
+        unsafe { libc::poll(&raw mut polled, 1, 0) == 1 && polled.revents & libc::POLLHUP != 0 }
+    }
+}
+
+/// The CPUs that are switched on.
+fn numbers_of_cpus() -> impl Iterator<Item = u32> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let ranges: Vec<(u32, u32)> = online
+        .trim()
+        .split(',')
+        .filter_map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            Some((first.parse().ok()?, last.parse().ok()?))
+        })
+        .collect();
+    ranges.into_iter().flat_map(|(first, last)| first..=last)
+}
