@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// Starts processes of known work, and prints for each its number, its kind, its CPU time in us
@@ -16,7 +16,7 @@ const WORK: &str = include_str!("../top/work.c");
 
 /// `smark top`, which runs until it is told to end.
 struct Running {
-    smark: Child,
+    smark: Process,
     intervals: JoinHandle<Vec<Json>>,
 }
 
@@ -24,7 +24,7 @@ impl Running {
     /// Starts `smark top`, and waits until it counts.
     fn start(options: &[&str]) -> Self {
         let mut smark = Command::new(fixture::smark());
-        let mut smark = smark.args(["top", "--json"]).args(options).stdout(Stdio::piped()).spawn().expect("smark runs");
+        let mut smark = Process::start(smark.args(["top", "--json"]).args(options).stdout(Stdio::piped()));
         let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines();
         let json = |line: std::io::Result<String>| serde_json::from_str(&line.expect("UTF-8")).expect("JSON");
         let first = lines.next().map(json).expect("a first interval");

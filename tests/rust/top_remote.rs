@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `smark top --receive`.
 struct Receiving {
-    smark: Child,
+    smark: fixture::Process,
     address: SocketAddr,
     /// Where it answers Prometheus.
     metrics: Option<SocketAddr>,
@@ -34,7 +34,7 @@ impl Receiving {
     fn start(address: &str, options: &[&str]) -> Self {
         let mut command = Command::new(fixture::smark());
         command.args(["top", "--receive", address]).args(options).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut smark = command.spawn().expect("smark runs");
+        let mut smark = fixture::Process::start(&mut command);
         let mut stderr = BufReader::new(smark.stderr.take().expect("a pipe"));
         let lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines();
         let (give, stdout) = channel();

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 use std::sync::LazyLock;
 use std::{env, fs};
 
@@ -408,4 +409,40 @@ pub fn site_records(image: &Path) -> Vec<Site<Vec<u8>>> {
     }
     assert!(rest.is_empty(), "{rest:x?}");
     sites
+}
+
+/// A process that is killed when the test ends, also if it fails.
+#[derive(Debug)]
+pub struct Process(Child);
+
+impl Process {
+    /// Starts a command.
+    ///
+    /// # Panics
+    ///
+    /// It cannot be started.
+    pub fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap_or_else(|why| panic!("{command:?}: {why}")))
+    }
+}
+
+impl Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
