@@ -22,11 +22,13 @@ mod narrow;
 mod output;
 mod plan;
 mod planned;
+mod quantity;
 mod rates;
 mod record;
 mod report;
 mod show;
 mod sources;
+mod spelling;
 mod stacks;
 mod symbols;
 mod top;
@@ -110,8 +112,10 @@ impl From<Status> for ExitCode {
 
 /// Runs the command.
 fn main() -> ExitCode {
-    let Smark { command, global } = Smark::parse();
+    let (arguments, hints) = spelling::replaced(std::env::args_os());
+    let Smark { command, global } = Smark::parse_from(arguments);
     let console = Console::new(&global);
+    hints.iter().for_each(|hint| console.note(&hint.text()));
     let result = match command {
         Command::List(list) => list.run(&console).map(ExitCode::from),
         Command::Show(show) => show.run(&console).map(ExitCode::from),

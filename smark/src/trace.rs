@@ -21,6 +21,7 @@ use simple_markers_tracer::{Hit, Missing, Value};
 use self::hits_to::HitsTo;
 use crate::Console;
 use crate::narrow;
+use crate::quantity;
 use crate::rates;
 use crate::stacks::Stacks;
 use crate::watch::{Buffer, Next, STATUS, Watch, events};
@@ -55,9 +56,10 @@ pub(crate) struct Trace {
     /// Overwrite the output file if it exists
     #[arg(long, requires = "output")]
     force: bool,
-    /// Instead of hits, print every so many milliseconds how often each marker was hit; for sums see `smark count --every`
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=86_400_000), conflicts_with_all = ["stack", "limit", "buffer"])]
-    every_ms: Option<u64>,
+    /// Instead of hits, print how often each marker was hit in each interval of this length, 100ms for example; for sums see
+    /// `smark count --every`
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, conflicts_with_all = ["stack", "limit", "buffer"])]
+    every: Option<Duration>,
     /// Print the stack of each hit, which is followed by frame pointers: at most 64 frames
     #[arg(long)]
     stack: bool,
@@ -78,7 +80,7 @@ EXAMPLES
   Who calls it (build with -fno-omit-frame-pointer, or -C force-frame-pointers):
       smark trace --stack queue:failed -- ./server
   How often the markers are passed, ten times in a second:
-      smark trace --every-ms 100 -p $(pidof server)
+      smark trace --every 100ms -p $(pidof server)
   What the kernel did in the meantime, in the same order:
       smark trace -e sched:sched_switch -e 'syscalls:sys_*_read' -- ./server
   An event of the kernel on the whole machine:
@@ -90,8 +92,8 @@ impl Trace {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
         let mut hits_to = HitsTo::open(self.output.as_deref(), &self.watch.inputs(), self.force)?;
         let colour = console.colour && self.output.is_none();
-        if let Some(every) = self.every_ms {
-            let result = rates::run(self.watch, Duration::from_millis(every), self.json, colour, console, &mut hits_to);
+        if let Some(every) = self.every {
+            let result = rates::run(self.watch, every, self.json, colour, console, &mut hits_to);
             return hits_to.keep_if(result);
         }
         let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);

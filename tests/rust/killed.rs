@@ -71,8 +71,8 @@ fn killed(program: &Path, running: &mut Running, is_whole: &dyn Fn(&Json) -> boo
         let mut smark = Command::new(fixture::smark());
         let is_trace = round % 2 == 0;
         match is_trace {
-            true => smark.args(["trace", "--json", "--buffer", "128", "-p", &pid]),
-            false => smark.args(["record", "-o", text(&recording), "--buffer", "128", "-p", &pid]),
+            true => smark.args(["trace", "--json", "--buffer", "128K", "-p", &pid]),
+            false => smark.args(["record", "-o", text(&recording), "--buffer", "128K", "-p", &pid]),
         };
         let out = File::create(&output).expect("a file");
         let mut smark = Running(smark.stdout(out).stderr(Stdio::null()).spawn().expect("smark starts"));

@@ -139,7 +139,7 @@ fn recorded(image: &Path, folder: &Path) -> Vec<Pass<String>> {
 /// The passes that `smark trace` shows.
 fn traced(image: &Path, engine: &[&str]) -> Vec<Pass<String>> {
     let mut command = Command::new(fixture::smark());
-    command.args(["trace", "--json", "--buffer", "65536"]).args(engine).arg("--").arg(image).arg(ROUNDS);
+    command.args(["trace", "--json", "--buffer", "64M"]).args(engine).arg("--").arg(image).arg(ROUNDS);
     let output = command.output().expect("smark runs");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     // The program prints a number.

@@ -1,4 +1,4 @@
-//! `smark trace --every-ms` prints the hits of each interval, and texts that are kept.
+//! `smark trace --every` prints the hits of each interval, and texts that are kept.
 
 use serde_json::Value as Json;
 use simple_markers_tests::watched::{can_watch, compile};
@@ -30,7 +30,7 @@ fn the_hits_of_all_intervals_are_all_hits() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "loop", LOOP, &[]);
-    let lines = trace(&["--every-ms", "50", "--json"], &[&program]);
+    let lines = trace(&["--every", "50ms", "--json"], &[&program]);
     let (intervals, end) = hits(&lines);
     let number = |of: &Json, field: &str| of[field].as_u64().expect("a number");
     let of = |name: &str| -> Vec<&Json> { intervals.iter().filter(|it| it["marker"] == name).collect() };
@@ -49,7 +49,7 @@ fn the_hits_of_all_intervals_are_all_hits() {
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
 
     // As text, and with a filter.
-    let lines = trace(&["--every-ms", "50", "--where", "i < 20", "loop:pass"], &[&program]);
+    let lines = trace(&["--every", "50ms", "--where", "i < 20", "loop:pass"], &[&program]);
     let words = lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let counts = words.map(|words| match words[..] {
         [_, hits, rate, "loop:pass"] if rate.ends_with("/s") => hits.parse::<u64>().expect("a number"),

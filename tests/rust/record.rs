@@ -289,7 +289,7 @@ fn lost_hits_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let (recording, program) = (folder.path().join("recording"), values(folder.path()));
     let rounds = 50_000;
-    let (status, said) = record(&recording, &["--buffer", "4"], &program, rounds);
+    let (status, said) = record(&recording, &["--buffer", "4K"], &program, rounds);
     assert_eq!(status, 0);
     assert!(said.contains(" hits were lost: the buffer was full"), "{said}");
     let (hits, end) = hits(&recording);

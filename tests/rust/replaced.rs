@@ -324,7 +324,7 @@ fn top_goes_on_with_the_new_file() {
     let program = folder.path().join("built");
     fs::copy(&builds[0], &program).expect("a copy");
     let smark =
-        Smark::start(folder.path(), &["top", "--json", "--every", "0.1", "--marker", "built:*", text(&program)]);
+        Smark::start(folder.path(), &["top", "--json", "--every", "100ms", "--marker", "built:*", text(&program)]);
     let first = run(&program, "3");
     put(WAYS[0], &builds[1], &program);
     smark.wait_for(" was replaced: watching 2 sites of 2 markers of the new file\n", 1);

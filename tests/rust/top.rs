@@ -95,7 +95,7 @@ fn cpu_time_is_that_of_the_kernel() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "work", WORK, &[]);
-    let running = Running::start(&["--every", "0.2"]);
+    let running = Running::start(&["--every", "200ms"]);
     let expected = work(&program, &["24"]);
     let sums = sums(&running.end());
     assert_eq!(expected.len(), 24);
@@ -123,7 +123,7 @@ fn no_process_is_missed() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "work", WORK, &[]);
-    let running = Running::start(&["--every", "0.1"]);
+    let running = Running::start(&["--every", "100ms"]);
     let expected = work(&program, &["2000", "exit", "20"]);
     let sums = sums(&running.end());
     let mut ends: HashMap<u64, u64> = HashMap::new();
@@ -156,8 +156,8 @@ fn a_busy_process_is_in_each_interval() {
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let json = smark(&["--json", "--every", "0.4", "--limit", "4"]);
-    let text = smark(&["--every", "0.4", "--limit", "2"]);
+    let json = smark(&["--json", "--every", "400ms", "--limit", "4"]);
+    let text = smark(&["--every", "400ms", "--limit", "2"]);
     drop(busy);
     let intervals: Vec<Json> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(intervals.len(), 4);
@@ -207,7 +207,7 @@ fn hits_are_counted_by_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "marked", MARKED, &[]);
     let file = program.to_str().expect("UTF-8");
-    let running = Running::start(&["--every", "0.1", "--marker", "loop:*", file]);
+    let running = Running::start(&["--every", "100ms", "--marker", "loop:*", file]);
     let mut processes = [0; 3].map(|_| Command::new(&program).spawn().expect("it runs"));
     let pids = processes.each_mut().map(|process| {
         assert!(process.wait().expect("it ends").success());

@@ -311,7 +311,7 @@ fn lost_hits_are_counted() {
             return pthread_join(thread, 0);
         }"#;
     let program = compile(folder.path(), "loop", source, &[]);
-    check_lost(&hits(&trace(&["--json", "--buffer", "4"], &[&program])), 200_000);
+    check_lost(&hits(&trace(&["--json", "--buffer", "4K"], &[&program])), 200_000);
 }
 
 /// Checks that some of `all` hits were lost and counted, and that the others are in order. The first

@@ -141,7 +141,7 @@ fn lost_hits_are_counted() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "loop", LOOP, &[]);
-    check_lost(&hits(&with_tracefs(&["--json", "--buffer", "4"], &[&program, Path::new("50000")])), 100_000);
+    check_lost(&hits(&with_tracefs(&["--json", "--buffer", "4K"], &[&program, Path::new("50000")])), 100_000);
 }
 
 #[test]

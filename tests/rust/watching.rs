@@ -23,6 +23,7 @@ mod replaced;
 mod report;
 mod rest;
 mod rings;
+mod spelling;
 mod stacks;
 mod thread_locals;
 mod timeline;

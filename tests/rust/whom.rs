@@ -607,7 +607,7 @@ fn the_hits_go_to_a_file() {
     assert!(said(&output).contains("already exists (--force overwrites it)"), "{}", said(&output));
     let output = smark(&["trace", "--force", "-o", path, "--", path, "1"], &[]);
     assert!(said(&output).contains("is an input, and inputs are never overwritten"), "{}", said(&output));
-    let output = smark(&["trace", "--force", "-o", text(&file), "--every-ms", "10000", "--", path, "7"], &[]);
+    let output = smark(&["trace", "--force", "-o", text(&file), "--every", "10s", "--", path, "7"], &[]);
     assert_eq!((lines(&output).len(), output.status.code()), (0, Some(3)), "{}", said(&output));
     let written = fs::read_to_string(&file).expect("the rates");
     assert!(written.contains(" 7 ") && written.ends_with("apart:at\n"), "{written}");

@@ -18,6 +18,7 @@ use simple_markers_tracer::sys::{self, Session};
 
 use self::screen::Screen;
 use crate::Console;
+use crate::quantity;
 use crate::watch::{Buffer, Next, STATUS, Watch};
 
 pub(crate) use self::answer::Answer;
@@ -46,8 +47,8 @@ pub(crate) struct Count {
     /// With --time, this argument tells which A a B belongs to; otherwise it is the thread
     #[arg(long, value_name = "ARG", requires = "time")]
     key: Option<String>,
-    /// Print the table every so many seconds [default: 1 on a terminal, otherwise only at the end]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Print the table every so often [default: 1s on a terminal, otherwise only at the end]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     every: Option<Duration>,
     /// Print a line of JSON for each marker
     #[arg(long)]
@@ -69,12 +70,6 @@ EXAMPLES
       smark count -e syscalls:sys_enter_read --hist count -p $(pidof server)
   How long requests take, told apart by their tags:
       smark count --time queue:submit..queue:complete --key tag -- ./server";
-
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| *seconds >= 0.01);
-    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration.ok_or_else(|| "a number of seconds of at least 0.01 is expected".to_owned())
-}
 
 impl Count {
     pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<ExitCode> {

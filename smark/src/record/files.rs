@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, bail};
 use simple_markers_tracer::ctf;
@@ -13,6 +14,29 @@ pub(super) struct Folder {
     /// Whether it has a recording that is replaced.
     is_old: bool,
 }
+
+/// The folder of a recording of `name` that begins now, in the current folder.
+pub(super) fn default_folder(name: &str) -> PathBuf {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    PathBuf::from(format!("{DEFAULT}{name}-{}", now.replace(['-', ':'], "")))
+}
+
+/// The newest recording with a name of [`default_folder`] in the current folder.
+pub(crate) fn newest() -> io::Result<Option<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(".")? {
+        let entry = entry?;
+        let is_default = entry.file_name().to_str().is_some_and(|name| name.starts_with(DEFAULT));
+        let description = entry.path().join(ctf::DESCRIPTION);
+        if let (true, Ok(metadata)) = (is_default, fs::metadata(&description)) {
+            found.push((metadata.modified()?, PathBuf::from(entry.file_name())));
+        }
+    }
+    Ok(found.into_iter().max().map(|(_, path)| path))
+}
+
+/// How the names of recordings begin that the user did not name.
+const DEFAULT: &str = "smark-";
 
 /// The files of a recording.
 const FILES: [&str; 4] = [ctf::STREAM, ctf::METADATA, ctf::DESCRIPTION, ctf::END];

@@ -17,9 +17,12 @@ use simple_markers_tracer::ctf::{Description, Flight, Writer};
 use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::sys::{Session, signals};
 
+pub(crate) use self::files::newest;
+
 use self::files::Folder;
 use self::recorder::Recorder;
 use crate::Console;
+use crate::quantity;
 use crate::watch::{Buffer, Watch, events};
 
 /// Write the hits of markers to a recording in the Common Trace Format
@@ -31,16 +34,16 @@ use crate::watch::{Buffer, Watch, events};
 /// smark gets the signal USR1.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "smark record [OPTIONS] -o <DIR> [PATTERN]... <FILE>...\n       smark record [OPTIONS] -o <DIR> [PATTERN]... -p <PID>\n       smark record [OPTIONS] -o <DIR> [PATTERN]... [FILE]... -- <COMMAND>...",
+    override_usage = "smark record [OPTIONS] [PATTERN]... <FILE>...\n       smark record [OPTIONS] [PATTERN]... -p <PID>\n       smark record [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
 )]
 pub(crate) struct Record {
     #[command(flatten)]
     watch: Watch,
-    /// The folder of the recording, which must not exist
+    /// The folder of the recording, which must not exist [default: smark-NAME-DATE]
     #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
+    output: Option<PathBuf>,
     /// Replace a recording that is in the folder
     #[arg(long)]
     force: bool,
@@ -60,8 +63,10 @@ pub(crate) struct Record {
 const EXAMPLES: &str = "\
 EXAMPLES
   All that a program does:
-      smark record -o trace -- target/release/server --port 8080
-      smark report trace
+      smark record -- target/release/server --port 8080
+      smark report
+  Ten seconds of a running server:
+      smark record -o trace --duration 10s -p $(pidof server)
   Read it with another tool:
       babeltrace2 trace
   The last 64 MiB before an error:
@@ -82,24 +87,18 @@ const PACKETS: u64 = 16;
 /// The least size of a packet, and of a flight recorder.
 const LEAST: u64 = 4 << 10;
 
-/// Parses a size such as `64M`.
+/// Parses the size of a recording.
 fn size(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.parse().map_err(|_| "a size is a number, or a number and K, M or G".to_owned())?;
-    match number.checked_mul(1 << shift) {
-        Some(size) if size >= LEAST => Ok(size),
-        _ => Err(format!("at least {LEAST} bytes, and less than 2^64")),
+    match quantity::size(text)? {
+        size if size >= LEAST => Ok(size),
+        _ => Err(format!("at least {LEAST} bytes")),
     }
 }
 
 impl Record {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
-        let folder = Folder::prepare(self.output, self.force)?;
+        let output = self.output.unwrap_or_else(|| files::default_folder(&self.watch.name()));
+        let folder = Folder::prepare(output, self.force)?;
         if self.ring.is_some() {
             signals::catch_dump();
         }

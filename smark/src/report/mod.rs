@@ -34,13 +34,13 @@ use crate::{Console, Status, narrow};
 /// the same thread, or with a --key after it, to the next B where the argument has the same value, in any thread of the process.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "smark report [OPTIONS] [PATTERN]... <DIR>",
+    override_usage = "smark report [OPTIONS] [PATTERN]... [DIR]",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
 )]
 pub(crate) struct Report {
-    /// Globs for marker names, and the folder of the recording
-    #[arg(required = true, value_name = "PATTERN|DIR")]
+    /// Globs for marker names, and the folder of the recording [default: the newest smark-NAME-DATE here]
+    #[arg(value_name = "PATTERN|DIR")]
     operands: Vec<PathBuf>,
     /// Print only the hits for which this holds: arguments compared with == != < <= > >=, joined by && || ! ( )
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
@@ -113,7 +113,7 @@ EXIT STATUS
 
 impl Report {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<Status> {
-        let (patterns, folder) = recording::operands(&self.operands)?;
+        let (patterns, folder) = recording::operands(console, &self.operands)?;
         let doubtful = self.strict.values(self.include.contains(&Include::Doubtful), !self.include.is_empty())?;
         let recording = Recording::open(&folder, doubtful)?;
         let question = self.ask.question(self.pairs.key.as_deref());

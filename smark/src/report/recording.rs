@@ -10,6 +10,7 @@ use simple_markers_tracer::ctf::{self, Chosen, Description, Event, Events};
 use simple_markers_tracer::plan::{DoubtfulValues, PlannedSite};
 
 use crate::narrow::Asked;
+use crate::record::newest;
 use crate::{Console, Status, files, inputs};
 
 /// The files of a recording.
@@ -138,12 +139,20 @@ impl<'a> Selected<'a> {
     }
 }
 
-/// The patterns and the one folder among some operands.
-pub(super) fn operands(operands: &[PathBuf]) -> anyhow::Result<(Vec<String>, PathBuf)> {
+/// The patterns and the one folder among some operands; without one, the newest recording here that was not
+/// given a name.
+pub(super) fn operands(console: &Console, operands: &[PathBuf]) -> anyhow::Result<(Vec<String>, PathBuf)> {
     let (patterns, folders) = inputs::operands(operands);
     match <[PathBuf; 1]>::try_from(folders) {
         Ok([folder]) => Ok((patterns, folder)),
         Err(folders) if folders.is_empty() => {
+            if let Some(newest) = newest().context("the current folder cannot be read")? {
+                console.note(&format!("reading {}", newest.display()));
+                return Ok((patterns, newest));
+            }
+            if patterns.is_empty() {
+                bail!("no DIR given, and no recording smark-NAME-DATE is here");
+            }
             let taken: Vec<String> = patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
             bail!("no DIR given: {} is not an existing folder, so it was taken as a PATTERN", taken.join(", "))
         }

@@ -34,9 +34,8 @@ use self::remote::{Outlets, Remote};
 use self::screen::{After, Screen};
 use self::terminal::Terminal;
 use self::text::View;
-use crate::count::seconds;
-use crate::watch::{Pids, explained, pids};
-use crate::{Console, Status};
+use crate::watch::{Pids, end_after, explained, pids};
+use crate::{Console, Status, quantity};
 
 /// Show the CPU time of each process and thread, exactly
 ///
@@ -68,10 +67,13 @@ pub(crate) struct Top {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
     /// The length of an interval
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "1")]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, default_value = "1s")]
     every: Duration,
+    /// End after this time, as with Ctrl-C: 10s, 5min
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
+    duration: Option<Duration>,
     /// End after this many intervals
-    #[arg(long, visible_alias = "count", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Print a line of JSON for each interval
     #[arg(long)]
@@ -87,7 +89,7 @@ EXAMPLES
   The threads of a process, by how long they wait for a CPU:
       smark top -p $(pidof server) --sort wait
   The ten processes that use the CPUs most, in the next minute:
-      smark top --every 60 --limit 1 --top 10
+      smark top --every 1min --limit 1 --top 10
   What runs on several machines, in one table on the machine box:
       smark top --receive 0.0.0.0:7007
       smark top --send udp://box:7007
@@ -105,6 +107,7 @@ const LOOK: Duration = Duration::from_millis(50);
 impl Top {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
         signals::catch();
+        self.duration.into_iter().for_each(end_after);
         if let Some(address) = &self.remote.receive {
             return self.receive(address, console);
         }

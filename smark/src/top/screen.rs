@@ -8,7 +8,6 @@ use simple_markers_tracer::top::table::Table;
 use super::keys::{HELP, Key};
 use super::order::Sort;
 use super::text::{self, View};
-use crate::count::seconds;
 
 /// What is shown of the last table.
 #[derive(Debug)]
@@ -159,6 +158,13 @@ impl Screen {
 
 const REVERSE: &str = "\u{1b}[7m";
 const DIM: &str = "\u{1b}[2m";
+
+/// The seconds that the user was asked for.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds >= 0.01);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "a number of seconds of at least 0.01 is expected".to_owned())
+}
 
 #[cfg(test)]
 mod tests {

@@ -11,11 +11,12 @@ mod watching;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::{Args, Parser, ValueEnum};
+use rustix::process::{Signal, getpid, kill_process};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::filter::Filter;
@@ -26,7 +27,7 @@ use crate::choice::{Choice, Strict};
 use crate::inputs::{Filters, operands};
 use crate::planned::PlanFile;
 use crate::stacks::Chains;
-use crate::{Console, Status, libraries, narrow};
+use crate::{Console, Status, libraries, narrow, quantity};
 
 use self::matching::Matching;
 use self::replaced::NamedFiles;
@@ -69,6 +70,9 @@ pub(crate) struct Watch {
     /// Do not watch the processes that a watched process creates
     #[arg(long)]
     no_children: bool,
+    /// End after this time, as with Ctrl-C: 10s, 5min
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
+    duration: Option<Duration>,
     /// Globs for marker names, and files
     #[arg(value_name = "PATTERN|FILE")]
     operands: Vec<PathBuf>,
@@ -89,9 +93,14 @@ enum EngineName {
 /// The option of the commands that get records from the kernel.
 #[derive(Debug, Args)]
 pub(crate) struct Buffer {
-    /// The size of the buffer between the kernel and smark in KiB; it is rounded up to a power of two
-    #[arg(long, value_name = "KIB", default_value_t = RING / 1024, value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
+    /// The size of the buffer between the kernel and smark, from 4K to 1G; it is rounded up to a power of two
+    #[arg(long, value_name = "SIZE", default_value = "8M", value_parser = buffer_size)]
     buffer: u32,
+}
+
+fn buffer_size(text: &str) -> Result<u32, String> {
+    let size = u32::try_from(quantity::size(text)?).ok().filter(|size| (4 << 10..=1 << 30).contains(size));
+    size.ok_or_else(|| "from 4K to 1G".to_owned())
 }
 
 impl Buffer {
@@ -104,7 +113,7 @@ impl Buffer {
     }
 
     fn ring(&self) -> u32 {
-        self.buffer.saturating_mul(1024).next_power_of_two()
+        self.buffer.next_power_of_two()
     }
 }
 
@@ -121,6 +130,15 @@ EXIT STATUS
 
 /// The most bytes of a text that are read.
 pub(crate) const TEXT: u16 = 256;
+
+/// Ends the command after some time, as Ctrl-C does.
+pub(crate) fn end_after(duration: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(duration);
+        // Without a right to it, nobody could press Ctrl-C either.
+        let _ = kill_process(getpid(), Signal::INT);
+    });
+}
 
 /// The options and operands alone.
 #[derive(Debug, Parser)]
@@ -273,6 +291,7 @@ impl Watch {
             console.note(&format!("no marker is watched yet{what}; files that are {more}mapped later are looked at"));
         }
         watching.started = sys::now();
+        watching.watch.duration.into_iter().for_each(end_after);
         watching.wait_at_each_exec();
         if let Some(child) = &mut watching.child {
             child.release()?;
@@ -298,6 +317,15 @@ impl Watch {
             Mode::Nothing => false,
         };
         has_processes && self.engine.is_none() && is_possible
+    }
+
+    /// What a recording is named after: the program, the first file, or the first process.
+    pub(crate) fn name(&self) -> String {
+        let file = || self.operands.iter().find(|operand| operand.is_file()).map(|file| file.as_os_str());
+        let path = self.command.first().map(OsString::as_os_str).or_else(file);
+        let name = path.and_then(|path| Path::new(path).file_name()).map(|name| name.to_string_lossy().into_owned());
+        let process = || pids::all(&self.pid).first().map(|pid| format!("pid-{pid}"));
+        name.or_else(process).unwrap_or_else(|| "hits".to_owned())
     }
 
     /// The shortest time that is measured between two markers. `None` if it cannot be measured.

@@ -157,7 +157,7 @@ impl Run<'_> {
     fn hits(&self, options: &[&str]) -> Result<impl Iterator<Item = Json>, String> {
         let printed = File::create(self.printed).map_err(|why| format!("{}: {why}", self.printed.display()))?;
         let mut command = Command::new(self.smark);
-        command.args(["trace", "--json", "--include", "doubtful", "--buffer", "1048576", "--force", "-o"]);
+        command.args(["trace", "--json", "--include", "doubtful", "--buffer", "1G", "--force", "-o"]);
         command.arg(self.hits).args(options).arg("--").arg(self.image).args(self.arguments);
         let output = command.stdin(Stdio::null()).stdout(printed).stderr(Stdio::piped()).output();
         let output = output.map_err(|why| format!("{command:?}: {why}"))?;

@@ -1,0 +1,123 @@
+//! Old spellings of options. They hold for one more version, and each use says the new one.
+
+use std::ffi::OsString;
+
+/// An old spelling and the one that replaces it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Hint {
+    old: String,
+    new: String,
+}
+
+impl Hint {
+    pub(crate) fn text(&self) -> String {
+        let Self { old, new } = self;
+        format!("{old} is now written {new}")
+    }
+}
+
+/// The arguments in new spellings, and what was old. What stands behind `--` is another program's.
+pub(crate) fn replaced(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Vec<Hint>) {
+    let mut arguments = arguments.into_iter();
+    let (mut new, mut hints): (Vec<OsString>, Vec<Hint>) = (Vec::new(), Vec::new());
+    let mut command = None;
+    while let Some(argument) = arguments.next() {
+        let Some(text) = argument.to_str() else {
+            new.push(argument);
+            continue;
+        };
+        if text == "--" {
+            new.push(argument);
+            break;
+        }
+        if command.is_none() {
+            command = COMMANDS.into_iter().find(|command| *command == text);
+        }
+        let (name, joined) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+        if !NAMES.contains(&name) || command.is_none() {
+            new.push(argument);
+            continue;
+        }
+        let name = name.to_owned();
+        let (value, separate) = match joined {
+            Some(value) => (Some(value), None),
+            None => {
+                let next = arguments.next();
+                (next.as_ref().and_then(|next| Some(next.to_str()?.to_owned())), next)
+            }
+        };
+        match value.and_then(|value| Some((modern(command.unwrap_or_default(), &name, &value)?, value))) {
+            Some(((new_name, new_value), value)) => {
+                hints.push(Hint { old: format!("{name} {value}"), new: format!("{new_name} {new_value}") });
+                new.extend([OsString::from(new_name), OsString::from(new_value)]);
+            }
+            None => {
+                new.push(argument);
+                new.extend(separate);
+            }
+        }
+    }
+    new.extend(arguments);
+    (new, hints)
+}
+
+const COMMANDS: [&str; 4] = ["trace", "count", "record", "top"];
+const NAMES: [&str; 4] = ["--every", "--every-ms", "--buffer", "--count"];
+
+/// The new name and value of an option; `None` if it has no older spelling.
+fn modern(command: &str, name: &str, value: &str) -> Option<(&'static str, String)> {
+    let is_whole = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    match (command, name) {
+        ("trace", "--every-ms") if is_whole => Some(("--every", format!("{value}ms"))),
+        ("count" | "top", "--every") if is_whole => Some(("--every", format!("{value}s"))),
+        ("count" | "top", "--every") => {
+            let seconds: f64 = value.parse().ok().filter(|seconds: &f64| (0.0..1e9).contains(seconds))?;
+            Some(("--every", format!("{}ms", (seconds * 1000.0).round() as u64)))
+        }
+        ("trace" | "count" | "record", "--buffer") if is_whole => Some(("--buffer", format!("{value}K"))),
+        ("top", "--count") => Some(("--limit", value.to_owned())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> (String, Vec<String>) {
+        let (new, hints) = replaced(line.split(' ').map(OsString::from));
+        let new: Vec<&str> = new.iter().map(|argument| argument.to_str().expect("UTF-8")).collect();
+        (new.join(" "), hints.iter().map(Hint::text).collect())
+    }
+
+    #[test]
+    fn old_spellings_become_new_ones() {
+        for (old, new, hint) in [
+            (
+                "smark trace --every-ms 100 x",
+                "smark trace --every 100ms x",
+                "--every-ms 100 is now written --every 100ms",
+            ),
+            ("smark -q count --every=2 x", "smark -q count --every 2s x", "--every 2 is now written --every 2s"),
+            ("smark top --every 0.25", "smark top --every 250ms", "--every 0.25 is now written --every 250ms"),
+            ("smark record --buffer 64 x", "smark record --buffer 64K x", "--buffer 64 is now written --buffer 64K"),
+            ("smark top --count 3", "smark top --limit 3", "--count 3 is now written --limit 3"),
+        ] {
+            assert_eq!(of(old), (new.to_owned(), vec![hint.to_owned()]));
+        }
+    }
+
+    #[test]
+    fn the_rest_is_kept() {
+        for line in [
+            "smark trace --every 100ms --buffer 8M x",
+            "smark report --count folder",
+            "smark trace x -- server --every-ms 5 --buffer 3",
+            "smark top --every",
+            "smark trace --every-ms many",
+            "smark list trace --buffer",
+        ] {
+            assert_eq!(of(line), (line.to_owned(), Vec::new()));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Durations and sizes with units, their old spellings, and the folders that nobody named.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use simple_markers_tests::fixture;
+use simple_markers_tests::watched::{can_watch, compile};
+
+/// Passes a marker every 10 ms, 1000 times or as often as the argument says.
+const SOURCE: &str = r#"
+#include <stdlib.h>
+#include <unistd.h>
+#include "simple_marker.h"
+int main(int count, char **values) {
+    int most = count > 1 ? atoi(values[1]) : 1000;
+    for (int i = 0; i < most; i++) {
+        __asm__ volatile("nop");
+        simple_mark_keep(slow:pass, "%d", i);
+        usleep(10000);
+    }
+    return 0;
+}
+"#;
+
+/// Runs `smark` in a folder: its exit status, and what it prints to stdout and stderr.
+fn smark(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(fixture::smark()).args(arguments).current_dir(folder).output();
+    let Output { status, stdout, stderr } = output.expect("smark runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (status.code(), text(stdout), text(stderr))
+}
+
+#[test]
+fn watching_ends_after_a_duration() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "slow", SOURCE, &[]);
+    let program = program.to_str().expect("UTF-8");
+    for command in [&["trace"][..], &["count"], &["record", "-o", "recording"], &["top", "--marker", "slow:*"]] {
+        let mut running = fixture::Process::start(&mut Command::new(program));
+        let pid = running.id().to_string();
+        let since = Instant::now();
+        let arguments = [command, &["--duration", "400ms", "-p", &pid]].concat();
+        let (status, out, said) = smark(folder.path(), &arguments);
+        assert_eq!(status, Some(0), "{arguments:?}: {said}");
+        let took = since.elapsed();
+        assert!(took >= Duration::from_millis(400) && took < Duration::from_secs(9), "{arguments:?}: {took:?}");
+        assert!(running.try_wait().expect("it can be asked").is_none(), "the process goes on");
+        match command[0] {
+            "trace" | "count" => assert!(out.contains("slow:pass"), "{out}{said}"),
+            "record" => assert!(said.contains(" hits in recording ("), "{said}"),
+            _ => {}
+        }
+    }
+    // The program of COMMAND is ended as by Ctrl-C: signal 2.
+    let (status, out, said) = smark(folder.path(), &["trace", "--duration", "400ms", "--", program]);
+    assert_eq!(status, Some(130), "{said}");
+    assert!(out.lines().count() > 1, "{out}{said}");
+}
+
+#[test]
+fn recordings_have_names_and_the_newest_is_read() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "slow", SOURCE, &[]);
+    let program = program.to_str().expect("UTF-8");
+    let (status, _, said) = smark(folder.path(), &["report"]);
+    assert_eq!((status, &*said), (Some(2), "smark: no DIR given, and no recording smark-NAME-DATE is here\n"));
+    for rounds in ["2", "3"] {
+        let (status, _, said) = smark(folder.path(), &["record", "--", program, rounds]);
+        assert_eq!(status, Some(0), "{said}");
+        let (status, out, said) = smark(folder.path(), &["report", "slow:*"]);
+        let folders =
+            fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.expect("an entry").file_name());
+        let named = folders.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("smark-slow-"));
+        let newest = named.max().expect("a recording");
+        assert_eq!((status, said), (Some(0), format!("smark: reading {newest}\n")));
+        assert_eq!(out.lines().count().to_string(), rounds, "{out}");
+        // The names have seconds.
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+}
+
+#[test]
+fn old_spellings_say_the_new_ones() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "slow", SOURCE, &[]);
+    let program = program.to_str().expect("UTF-8");
+    let (status, out, said) = smark(folder.path(), &["trace", "--every-ms", "50", "--", program, "20"]);
+    assert!(said.starts_with("smark: --every-ms 50 is now written --every 50ms\n"), "{said}");
+    assert!(status == Some(0) && out.contains("slow:pass"), "{out}");
+    let (status, _, said) = smark(folder.path(), &["-q", "trace", "--buffer", "64", "--", program, "2"]);
+    assert_eq!((status, &*said), (Some(0), ""));
+    for (option, wrong, expected) in [
+        ("--every", "0.5x", "a duration has a unit, as in 100ms, 10s and 5min, and is at least 10ms"),
+        ("--duration", "10", "a duration has a unit, as in 100ms, 10s and 5min, and is at least 10ms"),
+        ("--buffer", "2K", "from 4K to 1G"),
+        ("--buffer", "64KiB", "a size is a number, or a number and K, M or G, as in 8M"),
+    ] {
+        let (status, _, said) = smark(folder.path(), &["trace", option, wrong, "--", program]);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains(wrong) && said.contains(option) && said.contains(expected), "{said}");
+    }
+}
