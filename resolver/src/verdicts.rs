@@ -64,12 +64,20 @@ pub fn doubtful_rates() -> String {
 #[must_use]
 pub fn markdown() -> String {
     let mut page = String::from(INTRODUCTION);
-    page.push_str("| code | verdict | group |\n| --- | --- | --- |\n");
+    page.push_str("| group | verdicts |\n| --- | --- |");
+    let mut group = None;
     // Writing to a String cannot fail.
     for Explanation { code, .. } in EXPLANATIONS {
-        let (name, group) = (code.name(), code.group());
-        let _ = writeln!(page, "| [{code}](#{anchor}) | {name} | {group} |", anchor = anchor(*code));
+        if group == Some(code.group()) {
+            page.push_str(", ");
+        } else {
+            let end = if group.is_some() { " |\n" } else { "\n" };
+            let _ = write!(page, "{end}| {} | ", code.group());
+            group = Some(code.group());
+        }
+        let _ = write!(page, "[{code} {name}](#{anchor})", name = code.name(), anchor = anchor(*code));
     }
+    page.push_str(" |\n");
     for Explanation { code, meaning, example, fix } in EXPLANATIONS {
         let _ = write!(page, "\n## {code} {name}\n\n{meaning}\n\n", name = code.name());
         for line in example.lines() {

@@ -55,6 +55,14 @@ const CCS: [Cc; 3] = [
 /// Optimisation levels, as in `-O` and `-Copt-level`.
 const LEVELS: [&str; 4] = ["0", "2", "3", "s"];
 
+/// The levels at which kept arguments, anchors and the examples are counted.
+const FEW_LEVELS: [&str; 2] = ["2", "3"];
+
+/// The levels for a variant.
+fn levels(variant: Variant) -> &'static [&'static str] {
+    if variant == Variant::Place { &LEVELS } else { &FEW_LEVELS }
+}
+
 /// Kinds of link-time optimisation, as rustc and Cargo profiles name them.
 const LINK_TIME: [&str; 2] = ["thin", "fat"];
 
@@ -65,13 +73,14 @@ struct Counts {
     markers: usize,
     live: usize,
     sites: usize,
-    exactness: [usize; 5],
+    exactness: [usize; EXACTNESS.len() + 1],
     arguments: usize,
-    verdicts: [usize; Verdict::ALL.len()],
+    verdicts: [usize; VERDICTS.len() + 1],
 }
 
-const EXACTNESS: [Exactness; 5] =
-    [Exactness::Exact, Exactness::Shared, Exactness::Folded, Exactness::Outside, Exactness::Unproven];
+/// The verdicts with a column of their own. The others are counted together.
+const EXACTNESS: [Exactness; 3] = [Exactness::Exact, Exactness::Shared, Exactness::Unproven];
+const VERDICTS: [Verdict; 5] = [Verdict::Live, Verdict::Constant, Verdict::Doubtful, Verdict::Entry, Verdict::Lost];
 
 impl Counts {
     /// Adds the results for an image of a program with this number of markers.
@@ -84,12 +93,12 @@ impl Counts {
             self.live += usize::from(marker.survival == Some(Survival::Live));
             for site in marker.sites.iter().filter(|site| site.place.is_some()) {
                 self.sites += 1;
-                let index = EXACTNESS.iter().position(|exactness| site.exactness == Some(*exactness));
-                self.exactness[index.expect("every live site is judged")] += 1;
+                let exactness = site.exactness.expect("every live site is judged");
+                self.exactness[column(&EXACTNESS, &exactness)] += 1;
                 for argument in &site.args {
                     self.arguments += 1;
-                    let index = Verdict::ALL.iter().position(|verdict| argument.verdict == Some(*verdict));
-                    self.verdicts[index.expect("every argument is judged")] += 1;
+                    let verdict = argument.verdict.expect("every argument is judged");
+                    self.verdicts[column(&VERDICTS, &verdict)] += 1;
                 }
             }
         }
@@ -115,21 +124,26 @@ impl Counts {
     }
 }
 
+/// The column of a verdict: that of the others is behind those with a name.
+fn column<V: PartialEq>(named: &[V], verdict: &V) -> usize {
+    named.iter().position(|other| other == verdict).unwrap_or(named.len())
+}
+
 fn head(first: &str) {
-    let verdicts = Verdict::ALL.map(Verdict::as_str).join(" | ");
+    let verdicts = VERDICTS.map(Verdict::as_str).join(" | ");
     let exactness = EXACTNESS.map(Exactness::as_str).join(" | ");
-    println!("| {first} | markers | live | sites | {exactness} | arguments | {verdicts} |");
-    println!("| --- {}|", "| ---: ".repeat(4 + EXACTNESS.len() + Verdict::ALL.len()));
+    println!("| {first} | markers | live | sites | {exactness} | other | arguments | {verdicts} | other |");
+    println!("| --- {}|", "| ---: ".repeat(6 + EXACTNESS.len() + VERDICTS.len()));
 }
 
 /// The generated programs, compiled by `cc` at each level.
 fn generated_in_c(cc: &Cc, variant: Variant, programs: &[Program], folder: &Path) {
-    let levels = LEVELS.map(|level| (format!("-O{level}"), Vec::new()));
-    let link_time = cc.link_time.iter().map(|options| {
+    let levels = levels(variant).iter().map(|level| (format!("-O{level}"), Vec::new()));
+    let link_time = cc.link_time.iter().filter(|_| variant == Variant::Place).map(|options| {
         let words = options.iter().filter(|option| option.starts_with("-flto")).copied().collect::<Vec<_>>();
         (format!("-O2 {}", words.join(" ")), options.to_vec())
     });
-    for (name, options) in levels.into_iter().chain(link_time) {
+    for (name, options) in levels.chain(link_time) {
         let mut counts = Counts::default();
         for (index, program) in programs.iter().enumerate() {
             let source = folder.join(format!("{index}.c"));
@@ -146,9 +160,10 @@ fn generated_in_c(cc: &Cc, variant: Variant, programs: &[Program], folder: &Path
 
 /// The generated programs, compiled by rustc at each level.
 fn generated_in_rust(toolchain: &Toolchain, variant: Variant, programs: &[Program], folder: &Path) {
-    let levels = LEVELS.map(|level| (format!("-Copt-level={level}"), None));
-    let link_time = LINK_TIME.map(|kind| (format!("-Copt-level=3 -Clto={kind}"), Some(kind)));
-    for (name, link_time) in levels.into_iter().chain(link_time) {
+    let levels = levels(variant).iter().map(|level| (format!("-Copt-level={level}"), None));
+    let link_time = LINK_TIME.iter().filter(|_| variant == Variant::Place);
+    let link_time = link_time.map(|kind| (format!("-Copt-level=3 -Clto={kind}"), Some(kind)));
+    for (name, link_time) in levels.chain(link_time) {
         let mut counts = Counts::default();
         for (index, program) in programs.iter().enumerate() {
             let build = toolchain.build(Markers::On);
@@ -177,7 +192,7 @@ fn examples(folder: &Path) {
     let sources = ["main.c", "queue.c", "device.c"].map(|file| format!("examples/c-queue/{file}"));
     let written = sources.iter().map(|file| markers_in_c(&fixture::workspace().join(file))).sum();
     for cc in &CCS {
-        for level in LEVELS {
+        for level in FEW_LEVELS {
             let image = folder.join(format!("c-queue{level}"));
             let mut command = (cc.command)();
             run(command.args(["-g", &format!("-O{level}")]).args(&sources).arg("-o").arg(&image));
@@ -186,20 +201,18 @@ fn examples(folder: &Path) {
             counts.print(&format!("c-queue, {} `-O{level}`", cc.name));
         }
     }
-    let levels = LEVELS.map(|level| (level, "off"));
-    for (level, link_time) in levels.into_iter().chain(LINK_TIME.map(|kind| ("3", kind))) {
+    for level in FEW_LEVELS {
         let mut build = fixture::cargo();
         build.args(["build", "--quiet", "--release", "--package", "io-queue", "--package", "constructs"]);
         build.current_dir(fixture::workspace()).env("CARGO_TARGET_DIR", folder.join("cargo"));
         build.env("CARGO_PROFILE_RELEASE_DEBUG", "full").env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
-        run(build.env("CARGO_PROFILE_RELEASE_LTO", link_time));
+        run(&mut build);
         for program in ["io-queue", "constructs"] {
             let mut counts = Counts::default();
             let image = folder.join("cargo/release").join(program);
             let declared: BTreeSet<_> = fixture::declarations(&image).into_iter().collect();
             counts.add(&image, declared.len());
-            let lto = if link_time == "off" { String::new() } else { format!(", `lto = \"{link_time}\"`") };
-            counts.print(&format!("{program}, rustc `opt-level = {level}`{lto}"));
+            counts.print(&format!("{program}, rustc `opt-level = {level}`"));
         }
     }
 }

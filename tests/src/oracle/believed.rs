@@ -106,6 +106,23 @@ fn by_compiler(rows: &[Row]) -> String {
     table
 }
 
+/// A table of the verdicts on described arguments, and of the reasons of doubtful ones.
+fn by_verdict(rows: &[Row]) -> String {
+    let mut of: BTreeMap<_, Class> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.is_described() && row.form != Form::Kept) {
+        let reason = row.reason.filter(|_| !row.is_claimed()).unwrap_or_default();
+        of.entry((&row.build.compiler, row.verdict, reason)).or_default().add(row);
+    }
+    let mut table = "| compiler | verdict | reason | values described | wrong | in 100 |\n\
+                     | --- | --- | --- | ---: | ---: | ---: |\n"
+        .to_owned();
+    for ((compiler, verdict, reason), Class { described, .. }) in &of {
+        let (values, wrong) = (described.values, described.wrong);
+        let _ = writeln!(table, "| {compiler} | {verdict} | {reason} | {values} | {wrong} | {} |", rate(described));
+    }
+    table
+}
+
 fn anchored(is_anchored: bool) -> &'static str {
     if is_anchored { "yes" } else { "" }
 }
@@ -148,19 +165,7 @@ pub fn tables(rows: &[Row]) -> Vec<(&'static str, String)> {
                 |(compiler, form, is_anchored)| format!("{compiler} | {} | {}", form.as_str(), anchored(*is_anchored)),
             ),
         ),
-        (
-            "verdicts",
-            table(
-                rows,
-                "compiler | verdict | reason |",
-                |row| {
-                    let reason = row.reason.filter(|_| !row.is_claimed()).unwrap_or_default();
-                    (row.is_described() && row.form != Form::Kept)
-                        .then(|| (row.build.compiler.clone(), row.verdict, reason))
-                },
-                |(compiler, verdict, reason)| format!("{compiler} | {verdict} | {reason}"),
-            ),
-        ),
+        ("verdicts", by_verdict(rows)),
         (
             "dwarf",
             table(
