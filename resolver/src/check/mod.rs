@@ -94,30 +94,6 @@ impl Finding {
     pub fn group(&self) -> &'static str {
         self.code.group().as_str()
     }
-
-    /// What is wrong, in an English sentence without the place.
-    #[must_use]
-    pub fn message(&self) -> String {
-        english::check::message(self)
-    }
-
-    /// What was expected, in English.
-    #[must_use]
-    pub fn expected(&self) -> String {
-        english::check::expected(self)
-    }
-
-    /// What was found, in English.
-    #[must_use]
-    pub fn found(&self) -> String {
-        english::check::found(self)
-    }
-
-    /// How to fix it, in English and in the language of the source.
-    #[must_use]
-    pub fn help(&self) -> String {
-        english::help::help(self)
-    }
 }
 
 /// The result of a check.
@@ -229,7 +205,9 @@ pub fn check(check: &Check<'_>) -> Report {
     report.failures.extend(failed);
     for image in &check.resolution.images {
         let errors = image.diagnostics.iter().filter(|diagnostic| diagnostic.severity == resolve::Severity::Error);
-        report.failures.extend(errors.map(|error| format!("{}: {error}", image.path)));
+        report
+            .failures
+            .extend(errors.map(|error| format!("{}: {}", image.path, english::diagnostics::diagnostic(error))));
     }
     for (of, image) in check.resolution.images.iter().enumerate() {
         let path: Arc<str> = image.path.as_str().into();

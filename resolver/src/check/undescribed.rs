@@ -157,6 +157,7 @@ fn is_about_image(check: &Check<'_>, finding: &Finding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::english::help::settings;
 
     #[test]
     fn the_line_of_the_profile_is_found() {
@@ -187,8 +188,7 @@ mod tests {
     #[test]
     fn the_lines_of_a_profile_are_named_together() {
         let said = |text: &str| {
-            ProfileSettings::find("Cargo.toml", text, "release")
-                .map_or_else(String::new, |settings| settings.to_string())
+            ProfileSettings::find("Cargo.toml", text, "release").map_or_else(String::new, |it| settings(&it))
         };
         let both = "in lines 2 and 3 of Cargo.toml write `debug = \"full\"` instead of `debug = 1`, and `strip = \"none\"` instead of \
                     `strip = true`";

@@ -176,10 +176,4 @@ impl From<PartError> for ArgumentOmission {
     }
 }
 
-impl std::fmt::Display for ExportError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::export::error(self))
-    }
-}
-
 impl std::error::Error for ExportError {}

@@ -78,12 +78,6 @@ pub enum Note {
     BaseInOtherSegment,
 }
 
-impl std::fmt::Display for Note {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::export::note(self))
-    }
-}
-
 /// A copy of the image `bytes` with notes for the markers that `keep` accepts.
 ///
 /// Readers know arguments by position, so the first one that cannot be expressed and all after it are
