@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::{arguments, exactness, probe};
-use crate::export::sdt::Note;
-use crate::export::{ArgumentOmission, ExportError, SiteOmission, Tool};
+use crate::export::{ArgumentOmission, ExportError, Note, SiteOmission, Tool};
 use crate::image::ImageKind;
 use crate::resolve::{Argument, Exactness, Verdict};
 use crate::text::shown;

@@ -9,7 +9,8 @@
 use std::sync::Arc;
 
 use simple_markers_record::conversion::{self, STAR, accepts};
-use simple_markers_record::printf::{Conversion, Length, Specifier};
+use simple_markers_record::printf::{Conversion, Length};
+use simple_markers_record::specifier::Specifier;
 
 use super::WordsMistake;
 use crate::types::{Language, Shape, Type, names_text, pointee, short_name, transparent};
