@@ -4,6 +4,7 @@
 
 use std::error::Error;
 
+use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{SitePlace, Verdict, resolve};
 use simple_markers_resolver::select::{Field, Selection};
 
@@ -30,7 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                         println!("  {} is readable: {location}", argument.text);
                     }
                     (Some(verdict), _) => {
-                        let why = argument.reason.as_ref().map_or("no reason is known".to_owned(), ToString::to_string);
+                        let why = argument
+                            .reason
+                            .as_ref()
+                            .map_or("no reason is known".to_owned(), english::arguments::reason);
                         println!("  {} is {}: {why}", argument.text, verdict.as_str());
                     }
                     (None, _) => println!("  {}: there is no debug information", argument.text),

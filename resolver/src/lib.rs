@@ -22,6 +22,7 @@
 //! Print the address of each marker in a program, and the variables that can be read there:
 //!
 //! ```no_run
+//! use simple_markers_resolver::english;
 //! use simple_markers_resolver::resolve::{SitePlace, resolve};
 //!
 //! let path = "target/release/server";
@@ -37,7 +38,7 @@
 //!         for argument in &site.args {
 //!             match (&argument.location_text, &argument.reason) {
 //!                 (Some(location), _) => println!("    {} in {location}", argument.text),
-//!                 (None, Some(reason)) => println!("    {}: {reason}", argument.text),
+//!                 (None, Some(reason)) => println!("    {}: {}", argument.text, english::arguments::reason(reason)),
 //!                 (None, None) => println!("    {}: there is no debug information", argument.text),
 //!             }
 //!         }
@@ -58,7 +59,7 @@ pub mod debug_files;
 mod demangle;
 #[allow(unreachable_pub, reason = "the fuzz targets call items that nothing else needs")]
 mod dwarf;
-pub(crate) mod english;
+pub mod english;
 mod error;
 pub mod export;
 mod image;
@@ -73,9 +74,7 @@ pub mod text;
 pub mod types;
 pub mod verdicts;
 
-pub use dwarf::DwarfProblem;
-pub use error::Error;
-pub use image::{OtherFormat, RelocationProblem};
+pub use error::{DwarfProblem, Error, OtherFormat, RelocationProblem};
 pub use simple_markers_record as record;
 
 /// What the fuzz targets call directly. It is not part of the interface.

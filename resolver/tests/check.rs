@@ -4,7 +4,8 @@ use images::everything;
 use serde_json::{Value, json};
 use simple_markers_resolver::Error;
 use simple_markers_resolver::check::fix::{Source, SourceFile};
-use simple_markers_resolver::check::{self, Check, Codes, Finding, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::check::{self, Check, Codes, Lock, Policy, Profile, Report, Severity};
+use simple_markers_resolver::english;
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{
     Absence, Ended, Exactness, Failure, GhostProblem, Inlined, Marker, Nearest, Reason, Resolution, Verdict,
@@ -122,19 +123,14 @@ fn everything_that_is_wrong_is_found() {
     };
     let tag = finding("SM034", Some("tag"));
     assert_eq!((tag.sites, tag.severity, tag.line), (Some((1, 2)), Severity::Deny, Some(12)));
-    assert_eq!(tag.message(), "`tag` of queue:all is lost in 1 of 2 copies");
+    assert_eq!(english::check::message(tag), "`tag` of queue:all is lost in 1 of 2 copies");
     let device = finding("SM034", Some("device"));
-    assert_eq!(device.message(), "`device` of queue:all is lost in all 2 copies");
-    assert!(
-        device
-            .causes
-            .iter()
-            .any(|it| it.to_string() == "its live range ends 4 bytes before the site, with `call 0x1100` (queue.c:11)")
-    );
+    assert_eq!(english::check::message(device), "`device` of queue:all is lost in all 2 copies");
+    assert!(device.causes.iter().any(|it| english::check::cause(it)
+        == "its live range ends 4 bytes before the site, with `call 0x1100` (queue.c:11)"));
     let gone = finding("SM001", None);
     assert!(
-        gone.causes[0]
-            .to_string()
+        english::check::cause(&gone.causes[0])
             .starts_with("dead branch: `run` is in the image with code on lines 19 and 21 of queue.c")
     );
     assert_eq!((report.summary().errors, report.summary().warnings, report.holds()), (7, 7, false));
@@ -163,7 +159,9 @@ fn an_image_without_variables_has_one_finding() {
         marker.sites[0].args[0].verdict = None;
         marker.sites[0].args[0].reason = Some(Reason::LinesOnly);
     }
-    let said = |report: &Report| report.findings.iter().map(|it| (it.message(), it.help())).collect::<Vec<_>>();
+    let said = |report: &Report| {
+        report.findings.iter().map(|it| (english::check::message(it), english::help::help(it))).collect::<Vec<_>>()
+    };
     let of = |count: &str| format!("the program has debug information of lines only: {count} cannot be read");
     let flag = "compile C with `-g` instead of `-g1` or `-gline-tables-only`".to_owned();
     let whole = report(&resolution);
@@ -180,7 +178,7 @@ fn an_image_without_variables_has_one_finding() {
 fn names_are_to_be_unique() {
     let report = report(&program(&["a:one", "a:two", "a:one"]));
     assert_eq!(codes(&report), [("SM050", "a:one", None)]);
-    assert_eq!(report.findings[0].message(), "the name a:one is declared at src/queue.c:10 too");
+    assert_eq!(english::check::message(&report.findings[0]), "the name a:one is declared at src/queue.c:10 too");
     assert_eq!(report.findings[0].line, Some(12));
     // One file by two names.
     let mut resolution = program(&["a:one", "a:one"]);
@@ -199,8 +197,9 @@ fn help_suits_anchored_markers_and_ghosts() {
     (markers[1].is_ghost, markers[1].survival) = (true, None);
     markers[1].absence = Some(Absence::Ghost { problem: GhostProblem::CodeOnLine });
     markers[1].sites.clear();
-    let help =
-        |resolution: &Resolution| -> Vec<String> { report(resolution).findings.iter().map(Finding::help).collect() };
+    let help = |resolution: &Resolution| -> Vec<String> {
+        report(resolution).findings.iter().map(english::help::help).collect()
+    };
     let found = help(&resolution);
     assert_eq!(found[0], "make it exact with `simple_mark_anchor` in place of `simple_mark`, one no-operation");
     assert!(found[1].starts_with("put it on a line of its own; or make it a plain marker"), "{found:?}");
@@ -256,7 +255,10 @@ fn differences_from_the_lock_file_are_found() {
     let accepted = LOCK.replacen("\"live\"", "\"lost\"", 2);
     let report = compared(&resolution, &accepted);
     assert_eq!(codes(&report), [("SM065", "a:two", None)]);
-    assert_eq!(report.findings[0].exception.as_ref().unwrap().to_string(), "the lock file accepts `lost`");
+    assert_eq!(
+        english::check::exception(report.findings[0].exception.as_ref().unwrap()),
+        "the lock file accepts `lost`"
+    );
     assert_eq!(codes(&compared(&program(&["a:one", "a:two"]), &accepted)).len(), 2);
     // One marker is gone and one is new, with different formats.
     let mut other = program(&["a:one", "a:three"]);
@@ -265,7 +267,7 @@ fn differences_from_the_lock_file_are_found() {
     // With the same format it counts as renamed.
     let report = compared(&program(&["a:one", "a:three"]), LOCK);
     assert_eq!(codes(&report), [("SM062", "a:three", None)]);
-    assert_eq!(report.findings[0].message(), "a:two is called a:three by now");
+    assert_eq!(english::check::message(&report.findings[0]), "a:two is called a:three by now");
     // If two new markers match, the old one is gone.
     let report = compared(&program(&["a:three", "a:four"]), LOCK);
     assert_eq!(codes(&report).iter().map(|(code, ..)| *code).collect::<Vec<_>>(), ["SM061", "SM061", "SM060", "SM060"]);
@@ -377,9 +379,9 @@ fn exceptions_apply_or_are_told() {
     );
     let report = compared(&resolution, &lock);
     assert_eq!(codes(&report), [("SM060", "a:two", None)]);
-    assert_eq!(report.findings[0].exception.as_ref().unwrap().to_string(), "why");
+    assert_eq!(english::check::exception(report.findings[0].exception.as_ref().unwrap()), "why");
     assert_eq!(
-        report.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        report.notes.iter().map(english::check::remark).collect::<Vec<_>>(),
         ["line 21 of the lock file: the exception of a:two for SM034 applies to nothing any more"]
     );
     assert_eq!((report.summary().excepted, report.holds()), (1, true));
@@ -752,14 +754,17 @@ fn policies_and_lock_files_decide_on_doubtful_arguments() {
     assert!(lock.contains("args.tag = \"doubtful\"\n"), "{lock}");
     let accepted = compared(&resolution, &lock);
     assert_eq!(codes(&accepted), []);
-    assert_eq!(accepted.findings[0].exception.as_ref().unwrap().to_string(), "the lock file accepts `doubtful`");
+    assert_eq!(
+        english::check::exception(accepted.findings[0].exception.as_ref().unwrap()),
+        "the lock file accepts `doubtful`"
+    );
     // An exception may name the reason.
     let excepted = |code: &str| {
         let exception = format!("\n[[profile.marker.exception]]\ncode = \"{code}\"\nreason = \"it is not used\"\n");
         let lock = lock.replace("args.tag = \"doubtful\"\n", &format!("args.tag = \"live\"\n{exception}"));
         let compared = compared(&resolution, &lock);
         let doubtful = compared.findings.iter().find(|finding| finding.code.as_str() == "SM038").unwrap();
-        doubtful.exception.as_ref().map(ToString::to_string)
+        doubtful.exception.as_ref().map(english::check::exception)
     };
     assert!(excepted("SM038.never_read_again").is_some_and(|why| why.contains("it is not used")));
     assert_eq!(excepted("SM038.replaced"), None);
@@ -775,5 +780,5 @@ fn policies_and_lock_files_decide_on_doubtful_arguments() {
     }
     // The help of a verdict that got worse is that of the verdict.
     let worse = compared(&resolution, &lock.replace("\"doubtful\"", "\"live\""));
-    assert_eq!(worse.findings[1].help(), worse.findings[0].help());
+    assert_eq!(english::help::help(&worse.findings[1]), english::help::help(&worse.findings[0]));
 }

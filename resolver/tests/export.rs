@@ -4,6 +4,7 @@
 use images::{Linked, Strings, linked_by_gnu_ld, notes, one, relocatable, scsi};
 use object::read::elf::ElfFile64;
 use object::{Architecture, Endianness, Object as _, ObjectSection as _};
+use simple_markers_resolver::english;
 use simple_markers_resolver::export::{self, Consumer, ExportError, Exported, Settings};
 use simple_markers_resolver::record::ByteOrder;
 use simple_markers_resolver::resolve::{Exactness, Reason, ResolvedImage, Verdict, resolve};
@@ -201,7 +202,7 @@ fn what_is_doubtful_is_asked_for() {
     let copy = |doubtful| {
         let settings = Settings { doubtful, ..Settings::default() };
         let exported = export::sdt::image(&image, &bytes, &|_| true, &settings).unwrap();
-        let said: Vec<String> = exported.notes.iter().map(ToString::to_string).collect();
+        let said: Vec<String> = exported.notes.iter().map(english::export::note).collect();
         (notes(&exported.bytes)[0].3[2].clone(), said)
     };
     let (operands, said) = copy(false);
@@ -233,7 +234,7 @@ fn notes_are_read_back() {
     let image = one("a:b", "x %d y %lu %d %hhd %f", "x, s->y, z, w, f", "-4@%esi 8@-16(%rbp) -4@$-7 -1@%r9b 8f@%xmm0");
     let exported = export::sdt::image(&resolved(&image), &image, &|_| true, &Settings::default()).unwrap();
     let said = "a:b at 0x1010: without the arguments from f on: readers of SDT notes do not agree on the syntax of floating-point numbers";
-    let told: Vec<String> = exported.notes.iter().map(ToString::to_string).collect();
+    let told: Vec<String> = exported.notes.iter().map(english::export::note).collect();
     assert_eq!((exported.probes, exported.left_out, told.as_slice()), (1, 0, &[said.to_owned()][..]));
     let expected = (0x1010, 0x1010, 0, ["a", "b", "-4@%rsi 8@-16(%rbp) -4@$-7 -1@%r9"].map(str::to_owned).to_vec());
     assert_eq!(notes(&exported.bytes), std::slice::from_ref(&expected));

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use images::dwarf::SectionBytes;
 use images::{Linked, Strings, declaration};
 use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::english;
 use simple_markers_resolver::record::site::Site;
 use simple_markers_resolver::report::{Layout, Verbosity, json, list};
 use simple_markers_resolver::resolve::{Argument, ResolvedImage, Severity, SitePlace, resolve};
@@ -76,7 +77,7 @@ fn arguments(args: &str, sections: Vec<SectionBytes>) -> Vec<Argument> {
 fn said(arguments: &[Argument]) -> String {
     let mut said = String::new();
     for argument in arguments {
-        let why = argument.reason.as_ref().map(ToString::to_string);
+        let why = argument.reason.as_ref().map(english::arguments::reason);
         let why = why.as_deref().or(argument.location_text.as_deref());
         let _ = writeln!(said, "{}: {:?}: {}", argument.text, argument.verdict, why.unwrap_or("?"));
     }
@@ -85,7 +86,7 @@ fn said(arguments: &[Argument]) -> String {
 
 fn errors(image: &ResolvedImage) -> String {
     let errors = image.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
-    errors.map(|diagnostic| format!("{diagnostic}\n")).collect()
+    errors.map(|diagnostic| english::diagnostics::diagnostic(diagnostic) + "\n").collect()
 }
 
 /// How many entries a flood has: so many if `CI` is set, and a fifth otherwise.

@@ -8,6 +8,7 @@ use object::{
 };
 use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
+use simple_markers_resolver::english;
 use simple_markers_resolver::export::{self, Consumer, Settings};
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, SITES, STRINGS};
@@ -96,7 +97,7 @@ fn a_switch_that_the_kernel_cannot_write_is_reported() {
         let marker = &image.markers[0];
         let problems: Vec<_> = marker.sites.iter().map(|site| site.switch.as_ref().unwrap().problem).collect();
         assert_eq!((marker.is_probe, &*problems), (true, &[Some(problem), Some(problem)][..]));
-        let diagnostics: Vec<String> = image.diagnostics.iter().map(ToString::to_string).collect();
+        let diagnostics: Vec<String> = image.diagnostics.iter().map(english::diagnostics::diagnostic).collect();
         let expected =
             format!(".debug.simple_marker.2: queue:asleep (queue.c:10): uprobes cannot arm the probe: {words}");
         assert_eq!(diagnostics, [expected]);
@@ -114,7 +115,7 @@ fn a_page_of_the_file_in_two_segments_is_reported() {
     let other = |address, size| Section { flags: ALLOC_WRITE, address, ..Section::new(".data.rel.ro", vec![0; size]) };
     image.sections.insert(1, other(0x2000, 0x10));
     let found = resolved(&image.build());
-    let diagnostics: Vec<String> = found.diagnostics.iter().map(ToString::to_string).collect();
+    let diagnostics: Vec<String> = found.diagnostics.iter().map(english::diagnostics::diagnostic).collect();
     let expected = "queue:asleep (queue.c:10): uprobes arm the probe in running processes only, not in those that start later: \
                     two writable segments share the page of the file that its switch is in (link with -z \
                     separate-loadable-segments)";
@@ -132,7 +133,8 @@ fn a_record_without_its_switch_is_an_error() {
     let mut image = linked_by_gnu_ld().markers(&[], &[record], strings);
     let sites = image.sections.iter_mut().find(|section| section.name == SITES).unwrap();
     sites.data[2] |= site::PROBE;
-    let diagnostics: Vec<String> = resolved(&image.build()).diagnostics.iter().map(ToString::to_string).collect();
+    let diagnostics: Vec<String> =
+        resolved(&image.build()).diagnostics.iter().map(english::diagnostics::diagnostic).collect();
     assert_eq!(diagnostics, [".debug.simple_marker.2 at 0x0: record of 0x26 bytes is too short for its fields"]);
 }
 

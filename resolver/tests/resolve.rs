@@ -3,6 +3,7 @@
 use images::{COMPRESSED, Linked, NOBITS, Section, Strings, archive, declaration, dwarf, relocatable, scsi, sites};
 use object::Architecture;
 use simple_markers_resolver::address::{FileOffset, SectionOffset, Vaddr};
+use simple_markers_resolver::english;
 use simple_markers_resolver::record::site::{self, Site};
 use simple_markers_resolver::record::{ByteOrder, DECLARATIONS, SITES, STRINGS};
 use simple_markers_resolver::resolve::ImageKind;
@@ -25,7 +26,11 @@ fn functions(resolution: &Resolution) -> Vec<Vec<Option<(String, u64)>>> {
 
 /// The diagnostics of the first image, with their severity.
 fn diagnostics(resolution: &Resolution) -> Vec<(Severity, String)> {
-    resolution.images[0].diagnostics.iter().map(|diagnostic| (diagnostic.severity, diagnostic.to_string())).collect()
+    resolution.images[0]
+        .diagnostics
+        .iter()
+        .map(|diagnostic| (diagnostic.severity, english::diagnostics::diagnostic(diagnostic)))
+        .collect()
 }
 
 fn some(function: &str, offset: u64) -> Option<(String, u64)> {

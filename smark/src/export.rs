@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use simple_markers_resolver::english;
 use simple_markers_resolver::export::{self, Consumer};
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 
@@ -169,7 +170,7 @@ impl Export {
         let exported =
             export::sdt::image(image, &bytes, keep, &self.choice.settings()).with_context(|| image.path.clone())?;
         for note in &exported.notes {
-            console.note(&format!("{}: {note}", image.path));
+            console.note(&format!("{}: {}", image.path, english::export::note(note)));
         }
         // Keeps the permission bits, not set-user-ID and the like.
         let mut permissions = fs::metadata(&image.path).with_context(|| image.path.clone())?.permissions();

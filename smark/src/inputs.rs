@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use simple_markers_resolver::Error;
+use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{self, Detail, Failure, Marker, Resolution, Row, Severity};
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 
@@ -257,7 +258,7 @@ fn report_diagnostics(console: &Console, resolution: &Resolution) -> Status {
     }
     for image in &resolution.images {
         for diagnostic in &image.diagnostics {
-            let line = format!("{}: {diagnostic}", image.path);
+            let line = format!("{}: {}", image.path, english::diagnostics::diagnostic(diagnostic));
             match diagnostic.severity {
                 Severity::Error => {
                     console.error(&line);

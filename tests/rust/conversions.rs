@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use simple_markers_record::conversion::{STAR, Type, accepts};
-use simple_markers_record::printf::{Length, Specifier};
+use simple_markers_record::printf::Length;
+use simple_markers_record::specifier::Specifier;
 use simple_markers_tests::fixture::{self, Fixture};
 use simple_markers_tests::tools::{slice, tries_everything};
 

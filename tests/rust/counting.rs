@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{Exactness, ExactnessReason, Site, SitePlace};
 use simple_markers_tests::computer::Computer;
 use simple_markers_tests::counted::with_counters;
@@ -325,7 +326,7 @@ impl Suite {
             better += usize::from(best(site).is_some());
             if let Some(why) = self.judge(&measured, *marker, *address, site) {
                 let (text, why_so) =
-                    (site.instruction.as_deref(), site.exactness_reason.as_ref().map(ToString::to_string));
+                    (site.instruction.as_deref(), site.exactness_reason.as_ref().map(english::exactness::reason));
                 tally.complaints.push(format!(
                     "{name} m{marker} {shape:?} at {address}: {why}; {exactness:?} ({}), `{}`",
                     why_so.unwrap_or_default(),

@@ -22,6 +22,7 @@ use std::{fs, thread};
 
 use regex::Regex;
 use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::english;
 use simple_markers_resolver::location::{Location, Machine as _, Piece, Processor, Register, Source};
 use simple_markers_resolver::resolve::{Argument, Marker, Resolution, Site, SitePlace, Verdict};
 
@@ -262,7 +263,7 @@ fn meant(
     // gcc 12 and clang 14 do not describe the locations of thread-local variables on AArch64.
     let is_undescribed = processor == Processor::Aarch64 && what.contains("registers:thread_locals");
     if !readable && program.is_plain && !is_undescribed && !expected.may_be_unreadable {
-        let why = argument.reason.as_ref().map(ToString::to_string).unwrap_or_default();
+        let why = argument.reason.as_ref().map(english::arguments::reason).unwrap_or_default();
         tally.complaints.push(format!("{what}: not readable without optimisation: {why}"));
     }
     let Some(wanted) = expected.values.get(position).filter(|wanted| *wanted != "_") else { return };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{Exactness, Resolution, SitePlace};
 
 use crate::computer::Computer;
@@ -116,7 +117,7 @@ impl Program {
         let Resolution { images, .. } = resolve(&self.image.to_string_lossy(), &data);
         let markers = images.iter().flat_map(|image| &image.markers);
         let sites = markers.filter(|it| it.name.rsplit(':').next() == Some(marker)).flat_map(|it| &it.sites);
-        sites.filter_map(|site| Some(site.exactness_reason.as_ref()?.to_string())).collect()
+        sites.filter_map(|site| site.exactness_reason.as_ref().map(english::exactness::reason)).collect()
     }
 
     /// How often the program passes each marker, from its own counters.

@@ -1,7 +1,8 @@
 //! Assigns the arguments of a marker to the conversions of its format.
 
 use proc_macro2::Span;
-use simple_markers_record::printf::{self, Length, Piece, Specifier};
+use simple_markers_record::printf::{self, Length, Piece};
+use simple_markers_record::specifier::Specifier;
 use simple_markers_record::{conversion, names};
 use syn::{Expr, Lit, Type};
 

@@ -4,7 +4,8 @@
 //! of a pointer have their own length (`z`, `t`), so a format that is right for one target is right
 //! for all.
 
-use crate::printf::{Length, Specifier};
+use crate::printf::Length;
+use crate::specifier::Specifier;
 
 /// A type of the table, with its Rust name if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -34,6 +34,7 @@ pub mod operand;
 pub mod placeholders;
 pub mod printf;
 pub mod site;
+pub mod specifier;
 pub mod strings;
 
 pub use error::{Error, ErrorKind};

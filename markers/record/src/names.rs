@@ -17,7 +17,7 @@ mod constant;
 use core::fmt;
 use core::ops::Range;
 
-use crate::printf::Specifier;
+use crate::specifier::Specifier;
 
 pub use constant::constant;
 

@@ -8,6 +8,7 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::names::{self, Words};
+use crate::specifier::Specifier;
 
 /// One piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,27 +125,6 @@ impl Length {
             Self::T => "t",
             Self::BigL => "L",
         }
-    }
-}
-
-/// A conversion specifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Specifier(u8);
-
-impl Specifier {
-    /// All of them, in the order of the table in `docs/section-format.md`.
-    pub const ALL: &'static [u8] = b"diuoxXbBcspeEfFgGaA";
-
-    /// The specifier `letter`; `None` if there is no such specifier.
-    #[must_use]
-    pub fn new(letter: u8) -> Option<Self> {
-        Self::ALL.contains(&letter).then_some(Self(letter))
-    }
-
-    /// The letter.
-    #[must_use]
-    pub const fn letter(self) -> char {
-        self.0 as char
     }
 }
 
@@ -360,7 +340,7 @@ mod tests {
                 width: Some(Count::Digits(8)),
                 precision: Some(Count::Digits(3)),
                 length: Length::L,
-                specifier: Specifier(b'd'),
+                specifier: Specifier::new(b'd').unwrap(),
                 words: None,
             })
         );
@@ -401,7 +381,7 @@ mod tests {
             for &letter in Specifier::ALL {
                 let format = format!("%{}{}", length.as_str(), letter as char);
                 let read = conversions(&format);
-                assert_eq!((read[0].length, read[0].specifier), (length, Specifier(letter)), "{format}");
+                assert_eq!((read[0].length, read[0].specifier), (length, Specifier::new(letter).unwrap()), "{format}");
             }
         }
     }

@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::findings::{finding, live};
-use super::lock::{Least, Locked, Section};
+use super::findings::finding;
+use super::least::Least;
+use super::lock::{Locked, Section};
 use super::{
     CanKeep, Cause, Check, Checked, Exception, Finding, Lock, Problem, Profile, Remark, Report, Severity, causes,
     relative,
@@ -58,7 +59,7 @@ pub(super) fn observe(check: &Check<'_>, profile: &Profile) -> BTreeMap<String, 
 fn observe_marker(marker: &Marker, index: (usize, usize), root: Option<&str>) -> Observed {
     let mut args: Vec<ObservedArgument> = Vec::new();
     for (number, declared) in marker.args.iter().enumerate() {
-        let verdicts = live(marker).filter_map(|site| site.args.get(number)).map(|argument| argument.verdict);
+        let verdicts = marker.live_sites().filter_map(|site| site.args.get(number)).map(|argument| argument.verdict);
         let worst = verdicts.map(Least::new).max_by_key(|least| least.rank());
         add_argument(&mut args, (Arc::clone(&declared.text), worst, index));
     }
@@ -66,7 +67,7 @@ fn observe_marker(marker: &Marker, index: (usize, usize), root: Option<&str>) ->
         name: Arc::clone(&marker.name),
         file: relative(&marker.file, root),
         format: Arc::clone(&marker.format),
-        sites: live(marker).count() as u64,
+        sites: marker.live_sites().count() as u64,
         args,
         index,
     }
@@ -258,7 +259,7 @@ impl Compared<'_> {
     fn functions(&self, index: (usize, usize)) -> Vec<Cause> {
         let marker = self.check.resolution.images.get(index.0).and_then(|image| image.markers.get(index.1));
         let mut by_function: BTreeMap<Option<&Arc<str>>, u64> = BTreeMap::new();
-        for site in marker.into_iter().flat_map(live) {
+        for site in marker.into_iter().flat_map(Marker::live_sites) {
             *by_function.entry(site.function.as_ref()).or_default() += 1;
         }
         let copies = |(function, count): (Option<&Arc<str>>, u64)| Cause::Copies { function: function.cloned(), count };

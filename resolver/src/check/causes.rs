@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::findings::live;
 use super::problem::Cause;
 use crate::resolve::{Argument, Ended, Exactness, Marker, Reason, Site, SitePlace, Survival, Verdict};
 
@@ -71,7 +70,7 @@ pub(super) fn argument(site: &Site, argument: &Argument) -> Vec<Cause> {
 /// Why the marker has several copies. The chains of inlined calls are given only if some copies do
 /// not have the finding.
 pub(super) fn copies(marker: &Marker, affected: &[&Site]) -> Vec<Cause> {
-    let live: Vec<&Site> = live(marker).collect();
+    let live: Vec<&Site> = marker.live_sites().collect();
     if live.len() < 2 {
         return Vec::new();
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::problem::code_of;
+use super::least::code_of;
 use super::{CanKeep, Cause, Check, Checked, Finding, Problem, Report, Severity, causes, relative};
 use crate::resolve::{
     Absence, Argument, Exactness, Marker, NO_FUNCTION, Origin, ResolvedImage, Site, Survival, Verdict,
@@ -58,11 +58,6 @@ pub(super) fn finding(checked: &Checked, column: Option<u32>, problem: Problem) 
     }
 }
 
-/// The sites of a marker that are in the image.
-pub(super) fn live(marker: &Marker) -> impl Iterator<Item = &Site> {
-    marker.sites.iter().filter(|site| site.place.is_some())
-}
-
 struct Of<'a> {
     checked: &'a Checked,
     image: &'a ResolvedImage,
@@ -84,7 +79,7 @@ impl Of<'_> {
         functions.sort();
         functions.dedup();
         Finding {
-            sites: Some((affected.len(), live(self.marker).count())),
+            sites: Some((affected.len(), self.marker.live_sites().count())),
             functions,
             is_anchored: !affected.is_empty() && affected.iter().all(|site| site.anchored),
             column: affected.first().and_then(|site| site.column).or(self.marker.column),
@@ -112,7 +107,7 @@ impl Of<'_> {
 
     fn place(&self, findings: &mut Vec<Finding>) {
         let is_nearest = |site: &&Site| matches!(site.origin, Origin::Nearest { .. });
-        let affected: Vec<&Site> = live(self.marker).filter(is_nearest).collect();
+        let affected: Vec<&Site> = self.marker.live_sites().filter(is_nearest).collect();
         let Some(Origin::Nearest { line }) = affected.first().map(|site| site.origin) else { return };
         let declared = self.marker.line;
         findings.push(Finding {
@@ -123,7 +118,7 @@ impl Of<'_> {
 
     fn exactness(&self, findings: &mut Vec<Finding>) {
         let mut by_verdict: BTreeMap<Exactness, Vec<&Site>> = BTreeMap::new();
-        for site in live(self.marker).filter(|site| site.exactness != Some(Exactness::Exact)) {
+        for site in self.marker.live_sites().filter(|site| site.exactness != Some(Exactness::Exact)) {
             by_verdict.entry(site.exactness.unwrap_or(Exactness::Unproven)).or_default().push(site);
         }
         for (verdict, affected) in by_verdict {
@@ -135,7 +130,7 @@ impl Of<'_> {
         let is_refused = |site: &&Site| {
             site.exactness == Some(Exactness::Exact) && site.probe.as_ref().is_some_and(|probe| !probe.can_be_put())
         };
-        let refused: Vec<&Site> = live(self.marker).filter(is_refused).collect();
+        let refused: Vec<&Site> = self.marker.live_sites().filter(is_refused).collect();
         if let Some(first) = refused.first() {
             let mut causes = causes::probe(first);
             causes.extend(causes::copies(self.marker, &refused));
@@ -150,7 +145,7 @@ impl Of<'_> {
                 Some((site, site.args.get(index)?))
             };
             let mut by_code: BTreeMap<Code, Vec<(&Site, &Argument)>> = BTreeMap::new();
-            for (site, argument) in live(self.marker).filter_map(at) {
+            for (site, argument) in self.marker.live_sites().filter_map(at) {
                 if !matches!(argument.verdict, Some(Verdict::Live | Verdict::Constant)) {
                     by_code.entry(code_of(argument.verdict)).or_default().push((site, argument));
                 }
@@ -177,7 +172,9 @@ impl Of<'_> {
                     ..self.of_sites(Problem::Argument(first.verdict), &sites)
                 });
             }
-            let in_vectors: Vec<(&Site, &Arc<str>)> = live(self.marker)
+            let in_vectors: Vec<(&Site, &Arc<str>)> = self
+                .marker
+                .live_sites()
                 .filter_map(at)
                 .filter_map(|(site, argument)| Some((site, argument.vector_register.as_ref()?)))
                 .collect();
@@ -189,7 +186,8 @@ impl Of<'_> {
                     ..self.of_sites(Problem::InVectorRegister { register: Arc::clone(register) }, &sites)
                 });
             }
-            let mismatched = live(self.marker).filter_map(at).filter(|(_, argument)| argument.mismatch.is_some());
+            let mismatched =
+                self.marker.live_sites().filter_map(at).filter(|(_, argument)| argument.mismatch.is_some());
             let mismatched: Vec<(&Site, &Argument)> = mismatched.collect();
             let Some((_, first)) = mismatched.first() else { continue };
             let sites: Vec<&Site> = mismatched.iter().map(|(site, _)| *site).collect();

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use super::{Finding, Report, Severity};
+use crate::english;
 
 /// Writes a line for each finding that is not excepted.
 ///
@@ -26,17 +27,22 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         writeln!(out, "::error title=could not be checked::{}", message(failure))?;
     }
     for note in &report.notes {
-        writeln!(out, "::notice::{}", message(&note.to_string()))?;
+        writeln!(out, "::notice::{}", message(&english::check::remark(note)))?;
     }
     Ok(())
 }
 
 fn text(finding: &Finding) -> String {
-    let mut text = format!("{}\nexpected: {}\nfound: {}", finding.message(), finding.expected(), finding.found());
+    let mut text = format!(
+        "{}\nexpected: {}\nfound: {}",
+        english::check::message(finding),
+        english::check::expected(finding),
+        english::check::found(finding)
+    );
     for cause in &finding.causes {
-        text.push_str(&format!("\ncause: {cause}"));
+        text.push_str(&format!("\ncause: {}", english::check::cause(cause)));
     }
-    text.push_str(&format!("\nhelp: {}", finding.help()));
+    text.push_str(&format!("\nhelp: {}", english::help::help(finding)));
     text
 }
 

@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::fix::{self, FindSource, Source};
 use super::{Finding, Problem, Report, Severity};
+use crate::english;
 use crate::english::check::{fact, headline};
 use crate::report::{Layout, style};
 use crate::resolve::Resolution;
@@ -50,7 +51,7 @@ pub fn write(
     }
     for note in &report.notes {
         page.cell(style::NAME, "note")?;
-        writeln!(page.out, ": {}\n", shown(&note.to_string()))?;
+        writeln!(page.out, ": {}\n", shown(&english::check::remark(note)))?;
     }
     page.summary(report)
 }
@@ -146,7 +147,7 @@ impl Page<'_> {
         for finding in findings.iter().filter(|finding| !is_corrected(finding)) {
             // The finding about the verdict itself gives the same help.
             let is_said = finding.code == Code::Worse && findings.len() > 1;
-            let help = finding.help();
+            let help = english::help::help(finding);
             if !is_said && !rest.contains(&help) {
                 rest.push(help);
             }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::{Finding, Report, Severity};
+use crate::english;
 
 /// The version of the fields. A version may gain fields, but not change them.
 const SCHEMA: u32 = 1;
@@ -27,7 +28,7 @@ fn document(report: &Report) -> Value {
         "tool": { "name": "smark", "version": env!("CARGO_PKG_VERSION") },
         "holds": report.holds(),
         "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
-        "notes": report.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "notes": report.notes.iter().map(english::check::remark).collect::<Vec<_>>(),
         "failures": report.failures,
         "summary": {
             "markers": summary.markers,
@@ -54,11 +55,11 @@ fn finding(finding: &Finding) -> Value {
         "reasons": finding.reasons,
         "sites": finding.sites.map(|(affected, total)| json!({ "affected": affected, "total": total })),
         "functions": finding.functions.iter().map(|function| &**function).collect::<Vec<_>>(),
-        "message": finding.message(),
-        "expected": finding.expected(),
-        "found": finding.found(),
-        "causes": finding.causes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "help": finding.help(),
-        "exception": finding.exception.as_ref().map(|exception| json!({ "reason": exception.to_string() })),
+        "message": english::check::message(finding),
+        "expected": english::check::expected(finding),
+        "found": english::check::found(finding),
+        "causes": finding.causes.iter().map(english::check::cause).collect::<Vec<_>>(),
+        "help": english::help::help(finding),
+        "exception": finding.exception.as_ref().map(|exception| json!({ "reason": english::check::exception(exception) })),
     })
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Finding, Report};
+use crate::english;
 use crate::text::shown;
 
 /// The suite of the markers that are in a lock file but in no image.
@@ -69,7 +70,7 @@ fn case(name: &str, module: &str, place: &str, findings: &[&Finding]) -> TestCas
         None => TestCaseStatus::success(),
         Some(first) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_message(format!("{}: {}", first.code, shown(&first.message())));
+            status.set_message(format!("{}: {}", first.code, shown(&english::check::message(first))));
             status.set_type(first.code.as_str());
             status.set_description(denied.iter().map(|finding| text(finding)).collect::<Vec<_>>().join("\n"));
             status
@@ -86,14 +87,18 @@ fn case(name: &str, module: &str, place: &str, findings: &[&Finding]) -> TestCas
 
 fn text(finding: &Finding) -> String {
     let (severity, kept) = match &finding.exception {
-        Some(exception) => ("excepted", format!("reason: {}\n", shown(&exception.to_string()))),
+        Some(exception) => ("excepted", format!("reason: {}\n", shown(&english::check::exception(exception)))),
         None => (finding.severity.as_str(), String::new()),
     };
-    let mut text = format!("{severity}[{}]: {}\n", finding.code, shown(&finding.message()));
-    text.push_str(&format!("expected: {}\nfound: {}\n", shown(&finding.expected()), shown(&finding.found())));
+    let mut text = format!("{severity}[{}]: {}\n", finding.code, shown(&english::check::message(finding)));
+    text.push_str(&format!(
+        "expected: {}\nfound: {}\n",
+        shown(&english::check::expected(finding)),
+        shown(&english::check::found(finding))
+    ));
     for cause in &finding.causes {
-        text.push_str(&format!("cause: {}\n", shown(&cause.to_string())));
+        text.push_str(&format!("cause: {}\n", shown(&english::check::cause(cause))));
     }
-    text.push_str(&format!("help: {}\n{kept}", shown(&finding.help())));
+    text.push_str(&format!("help: {}\n{kept}", shown(&english::help::help(finding))));
     text
 }

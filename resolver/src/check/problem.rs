@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::ProfileSettings;
-use super::lock::Least;
+use super::least::{Least, code_of};
+use super::profile_settings::ProfileSettings;
 use crate::resolve::{
     Absence, Diagnostic, DiagnosticKind, Ended, Exactness, ExactnessReason, Inlined, LineProblem, Mismatch,
     Predecessor, ProbeReason, Reason, Verdict,
@@ -137,11 +137,6 @@ impl Problem {
             Self::Gone | Self::GoneArgument => Code::Gone,
         }
     }
-}
-
-/// The code of the verdict on an argument, or of a missing verdict.
-pub(super) fn code_of(verdict: Option<Verdict>) -> Code {
-    verdict.map_or(Code::Undescribed, Verdict::code)
 }
 
 /// A cause of a problem.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::fix::{self, FindSource};
 use super::{Finding, Report, Severity, policy};
+use crate::english;
 use crate::resolve::Resolution;
 use crate::verdicts;
 
@@ -40,7 +41,7 @@ fn document(resolution: &Resolution, report: &Report, sources: &mut FindSource<'
     let results: Vec<Value> = report.findings.iter().map(|finding| result(resolution, finding, sources)).collect();
     let notification = |(level, text)| json!({ "level": level, "message": { "text": text } });
     let failures = report.failures.iter().map(|failure| ("error", failure.clone()));
-    let notes = report.notes.iter().map(|note| ("note", note.to_string()));
+    let notes = report.notes.iter().map(|note| ("note", english::check::remark(note)));
     let notes: Vec<Value> = failures.chain(notes).map(notification).collect();
     let mut driver = json!({ "name": "smark", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules });
     // SARIF 2.1.0, 3.19.17: it may be left out. There is none until the packages have an address.
@@ -100,7 +101,7 @@ fn result(resolution: &Resolution, finding: &Finding, sources: &mut FindSource<'
         result.insert("fixes".to_owned(), json!([fix]));
     }
     if let Some(exception) = &finding.exception {
-        let suppression = json!([{ "kind": "external", "justification": exception.to_string() }]);
+        let suppression = json!([{ "kind": "external", "justification": english::check::exception(exception) }]);
         result.insert("suppressions".to_owned(), suppression);
     }
     Value::Object(result)
@@ -158,11 +159,16 @@ fn physical(finding: &Finding) -> Value {
 }
 
 fn text(finding: &Finding) -> String {
-    let mut text = format!("{}. Found: {}. Expected: {}.", finding.message(), finding.found(), finding.expected());
+    let mut text = format!(
+        "{}. Found: {}. Expected: {}.",
+        english::check::message(finding),
+        english::check::found(finding),
+        english::check::expected(finding)
+    );
     for cause in &finding.causes {
-        text.push_str(&format!(" Cause: {cause}."));
+        text.push_str(&format!(" Cause: {}.", english::check::cause(cause)));
     }
-    text.push_str(&format!(" Help: {}.", finding.help()));
+    text.push_str(&format!(" Help: {}.", english::help::help(finding)));
     text
 }
 

@@ -16,7 +16,6 @@ use super::locations::Locations;
 use super::members::ClassMember;
 use super::names::{Lookup, Names};
 use super::next_line::{NextLine, NoLine};
-use super::problem::DwarfProblem;
 use super::scopes::{Scope, Scopes};
 use super::sections::Sections;
 use super::split_files::SplitFiles;
@@ -27,8 +26,8 @@ use super::units::Units;
 use super::unsupported::{ExceptionTableProblem, Unsupported};
 use gimli::constants as dw;
 
-use crate::Error;
 use crate::address::Vaddr;
+use crate::error::{DwarfProblem, Error};
 use crate::location::{InfoOffset, Processor};
 use crate::types::{Language, Type};
 

@@ -7,12 +7,11 @@ use std::ops::Range;
 
 use gimli::{AttributeValue, DwAt, DwTag, RawRngListEntry, Section as _, UnitOffset, constants as dw};
 
-use super::problem::DwarfProblem;
 use super::sections::Reader;
 use super::tables;
 use super::unit::{Die, Entry, Unit, Value};
 use super::units::Units;
-use crate::Error;
+use crate::error::{DwarfProblem, Error};
 
 /// The most `DW_AT_abstract_origin` and `DW_AT_specification` links that are followed. Compilers
 /// make three.

@@ -8,7 +8,6 @@ const LAYERS: [&[(&str, &str)]; 6] = [
         ("entries", include_str!("entries.rs")),
         ("entry_walk", include_str!("entry_walk.rs")),
         ("per_unit", include_str!("per_unit.rs")),
-        ("problem", include_str!("problem.rs")),
         ("sections", include_str!("sections.rs")),
         ("split", include_str!("split.rs")),
         ("split_files", include_str!("split_files.rs")),

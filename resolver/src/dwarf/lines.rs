@@ -12,10 +12,9 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::files::{Agreement, SharedPaths, SourcePath, UnitFiles, best};
 use super::per_unit::PerUnit;
-use super::problem::DwarfProblem;
 use super::units::Units;
-use crate::Error;
 use crate::address::Vaddr;
+use crate::error::{DwarfProblem, Error};
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use gimli::{AttributeValue, DebugAddrIndex, Expression, LocationListsOffset, Rea
 use super::expression::Refusal;
 use super::frame::Moment;
 use super::locations::Locations;
-use super::problem::DwarfProblem;
 use super::sections::Reader;
 use super::tables;
 use super::unit::Contribution;
 use super::unit::{Die, Unit, Value};
 use super::unsupported::Unsupported;
 use crate::address::Vaddr;
+use crate::error::DwarfProblem;
 
 /// One entry of a location list.
 #[derive(Clone, Debug)]

@@ -13,9 +13,8 @@ use super::debug_info::DebugInfo;
 use super::entries::LINKS;
 use super::files::SourcePath;
 use super::functions::{Functions, Kind};
-use super::problem::DwarfProblem;
 use super::unit::Die;
-use crate::Error;
+use crate::error::{DwarfProblem, Error};
 use crate::ranges::Region;
 
 /// A variable that marks a place, in all copies of its function in one unit.

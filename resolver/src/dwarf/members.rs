@@ -3,12 +3,11 @@
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
-use super::problem::DwarfProblem;
 use super::types::Types;
 use super::types::{TypeRef, constant};
 use super::unit::Die;
 use super::unsupported::{PlaceProblem, Unsupported};
-use crate::Error;
+use crate::error::{DwarfProblem, Error};
 use crate::types::Language;
 
 /// A member, or a base class.

@@ -8,13 +8,19 @@ use gimli::{EndianSlice, RunTimeEndian, SectionId};
 use object::SectionIndex;
 use simple_markers_record::ByteOrder;
 
-use crate::Error;
 use crate::address::Vaddr;
+use crate::error::{DwarfProblem, Error};
 use crate::image::{Image, Layout};
 use crate::location::Processor;
 
 /// The reader that all of `dwarf/` uses.
 pub(super) type Reader<'s> = EndianSlice<'s, RunTimeEndian>;
+
+impl From<gimli::Error> for DwarfProblem {
+    fn from(error: gimli::Error) -> Self {
+        Self::Parser { parser: error.to_string() }
+    }
+}
 
 /// The sections of an image that hold debug information.
 #[derive(Debug)]

@@ -8,11 +8,10 @@ use std::sync::{Arc, PoisonError};
 
 use gimli::{AttributeValue, Dwarf, Reader as _, Section as _, UnitOffset, constants as dw};
 
-use super::problem::DwarfProblem;
 use super::sections::Reader;
 use super::unit::{Unit, Value};
 use super::units::Units;
-use crate::Error;
+use crate::error::{DwarfProblem, Error};
 
 /// The most attributes of an abbreviation. Compilers make about twenty. Without a limit, attributes
 /// that take no bytes in the entry would make reading slow.

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use gimli::{AttributeValue, DwTag, constants as dw};
 
 use super::per_unit::PerUnit;
-use super::problem::DwarfProblem;
 use super::unit::{Die, Value, is_cxx};
 use super::units::Units;
 use super::unsupported::ArrayProblem;
-use crate::Error;
 use crate::address::Vaddr;
+use crate::error::{DwarfProblem, Error};
 use crate::text;
 use crate::types::Language;
 

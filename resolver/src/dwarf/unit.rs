@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{AttributeValue, UnitSectionOffset, constants as dw};
 
-use super::problem::DwarfProblem;
 use super::sections::Reader;
 use crate::address::SectionOffset;
+use crate::error::DwarfProblem;
 
 pub(super) type Unit<'s> = gimli::Unit<Reader<'s>>;
 pub(super) type Value<'s> = AttributeValue<Reader<'s>>;

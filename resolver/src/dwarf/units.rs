@@ -10,12 +10,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use gimli::{AttributeValue, DwTag, UnitOffset, UnitSectionOffset, constants as dw};
 
-use super::problem::DwarfProblem;
 use super::sections::{Reader, Sections};
 use super::split_files::{OpenedFiles, SplitFiles};
 use super::unit::{Contribution, Die, Home, Slot, Unit, by_signature, info_offset, is_partial};
-use crate::Error;
 use crate::address::Vaddr;
+use crate::error::{DwarfProblem, Error};
 use crate::location::{InfoOffset, Processor};
 use crate::ranges::RangeMap;
 

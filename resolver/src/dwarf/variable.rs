@@ -8,12 +8,11 @@ use super::described::Described;
 use super::expression::{EvaluationContext, Evaluator, Refusal};
 use super::frame::Frame;
 use super::locations::Locations;
-use super::problem::DwarfProblem;
 use super::tables;
 use super::unit::{Die, Value};
 use super::unsupported::{ConstantProblem, Unsupported};
-use crate::Error;
 use crate::address::Vaddr;
+use crate::error::{DwarfProblem, Error};
 use crate::location::{Expr, InfoOffset, Location, Node, Source};
 
 /// The most links that are followed from an entry to its origins, and from a type to the type that

@@ -3,11 +3,10 @@
 use gimli::{AttributeValue, Reader as _, constants as dw};
 
 use super::members::RawMember;
-use super::problem::DwarfProblem;
 use super::types::Types;
 use super::types::{constant, wrap};
 use super::unit::Die;
-use crate::Error;
+use crate::error::{DwarfProblem, Error};
 
 /// The variants of a type.
 #[derive(Clone, Debug)]

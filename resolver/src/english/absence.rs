@@ -7,7 +7,8 @@ use super::sites::named;
 use crate::resolve::{Absence, GhostProblem, LineProblem};
 
 /// Why a line has no site.
-pub(crate) fn line_problem(problem: &LineProblem) -> String {
+#[must_use]
+pub fn line_problem(problem: &LineProblem) -> String {
     match problem {
         LineProblem::NoSuchFile => "no line table names its file".to_owned(),
         LineProblem::SeveralFiles(files) => {
@@ -28,7 +29,8 @@ pub(crate) fn line_problem(problem: &LineProblem) -> String {
 }
 
 /// Why a marker is not in an image. `file` is its source file.
-pub(crate) fn absence(absence: &Absence, file: &str) -> String {
+#[must_use]
+pub fn absence(absence: &Absence, file: &str) -> String {
     let none = "a generic one that nothing instantiates, one that nothing uses, or one whose code vanished where it \
                 was inlined";
     let function = named(absence.function().unwrap_or_default());
@@ -70,7 +72,7 @@ pub(crate) fn absence(absence: &Absence, file: &str) -> String {
         Absence::Folded { into: None, address, .. } => {
             format!("the linker folded `{function}` with another function of the same code, at {address}")
         }
-        Absence::Unresolved { problem } => problem.to_string(),
+        Absence::Unresolved { problem } => line_problem(problem),
         Absence::Ambiguous { files } => {
             format!("several files agree equally well with its file: {}", list(files))
         }

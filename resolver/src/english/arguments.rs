@@ -11,7 +11,8 @@ use crate::verdicts::Code;
 use super::{bytes, dwarf, quoted};
 
 /// Why an argument is not readable, or not in full.
-pub(crate) fn reason(reason: &Reason) -> String {
+#[must_use]
+pub fn reason(reason: &Reason) -> String {
     match reason {
         Reason::NotAPlace(error) => format!("not a place: {}", place_error(error)),
         Reason::LinesOnly => "the debug information here has lines only, and no variables".to_owned(),
@@ -187,8 +188,14 @@ fn nearest_range(nearest: Nearest) -> String {
     }
 }
 
+impl fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&place_error(self))
+    }
+}
+
 /// Why a text is not a place.
-pub(crate) fn place_error(error: &PlaceError) -> String {
+fn place_error(error: &PlaceError) -> String {
     match error {
         PlaceError::Call => "a call cannot be looked up".to_owned(),
         PlaceError::NotPart { character } => {

@@ -1,15 +1,15 @@
 //! The findings of a check in English: what is wrong, what was expected and found, and why.
 
-use std::fmt;
 use std::sync::Arc;
 
-use super::{absence, bytes, counted, quoted, sites};
+use super::{absence, arguments, bytes, counted, diagnostics, exactness, mismatch, probe, quoted, sites};
 use crate::check::{Cause, Exception, Finding, Problem, Remark};
 use crate::resolve::{Ended, Exactness, Verdict};
 use crate::verdicts::{Code, Group};
 
 /// What is wrong, in a sentence without the place.
-pub(crate) fn message(finding: &Finding) -> String {
+#[must_use]
+pub fn message(finding: &Finding) -> String {
     let name = &finding.marker;
     let text = finding.argument.as_deref().unwrap_or_default();
     let copies = in_copies(finding);
@@ -73,7 +73,8 @@ pub(crate) fn message(finding: &Finding) -> String {
 }
 
 /// What was expected.
-pub(crate) fn expected(finding: &Finding) -> String {
+#[must_use]
+pub fn expected(finding: &Finding) -> String {
     match &finding.problem {
         Problem::Eliminated
         | Problem::Discarded
@@ -100,7 +101,8 @@ pub(crate) fn expected(finding: &Finding) -> String {
 }
 
 /// What was found.
-pub(crate) fn found(finding: &Finding) -> String {
+#[must_use]
+pub fn found(finding: &Finding) -> String {
     match &finding.problem {
         Problem::Eliminated
         | Problem::Discarded
@@ -148,7 +150,7 @@ fn in_copies(finding: &Finding) -> String {
 /// The problems of a marker in one sentence: the headline of a block in the human report.
 pub(crate) fn headline(findings: &[&Finding]) -> String {
     if let [finding] = findings {
-        return finding.message();
+        return message(finding);
     }
     let Some(first) = findings.first() else { return String::new() };
     let mut parts: Vec<String> = Vec::new();
@@ -208,100 +210,96 @@ pub(crate) fn fact(finding: &Finding, is_one_of_several: bool) -> (String, Strin
         (Group::Arguments, Some(argument)) => format!("`{argument}`"),
         _ => group.as_str().to_owned(),
     };
-    let found = match group {
-        Group::Arguments | Group::Exactness | Group::Survival => finding.found(),
-        Group::Baseline if is_one_of_several => format!("{}, expected {}", finding.message(), finding.expected()),
-        _ => format!("found {}, expected {}", finding.found(), finding.expected()),
+    let what = match group {
+        Group::Arguments | Group::Exactness | Group::Survival => found(finding),
+        Group::Baseline if is_one_of_several => format!("{}, expected {}", message(finding), expected(finding)),
+        _ => format!("found {}, expected {}", found(finding), expected(finding)),
     };
     let copies = if group == Group::Baseline { String::new() } else { in_copies(finding) };
-    let causes = finding.causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let causes = finding.causes.iter().map(cause).collect::<Vec<_>>().join("; ");
     let separator = if causes.is_empty() { "" } else { ": " };
-    (label, format!("{found}{copies}{separator}{causes}"))
+    (label, format!("{what}{copies}{separator}{causes}"))
 }
 
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Absence { absence, file } => f.write_str(&absence::absence(absence, file)),
-            Self::DroppedFunctions => f.write_str("the linker dropped every function that holds it"),
-            Self::Image(diagnostic) => diagnostic.fmt(f),
-            Self::NoRow { declared, line } => write!(
-                f,
-                "it has no site record, line {declared} has no row in the line table, and line {line} is the next of its \
-                 function that has one"
-            ),
-            Self::Exactness(reason) => reason.fmt(f),
-            Self::Probe { instruction, reason } => {
-                match instruction.as_deref() {
-                    Some(instruction) => {
-                        let instruction = instruction.split_whitespace().collect::<Vec<_>>().join(" ");
-                        write!(f, "a uprobe cannot be on `{instruction}`")?;
-                    }
-                    None => f.write_str("a uprobe cannot be on the instruction there")?,
-                }
-                match reason {
-                    Some(reason) => write!(f, ": {reason}"),
-                    None => Ok(()),
-                }
-            }
-            Self::Predecessor(way) => write!(f, "way in: {}", sites::predecessor(way)),
-            Self::MorePredecessors { count } => write!(f, "{count} more ways in"),
-            Self::ScopeEnded => f.write_str(
-                "the marker is the last thing in its function, so the instruction there belongs to another one",
-            ),
-            Self::UnknownInstructions => f.write_str("its instructions are not understood, or not in the file"),
-            Self::Argument(reason) => reason.fmt(f),
-            Self::RangeEnded(ended) => f.write_str(&range_ended(ended)),
-            Self::SharedRegister { variable } => write!(
-                f,
-                "folded into another variable: up to there it was where `{variable}` was, which goes on without it and may \
-                 have another value by now"
-            ),
-            Self::InlinedWithoutPlace { function } => {
-                let function = sites::named(function);
-                write!(f, "`{function}` was inlined here, and the copy has no place of its own for it")
-            }
-            Self::InlinedThrough { function, inlined } => {
-                let chain = sites::inlined_through(inlined, function.as_ref());
-                let chain: Vec<String> =
-                    chain.iter().map(|(function, into)| format!("`{function}` inlined {into}")).collect();
-                write!(f, "in this copy: {}", chain.join(", "))
-            }
-            Self::Duplicated { function, count } => {
-                write!(
-                    f,
-                    "the compiler made {count} copies of the code around it{}: a loop unrolled, or a block doubled",
-                    in_function(function.as_ref())
-                )
-            }
-            Self::InlinedTwice { function, count } => {
-                write!(
-                    f,
-                    "{count} copies{} were inlined through the same lines: a loop unrolled, a block doubled, or several \
-                     calls on one line",
-                    in_function(function.as_ref())
-                )
-            }
-            Self::RemovedEarly => f.write_str(
-                "it is not in the source any more, or in code that the compiler removed: in C nothing is left of a marker in \
-                 a dead branch, or in a `static` function that nothing calls",
-            ),
-            Self::Mismatch(mismatch) => mismatch.fmt(f),
-            Self::Declared { file, line } => write!(f, "declared at {file}:{line}"),
-            Self::Copies { function, count } => {
-                write!(
-                    f,
-                    "{} in `{}`",
-                    site_count(*count),
-                    function.as_deref().map_or_else(|| "a function without a name".to_owned(), sites::named)
-                )
-            }
+/// A cause of a finding.
+#[must_use]
+pub fn cause(cause: &Cause) -> String {
+    match cause {
+        Cause::Absence { absence, file } => absence::absence(absence, file),
+        Cause::DroppedFunctions => "the linker dropped every function that holds it".to_owned(),
+        Cause::Image(diagnostic) => diagnostics::diagnostic(diagnostic),
+        Cause::NoRow { declared, line } => format!(
+            "it has no site record, line {declared} has no row in the line table, and line {line} is the next of \
+             its function that has one"
+        ),
+        Cause::Exactness(reason) => exactness::reason(reason),
+        Cause::Probe { instruction, reason } => {
+            let instruction = match instruction.as_deref() {
+                Some(instruction) => format!("`{}`", one_line(instruction)),
+                None => "the instruction there".to_owned(),
+            };
+            let why = reason.map(|reason| format!(": {}", probe::reason(reason))).unwrap_or_default();
+            format!("a uprobe cannot be on {instruction}{why}")
+        }
+        Cause::Predecessor(way) => format!("way in: {}", sites::predecessor(way)),
+        Cause::MorePredecessors { count } => format!("{count} more ways in"),
+        Cause::ScopeEnded => {
+            "the marker is the last thing in its function, so the instruction there belongs to another one".to_owned()
+        }
+        Cause::UnknownInstructions => "its instructions are not understood, or not in the file".to_owned(),
+        Cause::Argument(reason) => arguments::reason(reason),
+        Cause::RangeEnded(ended) => range_ended(ended),
+        Cause::SharedRegister { variable } => format!(
+            "folded into another variable: up to there it was where `{variable}` was, which goes on without it \
+             and may have another value by now"
+        ),
+        Cause::InlinedWithoutPlace { function } => {
+            let function = sites::named(function);
+            format!("`{function}` was inlined here, and the copy has no place of its own for it")
+        }
+        Cause::InlinedThrough { function, inlined } => {
+            let chain = sites::inlined_through(inlined, function.as_ref());
+            let chain: Vec<String> =
+                chain.iter().map(|(function, into)| format!("`{function}` inlined {into}")).collect();
+            format!("in this copy: {}", chain.join(", "))
+        }
+        Cause::Duplicated { function, count } => {
+            format!(
+                "the compiler made {count} copies of the code around it{}: a loop unrolled, or a block doubled",
+                in_function(function.as_ref())
+            )
+        }
+        Cause::InlinedTwice { function, count } => {
+            format!(
+                "{count} copies{} were inlined through the same lines: a loop unrolled, a block doubled, or several \
+                 calls on one line",
+                in_function(function.as_ref())
+            )
+        }
+        Cause::RemovedEarly => {
+            "it is not in the source any more, or in code that the compiler removed: in C nothing is left of a marker \
+             in a dead branch, or in a `static` function that nothing calls"
+                .to_owned()
+        }
+        Cause::Mismatch(mismatch) => mismatch::mismatch(mismatch),
+        Cause::Declared { file, line } => format!("declared at {file}:{line}"),
+        Cause::Copies { function, count } => {
+            format!(
+                "{} in `{}`",
+                site_count(*count),
+                function.as_deref().map_or_else(|| "a function without a name".to_owned(), sites::named)
+            )
         }
     }
 }
 
 fn in_function(function: Option<&Arc<str>>) -> String {
     function.map(|function| format!(" in `{}`", sites::named(function))).unwrap_or_default()
+}
+
+/// An instruction without the columns of its listing.
+fn one_line(instruction: &str) -> String {
+    instruction.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn range_ended(ended: &Ended) -> String {
@@ -314,34 +312,30 @@ fn range_ended(ended: &Ended) -> String {
         _ => String::new(),
     };
     let by = match ended.instruction.as_deref() {
-        Some(instruction) => {
-            let instruction = instruction.split_whitespace().collect::<Vec<_>>().join(" ");
-            format!(", with `{instruction}`{place}")
-        }
+        Some(instruction) => format!(", with `{}`{place}", one_line(instruction)),
         None => String::new(),
     };
     format!("its live range ends {distance}{by}")
 }
 
-impl fmt::Display for Exception {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Accepted(least) => write!(f, "the lock file accepts `{}`", least.as_str()),
-            Self::Written { reason } => f.write_str(reason),
-        }
+/// Why a finding is excepted.
+#[must_use]
+pub fn exception(exception: &Exception) -> String {
+    match exception {
+        Exception::Accepted(least) => format!("the lock file accepts `{}`", least.as_str()),
+        Exception::Written { reason } => reason.to_string(),
     }
 }
 
-impl fmt::Display for Remark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StaleException { line, marker, argument, code } => {
-                let of = argument.as_ref().map(|text| format!(" and its `{text}`")).unwrap_or_default();
-                write!(
-                    f,
-                    "line {line} of the lock file: the exception of {marker}{of} for {code} applies to nothing any more"
-                )
-            }
+/// A remark that is not a finding.
+#[must_use]
+pub fn remark(remark: &Remark) -> String {
+    match remark {
+        Remark::StaleException { line, marker, argument, code } => {
+            let of = argument.as_ref().map(|text| format!(" and its `{text}`")).unwrap_or_default();
+            format!(
+                "line {line} of the lock file: the exception of {marker}{of} for {code} applies to nothing any more"
+            )
         }
     }
 }

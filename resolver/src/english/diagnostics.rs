@@ -4,19 +4,25 @@ use std::fmt;
 
 use crate::Error;
 use crate::address::SectionOffset;
-use crate::image::{OtherFormat, RelocationProblem};
-use crate::resolve::{DebugFileProblem, DebugFileRefusal, DiagnosticKind, SurvivalUnknown};
+use crate::error::{OtherFormat, RelocationProblem};
+use crate::resolve::{DebugFileProblem, DebugFileRefusal, Diagnostic, DiagnosticKind, SurvivalUnknown};
 
 use super::absence::line_problem;
 use super::dwarf;
 
-/// Writes the place of an error or a diagnostic, and a colon. Writes nothing for an image as a
-/// whole.
-pub(crate) fn place(f: &mut fmt::Formatter<'_>, section: Option<&str>, offset: Option<SectionOffset>) -> fmt::Result {
+/// The place of an error or a diagnostic, and a colon. Empty for an image as a whole.
+fn place(section: Option<&str>, offset: Option<SectionOffset>) -> String {
     match (section, offset) {
-        (Some(section), Some(offset)) => write!(f, "{section} at {offset}: "),
-        (Some(section), None) => write!(f, "{section}: "),
-        (None, _) => Ok(()),
+        (Some(section), Some(offset)) => format!("{section} at {offset}: "),
+        (Some(section), None) => format!("{section}: "),
+        (None, _) => String::new(),
+    }
+}
+
+impl fmt::Display for Error {
+    /// The section and offset, if there are any, then what is wrong.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", place(self.section(), self.offset()), error(self))
     }
 }
 
@@ -79,8 +85,15 @@ fn relocation(problem: &RelocationProblem) -> String {
     }
 }
 
+/// A diagnostic, with its place.
+#[must_use]
+pub fn diagnostic(diagnostic: &Diagnostic) -> String {
+    format!("{}{}", place(diagnostic.section.as_deref(), diagnostic.offset), kind(&diagnostic.kind))
+}
+
 /// A diagnostic without its place.
-pub(crate) fn kind(kind: &DiagnosticKind) -> String {
+#[must_use]
+pub fn kind(kind: &DiagnosticKind) -> String {
     match kind {
         DiagnosticKind::Error(error) => self::error(error),
         DiagnosticKind::More { count } => format!("{count} more like these"),
@@ -96,7 +109,7 @@ pub(crate) fn kind(kind: &DiagnosticKind) -> String {
             )
         }
         DiagnosticKind::Switch { name, file, line, problem } => {
-            format!("{name} ({file}:{line}): uprobes cannot arm the probe: {problem}")
+            format!("{name} ({file}:{line}): uprobes cannot arm the probe: {}", super::probe::switch(*problem))
         }
         DiagnosticKind::SwitchSharesPage { name, file, line } => format!(
             "{name} ({file}:{line}): uprobes arm the probe in running processes only, not in those that start later: two \

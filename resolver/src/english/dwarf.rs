@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use crate::dwarf::{
-    ArrayProblem, BaseTypeProblem, ConstantProblem, DwarfProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem,
-    Malformed, NoSuchPart, Operation, PlaceProblem, Unsupported,
+    ArrayProblem, BaseTypeProblem, ConstantProblem, EntryValue, ExceptionTableProblem, FrameBaseProblem, Malformed,
+    NoSuchPart, Operation, PlaceProblem, Unsupported,
 };
+use crate::error::DwarfProblem;
 use crate::location::{MAX_NODES, Names};
 
 /// What is wrong with debug information.

@@ -1,10 +1,9 @@
 //! Why an export leaves something out.
 
-use std::fmt::{self, Display};
+use std::fmt;
 
-use super::arguments;
-use crate::export::sdt::Note;
-use crate::export::{ArgumentOmission, ExportError, SiteOmission, Tool};
+use super::{arguments, exactness, probe};
+use crate::export::{ArgumentOmission, ExportError, Note, SiteOmission, Tool};
 use crate::image::ImageKind;
 use crate::resolve::{Argument, Exactness, Verdict};
 use crate::text::shown;
@@ -20,8 +19,14 @@ fn tool(tool: Tool) -> &'static str {
     }
 }
 
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&error(self))
+    }
+}
+
 /// Why an image cannot be exported.
-pub(crate) fn error(error: &ExportError) -> String {
+fn error(error: &ExportError) -> String {
     match error {
         ExportError::Kind(ImageKind::Relocatable) => {
             "a relocatable object has no addresses yet: export the program that it is linked into".to_owned()
@@ -63,7 +68,8 @@ pub(crate) fn hits(exactness: Exactness) -> &'static str {
 }
 
 /// Why a marker or a site is left out.
-pub(crate) fn site(omission: &SiteOmission) -> String {
+#[must_use]
+pub fn site(omission: &SiteOmission) -> String {
     match omission {
         SiteOmission::NoSite(Some(survival)) => survival.as_str().to_owned(),
         SiteOmission::NoSite(None) => "its sites are unknown".to_owned(),
@@ -73,14 +79,18 @@ pub(crate) fn site(omission: &SiteOmission) -> String {
         SiteOmission::NotExact { exactness, reason } => format!(
             "{}{}; {} (--include {})",
             exactness.as_str(),
-            because(reason.as_ref()),
+            because(reason.as_ref().map(exactness::reason)),
             hits(*exactness),
             exactness.as_str()
         ),
         SiteOmission::UnknownProbe => "what a uprobe does there is unknown (--include unknown-probe)".to_owned(),
-        SiteOmission::ProbeMisbehaves(reason) => format!("a uprobe does not work there{}", because(reason.as_ref())),
-        SiteOmission::ProbeRefused(reason) => format!("the kernel refuses a uprobe there{}", because(reason.as_ref())),
-        SiteOmission::Switch(problem) => format!("its probe cannot be armed: {problem}"),
+        SiteOmission::ProbeMisbehaves(reason) => {
+            format!("a uprobe does not work there{}", because(reason.map(probe::reason)))
+        }
+        SiteOmission::ProbeRefused(reason) => {
+            format!("the kernel refuses a uprobe there{}", because(reason.map(probe::reason)))
+        }
+        SiteOmission::Switch(problem) => format!("its probe cannot be armed: {}", probe::switch(*problem)),
         SiteOmission::AddressOverflow => "its address is outside of the address space".to_owned(),
         SiteOmission::MalformedFormat => "its format is malformed".to_owned(),
         SiteOmission::NoSymbol(of) => format!("no symbol covers it{}", needs_symbol(*of)),
@@ -102,12 +112,13 @@ fn needs_symbol(tool: Tool) -> &'static str {
 }
 
 /// `: REASON`, or nothing.
-fn because<R: Display>(reason: Option<&R>) -> String {
-    reason.map(|reason| format!(": {}", shown(&reason.to_string()))).unwrap_or_default()
+fn because(reason: Option<impl AsRef<str>>) -> String {
+    reason.map(|reason| format!(": {}", shown(reason.as_ref()))).unwrap_or_default()
 }
 
 /// Why an argument is left out.
-pub(crate) fn argument(omission: &ArgumentOmission) -> String {
+#[must_use]
+pub fn argument(omission: &ArgumentOmission) -> String {
     match omission {
         ArgumentOmission::Unresolved(Some(reason)) => arguments::reason(reason),
         ArgumentOmission::Unresolved(None) => "it was not resolved: there is no debug information for it".to_owned(),
@@ -202,7 +213,8 @@ pub(crate) fn asleep(tool: Tool) -> &'static str {
 }
 
 /// A note on a copy with SDT notes.
-pub(crate) fn note(note: &Note) -> String {
+#[must_use]
+pub fn note(note: &Note) -> String {
     match note {
         Note::Site { marker, place, why } => format!("{} at {place} is left out: {}", shown(marker), site(why)),
         Note::Arguments { marker, at, from, why } => {
@@ -211,17 +223,5 @@ pub(crate) fn note(note: &Note) -> String {
         Note::BaseInOtherSegment => "the image has a .stapsdt.base of its own in another segment: perf computes wrong \
                                      addresses from it, while gdb, bpftrace and SystemTap do not"
             .to_owned(),
-    }
-}
-
-impl Display for SiteOmission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&site(self))
-    }
-}
-
-impl Display for ArgumentOmission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&argument(self))
     }
 }

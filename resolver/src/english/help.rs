@@ -1,14 +1,13 @@
 //! How to fix a finding, in the language of the marker. `check/fix` has the corrected source; this
 //! text is for reports that do not show it.
 
-use std::fmt;
-
 use crate::check::{CanKeep, Cause, DebugSetting, Finding, Problem, ProfileSettings, StripSetting};
 use crate::resolve::{Absence, GhostProblem};
 use crate::verdicts::{self, Code};
 
 /// The help for a finding.
-pub(crate) fn help(finding: &Finding) -> String {
+#[must_use]
+pub fn help(finding: &Finding) -> String {
     if let Problem::NoVariables { has_lines, rust, c, setting, .. } = &finding.problem {
         return debug_information(*has_lines, *rust, *c, setting.as_ref());
     }
@@ -159,7 +158,7 @@ fn debug_information(has_lines: bool, rust: bool, c: bool, setting: Option<&Prof
     let mut help: Vec<String> = Vec::new();
     if rust {
         help.push(match setting {
-            Some(setting) => setting.to_string(),
+            Some(setting) => settings(setting),
             None => "compile Rust with `-C debuginfo=2`, in a profile of Cargo `debug = \"full\"`".to_owned(),
         });
     }
@@ -175,44 +174,41 @@ fn debug_information(has_lines: bool, rust: bool, c: bool, setting: Option<&Prof
     help.join("; ")
 }
 
-impl fmt::Display for ProfileSettings {
-    /// What to change in the manifest, so that the program has debug information of variables.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(StripSetting { manifest, line: at, value: strip }) = &self.strip else { return self.debug.fmt(f) };
-        let change = format!("`strip = \"none\"` instead of `strip = {strip}`");
-        match &self.debug {
-            DebugSetting::Line { line, value, .. } => {
-                let (first, second) = (line.min(at), line.max(at));
-                write!(
-                    f,
-                    "in lines {first} and {second} of {manifest} write `debug = \"full\"` instead of `debug = {value}`, and {change}"
-                )
-            }
-            DebugSetting::Overridden { .. } => write!(f, "in line {at} of {manifest} write {change}"),
-            debug => write!(f, "{debug}, and in line {at} write {change}"),
+/// What to change in the manifest, so that the program has debug information of variables.
+#[must_use]
+pub fn settings(settings: &ProfileSettings) -> String {
+    let Some(StripSetting { manifest, line: at, value: strip }) = &settings.strip else {
+        return debug_setting(&settings.debug);
+    };
+    let change = format!("`strip = \"none\"` instead of `strip = {strip}`");
+    match &settings.debug {
+        DebugSetting::Line { line, value, .. } => {
+            let (first, second) = (line.min(at), line.max(at));
+            format!(
+                "in lines {first} and {second} of {manifest} write `debug = \"full\"` instead of `debug = {value}`, and {change}"
+            )
         }
+        DebugSetting::Overridden { .. } => format!("in line {at} of {manifest} write {change}"),
+        debug => format!("{}, and in line {at} write {change}", debug_setting(debug)),
     }
 }
 
-impl fmt::Display for DebugSetting {
-    /// What to change in the manifest, so that the profile has debug information of variables.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line { manifest, line, value } => {
-                write!(f, "in line {line} of {manifest} write `debug = \"full\"` instead of `debug = {value}`")
-            }
-            Self::Section { manifest, line, profile } => {
-                write!(f, "add `debug = \"full\"` to the section `[profile.{profile}]` in line {line} of {manifest}")
-            }
-            Self::NoSection { manifest, profile } => {
-                write!(f, "add a section `[profile.{profile}]` with `debug = \"full\"` to {manifest}")
-            }
-            Self::Overridden { manifest, line } => write!(
-                f,
-                "line {line} of {manifest} asks for debug information: look for what overrides it, in the environment \
-                 (`CARGO_PROFILE_*_DEBUG`, `RUSTFLAGS`) and in `.cargo/config.toml`"
-            ),
+/// What to change in the manifest, so that the profile has debug information of variables.
+fn debug_setting(setting: &DebugSetting) -> String {
+    match setting {
+        DebugSetting::Line { manifest, line, value } => {
+            format!("in line {line} of {manifest} write `debug = \"full\"` instead of `debug = {value}`")
         }
+        DebugSetting::Section { manifest, line, profile } => {
+            format!("add `debug = \"full\"` to the section `[profile.{profile}]` in line {line} of {manifest}")
+        }
+        DebugSetting::NoSection { manifest, profile } => {
+            format!("add a section `[profile.{profile}]` with `debug = \"full\"` to {manifest}")
+        }
+        DebugSetting::Overridden { manifest, line } => format!(
+            "line {line} of {manifest} asks for debug information: look for what overrides it, in the environment \
+             (`CARGO_PROFILE_*_DEBUG`, `RUSTFLAGS`) and in `.cargo/config.toml`"
+        ),
     }
 }
 

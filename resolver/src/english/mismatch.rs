@@ -6,7 +6,8 @@ use crate::types::Language;
 use super::bytes;
 
 /// Why an argument is not what its conversion expects, and what would be.
-pub(crate) fn mismatch(mismatch: &Mismatch) -> String {
+#[must_use]
+pub fn mismatch(mismatch: &Mismatch) -> String {
     match mismatch {
         Mismatch::NotAConversion { conversion } => format!("`{conversion}` is no conversion that a marker can have"),
         Mismatch::Type { conversion, given: of, help: None } => format!("`{conversion}` given {}", given(of)),

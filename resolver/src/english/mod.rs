@@ -1,20 +1,21 @@
 //! The one place where reasons become English.
 //!
 //! What the resolver finds out travels as enums with their data. Each file here renders the enums
-//! of one subject. A sentence starts in lower case and has no full stop, so that it can follow a
-//! colon. Nobody parses or compares the text; a program reads the stable name of a reason instead.
+//! of one subject, by functions that reports call. Only errors implement `Display`. A sentence
+//! starts in lower case and has no full stop, so that it can follow a colon. Nobody parses or compares
+//! the text; a program reads the stable name of a reason instead.
 
-pub(crate) mod absence;
-pub(crate) mod arguments;
-pub(crate) mod check;
-pub(crate) mod diagnostics;
+pub mod absence;
+pub mod arguments;
+pub mod check;
+pub mod diagnostics;
 pub(crate) mod dwarf;
-mod exactness;
-pub(crate) mod export;
-mod fixes;
-pub(crate) mod help;
-pub(crate) mod mismatch;
-mod probe;
+pub mod exactness;
+pub mod export;
+pub mod fixes;
+pub mod help;
+pub mod mismatch;
+pub mod probe;
 pub(crate) mod rates;
 pub(crate) mod sites;
 pub(crate) mod types;

@@ -1,17 +1,15 @@
 //! Why the kernel refuses a uprobe, what is wrong with it, or why it cannot arm a probe.
 
-use std::fmt;
-
 use crate::resolve::{BreaksReason, ProbeReason, RefusedReason, SwitchProblem};
 
-impl fmt::Display for ProbeReason {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Rewritten => "since Linux 6.18 a call is put there, which writes below the stack pointer",
-            Self::FiresEachIteration => "it fires for each iteration of a repeated instruction",
-            Self::Refused(reason) => refused(*reason),
-            Self::Breaks(reason) => breaks(*reason),
-        })
+/// Why the kernel refuses a uprobe, or what is wrong with it.
+#[must_use]
+pub fn reason(reason: ProbeReason) -> &'static str {
+    match reason {
+        ProbeReason::Rewritten => "since Linux 6.18 a call is put there, which writes below the stack pointer",
+        ProbeReason::FiresEachIteration => "it fires for each iteration of a repeated instruction",
+        ProbeReason::Refused(reason) => refused(reason),
+        ProbeReason::Breaks(reason) => breaks(reason),
     }
 }
 
@@ -37,14 +35,14 @@ fn refused(reason: RefusedReason) -> &'static str {
     }
 }
 
-impl fmt::Display for SwitchProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dropped => "the linker dropped its switch",
-            Self::NotInFile => "no segment loads its switch from the file",
-            Self::NotWritable => "its switch is not in a writable segment",
-            Self::NotAligned => "its switch is at an odd offset of the file",
-        })
+/// Why uprobes cannot arm a probe.
+#[must_use]
+pub fn switch(problem: SwitchProblem) -> &'static str {
+    match problem {
+        SwitchProblem::Dropped => "the linker dropped its switch",
+        SwitchProblem::NotInFile => "no segment loads its switch from the file",
+        SwitchProblem::NotWritable => "its switch is not in a writable segment",
+        SwitchProblem::NotAligned => "its switch is at an odd offset of the file",
     }
 }
 

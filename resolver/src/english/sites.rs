@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::exactness;
 use crate::resolve::{
     EdgeKind, Exactness, Inlined, Marker, Origin, Predecessor, ProbeCost, ProbeVerdict, Site, SitePlace, Switch,
     source_name,
@@ -38,7 +39,7 @@ pub(crate) fn switch(switch: &Switch) -> String {
         None => {}
     }
     if let Some(problem) = switch.problem {
-        words.push_str(&format!("; uprobes cannot arm it: {problem}"));
+        words.push_str(&format!("; uprobes cannot arm it: {}", super::probe::switch(problem)));
     }
     words
 }
@@ -78,7 +79,7 @@ pub(crate) fn remarks(site: &Site) -> Vec<String> {
         Some(Exactness::Shared) => remarks.push(format!("shared: {} ways in", site.predecessors.len())),
         Some(other) => match &site.exactness_reason {
             Some(why) if other == Exactness::Unproven => {
-                remarks.push(format!("unproven: {}", shown(&why.to_string())));
+                remarks.push(format!("unproven: {}", shown(&exactness::reason(why))));
             }
             _ => remarks.push(other.as_str().to_owned()),
         },
@@ -109,7 +110,7 @@ pub(crate) fn predecessor(way: &Predecessor) -> String {
 
 /// What a uprobe there does, with the other address where a probe costs less, or is taken at all.
 pub(crate) fn probe(probe: &ProbeVerdict) -> String {
-    let why = probe.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let why = probe.reason.map(|reason| format!(" ({})", super::probe::reason(reason))).unwrap_or_default();
     let verdict = match (probe.accepted, probe.cost) {
         (false, _) => "not taken",
         (true, Some(ProbeCost::Emulated)) => "emulated",

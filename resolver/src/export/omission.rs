@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Tool;
 use crate::Error;
+use crate::address::Vaddr;
 use crate::image::ImageKind;
 use crate::location::{PartError, Register};
 use crate::resolve::{Architecture, Exactness, ExactnessReason, ProbeReason, Reason, Survival, SwitchProblem, Verdict};
@@ -176,10 +177,32 @@ impl From<PartError> for ArgumentOmission {
     }
 }
 
-impl std::fmt::Display for ExportError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::export::error(self))
-    }
-}
-
 impl std::error::Error for ExportError {}
+
+/// What a copy with SDT notes leaves out, or what its readers get wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Note {
+    /// A site is left out.
+    Site {
+        /// The marker.
+        marker: Arc<str>,
+        /// The address of the site, or `nowhere`.
+        place: String,
+        /// Why.
+        why: SiteOmission,
+    },
+    /// An argument and those after it are left out.
+    Arguments {
+        /// The marker.
+        marker: Arc<str>,
+        /// The address of the probe.
+        at: Vaddr,
+        /// The first argument that is left out, as written.
+        from: Arc<str>,
+        /// Why.
+        why: ArgumentOmission,
+    },
+    /// The image has a `.stapsdt.base` in another segment than the markers.
+    BaseInOtherSegment,
+}

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::fetch::{Fetch, NumberKind, Operand, unconverted};
 use super::plan::{Planned, Point, PointSwitch, Settings, check, identifier, numbered, plan};
 use super::uprobe::sum;
-use super::{ArgumentOmission, ExportError, SiteOmission, Tool};
+use super::{ArgumentOmission, ExportError, Note, SiteOmission, Tool};
 use crate::address::Vaddr;
 use crate::integer;
 use crate::location::{Expr, Node, Processor, Register, ValueType};
@@ -48,40 +48,6 @@ pub struct Exported {
     pub left_out: usize,
     /// The sites and arguments that were left out.
     pub notes: Vec<Note>,
-}
-
-/// What a copy leaves out, or what its readers get wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Note {
-    /// A site is left out.
-    Site {
-        /// The marker.
-        marker: Arc<str>,
-        /// The address of the site, or `nowhere`.
-        place: String,
-        /// Why.
-        why: SiteOmission,
-    },
-    /// An argument and those after it are left out.
-    Arguments {
-        /// The marker.
-        marker: Arc<str>,
-        /// The address of the probe.
-        at: Vaddr,
-        /// The first argument that is left out, as written.
-        from: Arc<str>,
-        /// Why.
-        why: ArgumentOmission,
-    },
-    /// The image has a `.stapsdt.base` in another segment than the markers.
-    BaseInOtherSegment,
-}
-
-impl std::fmt::Display for Note {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::export::note(self))
-    }
 }
 
 /// A copy of the image `bytes` with notes for the markers that `keep` accepts.

@@ -3,8 +3,8 @@
 
 use object::read::archive::{ArchiveFile, ArchiveMember};
 
-use crate::Error;
 use crate::error::parser_says;
+use crate::error::{Error, OtherFormat};
 
 /// A member of an archive.
 #[derive(Clone, Copy, Debug)]
@@ -47,28 +47,6 @@ pub(crate) fn members(data: &[u8]) -> Result<impl Iterator<Item = Result<Member<
 fn member<'data>(data: &'data [u8], entry: object::Result<ArchiveMember<'data>>) -> object::Result<Member<'data>> {
     let entry = entry?;
     Ok(Member { name: entry.name(), data: entry.data(data)? })
-}
-
-/// What data is that is not ELF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OtherFormat {
-    /// There is no byte.
-    Empty,
-    /// A file compressed by xz.
-    Xz,
-    /// A file compressed by zstd.
-    Zstd,
-    /// A file compressed by gzip.
-    Gzip,
-    /// LLVM bitcode.
-    LlvmBitcode,
-    /// An image of Windows.
-    Pe,
-    /// An image of macOS.
-    MachO,
-    /// A script.
-    Script,
 }
 
 /// The format of data that is not ELF, by its first bytes. `None` if the format is unknown.

@@ -14,37 +14,8 @@ use object::{
 use simple_markers_record::ByteOrder;
 
 use super::{Contents, Image};
-use crate::Error;
 use crate::address::SectionOffset;
-
-/// Why a relocation cannot be applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RelocationProblem {
-    /// It changes bytes past the end of the section.
-    PastEnd,
-    /// Its symbol does not exist.
-    NoSymbol {
-        /// Index of the symbol.
-        symbol: usize,
-    },
-    /// Its symbol is in no section.
-    NoSection {
-        /// Index of the symbol.
-        symbol: usize,
-    },
-    /// Its kind is not supported.
-    Kind {
-        /// The kind (`R_*`); `None` if that is not known.
-        number: Option<u32>,
-    },
-    /// It points a record at a section that holds no strings.
-    NoStrings,
-    /// It points a record at a string whose offset does not fit in 32 bits.
-    WideString,
-    /// It gives the string of a record no target.
-    NoTarget,
-}
+use crate::error::{Error, RelocationProblem};
 
 /// The target of a relocated field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
+use crate::english::{arguments, diagnostics, exactness, mismatch, probe};
 use crate::resolve::{
     Absence, Argument, DebugSource, Diagnostic, Exactness, ExactnessReason, Inlined, Marker, Origin, Predecessor,
     ProbeCost, ProbeReason, ProbeVerdict, Reason, Resolution, ResolvedImage, Site, SitePlace, Survival, Switch,
@@ -199,7 +200,7 @@ impl Serialize for MarkerSite<'_> {
         site.serialize_field("section", &section)?;
         site.serialize_field("scope_ended", &of.scope_ended)?;
         site.serialize_field("exactness_code", &of.exactness.map(|exactness| exactness.code().as_str()))?;
-        site.serialize_field("exactness_why", &of.exactness_reason.as_ref().map(ToString::to_string))?;
+        site.serialize_field("exactness_why", &of.exactness_reason.as_ref().map(exactness::reason))?;
         site.serialize_field("exactness_reason", &of.exactness_reason.as_ref().map(ExactnessReason::name))?;
         site.serialize_field("switch", &of.switch.as_ref().map(View))?;
         site.end()
@@ -223,7 +224,7 @@ impl Serialize for View<'_, ProbeVerdict> {
         probe.serialize_field("accepted", &self.0.accepted)?;
         probe.serialize_field("cost", &self.0.cost.map(ProbeCost::as_str))?;
         probe.serialize_field("best_address", &self.0.best_address.map(hex))?;
-        probe.serialize_field("why", &self.0.reason.map(|reason| reason.to_string()))?;
+        probe.serialize_field("why", &self.0.reason.map(probe::reason))?;
         probe.serialize_field("reason", &self.0.reason.map(ProbeReason::name))?;
         probe.end()
     }
@@ -262,9 +263,9 @@ impl Serialize for View<'_, Argument> {
         argument.serialize_field("verdict", &self.0.verdict.map(Verdict::as_str))?;
         argument.serialize_field("location", &self.0.location_text.as_deref())?;
         argument.serialize_field("code", &self.0.verdict.map(|verdict| verdict.code().as_str()))?;
-        argument.serialize_field("why", &self.0.reason.as_ref().map(ToString::to_string))?;
+        argument.serialize_field("why", &self.0.reason.as_ref().map(arguments::reason))?;
         argument.serialize_field("ranges", &Ranges(&self.0.ranges))?;
-        argument.serialize_field("format_mismatch", &self.0.mismatch.as_ref().map(ToString::to_string))?;
+        argument.serialize_field("format_mismatch", &self.0.mismatch.as_ref().map(mismatch::mismatch))?;
         argument.serialize_field("reason", &self.0.reason.as_ref().map(Reason::name))?;
         argument.serialize_field("before", &self.0.reason.as_ref().and_then(Reason::location_before))?;
         argument.serialize_field("vector_register", &self.0.vector_register.as_deref())?;
@@ -298,7 +299,7 @@ impl Serialize for View<'_, Diagnostic> {
         let mut diagnostic = serializer.serialize_struct("Diagnostic", 3)?;
         diagnostic.serialize_field("section", &self.0.section)?;
         diagnostic.serialize_field("offset", &self.0.offset.map(|offset| hex(offset.0)))?;
-        diagnostic.serialize_field("message", &self.0.message())?;
+        diagnostic.serialize_field("message", &diagnostics::kind(&self.0.kind))?;
         diagnostic.end()
     }
 }

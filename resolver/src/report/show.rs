@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::{Layout, style};
-use crate::english::{absence, arguments, rates, sites};
+use crate::english::{absence, arguments, exactness, mismatch, rates, sites};
 use crate::resolve::{
     Absence, Argument, DeclaredArgument, Exactness, Marker, Origin, Resolution, ResolvedImage, Site, SitePlace,
     Survival, Verdict,
@@ -232,8 +232,11 @@ impl Page<'_> {
             Exactness::Likely | Exactness::Shared | Exactness::Approximate | Exactness::Unproven => style::UNKNOWN,
             Exactness::Folded | Exactness::Outside => style::GONE,
         };
-        let why =
-            site.exactness_reason.as_ref().map(|why| format!(": {}", shown(&why.to_string()))).unwrap_or_default();
+        let why = site
+            .exactness_reason
+            .as_ref()
+            .map(|why| format!(": {}", shown(&exactness::reason(why))))
+            .unwrap_or_default();
         self.field(4, "exactness", style, &format!("{} {}{why}", exactness.as_str(), exactness.code()))?;
         for (index, way) in site.predecessors.iter().enumerate() {
             self.field(4, if index == 0 { "ways in" } else { "" }, style::PLAIN, &sites::predecessor(way))?;
@@ -377,7 +380,7 @@ fn facts(argument: &Argument, address: u64) -> Vec<(Style, String)> {
         facts.push((style::UNKNOWN, format!("{}: {why}", Code::InVectorRegister)));
     }
     if let Some(mismatch) = &argument.mismatch {
-        facts.push((style::GONE, format!("format {}: {}", Code::FormatMismatch, shown(&mismatch.to_string()))));
+        facts.push((style::GONE, format!("format {}: {}", Code::FormatMismatch, shown(&mismatch::mismatch(mismatch)))));
     }
     facts
 }

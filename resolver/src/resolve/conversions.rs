@@ -9,7 +9,8 @@
 use std::sync::Arc;
 
 use simple_markers_record::conversion::{self, STAR, accepts};
-use simple_markers_record::printf::{Conversion, Length, Specifier};
+use simple_markers_record::printf::{Conversion, Length};
+use simple_markers_record::specifier::Specifier;
 
 use super::WordsMistake;
 use crate::types::{Language, Shape, Type, names_text, pointee, short_name, transparent};
@@ -88,12 +89,6 @@ impl Mismatch {
             Self::NoNames { .. } => "no_names",
             Self::Words(_) => "words",
         }
-    }
-}
-
-impl std::fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::mismatch::mismatch(self))
     }
 }
 
@@ -358,6 +353,7 @@ fn help(letter: char, length: Length, of: &Type, model: DataModel) -> Option<Mis
 
 #[cfg(test)]
 mod tests {
+    use crate::english::mismatch::mismatch as words;
     use std::sync::Arc;
 
     use simple_markers_record::printf::{Piece, parse};
@@ -445,7 +441,7 @@ mod tests {
 
     #[test]
     fn messages_name_the_type_and_the_help() {
-        let message = |format, of: &Type, model| check(format, of, model).unwrap().to_string();
+        let message = |format, of: &Type, model| words(&check(format, of, model).unwrap());
         let unsigned = integer("unsigned long", 8, false);
         assert_eq!(message("%d", &unsigned, C), "`%d` given `unsigned long` (8 bytes, unsigned): use `%lu`");
         assert_eq!(
@@ -457,7 +453,7 @@ mod tests {
         let error = message("%ls", &text, C);
         assert_eq!(error, "`%ls` is no conversion that a marker can have");
         assert_eq!(star_mismatch(&integer("int", 4, true), C), None);
-        let error = star_mismatch(&integer("usize", 8, false), RUST).map(|error| error.to_string());
+        let error = star_mismatch(&integer("usize", 8, false), RUST).map(|error| words(&error));
         assert_eq!(error.as_deref(), Some("a `*` given `usize` (8 bytes, unsigned): it takes an `i32`"));
     }
 }

@@ -3,12 +3,11 @@
 //!
 //! The number of diagnostics is limited, so that a hostile file cannot flood a terminal.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{LineProblem, SwitchProblem, WordsMistake};
+use crate::Error;
 use crate::address::SectionOffset;
-use crate::{Error, english};
 
 /// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -202,14 +201,6 @@ pub enum DebugFileRefusal {
     },
 }
 
-impl Diagnostic {
-    /// The diagnostic without its place, in English.
-    #[must_use]
-    pub fn message(&self) -> String {
-        english::diagnostics::kind(&self.kind)
-    }
-}
-
 impl DiagnosticKind {
     /// The name of the kind, stable over versions.
     #[must_use]
@@ -235,13 +226,6 @@ impl DiagnosticKind {
                 DebugFileProblem::Unreadable { .. } => "debug_file_unreadable",
             },
         }
-    }
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        english::diagnostics::place(f, self.section.as_deref(), self.offset)?;
-        f.write_str(&self.message())
     }
 }
 

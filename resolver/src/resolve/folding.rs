@@ -250,6 +250,7 @@ fn listed(names: &[&[u8]], described: impl Fn() -> Option<Arc<str>>) -> Function
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::english::exactness::names;
 
     #[test]
     fn parts_are_named_as_what_they_are_of() {
@@ -280,10 +281,10 @@ mod tests {
     #[test]
     fn what_shares_an_address_is_named() {
         let listed = |names: &[&[u8]]| super::listed(names, || None);
-        assert_eq!(listed(&[b"a", b"_ZN1SC1Ev"]).to_string(), "`a` and `S::S`");
-        assert_eq!(listed(&[b"a", b"b", b"c"]).to_string(), "`a`, `b` and 1 more");
+        assert_eq!(names(&listed(&[b"a", b"_ZN1SC1Ev"])), "`a` and `S::S`");
+        assert_eq!(names(&listed(&[b"a", b"b", b"c"])), "`a`, `b` and 1 more");
         let many: Vec<&[u8]> = vec![b"a"; 1000];
-        assert_eq!(listed(&many).to_string(), "`a`, `a` and 998 more");
+        assert_eq!(names(&listed(&many)), "`a`, `a` and 998 more");
         assert_eq!(listed(&many).first.len(), NAMED);
     }
 
@@ -300,10 +301,10 @@ mod tests {
     fn instances_of_one_function_are_told_apart() {
         let [one, two]: [&[u8]; 2] =
             [b"_ZN1a13Core$LT$M$GT$4roll17h0123456789abcdefE", b"_ZN1a13Core$LT$M$GT$4roll17hfedcba9876543210E"];
-        let listed = |described: Option<&str>| super::listed(&[one, two], || described.map(Arc::from)).to_string();
+        let listed = |described: Option<&str>| names(&super::listed(&[one, two], || described.map(Arc::from)));
         assert_eq!(listed(None), "`a::Core<M>::roll::h0123456789abcdef` and `a::Core<M>::roll::hfedcba9876543210`");
         assert_eq!(listed(Some("a::Core<u8>::roll")), "`a::Core<u8>::roll` and `a::Core<M>::roll::hfedcba9876543210`");
         let overloads: [&[u8]; 2] = [b"_ZN1a1fEi", b"_ZN1a1fEl"];
-        assert_eq!(super::listed(&overloads, || None).to_string(), "`a::f(int)` and `a::f(long)`");
+        assert_eq!(names(&super::listed(&overloads, || None)), "`a::f(int)` and `a::f(long)`");
     }
 }

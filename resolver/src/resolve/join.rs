@@ -17,10 +17,10 @@ use super::diagnostics::Diagnostics;
 use super::interner::{Interner, TextId};
 use super::lookup::Found;
 use super::{GhostProblem, LineProblem, Origin};
-use crate::Error;
 use crate::address::SectionOffset;
 use crate::dwarf::files::SourcePath;
-use crate::image::{Contents, Image, Layout, Relocated, RelocationProblem, RelocationTarget};
+use crate::error::{Error, RelocationProblem};
+use crate::image::{Contents, Image, Layout, Relocated, RelocationTarget};
 
 /// Where a live site is. The order is that of lists: by section (only in a relocatable object),
 /// then by address.

@@ -2,11 +2,11 @@
 
 use std::cell::OnceCell;
 
-use super::Detail;
 use super::arguments::TypeDetail;
 use super::diagnostics::Diagnostics;
 use super::files::{Files, Loaded};
 use super::names::AddressNames;
+use super::request::Detail;
 use super::site_debug::SiteDebug;
 use crate::Error;
 use crate::dwarf::DebugInfo;

@@ -72,12 +72,6 @@ impl LineProblem {
     }
 }
 
-impl std::fmt::Display for LineProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::absence::line_problem(self))
-    }
-}
-
 impl DebugInfo<'_> {
     /// Finds the files that [`DebugInfo::sites_of_line`] is asked for later. All files take no
     /// longer than one.

@@ -38,15 +38,18 @@ mod place;
 mod probe;
 mod raw_sites;
 mod reason;
+mod request;
 mod resolution;
 mod rows;
 mod same_files;
 mod shared_places;
 mod site_debug;
+mod site_place;
 mod source_names;
 mod switch;
 mod value;
 mod words;
+mod words_mistake;
 
 use std::sync::Arc;
 
@@ -69,30 +72,21 @@ pub use exactness::{
 };
 pub use line_sites::{LineProblem, LineSite, LineSites};
 pub use module::module_name;
-use part::{Part, Request};
+use part::Part;
 pub use place::{PlaceError, root_of};
 pub use probe::{BreaksReason, ProbeCost, ProbeReason, ProbeVerdict, RefusedReason};
 pub use reason::{Nearest, Reason};
+pub use request::Detail;
+use request::Request;
 pub use resolution::*;
 pub use rows::{NO_FUNCTION, Row};
+pub use site_place::SitePlace;
 pub(crate) use source_names::is_async;
 pub use source_names::source_name;
 pub use switch::{Switch, SwitchProblem};
 pub use value::Bytes;
 pub use words::{format_with_names, names_of};
-
-/// How much a resolution finds out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Detail {
-    /// Where each site is, and which function holds it. Debug information is read only for
-    /// functions without a symbol.
-    Names,
-    /// Also the inlined functions and the arguments of each site, from debug information. This is
-    /// enough for a report.
-    Places,
-    /// Also the full types of all arguments, so that values can be read and shown.
-    Everything,
-}
+pub use words_mistake::WordsMistake;
 
 /// Everything about the markers of a file: [`resolve_with`] in all detail.
 #[must_use]

@@ -14,18 +14,12 @@ use super::join::{self, RawMarker, Sections};
 use super::lazy_debug::{LazyDebug, LazySiteDebug};
 use super::lookup::Lookup;
 use super::markers::MarkerBuilder;
-use super::{Detail, Diagnostic, DiagnosticKind, ResolvedImage, Severity, SurvivalUnknown};
+use super::request::{Detail, Request};
+use super::{Diagnostic, DiagnosticKind, ResolvedImage, Severity, SurvivalUnknown};
 use super::{absence, functions, ghosts, line_table_sites, same_files};
 use crate::address::FileOffset;
-use crate::debug_files::{DebugFiles, Store};
+use crate::debug_files::Store;
 use crate::image::{Image, ImageKind};
-
-/// How much is to be found out, and what opens files.
-#[derive(Clone, Copy)]
-pub(super) struct Request<'c> {
-    pub(super) detail: Detail,
-    pub(super) debug_files: &'c dyn DebugFiles,
-}
 
 /// A resolved image. If it is a member of an archive, other members may settle what it leaves open.
 pub(super) struct Part {

@@ -56,12 +56,6 @@ pub enum PlaceError {
     InnerAddress,
 }
 
-impl std::fmt::Display for PlaceError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::arguments::place_error(self))
-    }
-}
-
 impl std::error::Error for PlaceError {}
 
 /// A place as written.

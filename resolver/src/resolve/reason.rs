@@ -309,9 +309,3 @@ impl Reason {
         }
     }
 }
-
-impl std::fmt::Display for Reason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::english::arguments::reason(self))
-    }
-}

@@ -6,11 +6,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::site_place::SitePlace;
+use super::words_mistake::WordsMistake;
 use super::{Diagnostic, Exactness, ExactnessReason, LineProblem, Mismatch, Predecessor, ProbeVerdict, Reason, Switch};
-use simple_markers_record::names::MistakeKind;
-
 use crate::Error;
-use crate::address::{FileOffset, SectionOffset, Vaddr};
+use crate::address::{FileOffset, Vaddr};
 use crate::debug_files::DebugSourceKind;
 use crate::image::{Architecture, ImageKind};
 use crate::location::Location;
@@ -168,6 +168,13 @@ pub struct Marker {
     pub sites: Vec<Site>,
     /// Why the marker has no live site; `None` if it has one, or if the reason is not known.
     pub absence: Option<Absence>,
+}
+
+impl Marker {
+    /// The sites that are in the image.
+    pub fn live_sites(&self) -> impl Iterator<Item = &Site> {
+        self.sites.iter().filter(|site| site.place.is_some())
+    }
 }
 
 /// Why a marker has no live site. A reason that is only likely is not given.
@@ -330,29 +337,6 @@ pub enum DeclaredWords {
     Type,
     /// `{IDLE=0,BUSY=1}`: from the format. Values that only a site has are left out.
     Format(Arc<Names>),
-}
-
-/// What is wrong with braces behind a conversion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WordsMistake {
-    /// The wrong part of the format.
-    pub text: Arc<str>,
-    /// What is wrong.
-    pub kind: MistakeKind,
-}
-
-/// Where in an image a site is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SitePlace {
-    /// At a link-time address.
-    Address(Vaddr),
-    /// In a section of a relocatable object.
-    Section {
-        /// The section's name.
-        section: Arc<str>,
-        /// The offset in the section.
-        offset: SectionOffset,
-    },
 }
 
 /// How a site was found.
@@ -645,15 +629,5 @@ impl Resolution {
     pub fn append(&mut self, mut other: Self) {
         self.images.append(&mut other.images);
         self.failures.append(&mut other.failures);
-    }
-
-    /// Numbers the rows of all markers, from 1. A marker has one row for each function that holds a
-    /// copy of it, and at least one.
-    pub fn number(&mut self) {
-        let mut next = 1;
-        for marker in self.images.iter_mut().flat_map(|image| &mut image.markers) {
-            marker.id = next;
-            next += super::rows::count(marker) as u64;
-        }
     }
 }

@@ -43,13 +43,9 @@ impl<'a> Row<'a> {
 }
 
 /// How many rows a marker has.
-pub(super) fn count(marker: &Marker) -> usize {
-    let functions: std::collections::HashSet<_> = live(marker).map(function).collect();
+fn count(marker: &Marker) -> usize {
+    let functions: std::collections::HashSet<_> = marker.live_sites().map(function).collect();
     functions.len().max(1)
-}
-
-fn live(marker: &Marker) -> impl Iterator<Item = &Site> {
-    marker.sites.iter().filter(|site| site.place.is_some())
 }
 
 fn function(site: &Site) -> &str {
@@ -57,6 +53,16 @@ fn function(site: &Site) -> &str {
 }
 
 impl Resolution {
+    /// Numbers the rows of all markers, from 1. A marker has one row for each function that holds a
+    /// copy of it, and at least one.
+    pub fn number(&mut self) {
+        let mut next = 1;
+        for marker in self.images.iter_mut().flat_map(|image| &mut image.markers) {
+            marker.id = next;
+            next += count(marker) as u64;
+        }
+    }
+
     /// The rows of all images, in the order of the images, of their markers, and of the first site
     /// of the marker in each function.
     #[must_use]
@@ -79,7 +85,7 @@ fn rows<'a>(image: &'a ResolvedImage, marker: &'a Marker) -> Vec<Row<'a>> {
             row.sites.extend(site);
         }
     };
-    for site in live(marker) {
+    for site in marker.live_sites() {
         row(function(site), Some(site));
     }
     match marker.survival {

@@ -5,6 +5,7 @@
 
 mod decimal;
 mod float;
+mod limits;
 mod names;
 mod object;
 mod printf;
@@ -17,10 +18,11 @@ use std::sync::Arc;
 use crate::Error;
 use crate::dwarf::{ArrayProblem, PlaceProblem};
 
+pub use limits::Limits;
 pub use names::{Names, write_flags};
 pub use object::{Object, ReadContext};
 pub use printf::printf;
-pub use render::{Limits, Rendered, render};
+pub use render::{Rendered, render};
 pub(crate) use wrappers::{names_text, pointee, short_name, transparent};
 
 /// How the source language formats values of a type.

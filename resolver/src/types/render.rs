@@ -14,27 +14,6 @@ use super::wrappers::{self, pointee, short_name, transparent};
 use super::{Language, Member, Sequence, SequenceKind, Shape, Type, Variants, quote};
 use crate::english;
 
-/// Limits on the amount of data read and written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Maximum number of nested pointers to follow.
-    pub depth: u32,
-    /// Maximum number of array elements to show.
-    pub elements: usize,
-    /// Maximum number of bytes of a text to show.
-    pub text: usize,
-    /// Maximum number of bytes to read from memory at once.
-    pub memory: usize,
-    /// Approximate maximum number of bytes to write. The output may be slightly longer.
-    pub output: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { depth: 1, elements: 32, text: 256, memory: 1 << 16, output: 4096 }
-    }
-}
-
 /// The result of rendering.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
@@ -466,7 +445,7 @@ pub(super) use wrappers::is_byte;
 mod tests {
     use simple_markers_record::ByteOrder;
 
-    use super::super::{OpaqueReason, Variant, Variants};
+    use super::super::{Limits, OpaqueReason, Variant, Variants};
     use super::*;
 
     fn number_type(name: &str, size: u64, signed: bool) -> Arc<Type> {

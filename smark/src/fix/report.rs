@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use simple_markers_resolver::check::{Finding, fix};
+use simple_markers_resolver::english;
 use simple_markers_resolver::text::shown;
 use simple_markers_resolver::verdicts::Group;
 
@@ -95,7 +96,7 @@ impl Session {
     fn why(&self, edit: Option<&str>, reason: &Reason) -> String {
         let edit = edit.unwrap_or("the change");
         match reason {
-            Reason::Source(refusal) => refusal.to_string(),
+            Reason::Source(refusal) => english::fixes::refusal(refusal),
             Reason::File(refusal) => self.file_refusal(refusal),
             Reason::DidNotHelp => format!("{edit} did not help and was taken back"),
             Reason::DoesNotBuild(None) => format!("the program does not compile with {edit}; it was taken back"),
@@ -153,5 +154,5 @@ fn helped(edit: &str, before: Extent, now: Extent) -> String {
 
 /// A finding that no edit settles.
 fn of_finding(finding: &Finding) -> String {
-    format!("{} ({}) needs another change: {}", finding.code, finding.name(), finding.help())
+    format!("{} ({}) needs another change: {}", finding.code, finding.name(), english::help::help(finding))
 }

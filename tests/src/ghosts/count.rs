@@ -6,6 +6,7 @@ use std::process::Command;
 use std::{fmt, fs};
 
 use simple_markers_resolver::address::Vaddr;
+use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{self, Exactness, ExactnessReason, Site, SitePlace};
 
 use super::Probes;
@@ -220,7 +221,7 @@ impl fmt::Display for Counted {
                 None => write!(out, ", no probe")?,
             }
             if let Some(reason) = reason {
-                write!(out, " ({reason})")?;
+                write!(out, " ({})", english::exactness::reason(reason))?;
             }
         }
         Ok(())

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use simple_markers_record::buffer::Layout as Words;
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::english;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
 use simple_markers_resolver::resolve::{Exactness, Verdict, names_of};
@@ -314,8 +315,8 @@ impl Unread {
     #[must_use]
     pub fn words(&self) -> Option<String> {
         match self {
-            Self::Omitted(ArgumentOmission::Doubtful(reason)) => reason.as_ref().map(ToString::to_string),
-            Self::Omitted(omission) => Some(omission.to_string()),
+            Self::Omitted(ArgumentOmission::Doubtful(reason)) => reason.as_ref().map(english::arguments::reason),
+            Self::Omitted(omission) => Some(english::export::argument(omission)),
             Self::Uncompilable(_) | Self::TooMany => None,
             Self::Filed { words, .. } => words.as_deref().map(str::to_owned),
         }
@@ -376,7 +377,7 @@ impl Unwatched {
 impl Display for Unwatched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Omitted(omission) => write!(f, "{omission}"),
+            Self::Omitted(omission) => f.write_str(&english::export::site(omission)),
             Self::Filed { words, .. } => f.write_str(words),
         }
     }

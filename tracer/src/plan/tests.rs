@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::english;
 use simple_markers_resolver::export::fetch::NumberKind::{Float, Pointer, Signed, Unicode, Unsigned};
 use simple_markers_resolver::export::{ArgumentOmission, SiteOmission};
 use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
@@ -159,7 +160,7 @@ fn what_is_written_is_read() {
 fn reasons_are_kept_as_words() {
     let mut plan = plan();
     let omission = ArgumentOmission::OptimizedOut;
-    let words = omission.to_string();
+    let words = english::export::argument(&omission);
     plan.sites = vec![planned_site(
         0,
         Vec::new(),
@@ -170,7 +171,7 @@ fn reasons_are_kept_as_words() {
         ],
     )];
     let why = SiteOmission::NotExact { exactness: Exactness::Folded, reason: None };
-    let folded = why.to_string();
+    let folded = english::export::site(&why);
     plan.left_out.truncate(1);
     plan.left_out[0].why = Unwatched::Omitted(why);
     let read = read(&plan.to_json()).expect("a plan");

@@ -6,7 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{ArgumentTokens, Call, Edits, LineCounter, MarkerTokens, Refusal, Replacement};
+use super::change::{Edits, Refusal, Replacement};
+use super::tokens::{ArgumentTokens, Call, LineCounter, MarkerTokens};
 use crate::text;
 
 /// The macro of a ghost.

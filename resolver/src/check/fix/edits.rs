@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::change::{Edits, Refusal, SourceLanguage};
 use super::keepable::{is_text, keepable};
-use super::{Edits, Refusal, SourceLanguage};
 use crate::check::{CanKeep, Finding, Problem};
 use crate::image::{Architecture, ImageKind};
 use crate::resolve::{Marker, Reason, Resolution, ResolvedImage, Site, Verdict};

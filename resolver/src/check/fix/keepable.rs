@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Keep, Refusal, SourceLanguage};
+use super::change::{Keep, Refusal, SourceLanguage};
 use crate::resolve::{Argument, DeclaredArgument};
 
 /// How an argument is kept.

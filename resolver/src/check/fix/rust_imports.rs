@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use super::rust_source::{MARKER, is_ident, is_path_separator, is_punct, unraw};
-use super::{Call, Replacement};
+use super::change::Replacement;
+use super::rust_tokens::{MARKER, is_ident, is_path_separator, is_punct, unraw};
+use super::tokens::Call;
 
 pub(super) const PROBE: &str = "simple_probe";
 /// The path of the crate, if it is not renamed.

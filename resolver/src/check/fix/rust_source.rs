@@ -10,10 +10,10 @@ use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use simple_markers_record::buffer::MAX_WORDS;
 use simple_markers_record::placeholders;
 
+use super::change::{Edits, Keep, Refusal, Replacement};
 use super::rust_imports::Imports;
-use super::{ArgumentTokens, Call, Edits, Keep, MarkerTokens, OptionTokens, Refusal, Replacement};
-
-pub(super) const MARKER: &str = "simple_mark";
+use super::rust_tokens::{MARKER, is_ident, is_path_separator, is_punct, unraw};
+use super::tokens::{ArgumentTokens, Call, MarkerTokens, OptionTokens};
 
 /// All macro calls in a file, and its imports.
 pub(super) fn calls(bytes: &[u8]) -> Result<(Vec<Call>, Imports), Refusal> {
@@ -87,22 +87,6 @@ impl Reader<'_> {
     }
 }
 
-pub(super) fn is_ident(token: &TokenTree, name: &str) -> bool {
-    matches!(token, TokenTree::Ident(ident) if ident == name)
-}
-
-pub(super) fn is_punct(token: &TokenTree, character: char) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
-}
-
-pub(super) fn is_path_separator(tokens: &[TokenTree], at: usize) -> bool {
-    let joint = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.spacing() == Spacing::Joint);
-    match (tokens.get(at), tokens.get(at.saturating_add(1))) {
-        (Some(one), Some(two)) => is_punct(one, ':') && joint(one) && is_punct(two, ':'),
-        _ => false,
-    }
-}
-
 /// The first token of the path that ends with the token at `last`.
 fn path_start(tokens: &[TokenTree], last: usize) -> usize {
     let mut first = last;
@@ -113,10 +97,6 @@ fn path_start(tokens: &[TokenTree], last: usize) -> usize {
         }
     }
     first
-}
-
-pub(super) fn unraw(name: &str) -> &str {
-    name.strip_prefix("r#").unwrap_or(name)
 }
 
 /// The contents of a call, if they parse as a marker.

@@ -10,12 +10,11 @@ use std::sync::OnceLock;
 use gimli::{Abbreviation, DwTag, UnitOffset, constants as dw};
 
 use super::super::entry_walk::{EntryWalk, Step};
-use super::super::problem::DwarfProblem;
 use super::super::sections::Reader;
 use super::super::unit::{Die, is_c};
 use super::super::units::Units;
 use super::{Functions, Kind, Node, Span, narrow, slice};
-use crate::Error;
+use crate::error::{DwarfProblem, Error};
 
 /// Makes the index of a unit.
 pub(super) fn index_unit(units: &Units<'_>, index: usize) -> Result<Functions, Error> {

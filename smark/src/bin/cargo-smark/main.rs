@@ -15,6 +15,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
 use simple_markers_resolver::check::ProfileSettings;
+use simple_markers_resolver::english;
 
 use arguments::Arguments;
 use artifacts::{Built, Debug};
@@ -105,7 +106,7 @@ fn advice(command: &str, arguments: &Arguments, built: &Built) -> Option<String>
         Debug::Full if settings.strip.is_some() => "strips the debug information and the sites of the markers",
         Debug::Full => return None,
     };
-    Some(format!("the profile `{profile}` {without}: {settings}"))
+    Some(format!("the profile `{profile}` {without}: {}", english::help::settings(&settings)))
 }
 
 /// The `smark` beside this program, since both are installed together; otherwise `smark` from PATH.
