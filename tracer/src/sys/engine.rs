@@ -10,10 +10,10 @@ use super::programs::Programs;
 use super::recorded::Recorded;
 use super::recorder::Failure;
 use super::tracefs::{Tracefs, remove_leftovers};
-use crate::aggregate::{Aggregate, Counted, Tallies, Tally};
+use crate::aggregate::{Counted, Tallies, Tally};
 use crate::bpf::program::ProgramError;
 use crate::hit::Hit;
-use crate::plan::Plan;
+use crate::plan::{Aggregate, Plan};
 
 pub use super::programs::Kernel;
 
