@@ -13,12 +13,8 @@ const CRATES: [(&str, &[(&str, usize)]); 1] = [(
     &[
         ("bpf::top", 2),
         ("ctf::description", 2),
-        ("ftrace::names", 2),
         ("ftrace::print", 7),
-        ("perfetto", 2),
         ("sys::bpf", 3),
-        ("sys::engine", 7),
-        ("sys::mapped", 6),
         ("top::datagram", 2),
         ("top::reassembly", 2),
     ],

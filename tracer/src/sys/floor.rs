@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 
-use super::engine::{Engine, Kernel, Mode, Scope, Session};
+use super::engine::{Engine, Kernel, Session};
 use super::mapped;
+use super::request::{Mode, Scope};
 use crate::histogram::Durations;
 use crate::plan::{Aggregate, ImageFile, Interval, Plan, PlannedImage, PlannedMarker, PlannedSite};
 

@@ -7,11 +7,11 @@ use simple_markers_resolver::address::Vaddr;
 
 use super::bpf::{self, Kind, MapType};
 use super::clock::now;
-use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
 use super::events::Attached;
 use super::notices::Notices;
 use super::processes::{Among, TaskOffsets};
+use super::request::{Mode, Scope, SessionError};
 use super::ring::Ring;
 use crate::aggregate::{
     BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies, Tally,

@@ -1,8 +1,8 @@
 //! Hits that programs record themselves: counted, or put in one order with those that the kernel sees.
 
 use super::clock::now;
-use super::engine::{Mode, Scope, SessionError, has_intervals};
 use super::recorder::Recorders;
+use super::request::{Mode, Scope, SessionError, has_intervals};
 use crate::aggregate::{Passage, Replay};
 use crate::filter::Fields;
 use crate::hit::Hit;

@@ -17,9 +17,9 @@ use simple_markers_record::buffer::{CLOCK_COUNTER, MAX_ID, packet};
 use simple_markers_resolver::address::FileOffset;
 
 use super::clock::{add_now, now};
-use super::engine::{Mode, Scope, SessionError};
 use super::lease::is_only_here;
 use super::mapped;
+use super::request::{Mode, Scope, SessionError};
 use crate::aggregate::{Passage, Replay, Tally};
 use crate::filter::Fields;
 use crate::ftrace::machine::Header;

@@ -16,9 +16,9 @@ use std::os::fd::RawFd;
 use simple_markers_resolver::address::Vaddr;
 
 use super::clock::now;
-use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
-use super::process::numbers;
+use super::numbers::numbers;
+use super::request::{Mode, Scope, SessionError};
 use crate::aggregate::{Counted, Passage, Replay, Tallies};
 use crate::filter::Fields;
 use crate::ftrace::fetch::Fetches;
