@@ -5,8 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use simple_markers_tracer::bpf::input::Input;
-use simple_markers_tracer::plan::PlannedSite;
+use simple_markers_tracer::plan::{Input, PlannedSite};
 use simple_markers_tracer::record::{FRAMES, Layout, Record, SITE};
 use simple_markers_tracer::text::{self, Format};
 use simple_markers_tracer::{Hit, Plan};

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
-use simple_markers_tracer::plan::{PlannedImage, Settings};
+use simple_markers_tracer::plan::PlannedImage;
+use simple_markers_tracer::planning::Settings;
 
 use crate::choice::{Choice, Strict};
 use crate::inputs::Inputs;

@@ -13,8 +13,9 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value as Json;
 use simple_markers_resolver::text::shown;
-use simple_markers_tracer::event::{EventParts, Texts};
+use simple_markers_tracer::event::Texts;
 use simple_markers_tracer::ftrace::names::Names;
+use simple_markers_tracer::hit::EventParts;
 use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
 

@@ -3,6 +3,7 @@
 
 mod cargo_smark;
 mod check;
+mod circles;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod export;

@@ -10,10 +10,9 @@ use simple_markers_resolver::address::{FileOffset, RuntimeAddress, Vaddr};
 use simple_markers_resolver::location::{Binary, Expr, Machine, Node, Register, Unary, Unreadable, Value, ValueType};
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::aggregate::Aggregate;
 use simple_markers_tracer::bpf::Target;
-use simple_markers_tracer::bpf::input::{self, Input, MAX_WORDS};
-use simple_markers_tracer::plan::{ImageFile, PlannedImage, PlannedMarker, PlannedSite};
+use simple_markers_tracer::bpf::input;
+use simple_markers_tracer::plan::{Aggregate, ImageFile, Input, MAX_WORDS, PlannedImage, PlannedMarker, PlannedSite};
 use simple_markers_tracer::record::{Field, Layout};
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 

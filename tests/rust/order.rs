@@ -14,7 +14,8 @@ use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::twin::{self, Pass};
 use simple_markers_tests::tools::{slice, tries_everything};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
-use simple_markers_tracer::plan::{Plan, Settings};
+use simple_markers_tracer::plan::Plan;
+use simple_markers_tracer::planning::Settings;
 use simple_markers_tracer::thread_local::ThreadLocals;
 
 use super::trace::hits;

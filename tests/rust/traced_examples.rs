@@ -15,7 +15,8 @@ use simple_markers_tests::oracle::twin::{self, Key, Pass};
 use simple_markers_tests::tools;
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tracer::Hit;
-use simple_markers_tracer::plan::{Plan, Settings};
+use simple_markers_tracer::plan::Plan;
+use simple_markers_tracer::planning::Settings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use simple_markers_resolver::resolve::resolve;
-use simple_markers_tracer::plan::{Plan, Settings};
+use simple_markers_tracer::plan::Plan;
+use simple_markers_tracer::planning::Settings;
 use simple_markers_tracer::sys::{Kernel, Mode, Scope, Session};
 use simple_markers_tracer::thread_local::ThreadLocals;
 

@@ -6,10 +6,9 @@ use std::time::Instant;
 
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind::{self, Pointer, Signed, Unsigned};
-use simple_markers_tracer::aggregate::Aggregate;
 use simple_markers_tracer::ctf::{Description, Events, Writer};
 use simple_markers_tracer::plan::{
-    ImageFile, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source,
+    Aggregate, ImageFile, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Reading, Source,
 };
 use simple_markers_tracer::record::{CPU, FIELDS, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME};
 use simple_markers_tracer::{Hit, Plan};

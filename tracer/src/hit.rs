@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::event::EventParts;
-use crate::plan::{Plan, PlannedImage, PlannedMarker, PlannedSite};
+use crate::plan::{KernelEvent, Plan, PlannedImage, PlannedMarker, PlannedSite};
 use crate::record::{Layout, Record, Stack};
 use crate::value::{Missing, Value};
 
@@ -77,4 +76,17 @@ impl<'a> Hit<'a> {
             Err(_) => Cow::Owned(simple_markers_resolver::text::from_bytes(self.record.name())),
         }
     }
+}
+
+/// What the text of an event needs besides its fields.
+#[derive(Clone, Copy, Debug)]
+pub struct EventParts<'a> {
+    /// The number of the event among the markers of its plan.
+    pub marker: usize,
+    /// The event.
+    pub event: &'a KernelEvent,
+    /// The number of the thread.
+    pub thread: u32,
+    /// The whole record of the kernel; `None` if it is made of the fields.
+    pub record: Option<&'a [u8]>,
 }

@@ -22,6 +22,7 @@ pub mod json;
 pub mod order;
 pub mod perfetto;
 pub mod plan;
+pub mod planning;
 pub mod record;
 pub mod recorder;
 #[allow(unsafe_code, reason = "system calls")]

@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value as Json, json};
 use simple_markers_tracer::aggregate::{Question, Replay};
 use simple_markers_tracer::ctf::{Chosen, Event};
-use simple_markers_tracer::event::EventParts;
 use simple_markers_tracer::filter::Filter;
+use simple_markers_tracer::hit::EventParts;
 use simple_markers_tracer::text::{self, Heading};
 
 use self::pairs::Pairs;

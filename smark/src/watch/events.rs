@@ -2,8 +2,8 @@
 
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::event::KernelEvent;
 use simple_markers_tracer::ftrace::names::{Names, NoNames};
+use simple_markers_tracer::plan::KernelEvent;
 use simple_markers_tracer::sys::KernelEvents;
 
 use super::errors::without_events;

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use simple_markers_resolver::resolve::resolve;
 use simple_markers_tracer::Plan;
-use simple_markers_tracer::plan::Settings;
+use simple_markers_tracer::planning::Settings;
 use simple_markers_tracer::thread_local::ThreadLocals;
 
 /// The plan of all markers of a program.

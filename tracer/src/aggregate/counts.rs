@@ -7,10 +7,10 @@ use std::sync::Arc;
 use simple_markers_resolver::types::Names;
 
 use super::key::{KeyValue, bucket_of, group_of};
-use super::{Aggregate, Question, Tallies, Tally};
-use crate::filter::{Readable, normalized};
+use super::{Question, Tallies, Tally};
+use crate::filter::normalized;
 use crate::histogram::{Durations, FINE, coarse_range};
-use crate::plan::{Plan, PlannedSite};
+use crate::plan::{Aggregate, Plan, PlannedSite, Readable};
 
 /// What was counted at the sites of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::types::Names;
 
-use super::Aggregate;
 use crate::bytes::put;
-use crate::filter::{Inputs, Readable, Text};
+use crate::filter::{Inputs, Text};
 use crate::histogram::FINE;
+use crate::plan::{Aggregate, Readable};
 
 /// The entries of `Map::Times`: a fine bucket each, then the two of [`LONGEST`] and [`SHORTEST`].
 pub const TIMES: u32 = FINE + 2;

@@ -5,11 +5,11 @@ use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
 use super::key::{IntervalKey, Key, key_of, process_key};
-use super::{Aggregate, By, Counted, Interval, Intervals, Started, Tallies, Tally};
+use super::{Counted, Intervals, Started, Tallies, Tally};
 use crate::bytes::put;
 use crate::filter::Inputs;
 use crate::histogram::{Durations, FINE, coarse, fine};
-use crate::plan::Plan;
+use crate::plan::{Aggregate, By, Interval, Plan};
 
 /// A hit at a site of a plan.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,16 @@
 //! The programs that count.
 
 use super::assembler::{Code, Label};
-use super::expression::{Target, Uncompilable};
-use super::input::{Input, NUL_ENDS};
+use super::expression::Target;
+use super::input::NUL_ENDS;
 use super::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, Section, Settings};
 use crate::aggregate::{
-    Aggregate, By, CUT, DEEPEST, Interval, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE,
-    START_NESTED, START_SIZE, Tally,
+    CUT, DEEPEST, KEY_SIZE, KEY_TEXT, LONGEST, NULL, SHORTEST, START_BY, START_KEY_SIZE, START_NESTED, START_SIZE,
+    Tally,
 };
-use crate::event::KernelEvent;
-use crate::filter::{Number, Readable};
 use crate::histogram::NEGATIVE;
+use crate::plan::{Aggregate, By, Input, Interval, KernelEvent, Number, Readable, Uncompilable};
 
 /// Flags of `bpf_map_update_elem`.
 const ANY: u64 = 0;

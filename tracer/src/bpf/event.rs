@@ -3,11 +3,9 @@
 
 use super::assembler::Code;
 use super::expression::Target;
-use super::input::Input;
 use super::instruction::{Alu, Condition, Helper, Reg, Size};
 use super::program::{Program, ProgramError, Settings};
-use crate::event::{KernelEvent, Place};
-use crate::filter;
+use crate::plan::{Condition as Filter, FieldPlace, Input, KernelEvent};
 use crate::record::{self, Layout};
 
 /// How many bytes of the dynamic part of a record are copied at most. A record takes the first space
@@ -22,7 +20,7 @@ const SPACES: [u16; 3] = [64, 256, 1024];
 pub fn trace(
     event: &KernelEvent,
     inputs: &[Input],
-    filter: Option<&filter::Condition>,
+    filter: Option<&Filter>,
     target: &Target,
     settings: Settings,
 ) -> Result<(Code, Layout), ProgramError> {
@@ -61,7 +59,7 @@ pub fn trace(
 /// The offset of a field that says where its value is, and what its place is counted from.
 fn located(input: &Input) -> Option<(u16, u16)> {
     match input {
-        Input::Field { offset, place: Place::Located(base) } => Some((*offset, *base)),
+        Input::Field { offset, place: FieldPlace::Located(base) } => Some((*offset, *base)),
         _ => None,
     }
 }
@@ -134,10 +132,10 @@ impl Program<'_> {
 
     /// Copies a text of the record to the stack: at most `most` bytes with a NUL. `R0` has their number
     /// with the NUL, or an error.
-    pub(super) fn text_of_event(&mut self, offset: u16, place: Place, most: u16, to: i16) {
+    pub(super) fn text_of_event(&mut self, offset: u16, place: FieldPlace, most: u16, to: i16) {
         let code = &mut self.code;
         match place {
-            Place::Located(base) => {
+            FieldPlace::Located(base) => {
                 code.load(Size::Four, Reg::R1, Reg::R6, offset as i16);
                 code.copy(Reg::R2, Reg::R1);
                 code.alu_immediate(Alu::Rsh, Reg::R2, 16);
@@ -152,12 +150,12 @@ impl Program<'_> {
                 code.alu(Alu::Add, Reg::R3, Reg::R1);
                 code.alu_immediate(Alu::Add, Reg::R3, base.into());
             }
-            Place::Inline(size) => {
+            FieldPlace::Inline(size) => {
                 code.set(Reg::R2, most.min(size.saturating_add(1)).into());
                 code.copy(Reg::R3, Reg::R6);
                 code.alu_immediate(Alu::Add, Reg::R3, offset.into());
             }
-            Place::Number(_) => {
+            FieldPlace::Number(_) => {
                 code.set(Reg::R2, 0);
                 code.copy(Reg::R3, Reg::R6);
             }

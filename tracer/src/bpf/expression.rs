@@ -5,35 +5,12 @@
 //! it, for addresses of 8 bytes.
 
 use simple_markers_resolver::address::Vaddr;
-use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Value, ValueType};
+use simple_markers_resolver::location::{Binary, Expr, Node, Unary, Value, ValueType};
 
 use super::assembler::{Assembler, Label};
 use super::instruction::{Alu, Condition, Helper, Reg, Size};
 use super::registers;
-
-/// Why a computation cannot be compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Uncompilable {
-    /// It computes with floating-point numbers, which BPF does not have.
-    Float,
-    /// It reads a register that the kernel does not hand to BPF programs: a vector register.
-    Register(Register),
-    /// It needs the address of thread-local storage of a shared object.
-    ThreadLocal,
-    /// It applies an operation to types for which the operation is not defined.
-    Types,
-    /// It reads this many bytes at once.
-    ReadSize(u8),
-    /// It has too many steps.
-    TooLarge,
-}
-
-/// The most steps of one computation.
-pub(crate) const MAX_NODES: u32 = 512;
-
-/// How deep a computation is nested at most. Readers of JSON, which plan files are, follow 128 levels.
-pub(crate) const MAX_DEPTH: u16 = 96;
+use crate::plan::{MAX_DEPTH, MAX_NODES, Uncompilable};
 
 /// What a computation depends on besides registers and memory.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,11 @@
 //! Compiles filters.
 
 use super::assembler::{Assembler, Label};
-use super::expression::Uncompilable;
-use super::input::{Input, NUL_ENDS};
+use super::input::NUL_ENDS;
 use super::instruction::{Alu, Condition as Jump, Helper, Reg, Size};
 use super::program::Program;
 use crate::aggregate::Tally;
-use crate::filter::{Condition, Number, Operator, Place};
+use crate::plan::{Condition, Input, Number, Operator, Place, Uncompilable};
 
 /// Where a condition goes.
 #[derive(Clone, Copy)]

@@ -13,5 +13,5 @@ pub mod top;
 pub mod trace;
 
 pub use assembler::{Assembler, Code, TooLong};
-pub use expression::{Target, Uncompilable};
+pub use expression::Target;
 pub use instruction::{Instruction, Map};

@@ -4,12 +4,10 @@
 use simple_markers_resolver::location::Expr;
 
 use super::assembler::{Assembler, Code, Label, TooLong};
-use super::expression::{Compiler, Stack, Target, Uncompilable};
-use super::input::{Input, MAX_WORDS};
+use super::expression::{Compiler, Stack, Target};
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
-use crate::aggregate::{Aggregate, Tally};
-use crate::event::Place;
-use crate::filter::Condition as Filter;
+use crate::aggregate::Tally;
+use crate::plan::{Aggregate, Condition as Filter, FieldPlace, Input, MAX_WORDS, Uncompilable};
 
 /// Why there is no program for a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +235,7 @@ impl<'t> Program<'t> {
                 self.touch(word, i32::from(*most) - 1)?;
                 self.compute(count, length.unwrap_or(word), failed)?;
             }
-            Input::Field { offset, place: Place::Number(size) } => self.number_of_event(*offset, *size, word),
+            Input::Field { offset, place: FieldPlace::Number(size) } => self.number_of_event(*offset, *size, word),
             // The program looks at it in its place.
             Input::Field { .. } | Input::Recorded { .. } => {
                 self.code.store_immediate(Size::Eight, Reg::Frame, word, 0);

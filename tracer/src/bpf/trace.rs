@@ -7,9 +7,10 @@
 use super::assembler::Code;
 use super::expression::Target;
 use super::filter::text_size;
-use super::input::{Input, MAX_WORDS, NUL_ENDS};
+use super::input::NUL_ENDS;
 use super::instruction::{Alu, Condition, Helper, Map, Reg, Size};
 use super::program::{KEY, Program, ProgramError, Section, Settings, Words};
+use crate::plan::{Input, MAX_WORDS};
 use crate::record::{self, Layout};
 
 /// A reader who has read all records before this one is woken up.

@@ -10,11 +10,10 @@ use super::packet::{HEADER, HeaderError};
 use super::reader::ReadErrorKind;
 use super::writer::Packet;
 use super::{Description, Events, Writer};
-use crate::aggregate::Aggregate;
 use crate::filter::Inputs as _;
 use crate::plan::{
-    DoubtfulSource, DoubtfulValues, ImageFile, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker,
-    PlannedSite, Reading, Source, Unread,
+    Aggregate, DoubtfulSource, DoubtfulValues, ImageFile, Placeholder, Plan, PlannedArgument, PlannedImage,
+    PlannedMarker, PlannedSite, Reading, Source, Unread,
 };
 use crate::record::{CPU, FieldKind, Layout, NAME, Record, SITE, THREAD, TIME, UNREAD};
 use crate::text::{Format, Heading, json, json_values};

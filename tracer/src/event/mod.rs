@@ -3,9 +3,8 @@
 //! In a plan an event is a marker of the image `kernel` with one site. The arguments are the fields
 //! of its format. So filters, questions, recordings and their readers treat both alike.
 
-mod fields;
-mod file;
 mod names;
+mod record;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -14,17 +13,13 @@ use std::sync::Arc;
 
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 
-use crate::aggregate::Aggregate;
-use crate::bpf::input::Input;
-use crate::ftrace::format::Format;
-use crate::ftrace::names::Names;
-use crate::ftrace::print::{Choices, Printer};
-use crate::plan::{ImageFile, Plan, PlannedArgument, PlannedImage, PlannedMarker, PlannedSite, Source};
-use crate::record::Layout;
+use crate::plan::{
+    Aggregate, EventField, ImageFile, Input, KernelEvent, Plan, PlannedArgument, PlannedImage, PlannedMarker,
+    PlannedSite, Source,
+};
 
-pub use fields::{COMMON, EventField, Place};
 pub use names::{Known, Noting};
-pub use text::{EventParts, Notes, Texts};
+pub use text::{Notes, Texts};
 
 /// The name of the image that has the kernel's events.
 pub const MODULE: &str = "kernel";
@@ -32,68 +27,6 @@ pub const MODULE: &str = "kernel";
 /// The largest part of fixed size of a record that is watched. With the dynamic part it fits into the
 /// kernel's buffer of 8 KiB.
 pub const MAX_FIXED: u16 = 4096;
-
-/// A tracepoint of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelEvent {
-    /// Its format.
-    pub format: Format,
-    /// The names of the values of its fields.
-    pub choices: Vec<Choices>,
-    /// Its fields but the common ones, which are the arguments in a plan.
-    fields: Vec<EventField>,
-}
-
-impl KernelEvent {
-    /// The event with a format that the kernel has.
-    #[must_use]
-    pub fn new(format: Format, names: &dyn Names) -> Self {
-        let choices = Printer::new(&format, names).map_or_else(|_| Vec::new(), |printer| printer.choices(&format));
-        Self { fields: fields::of_format(&format), format, choices }
-    }
-
-    /// The group and the name, as `sched:sched_switch`.
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("{}:{}", self.format.group, self.format.name)
-    }
-
-    /// The number of the event in the kernel.
-    #[must_use]
-    pub fn id(&self) -> u16 {
-        self.format.id
-    }
-
-    /// The field with another thread that the event happens to, as `set_event_pid` of the kernel has
-    /// it: a thread that is switched to or woken.
-    #[must_use]
-    pub fn other_thread(&self) -> Option<u16> {
-        let name = match (&*self.format.group, &*self.format.name) {
-            ("sched", "sched_switch") => "next_pid",
-            ("sched", "sched_wakeup" | "sched_wakeup_new" | "sched_waking") => "pid",
-            _ => return None,
-        };
-        let field = self.format.field(name).filter(|field| field.size == 4 && field.offset % 4 == 0)?;
-        u16::try_from(field.offset).ok()
-    }
-
-    /// The layout of the record of a hit that has `inputs`.
-    #[must_use]
-    pub fn layout(&self, inputs: &[Input], with_stack: bool) -> Layout {
-        let fields = inputs.iter().map(|input| match input {
-            Input::Field { offset, place } => (*offset, place.kind()),
-            // The inputs of an event are its fields.
-            input => (0, input.kind()),
-        });
-        Layout::of_event(fields, self.fixed_size(), with_stack)
-    }
-
-    /// The names of the values of a field; `None` if they have none.
-    #[must_use]
-    pub fn choices_of(&self, field: &str) -> Option<&Choices> {
-        self.choices.iter().find(|choices| choices.field == field)
-    }
-}
 
 impl Plan {
     /// Adds an event of the kernel, unless the plan has it. Returns `false` if its record is too large

@@ -3,8 +3,12 @@ use std::cell::RefCell;
 use super::*;
 use crate::Hit;
 use crate::ctf::{Description, Events, Writer, metadata::metadata};
-use crate::ftrace::names::{NoNames, Symbol, TypeSize};
-use crate::plan::Reading;
+use crate::ftrace::format::Format;
+use crate::ftrace::names::Names;
+use crate::ftrace::names::{NoNames, TypeSize};
+use crate::ftrace::symbols::Symbol;
+use crate::hit::EventParts;
+use crate::plan::{FieldPlace, Reading};
 use crate::record::{FIELDS, Record, SITE};
 use crate::value::Value;
 use simple_markers_resolver::export::fetch::NumberKind::{Pointer, Signed, Unsigned};
@@ -79,13 +83,13 @@ fn record(space: usize) -> Vec<u8> {
 fn fields_are_read_by_their_types() {
     let readings: Vec<_> = event().fields.into_iter().map(|field| (field.name, field.place, field.reading)).collect();
     let expected = [
-        ("state", Place::Number(4), Reading::Number { field: 0, size: 4, kind: Signed }),
-        ("comm", Place::Inline(8), Reading::Text { field: 1 }),
-        ("at", Place::Number(8), Reading::Number { field: 2, size: 8, kind: Pointer }),
-        ("parts", Place::Inline(6), Reading::Array { field: 3, size: 2, kind: Unsigned, count: Some(3) }),
-        ("path", Place::Located(0), Reading::Text { field: 4 }),
-        ("list", Place::Located(0), Reading::Array { field: 5, size: 4, kind: Unsigned, count: None }),
-        ("near", Place::Located(52), Reading::Text { field: 6 }),
+        ("state", FieldPlace::Number(4), Reading::Number { field: 0, size: 4, kind: Signed }),
+        ("comm", FieldPlace::Inline(8), Reading::Text { field: 1 }),
+        ("at", FieldPlace::Number(8), Reading::Number { field: 2, size: 8, kind: Pointer }),
+        ("parts", FieldPlace::Inline(6), Reading::Array { field: 3, size: 2, kind: Unsigned, count: Some(3) }),
+        ("path", FieldPlace::Located(0), Reading::Text { field: 4 }),
+        ("list", FieldPlace::Located(0), Reading::Array { field: 5, size: 4, kind: Unsigned, count: None }),
+        ("near", FieldPlace::Located(52), Reading::Text { field: 6 }),
     ];
     assert_eq!(readings, expected.map(|(name, place, reading)| (Arc::from(name), place, reading)));
     assert_eq!((event().fixed_size(), event().name().as_str()), (56, "some:happened"));

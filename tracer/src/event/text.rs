@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 
 use simple_markers_resolver::text::from_bytes;
 
-use super::{KernelEvent, Known, Noting};
+use super::names::{Known, Noting};
 use crate::ftrace::names::Names;
 use crate::ftrace::print::Printer;
+use crate::hit::EventParts;
 use crate::text::{json_value, word};
 use crate::value::{Missing, Value};
 
@@ -18,19 +19,6 @@ pub struct Texts {
     /// By the number of the event among the markers of its plan. `None` if its `print fmt` cannot be
     /// interpreted.
     printers: HashMap<usize, Option<Printer>>,
-}
-
-/// What the text of an event needs besides its fields.
-#[derive(Clone, Copy, Debug)]
-pub struct EventParts<'a> {
-    /// The number of the event among the markers of its plan.
-    pub marker: usize,
-    /// The event.
-    pub event: &'a KernelEvent,
-    /// The number of the thread.
-    pub thread: u32,
-    /// The whole record of the kernel; `None` if it is made of the fields.
-    pub record: Option<&'a [u8]>,
 }
 
 impl Texts {

@@ -10,166 +10,10 @@ use simple_markers_resolver::select::closest;
 use super::Filter;
 use super::error::{Mismatch, Unfit};
 use super::parse::{Comparison, Operand, Syntax, Term};
-use super::token::{Operator, normalized};
-use crate::bpf::input::Input;
-use crate::event;
-use crate::plan::{PlannedSite, Reading, Source};
-
-/// The most bytes of a text that a filter compares. With its NUL it takes 64 bytes of the stack.
-pub const LONGEST_TEXT: usize = 63;
-
-/// A condition on the inputs of a site.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Condition {
-    /// It always has this result. It is not a part of another condition.
-    Known(bool),
-    /// One of two holds. The second is not evaluated if the first holds.
-    Or(Box<Condition>, Box<Condition>),
-    /// Both hold. The second is not evaluated if the first does not hold.
-    And(Box<Condition>, Box<Condition>),
-    /// It does not hold.
-    Not(Box<Condition>),
-    /// Two numbers are compared. At least one of them is read.
-    Numbers {
-        /// What is left of the operator.
-        left: Number,
-        /// The operator.
-        operator: Operator,
-        /// What is right of the operator.
-        right: Number,
-    },
-    /// A text is compared with a literal.
-    Text {
-        /// The input that has the text.
-        field: usize,
-        /// The literal, at most [`LONGEST_TEXT`] bytes.
-        literal: Vec<u8>,
-        /// Whether the condition is that they are equal.
-        is_equal: bool,
-    },
-}
-
-/// A number at a site.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Number {
-    /// It is always the same.
-    Known(i128),
-    /// It is read.
-    Read {
-        /// Where it is.
-        at: Place,
-        /// The second place that it may be at. It is known if both have the same value.
-        other: Option<Place>,
-        /// Its size in bytes.
-        size: u8,
-        /// Whether it is signed.
-        is_signed: bool,
-    },
-}
-
-/// Where a number is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// In an input.
-    Input(usize),
-    /// It is always the same. The bits beyond its size are 0.
-    Constant(u64),
-}
-
-/// An argument that a program can read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Readable {
-    /// A number.
-    Number {
-        /// Where it is.
-        number: Number,
-        /// Its size in bytes.
-        size: u8,
-        /// How its bits are read.
-        kind: NumberKind,
-    },
-    /// A text in an input.
-    Text(usize),
-}
-
-impl Number {
-    /// The smallest and the largest value.
-    fn range(&self) -> (i128, i128) {
-        match *self {
-            Self::Known(value) => (value, value),
-            Self::Read { size, is_signed, .. } => {
-                let bits = u32::from(size.clamp(1, 8)) * 8;
-                match is_signed {
-                    true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-                    false => (0, (1 << bits) - 1),
-                }
-            }
-        }
-    }
-
-    /// The inputs that it needs.
-    pub(crate) fn inputs(&self) -> impl Iterator<Item = usize> {
-        let places = match *self {
-            Self::Known(_) => [None, None],
-            Self::Read { at, other, .. } => [Some(at), other],
-        };
-        places.into_iter().flatten().filter_map(|place| match place {
-            Place::Input(field) => Some(field),
-            Place::Constant(_) => None,
-        })
-    }
-}
-
-impl Condition {
-    fn or(left: Self, right: Self) -> Self {
-        match (left, right) {
-            (Self::Known(true), _) | (_, Self::Known(true)) => Self::Known(true),
-            (Self::Known(false), other) | (other, Self::Known(false)) => other,
-            (left, right) => Self::Or(Box::new(left), Box::new(right)),
-        }
-    }
-
-    fn and(left: Self, right: Self) -> Self {
-        match (left, right) {
-            (Self::Known(false), _) | (_, Self::Known(false)) => Self::Known(false),
-            (Self::Known(true), other) | (other, Self::Known(true)) => other,
-            (left, right) => Self::And(Box::new(left), Box::new(right)),
-        }
-    }
-
-    fn not(inner: Self) -> Self {
-        match inner {
-            Self::Known(result) => Self::Known(!result),
-            inner => Self::Not(Box::new(inner)),
-        }
-    }
-
-    /// The inputs that it needs, each once, in the order of their first use.
-    #[must_use]
-    pub fn inputs(&self) -> Vec<usize> {
-        let mut inputs = Vec::new();
-        self.add_inputs(&mut inputs);
-        inputs
-    }
-
-    fn add_inputs(&self, inputs: &mut Vec<usize>) {
-        let mut add = |field: usize| {
-            if !inputs.contains(&field) {
-                inputs.push(field);
-            }
-        };
-        match self {
-            Self::Known(_) => {}
-            Self::Or(left, right) | Self::And(left, right) => {
-                left.add_inputs(inputs);
-                right.add_inputs(inputs);
-            }
-            Self::Not(inner) => inner.add_inputs(inputs),
-            Self::Numbers { left, right, .. } => left.inputs().chain(right.inputs()).for_each(add),
-            Self::Text { field, .. } => add(*field),
-        }
-    }
-}
+use super::token::normalized;
+use crate::plan::{
+    Condition, FieldPlace, Input, LONGEST_TEXT, Number, Operator, Place, PlannedSite, Readable, Reading, Source,
+};
 
 impl Filter {
     /// The filter on the inputs of a site.
@@ -377,7 +221,7 @@ fn text(
     }
     let most = match site.inputs.get(field) {
         Some(Input::Text { most, .. }) => usize::from(*most).saturating_sub(1),
-        Some(Input::Field { place: event::Place::Inline(size), .. }) => usize::from(*size),
+        Some(Input::Field { place: FieldPlace::Inline(size), .. }) => usize::from(*size),
         Some(Input::Field { .. }) => LONGEST_TEXT,
         _ => return Ok(Condition::Text { field, literal: bytes.to_vec(), is_equal }),
     };

@@ -3,7 +3,7 @@
 
 use simple_markers_resolver::integer;
 
-use super::check::{Condition, Number, Place};
+use crate::plan::{Condition, Number, Place};
 use crate::record::{Field, FieldKind, Layout, Record};
 use crate::value::{Missing, Value, until_nul};
 
@@ -158,7 +158,7 @@ fn at_place<I: Inputs + ?Sized>(place: Place, size: u8, is_signed: bool, inputs:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Operator;
+    use crate::plan::Operator;
     use crate::record::{FIELDS, UNREAD};
 
     #[test]

@@ -10,7 +10,38 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::error::{Error, ErrorKind, Expected};
-use super::token::{Operator, Token, tokens};
+use super::token::{Token, tokens};
+use crate::plan::Operator;
+
+/// A filter as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    text: String,
+    syntax: Syntax,
+}
+
+impl Filter {
+    /// Parses a filter.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and where.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Ok(Self { text: text.to_owned(), syntax: parse(text)? })
+    }
+
+    /// The filter as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its conditions.
+    #[must_use]
+    pub fn syntax(&self) -> &Syntax {
+        &self.syntax
+    }
+}
 
 /// A condition as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 use super::*;
-use crate::aggregate::Aggregate;
-use crate::bpf::input::Input;
-use crate::plan::{PlannedArgument, PlannedSite, Reading, Source, Unread};
+use crate::plan::{Aggregate, Condition, Input, LONGEST_TEXT, PlannedArgument, PlannedSite, Reading, Source, Unread};
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::location::Expr;

@@ -4,50 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::error::{Error, ErrorKind, Quote};
-
-/// A comparison operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operator {
-    /// `==`
-    Equal,
-    /// `!=`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterEqual,
-}
-
-impl Operator {
-    /// The operator that holds for exchanged operands.
-    #[must_use]
-    pub fn mirrored(self) -> Self {
-        match self {
-            Self::Equal | Self::NotEqual => self,
-            Self::Less => Self::Greater,
-            Self::LessEqual => Self::GreaterEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterEqual => Self::LessEqual,
-        }
-    }
-
-    /// Whether it holds for operands in this order.
-    #[must_use]
-    pub fn holds(self, order: std::cmp::Ordering) -> bool {
-        match self {
-            Self::Equal => order.is_eq(),
-            Self::NotEqual => order.is_ne(),
-            Self::Less => order.is_lt(),
-            Self::LessEqual => order.is_le(),
-            Self::Greater => order.is_gt(),
-            Self::GreaterEqual => order.is_ge(),
-        }
-    }
-}
+use crate::plan::Operator;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]

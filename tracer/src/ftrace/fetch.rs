@@ -8,7 +8,7 @@ use simple_markers_resolver::address::Vaddr;
 use simple_markers_resolver::export::uprobe;
 use simple_markers_resolver::location::{Binary, Expr, Node, Register};
 
-use crate::bpf::input::Input;
+use crate::plan::Input;
 
 /// What is copied at a site.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,8 +5,8 @@ use simple_markers_resolver::address::{RuntimeAddress, Vaddr};
 use simple_markers_resolver::location::{Expr, Machine, Register};
 
 use super::fetch::Fetches;
-use crate::bpf::input::Input;
 use crate::bytes::put;
+use crate::plan::Input;
 use crate::record::{self, Layout};
 
 /// The size of a page of memory in bytes.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::print::Integer;
-use super::symbols::{Symbols, texts};
+use super::symbols::{Symbol, Symbols, texts};
 use crate::btf::Btf;
 
 /// What is known about the kernel whose events are printed.
@@ -33,19 +33,6 @@ pub struct TypeSize {
     pub size: u64,
     /// The integer that it is; `None` for structures.
     pub integer: Option<Integer>,
-}
-
-/// A symbol of the kernel, and where an address is in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Symbol<'a> {
-    /// Its name.
-    pub name: Cow<'a, str>,
-    /// The address minus that of the symbol.
-    pub offset: u64,
-    /// The size of the symbol in bytes.
-    pub size: u64,
-    /// The module that it is in; `None` for the kernel itself.
-    pub module: Option<Cow<'a, str>>,
 }
 
 /// No names.

@@ -5,7 +5,18 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::names::Symbol;
+/// A symbol of the kernel, and where an address is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// The address minus that of the symbol.
+    pub offset: u64,
+    /// The size of the symbol in bytes.
+    pub size: u64,
+    /// The module that it is in; `None` for the kernel itself.
+    pub module: Option<Cow<'a, str>>,
+}
 
 /// The symbols in the text of `/proc/kallsyms`.
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,9 @@
 //! These are a dozen of its thousands of messages. With `prost` they would be declared again as
 //! structures with the same numbers, and each event would allocate a tree of them.
 
+/// The number of the sequence of all packets.
+pub(super) const SEQUENCE: u64 = 1;
+
 /// `trace/trace.proto`.
 pub(super) mod trace {
     pub(crate) const PACKET: u32 = 1;

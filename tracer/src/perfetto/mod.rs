@@ -16,7 +16,8 @@ use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::text::from_bytes;
 
 use self::message::{
-    annotation, clock, defaults, double, event as field, integer, interned, location, message, packet, text, trace,
+    SEQUENCE, annotation, clock, defaults, double, event as field, integer, interned, location, message, packet, text,
+    trace,
 };
 use self::pairs::{Begin, Role};
 use self::tracks::{Span, Tracks};
@@ -25,9 +26,6 @@ use crate::text::{json_value, json_why};
 use crate::value::{Missing, Value};
 
 pub use self::pairs::{Pair, PairTally};
-
-/// The number of the sequence of all packets.
-const SEQUENCE: u64 = 1;
 
 /// Makes packets of events.
 #[derive(Debug)]

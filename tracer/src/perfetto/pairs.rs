@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::aggregate::{Aggregate, IntervalKey, Intervals, Question, Started, Unmatched};
+use crate::aggregate::{IntervalKey, Intervals, Question, Started, Unmatched};
 use crate::ctf::{Chosen, Event};
+use crate::plan::Aggregate;
 
 /// Two markers whose events become slices.
 #[derive(Clone, Debug)]

@@ -6,8 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use simple_markers_resolver::text::from_bytes;
 
-use super::SEQUENCE;
-use super::message::{integer, message, packet, text, trace, track};
+use super::message::{SEQUENCE, integer, message, packet, text, trace, track};
 use crate::ctf::Event;
 
 /// The slices of a thread's track that are remembered. When there are more, the gaps between the oldest

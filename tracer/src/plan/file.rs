@@ -12,11 +12,9 @@ use simple_markers_resolver::resolve::Exactness;
 use simple_markers_resolver::types::Names;
 
 use super::{
-    DoubtfulSource, FieldType, LeftOut, MAX_TEXT, Placeholder, Plan, PlannedArgument, PlannedImage, PlannedMarker,
-    PlannedSite, Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
+    Aggregate, DoubtfulSource, FieldType, Input, LeftOut, MAX_TEXT, MAX_WORDS, Placeholder, Plan, PlannedArgument,
+    PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread, Unwatched, UnwatchedKind, expression,
 };
-use crate::aggregate::Aggregate;
-use crate::bpf::input::{Input, MAX_WORDS};
 use crate::json::{Error, Fault, Object, hexadecimal};
 
 /// The latest version of plan files. Version 2 has switches, and version 3 doubtful values. A reader

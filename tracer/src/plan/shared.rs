@@ -3,8 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use simple_markers_resolver::export::fetch::NumberKind;
 
-use super::{ImageFile, Placeholder, PlannedImage, PlannedMarker, Reading};
-use crate::event::KernelEvent;
+use super::{ImageFile, KernelEvent, Placeholder, PlannedImage, PlannedMarker, Reading};
 use crate::json::{Error, Fault, Object};
 
 /// The type of a value.

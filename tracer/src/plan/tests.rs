@@ -9,8 +9,6 @@ use simple_markers_resolver::location::{Binary, Expr, Node, Register, Unary, Val
 use simple_markers_resolver::resolve::Exactness;
 
 use super::*;
-use crate::bpf::expression::{MAX_DEPTH, MAX_NODES};
-use crate::bpf::input::MAX_WORDS;
 use crate::json::{Error, Fault};
 
 fn expr(node: Node) -> Expr {

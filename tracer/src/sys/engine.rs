@@ -9,87 +9,13 @@ use super::notices::Notices;
 use super::programs::Programs;
 use super::recorded::Recorded;
 use super::recorder::Failure;
+use super::request::{Mode, Scope, SessionError, has_intervals};
 use super::tracefs::{Tracefs, remove_leftovers};
-use crate::aggregate::{Aggregate, Counted, Tallies, Tally};
-use crate::bpf::program::ProgramError;
+use crate::aggregate::{Counted, Tallies, Tally};
 use crate::hit::Hit;
 use crate::plan::Plan;
 
 pub use super::programs::Kernel;
-
-/// Which processes are watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// All that run the files of the plan.
-    All,
-    /// These, with all of their threads.
-    Processes {
-        /// Their numbers.
-        pids: Vec<u32>,
-        /// Whether the processes that they create are watched too.
-        with_children: bool,
-    },
-}
-
-/// What is done at a hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// A record is written.
-    Trace {
-        /// The size of the ring buffer in bytes: a power of two, and at least a page.
-        ring: u32,
-        /// Whether the record has the stack of the thread.
-        with_stack: bool,
-    },
-    /// It is counted, as the site's `aggregate` says.
-    Count {
-        /// The most values, buckets and open intervals that are kept.
-        most_values: u32,
-        /// The size in bytes of the buffer for hits that the kernel does not count: those that programs
-        /// record themselves, and the others if intervals may be between both. A power of two, and at
-        /// least a page.
-        ring: u32,
-    },
-    /// Nothing: measures what a probe costs by itself.
-    Nothing,
-}
-
-/// Why a session cannot start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// The kernel refused something.
-    #[error(transparent)]
-    Kernel(#[from] Error),
-    /// There is no program for a site.
-    #[error("site {site} of the plan has too many arguments for a BPF program")]
-    Program {
-        /// The number of the site.
-        site: usize,
-        /// Why.
-        why: ProgramError,
-    },
-    /// Programs record hits of processes that are named, with their values and no stack.
-    #[error("programs record their probes only for processes that are named, without stacks")]
-    NotRecorded,
-    /// The kernel measures intervals already.
-    #[error("intervals of probes that programs record are not measured in the kernel")]
-    NotInOrder,
-    /// The engine without BPF records no stacks.
-    #[error("stacks are recorded with BPF only")]
-    NeedsBpf,
-    /// The engine without BPF watches no events of the kernel.
-    #[error("events of the kernel are watched with BPF only")]
-    EventsNeedBpf,
-    /// A program cannot be attached to an event of the kernel.
-    #[error("{event}: {why}")]
-    Event {
-        /// The name of the event.
-        event: String,
-        /// Why.
-        why: Error,
-    },
-}
 
 /// What sets the probes and hands on the hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -444,9 +370,4 @@ impl Session {
         }
         Ok(counted)
     }
-}
-
-/// Whether the times between two markers are asked for.
-pub(super) fn has_intervals(plan: &Plan) -> bool {
-    plan.sites.iter().any(|site| matches!(site.aggregate, Aggregate::Start(_) | Aggregate::End(_)))
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 
-use super::engine::{Engine, Kernel, Mode, Scope, Session};
+use super::engine::{Engine, Kernel, Session};
 use super::mapped;
-use crate::aggregate::{Aggregate, Interval};
+use super::request::{Mode, Scope};
 use crate::histogram::Durations;
-use crate::plan::{ImageFile, Plan, PlannedImage, PlannedMarker, PlannedSite};
+use crate::plan::{Aggregate, ImageFile, Interval, Plan, PlannedImage, PlannedMarker, PlannedSite};
 
 /// The time that is measured between two markers with no code between, in ns: the median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::process::numbers;
+use super::numbers::numbers;
 
 /// What a file is: not its name, which may lead to another file in another mount namespace or at
 /// another time.

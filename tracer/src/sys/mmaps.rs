@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::events::{Attributes, open};
 use super::mapping::{Mapping, page_size};
-use super::process::numbers;
+use super::numbers::numbers;
 
 const TYPE_SOFTWARE: u32 = 1;
 /// It counts nothing.

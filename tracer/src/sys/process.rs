@@ -37,12 +37,6 @@ pub enum Ended {
     Killed(i32),
 }
 
-/// The numbers in the names of a folder's files, as those of processes in `/proc`.
-pub(super) fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
 fn pipe() -> io::Result<(File, File)> {
     let mut ends = [0; 2];
     // SAFETY: it fills the array.

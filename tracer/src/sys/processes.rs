@@ -3,10 +3,10 @@
 use std::os::fd::{OwnedFd, RawFd};
 
 use super::bpf::{self, Kind};
-use super::engine::Scope;
 use super::error::{Error, Step};
 use super::mapping::Mapping;
-use super::process::numbers;
+use super::numbers::numbers;
+use super::request::Scope;
 use crate::bpf::Code;
 use crate::bpf::assembler::{Assembler, TooLong};
 use crate::bpf::instruction::{Alu, Condition, Helper, Reg, Size};

@@ -7,26 +7,24 @@ use simple_markers_resolver::address::Vaddr;
 
 use super::bpf::{self, Kind, MapType};
 use super::clock::now;
-use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
 use super::events::Attached;
 use super::notices::Notices;
 use super::processes::{Among, TaskOffsets};
+use super::request::{Mode, Scope, SessionError};
 use super::ring::Ring;
 use crate::aggregate::{
-    Aggregate, BUCKET_KEY_SIZE, By, Counted, KEY_SIZE, LONGEST, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES,
-    Tallies, Tally,
+    BUCKET_KEY_SIZE, Counted, KEY_SIZE, LONGEST, SHORTEST, START_BY, START_KEY_SIZE, START_SIZE, TIMES, Tallies, Tally,
 };
 use crate::bpf::count::count;
 use crate::bpf::program::Section;
 use crate::bpf::{Code, Map, Target, event};
 use crate::bpf::{program, trace};
 use crate::btf::Btf;
-use crate::event::KernelEvent;
 use crate::histogram::{Durations, FINE};
 use crate::hit::Hit;
 use crate::order::Order;
-use crate::plan::{Plan, PlannedSite};
+use crate::plan::{Aggregate, By, KernelEvent, Plan, PlannedSite};
 use crate::record::{Layout, Record};
 
 /// What the programs need to know of the kernel.

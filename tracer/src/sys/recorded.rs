@@ -1,14 +1,13 @@
 //! Hits that programs record themselves: counted, or put in one order with those that the kernel sees.
 
 use super::clock::now;
-use super::engine::{Mode, Scope, SessionError, has_intervals};
 use super::recorder::Recorders;
+use super::request::{Mode, Scope, SessionError, has_intervals};
 use crate::aggregate::{Passage, Replay};
-use crate::bpf::input::Input;
 use crate::filter::Fields;
 use crate::hit::Hit;
 use crate::order::Order;
-use crate::plan::Plan;
+use crate::plan::{Input, Plan};
 use crate::record::{Layout, Record};
 
 /// A hit is handed on so much later, in ns, if programs record some hits themselves: a thread may lose

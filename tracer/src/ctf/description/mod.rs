@@ -19,9 +19,9 @@ use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::types::Names;
 
 use super::identifier::identifier;
-use crate::event::{KernelEvent, Known};
+use crate::event::Known;
 use crate::ftrace::print::Choices;
-use crate::plan::{Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
+use crate::plan::{KernelEvent, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Source};
 
 pub use self::json::DescriptionError;
 pub use crate::plan::FieldType;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::integer::Integer;
 use super::node::{Fault, Node, Scope};
 use super::vsprintf::{Layout, WIDEST, lay_out, write_number};
-use crate::ftrace::names::Symbol;
+use crate::ftrace::symbols::Symbol;
 
 /// What is printed for a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::*;
-use crate::ftrace::names::{NoNames, Symbol, TypeSize};
+use crate::ftrace::names::{NoNames, TypeSize};
+use crate::ftrace::symbols::Symbol;
 
 /// The names that the formats here use.
 struct Known;

@@ -17,14 +17,13 @@ use simple_markers_record::buffer::{CLOCK_COUNTER, MAX_ID, packet};
 use simple_markers_resolver::address::FileOffset;
 
 use super::clock::{add_now, now};
-use super::engine::{Mode, Scope, SessionError};
 use super::lease::is_only_here;
 use super::mapped;
-use crate::aggregate::{Aggregate, Passage, Replay, Tally};
-use crate::bpf::input::Input;
-use crate::filter::{Condition, Fields};
+use super::request::{Mode, Scope, SessionError};
+use crate::aggregate::{Passage, Replay, Tally};
+use crate::filter::Fields;
 use crate::ftrace::machine::Header;
-use crate::plan::{Plan, PlannedImage, PlannedSite, Recorded};
+use crate::plan::{Aggregate, Condition, Input, Plan, PlannedImage, PlannedSite, Recorded};
 use crate::record::{Layout, Record};
 use crate::recorder::ring::{RingError, Sizes};
 use crate::recorder::{Counter, Rest, Ring, event, rest};

@@ -16,11 +16,10 @@ use std::os::fd::RawFd;
 use simple_markers_resolver::address::Vaddr;
 
 use super::clock::now;
-use super::engine::{Mode, Scope, SessionError};
 use super::error::{Error, Step};
-use super::process::numbers;
-use crate::aggregate::{Aggregate, Counted, Passage, Replay, Tallies};
-use crate::bpf::input::Input;
+use super::numbers::numbers;
+use super::request::{Mode, Scope, SessionError};
+use crate::aggregate::{Counted, Passage, Replay, Tallies};
 use crate::filter::Fields;
 use crate::ftrace::fetch::Fetches;
 use crate::ftrace::format::{Field, Format};
@@ -30,7 +29,7 @@ use crate::ftrace::probes::{Owner, removal};
 use crate::ftrace::tasks::Tasks;
 use crate::hit::Hit;
 use crate::order::Order;
-use crate::plan::{Plan, PlannedSite};
+use crate::plan::{Aggregate, Input, Plan, PlannedSite};
 use crate::record::{Layout, Record};
 
 use events::Events;

@@ -363,7 +363,7 @@ impl Tracer {
 
     /// Traces a process that stands still no more.
     fn let_go(&mut self, pid: libc::pid_t) {
-        detach(pid, 0);
+        tracers::detach(pid, 0);
         if pid == self.root {
             self.shared.is_root_free.store(true, Ordering::Release);
         }
@@ -380,7 +380,7 @@ impl Tracer {
             for thread in threads {
                 match self.tasks.remove(&thread) {
                     // It stands still already.
-                    Some(Task::Waits(_)) => detach(thread, 0),
+                    Some(Task::Waits(_)) => tracers::detach(thread, 0),
                     _ => tracers::interrupt_and_detach(thread),
                 }
             }
@@ -442,12 +442,6 @@ impl Tracer {
 fn resume(pid: libc::pid_t, request: libc::c_uint, signal: libc::c_int) {
     // SAFETY: it lets a thread that stands still go on. One that was killed is not there any more.
     unsafe { libc::ptrace(request, pid, 0, libc::c_long::from(signal)) };
-}
-
-/// Lets go of a thread that stands still.
-fn detach(pid: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: as in `resume`.
-    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, libc::c_long::from(signal)) };
 }
 
 /// Whether a signal stops all threads of a process.

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::detach;
 use crate::elf;
 use crate::sys::mapped::MappedFile;
 use crate::sys::mapping::Bytes;
-use crate::sys::process::numbers;
+use crate::sys::numbers::numbers;
 
 /// The most arguments that are looked at.
 const MOST: usize = 64;
@@ -102,4 +101,10 @@ pub(super) fn interrupt_and_detach(thread: libc::pid_t) {
             _ => return,
         }
     }
+}
+
+/// Lets go of a thread that stands still.
+pub(super) fn detach(pid: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: it lets a thread that stands still go on. One that was killed is not there any more.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0, libc::c_long::from(signal)) };
 }

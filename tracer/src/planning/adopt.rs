@@ -1,8 +1,9 @@
 //! Takes images of a plan file into a plan, as the machine at hand can watch them.
 
-use super::{LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Unread};
-use crate::bpf::input::{self, Input};
-use crate::bpf::{Target, Uncompilable};
+use crate::bpf::{Target, input};
+use crate::plan::{
+    Input, LeftOut, Placeholder, Plan, PlannedImage, PlannedMarker, PlannedSite, Reading, Source, Uncompilable, Unread,
+};
 
 impl Plan {
     /// Adds an image of another plan as the file `path`, with those of its markers and of its sites

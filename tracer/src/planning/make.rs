@@ -15,13 +15,11 @@ use simple_markers_resolver::resolve::{
 };
 use simple_markers_resolver::types::{Names, Shape, Type};
 
-use super::{
-    DoubtfulSource, DoubtfulValues, ImageFile, LeftOut, MAX_TEXT, Plan, PlannedArgument, PlannedImage, PlannedMarker,
-    PlannedSite, Reading, Recorded, Source, TextLimit, Unread, Unwatched,
+use crate::bpf::{Target, input};
+use crate::plan::{
+    Aggregate, DoubtfulSource, DoubtfulValues, ImageFile, Input, LeftOut, MAX_TEXT, MAX_WORDS, Plan, PlannedArgument,
+    PlannedImage, PlannedMarker, PlannedSite, Reading, Recorded, Source, TextLimit, Uncompilable, Unread, Unwatched,
 };
-use crate::aggregate::Aggregate;
-use crate::bpf::input::{self, Input, MAX_WORDS};
-use crate::bpf::{Target, Uncompilable};
 use crate::record::FieldKind;
 use crate::thread_local::ThreadLocals;
 
@@ -30,7 +28,7 @@ use crate::thread_local::ThreadLocals;
 pub struct Settings {
     /// Which sites are watched besides exact ones, and where the probes go.
     pub export: export::Settings,
-    /// The most bytes of a text that are read, from 1 to [`MAX_TEXT`](super::MAX_TEXT).
+    /// The most bytes of a text that are read, from 1 to [`MAX_TEXT`].
     pub text: u16,
     /// The offset of `thread.fsbase` in the kernel's `task_struct`; `None` if it is not known.
     pub thread_pointer: Option<u32>,

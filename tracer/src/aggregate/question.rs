@@ -1,0 +1,167 @@
+//! What the user asks for, and what of it is counted at each site.
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use simple_markers_resolver::export::fetch::NumberKind;
+
+use crate::filter::{Filter, Mismatch, Unfit, normalized, readable};
+use crate::plan::{Aggregate, By, Interval, Plan, PlannedMarker, PlannedSite, Readable};
+
+/// What the user asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Question {
+    /// How many hits there are.
+    #[default]
+    Hits,
+    /// How many hits each process has, of all markers together.
+    Processes,
+    /// Which values an argument has.
+    Values(Arc<str>),
+    /// How the values of an argument are distributed.
+    Histogram(Arc<str>),
+    /// How long it takes from one marker to another.
+    Time {
+        /// The name of the marker where an interval starts.
+        from: String,
+        /// The name of the marker where it ends.
+        to: String,
+        /// The argument that tells which start an end belongs to; `None` if both are in one thread.
+        key: Option<Arc<str>>,
+        /// The argument of the first marker, or else of the second one, by whose values the times are
+        /// counted.
+        by: Option<Arc<str>>,
+    },
+}
+
+impl Question {
+    /// Whether it is about a marker.
+    #[must_use]
+    pub fn asks_for(&self, marker: &str) -> bool {
+        match self {
+            Self::Hits | Self::Processes | Self::Values(_) | Self::Histogram(_) => true,
+            Self::Time { from, to, .. } => from == marker || to == marker,
+        }
+    }
+}
+
+/// A site that is not watched because of the question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The name of the marker.
+    pub marker: Arc<str>,
+    /// The address of the site.
+    pub address: String,
+    /// What cannot be done.
+    pub why: Refusal,
+}
+
+/// What cannot be done at a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The filter cannot be evaluated.
+    Filter(Unfit),
+    /// The argument cannot be counted.
+    Argument(Mismatch),
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Filter(Unfit { why: why @ (Mismatch::Unread { .. } | Mismatch::Doubtful { .. }), .. }) => {
+                write!(f, "the filter needs {why}")
+            }
+            Self::Argument(why @ (Mismatch::Unread { .. } | Mismatch::Doubtful { .. })) => {
+                write!(f, "it counts by {why}")
+            }
+            Self::Filter(unfit) => write!(f, "{unfit}"),
+            Self::Argument(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl Plan {
+    /// The first marker of the same name in the same image. Their hits are counted together.
+    #[must_use]
+    pub fn group(&self, marker: usize) -> usize {
+        let Some(of) = self.markers.get(marker) else { return marker };
+        let is_same = |it: &PlannedMarker| it.image == of.image && it.name == of.name;
+        self.markers.iter().position(is_same).unwrap_or(marker)
+    }
+
+    /// Says for the sites from the number `first` on what is counted there, and when. Removes those
+    /// where it cannot be done, and returns them.
+    pub fn narrow(&mut self, first: usize, filter: Option<&Filter>, question: &Question) -> Vec<Refused> {
+        let mut refused = Vec::new();
+        let by = self.by(question);
+        let markers = &self.markers;
+        let new = self.sites.split_off(first.min(self.sites.len()));
+        for mut site in new {
+            let name = markers.get(site.marker).map_or_else(|| Arc::from(""), |marker| Arc::clone(&marker.name));
+            let why = match aggregate(question, by.as_ref(), &name, &site) {
+                // The user did not ask for this marker.
+                Ok(None) => continue,
+                Ok(Some(aggregate)) => {
+                    // An interval is chosen by its start.
+                    let filter = filter.filter(|_| !matches!(aggregate, Aggregate::End(_)));
+                    site.aggregate = aggregate;
+                    match filter.map(|filter| filter.check(&site)).transpose() {
+                        Ok(condition) => {
+                            site.filter = condition;
+                            self.sites.push(site);
+                            continue;
+                        }
+                        Err(why) => Refusal::Filter(why),
+                    }
+                }
+                Err(why) => Refusal::Argument(why),
+            };
+            refused.push(Refused { marker: name, address: site.address.to_string(), why });
+        }
+        refused
+    }
+}
+
+impl Plan {
+    /// By what a question counts times: the argument as one site at the start of intervals reads it, if one
+    /// has it. `None` if no site there has it.
+    fn by(&self, question: &Question) -> Option<Readable> {
+        let Question::Time { from, by: Some(by), .. } = question else { return None };
+        let starts =
+            self.sites.iter().filter(|site| self.markers.get(site.marker).is_some_and(|marker| *marker.name == **from));
+        starts.filter_map(|site| readable(&Arc::from(normalized(by)), site).ok()).next()
+    }
+}
+
+/// What is counted at a site; `None` if nothing is. `by_start` is the argument of the start of an interval
+/// by which times are counted, if it has the argument.
+fn aggregate(
+    question: &Question,
+    by_start: Option<&Readable>,
+    marker: &str,
+    site: &PlannedSite,
+) -> Result<Option<Aggregate>, Mismatch> {
+    let read = |name: &str| readable(&Arc::from(normalized(name)), site);
+    let interval = |key: &Option<Arc<str>>, by: &Option<Arc<str>>, is_start: bool| {
+        let by = match (by, by_start) {
+            (Some(by), Some(_)) if is_start => By::Here(read(by)?),
+            (Some(_), Some(of_start)) => By::AtStart(of_start.clone()),
+            (Some(by), None) if !is_start => By::Here(read(by)?),
+            _ => By::Nothing,
+        };
+        Ok(Interval { key: key.as_deref().map(read).transpose()?, by })
+    };
+    match question {
+        Question::Hits => Ok(Some(Aggregate::Hits)),
+        Question::Processes => Ok(Some(Aggregate::Processes)),
+        Question::Values(name) => Ok(Some(Aggregate::Values(read(name)?))),
+        Question::Histogram(name) => match read(name)? {
+            Readable::Number { kind: NumberKind::Float, .. } => Err(Mismatch::Float),
+            Readable::Number { number, .. } => Ok(Some(Aggregate::Histogram(number))),
+            Readable::Text(_) => Err(Mismatch::Text),
+        },
+        Question::Time { from, key, by, .. } if *from == marker => Ok(Some(Aggregate::Start(interval(key, by, true)?))),
+        Question::Time { to, key, by, .. } if *to == marker => Ok(Some(Aggregate::End(interval(key, by, false)?))),
+        Question::Time { .. } => Ok(None),
+    }
+}

@@ -1,0 +1,38 @@
+//! The kernel's record of an event, made of the values of its fields.
+
+use crate::bytes::put;
+use crate::plan::{EventField, FieldPlace, KernelEvent};
+use crate::value::{Missing, Value};
+
+impl KernelEvent {
+    /// The kernel's record that has these values, one for each field. What padded it is 0.
+    #[must_use]
+    pub fn record<'v>(&self, thread: u32, values: impl Iterator<Item = &'v Result<Value<'v>, Missing<'v>>>) -> Vec<u8> {
+        let fixed = usize::from(self.fixed_size());
+        let mut record = vec![0; fixed];
+        put(&mut record, 0, &self.id().to_ne_bytes());
+        put(&mut record, 4, &thread.to_ne_bytes());
+        for (EventField { offset, place, .. }, value) in self.fields.iter().zip(values) {
+            let Ok(value) = value else { continue };
+            let at = usize::from(*offset);
+            match (place, value) {
+                (FieldPlace::Number(size), Value::Number { bits, .. }) => {
+                    put(&mut record, at, bits.to_ne_bytes().get(..usize::from(*size)).unwrap_or_default());
+                }
+                (FieldPlace::Inline(size), Value::Text { bytes, .. } | Value::Array { bytes, .. }) => {
+                    put(&mut record, at, bytes.get(..usize::from(*size)).unwrap_or(bytes));
+                }
+                (FieldPlace::Located(base), Value::Text { bytes, .. } | Value::Array { bytes, .. }) => {
+                    let nul: &[u8] = if matches!(value, Value::Text { .. }) { &[0] } else { &[] };
+                    let from = record.len().saturating_sub(usize::from(*base));
+                    let length = bytes.len() + nul.len();
+                    record.extend(bytes.iter().chain(nul));
+                    let place = u32::try_from(length << 16 | from & 0xffff).unwrap_or(0);
+                    put(&mut record, at, &place.to_ne_bytes());
+                }
+                _ => {}
+            }
+        }
+        record
+    }
+}

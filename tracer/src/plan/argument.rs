@@ -1,0 +1,190 @@
+//! The arguments of a site: where their values come from, or why they are not read.
+
+use std::sync::Arc;
+
+use simple_markers_resolver::english;
+use simple_markers_resolver::export::ArgumentOmission;
+use simple_markers_resolver::export::fetch::NumberKind;
+use simple_markers_resolver::location::Register;
+use simple_markers_resolver::resolve::Verdict;
+use simple_markers_resolver::types::Names;
+
+/// The most bytes of a text that are read. So the layout of a record cannot overflow.
+pub const MAX_TEXT: u16 = 1024;
+
+/// An argument at a site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedArgument {
+    /// The argument as written.
+    pub text: Arc<str>,
+    /// Where its value comes from.
+    pub source: Source,
+    /// Names for its values: the words of the marker's format.
+    pub names: Option<Arc<Names>>,
+}
+
+/// Where the value of an argument comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// It is read.
+    Read(Reading),
+    /// The variable changes at the site, and nothing tells whether before or after the marker. The
+    /// value is known if both readings are equal, and not shown otherwise.
+    Either(Reading, Reading),
+    /// It is read, and may have another value than in the source.
+    Doubtful(Box<DoubtfulSource>),
+    /// It cannot be read.
+    Unread(Unread),
+}
+
+/// What becomes of doubtful arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DoubtfulValues {
+    /// They are not read. One that is at two places is known where both have the same value.
+    Strict,
+    /// They are read and marked. Filters, keys and counts refuse them.
+    #[default]
+    Marked,
+    /// They are read and marked, and filters, keys and counts take them.
+    Taken,
+}
+
+/// How a doubtful value is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DoubtfulSource {
+    /// What the debug information says of the site.
+    pub here: Reading,
+    /// Where the value is if the variable changes after the marker. If both are equal, there is no
+    /// doubt. `None` if it is not known, or cannot be read.
+    pub before: Option<Reading>,
+    /// Why it is doubtful.
+    pub why: Unread,
+    /// Whether filters, keys and counts take it.
+    pub is_taken: bool,
+}
+
+/// How a value is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// A number that is always the same.
+    Constant {
+        /// Its bits.
+        bits: u64,
+        /// Its size in bytes.
+        size: u8,
+        /// How the bits are read.
+        kind: NumberKind,
+    },
+    /// A number in a field of the record.
+    Number {
+        /// The field.
+        field: usize,
+        /// Its size in bytes.
+        size: u8,
+        /// How the bits are read.
+        kind: NumberKind,
+    },
+    /// A text in a field of the record.
+    Text {
+        /// The field.
+        field: usize,
+    },
+    /// Numbers of one type in a field of the record.
+    Array {
+        /// The field.
+        field: usize,
+        /// The size of a number in bytes.
+        size: u8,
+        /// How its bits are read.
+        kind: NumberKind,
+        /// How many there are; `None` if each record says it.
+        count: Option<u16>,
+    },
+}
+
+/// Why an argument is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// The resolution does not say where it is.
+    Omitted(ArgumentOmission),
+    /// A BPF program cannot read it.
+    Uncompilable(Uncompilable),
+    /// The site has more arguments than one program can read.
+    TooMany,
+    /// As a plan file or a recording says it.
+    Filed {
+        /// What stands in place of the value.
+        placeholder: Placeholder,
+        /// Why, for people, if there is more to say.
+        words: Option<Arc<str>>,
+    },
+}
+
+/// What stands in place of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placeholder {
+    /// The argument has no location at the site.
+    Lost,
+    /// It may have another value than in the source.
+    Doubtful,
+    /// It has a location that cannot be read.
+    Unreadable,
+}
+
+impl Placeholder {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Lost, Self::Doubtful, Self::Unreadable];
+
+    /// The word that people and programs read.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Doubtful => "doubtful",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+impl Unread {
+    /// What stands in place of the value.
+    #[must_use]
+    pub fn placeholder(&self) -> Placeholder {
+        match self {
+            Self::Omitted(ArgumentOmission::Doubtful(_)) => Placeholder::Doubtful,
+            Self::Omitted(ArgumentOmission::Unavailable(Verdict::Unsupported, _)) => Placeholder::Unreadable,
+            Self::Omitted(ArgumentOmission::Unavailable(..) | ArgumentOmission::OptimizedOut) => Placeholder::Lost,
+            Self::Omitted(_) | Self::Uncompilable(_) | Self::TooMany => Placeholder::Unreadable,
+            Self::Filed { placeholder, .. } => *placeholder,
+        }
+    }
+
+    /// Why it is not read, for people; `None` if the placeholder says it all.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Self::Omitted(ArgumentOmission::Doubtful(reason)) => reason.as_ref().map(english::arguments::reason),
+            Self::Omitted(omission) => Some(english::export::argument(omission)),
+            Self::Uncompilable(_) | Self::TooMany => None,
+            Self::Filed { words, .. } => words.as_deref().map(str::to_owned),
+        }
+    }
+}
+
+/// Why a computation cannot be compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Uncompilable {
+    /// It computes with floating-point numbers, which BPF does not have.
+    Float,
+    /// It reads a register that the kernel does not hand to BPF programs: a vector register.
+    Register(Register),
+    /// It needs the address of thread-local storage of a shared object.
+    ThreadLocal,
+    /// It applies an operation to types for which the operation is not defined.
+    Types,
+    /// It reads this many bytes at once.
+    ReadSize(u8),
+    /// It has too many steps.
+    TooLarge,
+}

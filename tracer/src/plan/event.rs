@@ -1,0 +1,207 @@
+//! Events of the kernel: their formats, and where the values of their fields are.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use simple_markers_resolver::export::fetch::NumberKind;
+
+use super::argument::Reading;
+use super::input::{FieldPlace, Input};
+use crate::ftrace::format::{Field, Format};
+use crate::ftrace::names::Names;
+use crate::ftrace::print::{Choices, Integer, Printer};
+use crate::json::{Error, Object};
+use crate::record::Layout;
+
+/// A tracepoint of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelEvent {
+    /// Its format.
+    pub format: Format,
+    /// The names of the values of its fields.
+    pub choices: Vec<Choices>,
+    /// Its fields but the common ones, which are the arguments in a plan.
+    pub(crate) fields: Vec<EventField>,
+}
+
+impl KernelEvent {
+    /// The event with a format that the kernel has.
+    #[must_use]
+    pub fn new(format: Format, names: &dyn Names) -> Self {
+        let choices = Printer::new(&format, names).map_or_else(|_| Vec::new(), |printer| printer.choices(&format));
+        Self { fields: of_format(&format), format, choices }
+    }
+
+    /// The group and the name, as `sched:sched_switch`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.format.group, self.format.name)
+    }
+
+    /// The number of the event in the kernel.
+    #[must_use]
+    pub fn id(&self) -> u16 {
+        self.format.id
+    }
+
+    /// The field with another thread that the event happens to, as `set_event_pid` of the kernel has
+    /// it: a thread that is switched to or woken.
+    #[must_use]
+    pub fn other_thread(&self) -> Option<u16> {
+        let name = match (&*self.format.group, &*self.format.name) {
+            ("sched", "sched_switch") => "next_pid",
+            ("sched", "sched_wakeup" | "sched_wakeup_new" | "sched_waking") => "pid",
+            _ => return None,
+        };
+        let field = self.format.field(name).filter(|field| field.size == 4 && field.offset % 4 == 0)?;
+        u16::try_from(field.offset).ok()
+    }
+
+    /// The layout of the record of a hit that has `inputs`.
+    #[must_use]
+    pub fn layout(&self, inputs: &[Input], with_stack: bool) -> Layout {
+        let fields = inputs.iter().map(|input| match input {
+            Input::Field { offset, place } => (*offset, place.kind()),
+            // The inputs of an event are its fields.
+            input => (0, input.kind()),
+        });
+        Layout::of_event(fields, self.fixed_size(), with_stack)
+    }
+
+    /// The names of the values of a field; `None` if they have none.
+    #[must_use]
+    pub fn choices_of(&self, field: &str) -> Option<&Choices> {
+        self.choices.iter().find(|choices| choices.field == field)
+    }
+}
+
+/// The size of what all records start with: the number of the event, flags, and the thread.
+pub const COMMON: u16 = 8;
+
+/// The most fields: a record has a bit for each that could not be read.
+const MOST: usize = 64;
+
+/// The type of the elements of an array that is located: `__data_loc u64[]`.
+fn element(of: &str) -> &str {
+    let of = of.trim_start_matches("__data_loc").trim_start_matches("__rel_loc");
+    of.trim().trim_end_matches(']').trim_end_matches(char::is_numeric).trim_end_matches('[').trim()
+}
+
+fn is_char(of: &str) -> bool {
+    of.split_whitespace().filter(|word| *word != "const").eq(["char"])
+}
+
+fn sign(is_signed: bool) -> NumberKind {
+    if is_signed { NumberKind::Signed } else { NumberKind::Unsigned }
+}
+
+/// A field of an event that is an argument in the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventField {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its offset in the kernel's record.
+    pub offset: u16,
+    /// Where its value is.
+    pub place: FieldPlace,
+    /// How its value is read.
+    pub reading: Reading,
+}
+
+/// Where the value of a field is, and how it is read as the field with this number. `None` if it has no
+/// bytes of its own.
+fn read(field: &Field, number: usize) -> Option<(u16, FieldPlace, Reading)> {
+    let offset = u16::try_from(field.offset).ok().filter(|offset| *offset >= COMMON)?;
+    let size = u16::try_from(field.size).ok().filter(|size| *size > 0)?;
+    let array = |of: Option<Integer>, count| {
+        let of = of.unwrap_or(BYTE);
+        Reading::Array { field: number, size: of.size, kind: sign(of.is_signed), count }
+    };
+    if field.is_dynamic() {
+        let base = if field.of.starts_with("__rel_loc") { offset.checked_add(size)? } else { 0 };
+        let of = element(&field.of);
+        let reading = if is_char(of) { Reading::Text { field: number } } else { array(Integer::of_type(of), None) };
+        return (size == 4).then_some((offset, FieldPlace::Located(base), reading));
+    }
+    if let (1 | 2 | 4 | 8, false) = (size, field.is_array) {
+        let size = u8::try_from(size).ok()?;
+        let kind = if field.of.ends_with('*') { NumberKind::Pointer } else { sign(field.is_signed) };
+        return Some((offset, FieldPlace::Number(size), Reading::Number { field: number, size, kind }));
+    }
+    if is_char(&field.of) {
+        return Some((offset, FieldPlace::Inline(size), Reading::Text { field: number }));
+    }
+    let of = Integer::of_type(&field.of).filter(|of| field.is_array && u32::from(of.size) == field.element);
+    let count = size.checked_div(of.unwrap_or(BYTE).size.into())?;
+    Some((offset, FieldPlace::Inline(size), array(of, Some(count))))
+}
+
+/// What is no array of integers is one of bytes.
+const BYTE: Integer = Integer { size: 1, is_signed: false };
+
+/// The fields of an event, but the common ones.
+fn of_format(format: &Format) -> Vec<EventField> {
+    let mut fields: Vec<EventField> = Vec::new();
+    for field in &format.fields {
+        if fields.len() >= MOST {
+            break;
+        }
+        if let Some((offset, place, reading)) = read(field, fields.len()) {
+            fields.push(EventField { name: Arc::from(field.name.as_str()), offset, place, reading });
+        }
+    }
+    fields
+}
+
+impl KernelEvent {
+    /// The size of the part of a record that all records of the event have, in bytes.
+    #[must_use]
+    pub fn fixed_size(&self) -> u16 {
+        let ends = self.format.fields.iter().map(|field| field.offset.saturating_add(field.size));
+        let end = ends.max().unwrap_or(0).max(COMMON.into());
+        u16::try_from(end.div_ceil(8).saturating_mul(8)).unwrap_or(u16::MAX)
+    }
+}
+
+impl KernelEvent {
+    pub(crate) fn to_json(&self) -> Json {
+        let Format { group, name, id, fields, print } = &self.format;
+        let field = |field: &Field| {
+            json!({
+                "name": field.name, "type": field.of, "offset": field.offset, "size": field.size,
+                "signed": field.is_signed, "array": field.is_array, "element": field.element,
+            })
+        };
+        let fields: Vec<Json> = fields.iter().map(field).collect();
+        json!({ "group": group, "name": name, "id": id, "fields": fields, "print": print })
+    }
+
+    /// The member `event`, without the names of values; `None` if it is missing.
+    pub(crate) fn read(json: Object<'_>) -> Result<Option<Arc<Self>>, Error> {
+        let Some(value) = json.some("event") else { return Ok(None) };
+        let read = |event: Object<'_>| {
+            let format = Format {
+                group: event.text("group")?.to_owned(),
+                name: event.text("name")?.to_owned(),
+                id: event.number("id")?,
+                fields: event.all("fields", field)?,
+                print: event.text("print")?.to_owned(),
+            };
+            Ok(Arc::new(Self { fields: of_format(&format), format, choices: Vec::new() }))
+        };
+        let event = Object::of(value).and_then(read);
+        event.map(Some).map_err(|error: Error| error.at("event"))
+    }
+}
+
+fn field(json: Object<'_>) -> Result<Field, Error> {
+    Ok(Field {
+        name: json.text("name")?.to_owned(),
+        of: json.text("type")?.to_owned(),
+        offset: json.number("offset")?,
+        size: json.number("size")?,
+        is_signed: json.get("signed", Json::as_bool)?,
+        is_array: json.get("array", Json::as_bool)?,
+        element: json.number("element")?,
+    })
+}

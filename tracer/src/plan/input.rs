@@ -1,0 +1,100 @@
+//! What is read at a site.
+
+use simple_markers_resolver::location::Expr;
+
+use crate::record::FieldKind;
+
+/// The most words that the inputs of a program take. The rest of the stack is for computations.
+pub const MAX_WORDS: usize = 24;
+
+/// The most steps of one computation.
+pub(crate) const MAX_NODES: u32 = 512;
+
+/// How deep a computation is nested at most. Readers of JSON, which plan files are, follow 128 levels.
+pub(crate) const MAX_DEPTH: u16 = 96;
+
+/// What to read for a field of the record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// The value of a computation.
+    Number(Expr),
+    /// A text at an address that ends with a NUL.
+    Text {
+        /// The address.
+        address: Expr,
+        /// The precision of its conversion, an `int`: the most characters; a negative one is none.
+        limit: Option<Expr>,
+        /// The most bytes to read, with the NUL.
+        most: u16,
+    },
+    /// Bytes at an address.
+    Bytes {
+        /// The address.
+        address: Expr,
+        /// How many there are.
+        length: Expr,
+        /// The most bytes to read.
+        most: u16,
+    },
+    /// A field of the record of a kernel event, which is the context of the program.
+    Field {
+        /// The offset of the field in the record.
+        offset: u16,
+        /// Where its value is.
+        place: FieldPlace,
+    },
+    /// An argument that the program records itself: nothing is read.
+    Recorded {
+        /// The number of the argument.
+        argument: u16,
+        /// The kind of its field.
+        kind: FieldKind,
+    },
+}
+
+impl Input {
+    /// How many words of the stack it takes.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Recorded { .. } => 0,
+            Self::Number(_) | Self::Text { limit: None, .. } | Self::Field { .. } => 1,
+            Self::Text { limit: Some(_), .. } | Self::Bytes { .. } => 2,
+        }
+    }
+
+    /// The kind of its field.
+    #[must_use]
+    pub fn kind(&self) -> FieldKind {
+        match self {
+            Self::Number(_) => FieldKind::Number,
+            Self::Text { most, .. } => FieldKind::Text(*most),
+            Self::Bytes { most, .. } => FieldKind::Bytes(*most),
+            Self::Field { place, .. } => place.kind(),
+            Self::Recorded { kind, .. } => *kind,
+        }
+    }
+}
+
+/// Where the value of a field is in the kernel's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FieldPlace {
+    /// A number of so many bytes.
+    Number(u8),
+    /// So many bytes: a text or an array.
+    Inline(u16),
+    /// Bytes at a place that the field says, counted from so many bytes after the start.
+    Located(u16),
+}
+
+impl FieldPlace {
+    /// The kind of the field in a record of ours.
+    #[must_use]
+    pub fn kind(self) -> FieldKind {
+        match self {
+            Self::Number(_) => FieldKind::Number,
+            Self::Inline(size) => FieldKind::Inline(size),
+            Self::Located(base) => FieldKind::Located(base),
+        }
+    }
+}

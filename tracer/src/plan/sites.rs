@@ -1,0 +1,206 @@
+//! What to watch: images, their markers, and the sites of these.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use simple_markers_record::buffer::Layout as Words;
+use simple_markers_resolver::address::{FileOffset, Vaddr};
+use simple_markers_resolver::resolve::names_of;
+use simple_markers_resolver::types::Names;
+
+use super::aggregate::Aggregate;
+use super::argument::{DoubtfulValues, PlannedArgument, Source};
+use super::condition::Condition;
+use super::event::KernelEvent;
+use super::input::Input;
+use super::left_out::LeftOut;
+
+/// What to watch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The programs and shared objects.
+    pub images: Vec<PlannedImage>,
+    /// The markers that have a site here.
+    pub markers: Vec<PlannedMarker>,
+    /// The sites. Their position is their number. Sites whose probes have one address are in the order
+    /// in which the program passes them.
+    pub sites: Vec<PlannedSite>,
+    /// The sites that are not watched.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A program or a shared object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedImage {
+    /// The absolute path.
+    pub path: String,
+    /// Which file it is, if another file may have its path.
+    pub file: ImageFile,
+    /// The name of the file without folder and extension.
+    pub module: Arc<str>,
+    /// The GNU build id in hexadecimal; `None` if the image has none.
+    pub build_id: Option<String>,
+    /// The distance from the place where thread-local addresses start to the thread pointer: the size
+    /// of an executable's storage, rounded up to its alignment; 0 for a shared object, whose
+    /// computations start at the thread pointer. `None` if there are no thread-local addresses.
+    pub thread_local_size: Option<u64>,
+}
+
+/// Which file an image is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageFile {
+    /// The path under which it is open, if its own path leads to another file, or to none.
+    pub opened: Option<String>,
+    /// The device and the inode; `None` if only the path is known.
+    pub number: Option<(u64, u64)>,
+}
+
+impl PlannedImage {
+    /// The path under which the file can be opened.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        self.file.opened.as_deref().unwrap_or(&self.path)
+    }
+}
+
+/// A marker that is watched, or an event of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedMarker {
+    /// The image that has it.
+    pub image: usize,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The source file.
+    pub file: Arc<str>,
+    /// The source line, from 1.
+    pub line: u32,
+    /// The printf format. The names that the debug information has for `{}` are in it as words.
+    pub format: Arc<str>,
+    /// How many sites it has in the image, with those that are not watched.
+    pub sites: usize,
+    /// What it is if it is no marker of a program.
+    pub event: Option<Arc<KernelEvent>>,
+}
+
+/// A site that is watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedSite {
+    /// The image.
+    pub image: usize,
+    /// The marker.
+    pub marker: usize,
+    /// The out-of-line function that holds it; `None` if nothing names it, or it is not known which of
+    /// several does.
+    pub function: Option<Arc<str>>,
+    /// The link-time address of the site.
+    pub address: Vaddr,
+    /// The link-time address of the probe, which may be near the site. No other site is between both.
+    pub probe: Vaddr,
+    /// The probe's offset in the file.
+    pub offset: FileOffset,
+    /// The offset in the file of the switch that the kernel arms while the site is watched; `None` if
+    /// the marker is not a probe.
+    pub switch: Option<FileOffset>,
+    /// What the program at the site reads.
+    pub inputs: Vec<Input>,
+    /// The arguments, in the order of the format.
+    pub arguments: Vec<PlannedArgument>,
+    /// The hits that are wanted; `None` for all.
+    pub filter: Option<Condition>,
+    /// What is counted, if hits are counted.
+    pub aggregate: Aggregate,
+    /// How the program records the site itself; `None` if a program of the kernel reads it.
+    pub recorded: Option<Recorded>,
+}
+
+/// A probe that the program records itself (`simple_markers_record::buffer`). All copies of a probe
+/// are one site, that of the first one: a record does not say which copy was passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The offset of the recorder's control block in the file.
+    pub control: FileOffset,
+    /// What the recorder writes.
+    pub words: Words,
+    /// Where the text of each argument ends; `None` at its NUL.
+    pub limits: Vec<Option<TextLimit>>,
+    /// How many copies there are.
+    pub copies: u32,
+}
+
+/// The precision of a text that the program records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextLimit {
+    /// So many bytes.
+    Bytes(u32),
+    /// The value of this argument, an `int`. A negative one is no limit.
+    Argument(usize),
+}
+
+impl PlannedSite {
+    /// The link-time address of the site; `None` if it is that of one of several copies, and a hit does
+    /// not say of which.
+    #[must_use]
+    pub fn known_address(&self) -> Option<Vaddr> {
+        self.recorded.as_ref().is_none_or(|recorded| recorded.copies == 1).then_some(self.address)
+    }
+}
+
+impl PlannedMarker {
+    /// The names for the values of each argument.
+    #[must_use]
+    pub fn names(&self) -> Vec<Option<Arc<Names>>> {
+        match self.event {
+            Some(_) => Vec::new(),
+            None => names_of(&self.format),
+        }
+    }
+}
+
+impl Plan {
+    /// Says for the sites from the number `first` on what becomes of doubtful arguments.
+    pub fn treat(&mut self, first: usize, doubtful: DoubtfulValues) {
+        let sites = self.sites.iter_mut().skip(first);
+        for source in sites.flat_map(|site| &mut site.arguments).map(|argument| &mut argument.source) {
+            let Source::Doubtful(of) = source else { continue };
+            of.is_taken = doubtful == DoubtfulValues::Taken;
+            if doubtful == DoubtfulValues::Strict {
+                *source = match &of.before {
+                    Some(before) => Source::Either(of.here.clone(), before.clone()),
+                    None => Source::Unread(of.why.clone()),
+                };
+            }
+        }
+    }
+
+    /// The kernel event of a site; `None` if the site is one of a program.
+    #[must_use]
+    pub fn event_of(&self, site: &PlannedSite) -> Option<&Arc<KernelEvent>> {
+        self.markers.get(site.marker)?.event.as_ref()
+    }
+
+    /// The numbers of the sites that probes are set for, from the number `first` on: those with one address
+    /// together, in the order in which the program passes them. Sites of which no hit is wanted are missing,
+    /// and those that the programs record themselves.
+    #[must_use]
+    pub fn by_address(&self, first: usize) -> Vec<Vec<usize>> {
+        let (mut together, mut known): (Vec<Vec<usize>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
+        for (number, site) in self.sites.iter().enumerate().skip(first) {
+            if site.recorded.is_some() || site.filter == Some(Condition::Known(false)) {
+                continue;
+            }
+            let is_event = self.event_of(site).is_some();
+            let place = *known.entry((site.image, site.offset, is_event.then_some(number))).or_insert(together.len());
+            match together.get_mut(place) {
+                Some(same) => same.push(number),
+                None => together.push(vec![number]),
+            }
+        }
+        together
+    }
+
+    /// The marker of a site; `None` if there is no such site.
+    #[must_use]
+    pub fn marker_of(&self, site: usize) -> Option<&PlannedMarker> {
+        self.markers.get(self.sites.get(site)?.marker)
+    }
+}

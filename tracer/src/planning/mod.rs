@@ -1,0 +1,6 @@
+//! Makes plans: of resolutions, and of plan files for this machine.
+
+mod adopt;
+mod make;
+
+pub use make::Settings;
