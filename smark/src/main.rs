@@ -113,9 +113,13 @@ impl From<Status> for ExitCode {
 /// Runs the command.
 fn main() -> ExitCode {
     let (arguments, hints) = spelling::replaced(std::env::args_os());
-    let Smark { command, global } = Smark::parse_from(arguments);
-    let console = Console::new(&global);
+    let parsed = Smark::try_parse_from(arguments);
+    let console = parsed.as_ref().map_or_else(|_| Console::of_errors(), |parsed| Console::new(&parsed.global));
     hints.iter().for_each(|hint| console.note(&hint.text()));
+    let command = match parsed {
+        Ok(parsed) => parsed.command,
+        Err(error) => error.exit(),
+    };
     let result = match command {
         Command::List(list) => list.run(&console).map(ExitCode::from),
         Command::Show(show) => show.run(&console).map(ExitCode::from),
@@ -170,6 +174,11 @@ impl Console {
         };
         let width = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
         Self { quiet: global.quiet, colour, width: is_terminal.then(width).flatten() }
+    }
+
+    /// For what is said before the options are known.
+    fn of_errors() -> Self {
+        Self { quiet: false, colour: false, width: None }
     }
 
     /// Prints an error.

@@ -18,9 +18,11 @@ impl Hint {
 
 /// The arguments in new spellings, and what was old. What stands behind `--` is another program's.
 pub(crate) fn replaced(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Vec<Hint>) {
-    let mut arguments = arguments.into_iter();
+    let mut arguments = arguments.into_iter().peekable();
     let (mut new, mut hints): (Vec<OsString>, Vec<Hint>) = (Vec::new(), Vec::new());
-    let mut command = None;
+    // The program's name, then its command.
+    new.extend(arguments.next());
+    let mut known: Option<String> = None;
     while let Some(argument) = arguments.next() {
         let Some(text) = argument.to_str() else {
             new.push(argument);
@@ -30,11 +32,17 @@ pub(crate) fn replaced(arguments: impl IntoIterator<Item = OsString>) -> (Vec<Os
             new.push(argument);
             break;
         }
-        if command.is_none() {
-            command = COMMANDS.into_iter().find(|command| *command == text);
-        }
+        let Some(command) = &known else {
+            let is_option = text.starts_with('-');
+            // The one option before the command that has a value.
+            let value = if text == "--color" { arguments.next() } else { None };
+            known = (!is_option).then(|| text.to_owned());
+            new.push(argument);
+            new.extend(value);
+            continue;
+        };
         let (name, joined) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
-        if !NAMES.contains(&name) || command.is_none() {
+        if !NAMES.contains(&name) {
             new.push(argument);
             continue;
         }
@@ -42,11 +50,11 @@ pub(crate) fn replaced(arguments: impl IntoIterator<Item = OsString>) -> (Vec<Os
         let (value, separate) = match joined {
             Some(value) => (Some(value), None),
             None => {
-                let next = arguments.next();
+                let next = arguments.next_if(|next| next != "--");
                 (next.as_ref().and_then(|next| Some(next.to_str()?.to_owned())), next)
             }
         };
-        match value.and_then(|value| Some((modern(command.unwrap_or_default(), &name, &value)?, value))) {
+        match value.and_then(|value| Some((modern(command, &name, &value)?, value))) {
             Some(((new_name, new_value), value)) => {
                 hints.push(Hint { old: format!("{name} {value}"), new: format!("{new_name} {new_value}") });
                 new.extend([OsString::from(new_name), OsString::from(new_value)]);
@@ -61,7 +69,6 @@ pub(crate) fn replaced(arguments: impl IntoIterator<Item = OsString>) -> (Vec<Os
     (new, hints)
 }
 
-const COMMANDS: [&str; 4] = ["trace", "count", "record", "top"];
 const NAMES: [&str; 4] = ["--every", "--every-ms", "--buffer", "--count"];
 
 /// The new name and value of an option; `None` if it has no older spelling.
@@ -71,7 +78,7 @@ fn modern(command: &str, name: &str, value: &str) -> Option<(&'static str, Strin
         ("trace", "--every-ms") if is_whole => Some(("--every", format!("{value}ms"))),
         ("count" | "top", "--every") if is_whole => Some(("--every", format!("{value}s"))),
         ("count" | "top", "--every") => {
-            let seconds: f64 = value.parse().ok().filter(|seconds: &f64| (0.0..1e9).contains(seconds))?;
+            let seconds: f64 = value.parse().ok().filter(|seconds: &f64| (0.01..1e9).contains(seconds))?;
             Some(("--every", format!("{}ms", (seconds * 1000.0).round() as u64)))
         }
         ("trace" | "count" | "record", "--buffer") if is_whole => Some(("--buffer", format!("{value}K"))),
@@ -101,6 +108,11 @@ mod tests {
             ("smark -q count --every=2 x", "smark -q count --every 2s x", "--every 2 is now written --every 2s"),
             ("smark top --every 0.25", "smark top --every 250ms", "--every 0.25 is now written --every 250ms"),
             ("smark record --buffer 64 x", "smark record --buffer 64K x", "--buffer 64 is now written --buffer 64K"),
+            (
+                "smark --color never record --buffer=64 x",
+                "smark --color never record --buffer 64K x",
+                "--buffer 64 is now written --buffer 64K",
+            ),
             ("smark top --count 3", "smark top --limit 3", "--count 3 is now written --limit 3"),
         ] {
             assert_eq!(of(old), (new.to_owned(), vec![hint.to_owned()]));
@@ -115,7 +127,12 @@ mod tests {
             "smark trace x -- server --every-ms 5 --buffer 3",
             "smark top --every",
             "smark trace --every-ms many",
-            "smark list trace --buffer",
+            "smark list trace --buffer 3",
+            "smark report top --count x",
+            "smark --color always report trace --every-ms 3",
+            "smark trace --buffer -- server --buffer 3",
+            "smark count --every 0.001",
+            "smark",
         ] {
             assert_eq!(of(line), (line.to_owned(), Vec::new()));
         }

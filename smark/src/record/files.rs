@@ -18,7 +18,10 @@ pub(super) struct Folder {
 /// The folder of a recording of `name` that begins now, in the current folder.
 pub(super) fn default_folder(name: &str) -> PathBuf {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    PathBuf::from(format!("{DEFAULT}{name}-{}", now.replace(['-', ':'], "")))
+    let first = format!("{DEFAULT}{name}-{}", now.replace(['-', ':'], ""));
+    let later = (2u32..).map(|number| format!("{first}-{number}"));
+    let free = std::iter::once(first.clone()).chain(later).map(PathBuf::from).find(|path| !path.exists());
+    free.unwrap_or_else(|| PathBuf::from(&first))
 }
 
 /// The newest recording with a name of [`default_folder`] in the current folder.

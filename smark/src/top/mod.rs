@@ -69,7 +69,7 @@ pub(crate) struct Top {
     /// The length of an interval
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration, default_value = "1s")]
     every: Duration,
-    /// End after this time, as with Ctrl-C: 10s, 5min
+    /// End after this time: 10s, 5min
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     duration: Option<Duration>,
     /// End after this many intervals

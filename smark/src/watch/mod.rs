@@ -70,7 +70,7 @@ pub(crate) struct Watch {
     /// Do not watch the processes that a watched process creates
     #[arg(long)]
     no_children: bool,
-    /// End after this time, as with Ctrl-C: 10s, 5min
+    /// End after this time: 10s, 5min. The COMMAND gets SIGTERM then
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     duration: Option<Duration>,
     /// Globs for marker names, and files
@@ -131,12 +131,12 @@ EXIT STATUS
 /// The most bytes of a text that are read.
 pub(crate) const TEXT: u16 = 256;
 
-/// Ends the command after some time, as Ctrl-C does.
+/// Ends the command after some time, as SIGTERM does.
 pub(crate) fn end_after(duration: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(duration);
-        // Without a right to it, nobody could press Ctrl-C either.
-        let _ = kill_process(getpid(), Signal::INT);
+        // A process may always send itself a signal.
+        let _ = kill_process(getpid(), Signal::TERM);
     });
 }
 
