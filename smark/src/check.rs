@@ -11,10 +11,10 @@ use simple_markers_resolver::check::{self, Codes, Lock, Policy, Profile, Profile
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{Detail, Resolution};
 
+use crate::console::{Console, Status};
 use crate::fix::{self, Fix};
 use crate::inputs::{Inputs, Selected};
 use crate::sources::Sources;
-use crate::{Console, Status};
 
 /// Check that markers are there, exact and readable, also against a lock file: for CI
 ///

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write as _};
 use clap::Args;
 use simple_markers_resolver::verdicts::{self, Code, Explanation};
 
-use crate::{Console, Status};
+use crate::console::{Console, Status};
 
 /// Explain a code: what it means, an example, and how to fix it
 ///

@@ -13,10 +13,11 @@ use simple_markers_resolver::export::{self, Consumer};
 use simple_markers_resolver::resolve::{Detail, Marker, ResolvedImage};
 
 use crate::choice::Choice;
+use crate::console::{Console, Status};
 use crate::files::{self, Input};
 use crate::inputs::Inputs;
 use crate::output;
-use crate::{Console, Status, verify};
+use crate::verify;
 
 /// Write probes for uprobe_events, perf, bpftrace, SystemTap or gdb, or a copy of the program with SDT notes
 ///

@@ -11,9 +11,9 @@ use simple_markers_resolver::english;
 use simple_markers_resolver::resolve::{self, Detail, Failure, Marker, Resolution, Row, Severity};
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 
+use crate::console::{Console, Status};
 use crate::debug_files::{self, DebugFolders};
 use crate::files::{self, Input, Unreadable};
-use crate::{Console, Status};
 
 /// The options that select markers, and the folders with debug files.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::plan::{LeftOut, PlannedMarker, UnwatchedKind};
 
-use crate::Console;
+use crate::console::Console;
 
 /// The most names of markers in a line.
 const LISTED: usize = 8;

@@ -1,10 +1,10 @@
 //! `smark`: finds simple markers in built programs. This crate is the command line over the library
-//! `simple_markers_resolver`: options, files, terminal, exit status. Errors are printed in this
-//! file only.
+//! `simple_markers_resolver`: options, files, terminal, exit status.
 
 mod check;
 mod choice;
 mod compressed;
+mod console;
 mod count;
 mod debug_files;
 #[cfg(feature = "debuginfod")]
@@ -37,10 +37,12 @@ mod units;
 mod verify;
 mod watch;
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use self::console::{Console, Global};
 
 /// Finds simple markers in built programs: where each one is, and which variables can be read there.
 #[derive(Debug, Parser)]
@@ -50,26 +52,6 @@ struct Smark {
     command: Command,
     #[command(flatten)]
     global: Global,
-}
-
-/// Heading of the options that all commands have.
-const EVERYWHERE: &str = "Options of all commands";
-
-#[derive(Clone, Debug, clap::Args)]
-struct Global {
-    /// Print only errors to stderr
-    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
-    quiet: bool,
-    /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = EVERYWHERE)]
-    color: Colour,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Colour {
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,27 +69,6 @@ enum Command {
     Explain(explain::Explain),
     Completions(manual::Completions),
     Man(manual::Man),
-}
-
-/// The result of a command, the worst last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Status {
-    /// Success.
-    Done,
-    /// A pattern matches nothing, or a check fails.
-    NoMatch,
-    /// A file could not be read completely.
-    Unreadable,
-}
-
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Done => Self::SUCCESS,
-            Status::NoMatch => Self::from(1),
-            Status::Unreadable => Self::from(2),
-        }
-    }
 }
 
 /// Runs the command.
@@ -132,8 +93,8 @@ fn main() -> ExitCode {
         Command::Report(report) => report.run(&console).map(ExitCode::from),
         Command::Top(top) => top.run(&console),
         Command::Explain(explain) => explain.run(&console).map(ExitCode::from),
-        Command::Completions(completions) => completions.run().map(ExitCode::from),
-        Command::Man(man) => man.run().map(ExitCode::from),
+        Command::Completions(completions) => completions.run(Smark::command()).map(ExitCode::from),
+        Command::Man(man) => man.run(Smark::command()).map(ExitCode::from),
     };
     match result {
         Ok(status) => status,
@@ -152,49 +113,4 @@ fn main() -> ExitCode {
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let kind = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<io::Error>().map(io::Error::kind);
     error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
-}
-
-/// The properties of stdout and stderr.
-#[derive(Clone, Copy, Debug)]
-struct Console {
-    quiet: bool,
-    colour: bool,
-    /// The width of the terminal in columns; `None` if stdout is not a terminal.
-    width: Option<usize>,
-}
-
-impl Console {
-    fn new(global: &Global) -> Self {
-        let is_terminal = io::stdout().is_terminal();
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let colour = match global.color {
-            Colour::Auto => is_terminal && !no_colour,
-            Colour::Always => true,
-            Colour::Never => false,
-        };
-        let width = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
-        Self { quiet: global.quiet, colour, width: is_terminal.then(width).flatten() }
-    }
-
-    /// For what is said before the options are known.
-    fn of_errors() -> Self {
-        Self { quiet: false, colour: false, width: None }
-    }
-
-    /// Prints an error.
-    fn error(&self, what: &str) {
-        self.say(what);
-    }
-
-    /// Prints a note, unless `--quiet`.
-    fn note(&self, what: &str) {
-        if !self.quiet {
-            self.say(what);
-        }
-    }
-
-    fn say(&self, what: &str) {
-        // If stderr is closed, there is nobody to tell.
-        let _ = writeln!(io::stderr().lock(), "smark: {}", simple_markers_resolver::text::shown(what));
-    }
 }

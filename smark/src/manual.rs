@@ -3,10 +3,10 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::{Smark, Status};
+use crate::console::Status;
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
@@ -23,10 +23,11 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self) -> anyhow::Result<Status> {
+    /// Of the command line that `smark` describes.
+    pub(crate) fn run(&self, mut smark: Command) -> anyhow::Result<Status> {
         // Written to memory first: clap_complete panics on a closed pipe.
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Smark::command(), "smark", &mut text);
+        clap_complete::generate(self.shell, &mut smark, "smark", &mut text);
         io::stdout().lock().write_all(&text)?;
         Ok(Status::Done)
     }
@@ -47,12 +48,13 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn run(&self) -> anyhow::Result<Status> {
+    /// Of the command line that `smark` describes.
+    pub(crate) fn run(&self, smark: Command) -> anyhow::Result<Status> {
         match &self.folder {
-            Some(folder) => clap_mangen::generate_to(Smark::command(), folder)?,
+            Some(folder) => clap_mangen::generate_to(smark, folder)?,
             None => {
                 let mut text = Vec::new();
-                clap_mangen::Man::new(Smark::command()).render(&mut text)?;
+                clap_mangen::Man::new(smark).render(&mut text)?;
                 io::stdout().lock().write_all(&text)?;
             }
         }

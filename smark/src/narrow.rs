@@ -10,8 +10,8 @@ use simple_markers_tracer::filter::{Filter, Mismatch, Unfit, normalized};
 use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::{self, Session};
 
+use crate::console::{Console, Status};
 use crate::watch::Watching;
-use crate::{Console, Status};
 
 /// Parses the value of `--where`.
 pub(crate) fn filter(text: &str) -> Result<Filter, BadFilter> {

@@ -11,9 +11,10 @@ use simple_markers_tracer::plan::PlannedImage;
 use simple_markers_tracer::planning::Settings;
 
 use crate::choice::{Choice, Strict};
+use crate::console::{Console, Status};
 use crate::inputs::Inputs;
 use crate::watch::{self, TEXT};
-use crate::{Console, Status, left_out, output};
+use crate::{left_out, output};
 
 /// Write a plan file: all that is needed to watch markers on a machine without debug information
 ///

@@ -13,8 +13,9 @@ use simple_markers_tracer::plan::{LeftOut, PlannedImage};
 use simple_markers_tracer::sys::mapped::{FileId, MappedFile};
 use simple_markers_tracer::{Plan, elf};
 
+use crate::console::{Console, Status};
 use crate::inputs::{Filters, report_selection};
-use crate::{Console, Status, files, watch};
+use crate::{files, watch};
 
 /// The largest plan file in bytes.
 const LARGEST: u64 = 1 << 28;

@@ -10,8 +10,9 @@ use simple_markers_tracer::Plan;
 use simple_markers_tracer::aggregate::{Counts, Question};
 use simple_markers_tracer::sys::{self, Mode, Session};
 
+use crate::console::Console;
+use crate::narrow;
 use crate::watch::{Next, RING, Watch};
-use crate::{Console, narrow};
 
 /// Counts hits in the kernel, and prints at the end of each interval those that came in it.
 pub(crate) fn run(

@@ -6,9 +6,9 @@ use clap::Args;
 use simple_markers_resolver::report::{self, Layout};
 use simple_markers_resolver::resolve::Detail;
 
+use crate::console::{Console, Status};
 use crate::inputs::{Inputs, STATUS};
 use crate::sources::Sources;
-use crate::{Console, Status};
 
 /// Show markers in full: each site, and which variables can be read there
 ///

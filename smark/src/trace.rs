@@ -20,7 +20,7 @@ use simple_markers_tracer::text::{self, Format, Heading};
 use simple_markers_tracer::{Hit, Missing, Value};
 
 use self::hits_to::HitsTo;
-use crate::Console;
+use crate::console::Console;
 use crate::narrow;
 use crate::quantity;
 use crate::rates;

@@ -9,7 +9,7 @@ use simple_markers_tracer::plan::Source;
 use simple_markers_tracer::sys::Floor;
 
 use super::question::Ask;
-use crate::Console;
+use crate::console::Console;
 
 /// The answer to a question.
 pub(crate) struct Answer {

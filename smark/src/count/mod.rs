@@ -17,7 +17,7 @@ use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::sys::{self, Session};
 
 use self::screen::Screen;
-use crate::Console;
+use crate::console::Console;
 use crate::quantity;
 use crate::watch::{Buffer, Next, STATUS, Watch};
 

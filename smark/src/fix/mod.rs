@@ -21,7 +21,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::check::Check;
-use crate::{Console, Status};
+use crate::console::{Console, Status};
 use build::{Build, Built};
 use session::{Probes, Session};
 

@@ -10,9 +10,9 @@ use simple_markers_tracer::ftrace::format::{Field, Format};
 use simple_markers_tracer::ftrace::print::{PrintError, Printer};
 use simple_markers_tracer::sys::{EventName, KernelEvents};
 
+use crate::console::{Console, Status};
 use crate::inputs::suggested;
 use crate::watch::without_tracefs;
-use crate::{Console, Status};
 
 /// The version of the fields. Fields may be added to a version, but not changed.
 const SCHEMA: u32 = 1;

@@ -8,8 +8,8 @@ use clap::{ArgAction, Args};
 use simple_markers_resolver::report::{self, Layout, Verbosity};
 use simple_markers_resolver::resolve::Detail;
 
+use crate::console::{Console, Status};
 use crate::inputs::Inputs;
-use crate::{Console, Status};
 
 /// List the markers in programs, a line for each marker and function
 ///

@@ -21,7 +21,7 @@ pub(crate) use self::files::newest;
 
 use self::files::Folder;
 use self::recorder::Recorder;
-use crate::Console;
+use crate::console::Console;
 use crate::quantity;
 use crate::watch::{Buffer, Watch, events};
 

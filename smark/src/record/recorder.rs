@@ -9,7 +9,7 @@ use simple_markers_tracer::event::Notes;
 use simple_markers_tracer::sys::{self, Session, signals};
 
 use super::files::{Output, Stopped};
-use crate::Console;
+use crate::console::Console;
 use crate::watch::Next;
 
 /// A packet is written at the latest so many ns after its first event.

@@ -18,10 +18,11 @@ use simple_markers_tracer::text::{self, Heading};
 use self::pairs::Pairs;
 use self::recording::{Read, Recording};
 use crate::choice::Strict;
+use crate::console::{Console, Status};
 use crate::count::{Answer, Ask};
+use crate::narrow;
 use crate::narrow::Asked;
 use crate::trace::Lines;
-use crate::{Console, Status, narrow};
 
 /// Print the hits of a recording, or count them
 ///

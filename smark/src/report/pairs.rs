@@ -8,7 +8,7 @@ use simple_markers_tracer::aggregate::Question;
 use simple_markers_tracer::perfetto::Pair;
 
 use super::recording::Selected;
-use crate::Console;
+use crate::console::Console;
 use crate::count::interval;
 use crate::narrow::Asked;
 

@@ -13,7 +13,8 @@ use tempfile::NamedTempFile;
 
 use super::Report;
 use super::recording::{Read, Recording};
-use crate::{Console, narrow, output};
+use crate::console::Console;
+use crate::{narrow, output};
 
 /// How many bytes of packets are collected before they are written.
 const BLOCK: usize = 1 << 16;

@@ -9,9 +9,10 @@ use simple_markers_resolver::select::{Field, Selection};
 use simple_markers_tracer::ctf::{self, Chosen, Description, Event, Events};
 use simple_markers_tracer::plan::{DoubtfulValues, PlannedSite};
 
+use crate::console::{Console, Status};
 use crate::narrow::Asked;
 use crate::record::newest;
-use crate::{Console, Status, files, inputs};
+use crate::{files, inputs};
 
 /// The files of a recording.
 pub(super) struct Recording {

@@ -8,7 +8,7 @@ use simple_markers_tracer::aggregate::{Tally, process_of};
 use simple_markers_tracer::sys::Mode;
 use simple_markers_tracer::top::table::Table;
 
-use crate::Console;
+use crate::console::Console;
 use crate::watch::{RING, Watch, Watching};
 
 /// The most processes whose hits are kept.

@@ -12,7 +12,7 @@ use simple_markers_tracer::top::datagram::{Refusal, SIZE};
 use simple_markers_tracer::top::reassembly::{Received, Receiver};
 
 use super::address::Address;
-use crate::Console;
+use crate::console::Console;
 
 /// The bytes of datagrams that may wait in the kernel. The kernel gives at most its own limit
 /// (`net.core.rmem_max`), and all of it to root.

@@ -34,8 +34,9 @@ use self::remote::{Outlets, Remote};
 use self::screen::{After, Screen};
 use self::terminal::Terminal;
 use self::text::View;
+use crate::console::{Console, Status};
+use crate::quantity;
 use crate::watch::{Pids, end_after, explained, pids};
-use crate::{Console, Status, quantity};
 
 /// Show the CPU time of each process and thread, exactly
 ///

@@ -14,7 +14,7 @@ use super::metrics::Server;
 use super::order::Sort;
 use super::text::View;
 use super::together;
-use crate::Console;
+use crate::console::Console;
 
 /// How the received intervals are shown.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use simple_markers_tracer::top::table::Table;
 use super::address::Address;
 use super::metrics::Server;
 use super::send::Sender;
-use crate::Console;
+use crate::console::Console;
 
 /// How many names have metrics of their own, if `--top` does not say it.
 const NAMES: u32 = 50;

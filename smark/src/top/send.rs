@@ -11,7 +11,7 @@ use simple_markers_tracer::top::datagram::Writer;
 use simple_markers_tracer::top::table::Table;
 
 use super::address::Address;
-use crate::Console;
+use crate::console::Console;
 
 /// Sends the tables of a run.
 #[derive(Debug)]

@@ -17,8 +17,9 @@ use simple_markers_tracer::thread_local::ThreadLocals;
 use simple_markers_tracer::{Plan, elf};
 
 use super::{TEXT, Watching};
+use crate::console::{Console, Status};
 use crate::files::{self, Input, Unreadable};
-use crate::{Console, Status, left_out};
+use crate::left_out;
 
 /// A file to look at, or why it cannot be.
 pub(super) type Found = Result<MappedFile, Unreadable>;

@@ -7,8 +7,8 @@ use simple_markers_tracer::plan::KernelEvent;
 use simple_markers_tracer::sys::KernelEvents;
 
 use super::errors::without_events;
+use crate::console::{Console, Status};
 use crate::inputs::suggested;
-use crate::{Console, Status};
 
 /// The kernel needs about two seconds to let go of so many events.
 const MANY: usize = 50;

@@ -3,8 +3,8 @@
 use simple_markers_resolver::select::Unmatched;
 
 use super::Watching;
+use crate::console::{Console, Status};
 use crate::inputs::report_selection;
-use crate::{Console, Status};
 
 /// What the patterns match in the files so far.
 #[derive(Debug, Default)]

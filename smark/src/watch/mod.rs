@@ -24,10 +24,11 @@ use simple_markers_tracer::sys::mapped::{self, MappedFile};
 use simple_markers_tracer::sys::{self, Child, Engine, Floor, Kernel, Mode, Scope, Session, SessionError, signals};
 
 use crate::choice::{Choice, Strict};
+use crate::console::{Console, Status};
 use crate::inputs::{Filters, operands};
 use crate::planned::PlanFile;
 use crate::stacks::Chains;
-use crate::{Console, Status, libraries, narrow, quantity};
+use crate::{libraries, narrow, quantity};
 
 use self::matching::Matching;
 use self::replaced::NamedFiles;

@@ -11,7 +11,7 @@ use simple_markers_tracer::sys::paths::Paths;
 use super::Watching;
 use super::add::Pinned;
 use super::summary::counted;
-use crate::Console;
+use crate::console::Console;
 
 /// A file that is removed may be built again so soon that nothing is said.
 const GRACE: Duration = Duration::from_secs(1);

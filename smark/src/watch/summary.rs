@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use simple_markers_tracer::Plan;
 
 use super::Watching;
-use crate::Console;
+use crate::console::Console;
 
 /// The most names in a line.
 const LISTED: usize = 8;

@@ -14,9 +14,10 @@ use super::add::Pinned;
 use super::matching::Matching;
 use super::replaced::{Change, NamedFiles};
 use super::{Watch, explained};
+use crate::console::{Console, Status};
+use crate::narrow;
 use crate::planned::PlanFile;
 use crate::stacks::{Chains, Stacks};
-use crate::{Console, Status, narrow};
 
 /// How often hits are read while there are some.
 const INTERVAL: Duration = Duration::from_millis(5);
