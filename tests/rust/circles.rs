@@ -23,17 +23,7 @@ const CRATES: [(&str, &[(&str, usize)]); 4] = [
             ("types", 6),
         ],
     ),
-    (
-        "tracer/src",
-        &[
-            ("bpf::top", 2),
-            ("ctf::description", 2),
-            ("ftrace::print", 7),
-            ("sys::bpf", 3),
-            ("top::datagram", 2),
-            ("top::reassembly", 2),
-        ],
-    ),
+    ("tracer/src", &[("ctf::description", 2), ("ftrace::print", 2), ("top::datagram", 2)]),
     ("smark/src", &[("check", 3), ("narrow", 8)]),
 ];
 

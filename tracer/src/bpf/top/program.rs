@@ -1,6 +1,6 @@
 //! What the programs of `smark top` have in common.
 
-use super::{CLOCK_AHEAD, END, INTERVAL, RunQueue, TaskFields, UNCOUNTED};
+use super::fields::{CLOCK_AHEAD, END, INTERVAL, RunQueue, TaskFields, UNCOUNTED};
 use crate::bpf::assembler::{Assembler, Code, Label, TooLong};
 use crate::bpf::instruction::{Alu, Condition as Jump, Helper, Map, Reg, Size};
 use crate::top::entry::{

@@ -1,6 +1,6 @@
 //! Makes typed expressions, with C's rules. What is known is computed at once.
 
-use super::PrintError;
+use super::error::PrintError;
 use super::integer::{Integer, Named};
 use super::node::{Binary, Node, Place, Scope, Unary};
 use crate::ftrace::format::Field;

@@ -1,7 +1,7 @@
 //! The functions of a `print fmt` (`include/trace/stages/stage3_trace_output.h`).
 
-use super::PrintError;
 use super::build::{Type, Typed};
+use super::error::PrintError;
 use super::integer::Integer;
 use super::node::{Binary, Dump, Made, Node, Place};
 use super::parse::Parser;

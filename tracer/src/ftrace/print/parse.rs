@@ -1,7 +1,7 @@
 //! Reads the expressions of a `print fmt`: C's grammar (C11 6.5) without assignments.
 
-use super::PrintError;
 use super::build::{Type, Typed};
+use super::error::PrintError;
 use super::integer::{Integer, Named, is_word_of_type, known};
 use super::node::{Binary, Node, Place, Unary};
 use super::token::{Token, tokens};

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::integer::Integer;
+use super::layout::{Layout, WIDEST, lay_out, write_number};
 use super::node::{Fault, Node, Scope};
-use super::vsprintf::{Layout, WIDEST, lay_out, write_number};
 use crate::ftrace::symbols::Symbol;
 
 /// What is printed for a pointer.

@@ -1,6 +1,6 @@
 //! The tokens of a `print fmt`: those of C.
 
-use super::PrintError;
+use super::error::PrintError;
 use super::integer::Integer;
 
 /// A token.

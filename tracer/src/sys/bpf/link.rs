@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
-use super::{TRACE_ITER, TRACE_UPROBE_MULTI, open};
+use super::call::{TRACE_ITER, TRACE_UPROBE_MULTI, open};
 use crate::sys::error::{Error, Step};
 
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 
-use super::{bpf, open};
+use super::call::{bpf, open};
 use crate::sys::error::{Error, Step};
 
 const MAP_CREATE: libc::c_int = 0;

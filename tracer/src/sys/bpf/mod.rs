@@ -1,14 +1,16 @@
 //! The system call `bpf(2)`: programs here, `map.rs` has the maps, and `link.rs` attaches programs.
 
+mod call;
 mod link;
 mod map;
 
 use std::ffi::CStr;
-use std::io;
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
+use self::call::{TRACE_ITER, TRACE_UPROBE_MULTI};
 use super::error::{Error, Step};
 
+pub(super) use call::{bpf, open};
 pub(super) use link::{
     At, LINK_CREATE, attach, attach_tracepoint, check_attach, filters_processes, link_iterator, run_iterator,
 };
@@ -21,30 +23,10 @@ const PROG_TYPE_TRACEPOINT: u32 = 5;
 const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 const PROG_TYPE_TRACING: u32 = 26;
 const TRACE_RAW_TP: u32 = 23;
-const TRACE_ITER: u32 = 28;
-const TRACE_UPROBE_MULTI: u32 = 48;
 const F_SLEEPABLE: u32 = 1 << 4;
 
 /// The functions that the programs call are for programs with such a licence.
 const LICENCE: &CStr = c"Dual MIT/GPL";
-
-/// Calls the kernel with the attributes of a command.
-pub(super) fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Result<libc::c_int> {
-    // SAFETY: the attributes are a C structure without padding, of the size that is given. Their
-    // pointers are valid until the call returns.
-    let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes as *mut A, size_of::<A>()) };
-    match libc::c_int::try_from(result) {
-        Ok(result @ 0..) => Ok(result),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Calls the kernel with a command that returns a file descriptor.
-pub(super) fn open<A>(command: libc::c_int, attributes: &mut A) -> io::Result<OwnedFd> {
-    let descriptor = bpf(command, attributes)?;
-    // SAFETY: the kernel has just opened it, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
 
 #[repr(C)]
 #[derive(Default)]

@@ -4,6 +4,7 @@
 //! one interval for each sender, and how far back a datagram is recognised as a repeated one.
 
 mod pending;
+mod received;
 mod sequence;
 mod tally;
 #[cfg(test)]
@@ -13,9 +14,9 @@ use std::net::SocketAddr;
 
 use self::pending::Pending;
 use self::sequence::Sequence;
-use super::datagram::{Content, Datagram, Others, Refusal};
-use super::table::Table;
+use super::datagram::{Content, Datagram, Refusal};
 
+pub use received::{Key, Received};
 pub use tally::{Refused, Tally};
 
 /// The most senders that are known at a time.
@@ -26,32 +27,6 @@ pub const SILENCE: u64 = 10_000_000_000;
 
 /// For how long the other parts of an interval are waited for, in ns.
 pub const PATIENCE: u64 = 1_000_000_000;
-
-/// Which sender a datagram is from: a run on a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// Where it comes from.
-    pub address: SocketAddr,
-    /// The random number of the run.
-    pub run: u64,
-}
-
-/// An interval of a sender.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// The sender.
-    pub sender: Key,
-    /// The name of its machine.
-    pub host: String,
-    /// The number of the interval.
-    pub number: u64,
-    /// The processes that were received.
-    pub table: Table,
-    /// The processes and threads that have no lines of their own.
-    pub others: Option<Others>,
-    /// How many parts of the interval are missing.
-    pub missing: usize,
-}
 
 /// A sender.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Key, Received};
+use super::received::{Key, Received};
 use crate::top::datagram::{Interval, LINES, Line, Others, Part};
 use crate::top::table::{Process, Table, Thread};
 

@@ -3,6 +3,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::*;
 use crate::top::datagram::{LINES, SIZE, Writer};
+use crate::top::table::Table;
 use crate::top::table::{Process, Thread, Usage};
 
 const SECOND: u64 = 1_000_000_000;
