@@ -1,6 +1,6 @@
 //! Separate debug files: files beside an image that hold its debug information.
 //!
-//! The library opens no files. It describes the file that it wants ([`Wanted`]), and the caller offers
+//! The library opens no files. It describes the file that it wants ([`DebugFileRequest`]), and the caller offers
 //! candidates ([`DebugFiles`]). `resolve` checks each one by its build id, its checksum or the id of a
 //! split unit.
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// blocks, and opening a device can have effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wanted<'a> {
+pub enum DebugFileRequest<'a> {
     /// The debug information of the image.
     Debug {
         /// The image's build id in hexadecimal; `None` if it has none.
@@ -102,7 +102,7 @@ impl std::fmt::Debug for Opened {
 pub trait DebugFiles: std::fmt::Debug + Sync {
     /// Offers candidates for a wanted file to `take`, the most likely first, and returns the first one that
     /// `take` accepts; `None` if it accepts none.
-    fn open(&self, wanted: &Wanted<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened>;
+    fn open(&self, request: &DebugFileRequest<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened>;
 }
 
 /// Offers no files: only the image itself is read.
@@ -110,7 +110,7 @@ pub trait DebugFiles: std::fmt::Debug + Sync {
 pub struct NoDebugFiles;
 
 impl DebugFiles for NoDebugFiles {
-    fn open(&self, _: &Wanted<'_>, _: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
+    fn open(&self, _: &DebugFileRequest<'_>, _: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
         None
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use simple_markers_resolver::debug_files::{DebugFiles, DebugSourceKind, Opened, Wanted};
+use simple_markers_resolver::debug_files::{DebugFileRequest, DebugFiles, DebugSourceKind, Opened};
 
 use crate::files;
 
@@ -58,9 +58,9 @@ impl<'a> DebugFolders<'a> {
         candidates.into_iter().map(|path| (DebugSourceKind::DebugLink, path)).collect()
     }
 
-    fn candidates(&self, wanted: &Wanted<'_>) -> Candidates {
-        match *wanted {
-            Wanted::Debug { build_id, link } => {
+    fn candidates(&self, request: &DebugFileRequest<'_>) -> Candidates {
+        match *request {
+            DebugFileRequest::Debug { build_id, link } => {
                 let mut candidates =
                     build_id.map(|id| self.by_build_id(id, DebugSourceKind::BuildId)).unwrap_or_default();
                 candidates.extend(link.map(|name| self.by_link(name)).unwrap_or_default());
@@ -69,7 +69,7 @@ impl<'a> DebugFolders<'a> {
                 candidates.retain(|(_, path)| image.is_none() || path.canonicalize().ok() != image);
                 candidates
             }
-            Wanted::Alternate { of, name, build_id } => {
+            DebugFileRequest::Alternate { of, name, build_id } => {
                 let mut candidates = vec![(DebugSourceKind::Supplementary, folder(Path::new(of)).join(path(name)))];
                 candidates.extend(self.by_build_id(build_id, DebugSourceKind::Supplementary));
                 let last = path(name).file_name().unwrap_or_default();
@@ -78,11 +78,11 @@ impl<'a> DebugFolders<'a> {
                 );
                 candidates
             }
-            Wanted::Package { of } => [Path::new(of), self.image]
+            DebugFileRequest::Package { of } => [Path::new(of), self.image]
                 .map(|path| (DebugSourceKind::Package, with_suffix(path, ".dwp")))
                 .into_iter()
                 .collect(),
-            Wanted::Split { of, name, comp_dir } => {
+            DebugFileRequest::Split { of, name, comp_dir } => {
                 let name = path(name);
                 let last = Path::new(name.file_name().unwrap_or_default());
                 let near = [folder(self.image), folder(Path::new(of))];
@@ -96,9 +96,9 @@ impl<'a> DebugFolders<'a> {
 }
 
 impl DebugFiles for DebugFolders<'_> {
-    fn open(&self, wanted: &Wanted<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
+    fn open(&self, request: &DebugFileRequest<'_>, take: &mut dyn FnMut(&Opened) -> bool) -> Option<Opened> {
         let mut seen: Vec<PathBuf> = Vec::new();
-        for (source, path) in self.candidates(wanted).into_iter().chain(fetched(wanted)) {
+        for (source, path) in self.candidates(request).into_iter().chain(fetched(request)) {
             // Most candidates do not exist. A file that cannot be read is treated the same.
             let Some(bytes) = files::map_regular(&path) else { continue };
             if seen.contains(&path) {
@@ -116,10 +116,10 @@ impl DebugFiles for DebugFolders<'_> {
 
 /// Files from debuginfod servers. They are asked after every local file was rejected.
 #[cfg(feature = "debuginfod")]
-fn fetched(wanted: &Wanted<'_>) -> impl Iterator<Item = (DebugSourceKind, PathBuf)> {
-    let build_id = match *wanted {
-        Wanted::Debug { build_id, .. } => build_id,
-        Wanted::Alternate { build_id, .. } => Some(build_id),
+fn fetched(request: &DebugFileRequest<'_>) -> impl Iterator<Item = (DebugSourceKind, PathBuf)> {
+    let build_id = match *request {
+        DebugFileRequest::Debug { build_id, .. } => build_id,
+        DebugFileRequest::Alternate { build_id, .. } => Some(build_id),
         _ => None,
     };
     let build_id = build_id.map(str::to_owned);
@@ -127,7 +127,7 @@ fn fetched(wanted: &Wanted<'_>) -> impl Iterator<Item = (DebugSourceKind, PathBu
 }
 
 #[cfg(not(feature = "debuginfod"))]
-fn fetched(_: &Wanted<'_>) -> std::iter::Empty<(DebugSourceKind, PathBuf)> {
+fn fetched(_: &DebugFileRequest<'_>) -> std::iter::Empty<(DebugSourceKind, PathBuf)> {
     std::iter::empty()
 }
 
@@ -150,15 +150,15 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn paths(wanted: &Wanted<'_>) -> Vec<String> {
+    fn paths(request: &DebugFileRequest<'_>) -> Vec<String> {
         let folders = ["/dbg".into(), "more".into()];
-        let candidates = DebugFolders::new(Path::new("/no/such/prog"), &folders).candidates(wanted);
+        let candidates = DebugFolders::new(Path::new("/no/such/prog"), &folders).candidates(request);
         candidates.iter().map(|(source, path)| format!("{} {}", source.as_str(), path.display())).collect()
     }
 
     #[test]
     fn files_are_looked_for_as_gdb_does() {
-        let wanted = Wanted::Debug { build_id: Some("ab12cd"), link: Some(b"prog.debug") };
+        let request = DebugFileRequest::Debug { build_id: Some("ab12cd"), link: Some(b"prog.debug") };
         let expected = [
             "build-id /dbg/.build-id/ab/12cd.debug",
             "build-id more/.build-id/ab/12cd.debug",
@@ -169,11 +169,12 @@ mod tests {
             "debuglink /dbg/no/such/prog.debug",
             "debuglink more/no/such/prog.debug",
         ];
-        assert_eq!(paths(&wanted), expected);
-        assert_eq!(paths(&Wanted::Debug { build_id: Some("ab"), link: None }), Vec::<String>::new());
-        let wanted = Wanted::Alternate { of: "/dbg/x/prog.debug", name: b"../.dwz/common", build_id: "ab12cd" };
+        assert_eq!(paths(&request), expected);
+        assert_eq!(paths(&DebugFileRequest::Debug { build_id: Some("ab"), link: None }), Vec::<String>::new());
+        let request =
+            DebugFileRequest::Alternate { of: "/dbg/x/prog.debug", name: b"../.dwz/common", build_id: "ab12cd" };
         assert_eq!(
-            paths(&wanted),
+            paths(&request),
             [
                 "altlink /dbg/x/../.dwz/common",
                 "altlink /dbg/.build-id/ab/12cd.debug",
@@ -182,9 +183,9 @@ mod tests {
                 "altlink more/.dwz/common",
             ]
         );
-        let wanted = Wanted::Split { of: "/no/such/prog", name: b"o/a.dwo", comp_dir: Some(b"/src") };
-        assert_eq!(paths(&wanted)[..3], ["dwo /src/o/a.dwo", "dwo /no/such/o/a.dwo", "dwo /no/such/a.dwo"]);
-        let wanted = Wanted::Package { of: "/dbg/prog.debug" };
-        assert_eq!(paths(&wanted), ["dwp /dbg/prog.debug.dwp", "dwp /no/such/prog.dwp"]);
+        let request = DebugFileRequest::Split { of: "/no/such/prog", name: b"o/a.dwo", comp_dir: Some(b"/src") };
+        assert_eq!(paths(&request)[..3], ["dwo /src/o/a.dwo", "dwo /no/such/o/a.dwo", "dwo /no/such/a.dwo"]);
+        let request = DebugFileRequest::Package { of: "/dbg/prog.debug" };
+        assert_eq!(paths(&request), ["dwp /dbg/prog.debug.dwp", "dwp /no/such/prog.dwp"]);
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, RunTimeEndian};
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
-use simple_markers_resolver::debug_files::{DebugFiles as _, Opened, Wanted};
+use simple_markers_resolver::debug_files::{DebugFileRequest, DebugFiles as _, Opened};
 use simple_markers_resolver::text::hexadecimal;
 
 use crate::debug_files::DebugFolders;
@@ -120,7 +120,7 @@ fn separate(image: &object::File<'_>, path: &Path, folders: &[PathBuf]) -> Optio
         let file = object::File::parse((*opened.bytes).as_ref());
         file.is_ok_and(|file| file.build_id().ok().flatten() == Some(id))
     };
-    DebugFolders::new(path, folders).open(&Wanted::Debug { build_id: Some(&text), link: None }, &mut belongs)
+    DebugFolders::new(path, folders).open(&DebugFileRequest::Debug { build_id: Some(&text), link: None }, &mut belongs)
 }
 
 fn debug(of: &object::File<'_>) -> Option<Context<EndianArcSlice<RunTimeEndian>>> {

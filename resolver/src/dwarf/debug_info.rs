@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::definitions::{Definition, Wanted};
+use super::definitions::{Definition, DefinitionFilter};
 use super::described::Described;
 use super::files::SourcePath;
 use super::frame::Frame;
@@ -108,7 +108,7 @@ impl<'s> DebugInfo<'s> {
     /// It is more work than debug information of this size warrants.
     pub(crate) fn definitions_of(
         &self,
-        wanted: Option<&Wanted<'_>>,
+        wanted: Option<&DefinitionFilter<'_>>,
     ) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
         self.scopes.definitions_of(wanted)
     }

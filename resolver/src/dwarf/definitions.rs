@@ -28,7 +28,7 @@ pub(crate) struct Definition {
 /// Which functions are meant: those of these linkage names that start at one of these addresses, or
 /// that the linker dropped.
 #[derive(Debug)]
-pub(crate) struct Wanted<'n> {
+pub(crate) struct DefinitionFilter<'n> {
     pub(crate) names: HashSet<&'n [u8]>,
     pub(crate) starts: HashSet<u64>,
 }
@@ -42,7 +42,7 @@ impl<'s> Scopes<'s> {
     /// The work limit for debug information of this size is reached.
     pub(super) fn definitions_of(
         &self,
-        wanted: Option<&Wanted<'_>>,
+        wanted: Option<&DefinitionFilter<'_>>,
     ) -> Result<HashMap<Vec<u8>, Vec<Definition>>, Error> {
         let by_unit = (0..self.units.own_count()).into_par_iter().map(|unit| self.definitions_in(unit, wanted));
         let mut found: HashMap<Vec<u8>, Vec<Definition>> = HashMap::new();
@@ -53,7 +53,11 @@ impl<'s> Scopes<'s> {
     }
 
     /// The wanted functions of a unit.
-    fn definitions_in(&self, index: usize, wanted: Option<&Wanted<'_>>) -> Result<Vec<(Vec<u8>, Definition)>, Error> {
+    fn definitions_in(
+        &self,
+        index: usize,
+        wanted: Option<&DefinitionFilter<'_>>,
+    ) -> Result<Vec<(Vec<u8>, Definition)>, Error> {
         let mut found = Vec::new();
         let Ok(mut walk) = EntryWalk::start(&self.units, index) else {
             self.units.check_work_left()?;
@@ -82,7 +86,7 @@ impl<'s> Scopes<'s> {
         unit: &Unit<'s>,
         entries: &mut EntriesRaw<'_, '_, Reader<'s>>,
         abbreviation: &Abbreviation,
-        wanted: Option<&Wanted<'_>>,
+        wanted: Option<&DefinitionFilter<'_>>,
     ) -> gimli::Result<bool> {
         let attributes = abbreviation.attributes();
         let has = |name| attributes.iter().any(|attribute| attribute.name() == name);
@@ -105,7 +109,11 @@ impl<'s> Scopes<'s> {
         Ok(wanted.starts.contains(&start) || is_dropped(start, unit.encoding().address_size))
     }
 
-    fn definition(&self, die: Die, wanted: Option<&Wanted<'_>>) -> Result<Option<(Vec<u8>, Definition)>, Error> {
+    fn definition(
+        &self,
+        die: Die,
+        wanted: Option<&DefinitionFilter<'_>>,
+    ) -> Result<Option<(Vec<u8>, Definition)>, Error> {
         let name = match self.units.string(die, dw::DW_AT_linkage_name)? {
             Some(name) => Some(name),
             None => match self.units.string(die, dw::DW_AT_MIPS_linkage_name)? {

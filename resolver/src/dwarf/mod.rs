@@ -68,7 +68,7 @@ mod whole_scope;
 mod written_inlined;
 
 pub use debug_info::DebugInfo;
-pub(crate) use definitions::{Definition, Wanted};
+pub(crate) use definitions::{Definition, DefinitionFilter};
 pub(crate) use describe::{encoding_name, tag_name};
 pub use described::{Change, Described};
 pub use frame::{Frame, Moment};

@@ -99,10 +99,10 @@ struct MarkerSite {
 }
 
 /// The lines of the scopes of a unit, as they were asked for.
-type KnownLines = Mutex<HashMap<Wanted, Arc<OwnLines>>>;
+type KnownLines = Mutex<HashMap<LinesKey, Arc<OwnLines>>>;
 
 /// A scope, the scope below it that is left out, and a file.
-type Wanted = (usize, Option<usize>, SourcePath);
+type LinesKey = (usize, Option<usize>, SourcePath);
 
 /// The lines of a scope, in the file of the marker.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use simple_markers_record::SITES;
 
 use super::{DebugFileProblem, DebugFileRefusal, DebugSource};
 use crate::Error;
-use crate::debug_files::{DebugFiles, DebugSourceKind, Opened, Store, Wanted};
+use crate::debug_files::{DebugFileRequest, DebugFiles, DebugSourceKind, Opened, Store};
 use crate::dwarf::{Sections, SplitFiles, SplitUnit};
 use crate::image::Image;
 use crate::text;
@@ -100,7 +100,7 @@ impl<'i, 'b> Files<'i, 'b> {
         if build_id.is_none() && link.is_none() {
             return None;
         }
-        let wanted = Wanted::Debug { build_id: build_id.as_deref(), link: link.map(|(name, _)| name) };
+        let wanted = DebugFileRequest::Debug { build_id: build_id.as_deref(), link: link.map(|(name, _)| name) };
         let check = |opened: &Opened| self.check(opened, build_id.as_deref(), link.map(|(_, crc)| crc));
         let Some(opened) = self.folders.open(&wanted, check) else {
             if let Some((name, _)) = link {
@@ -200,7 +200,7 @@ impl<'i, 'b> Files<'i, 'b> {
                 None => Err((SUPPLEMENTARY, DebugFileRefusal::NoBuildId)),
             }
         };
-        let opened = self.folders.open(&Wanted::Alternate { of, name, build_id }, check)?;
+        let opened = self.folders.open(&DebugFileRequest::Alternate { of, name, build_id }, check)?;
         let image = Image::parse((*opened.bytes).as_ref()).ok()?;
         let sections = Sections::load(&image, |error| errors.push(error));
         let sections = sections.map_err(|error| errors.push(error)).ok()?;
@@ -275,7 +275,11 @@ impl<'b> DebugFolders<'b> {
     }
 
     /// The first file that passes the check.
-    fn open(&self, wanted: &Wanted<'_>, check: impl Fn(&Opened) -> Result<(), Refused>) -> Option<&'b Opened> {
+    fn open(
+        &self,
+        wanted: &DebugFileRequest<'_>,
+        check: impl Fn(&Opened) -> Result<(), Refused>,
+    ) -> Option<&'b Opened> {
         let mut take = |opened: &Opened| match check(opened) {
             Ok(()) => true,
             Err((section, refusal)) => {
@@ -306,7 +310,7 @@ impl SplitFiles for DebugFolders<'_> {
                 false => Err((INFO, DebugFileRefusal::NoIndex)),
             }
         };
-        let opened = self.open(&Wanted::Package { of: &of }, check)?;
+        let opened = self.open(&DebugFileRequest::Package { of: &of }, check)?;
         let (_, sections) = self.load(opened)?;
         self.used(opened);
         Some((sections, opened.path.as_str().into()))
@@ -333,7 +337,7 @@ impl SplitFiles for DebugFolders<'_> {
             }
         };
         let (name, comp_dir) = (wanted.name.as_slice(), wanted.comp_dir.as_deref());
-        let Some(opened) = self.open(&Wanted::Split { of: &of, name, comp_dir }, check) else {
+        let Some(opened) = self.open(&DebugFileRequest::Split { of: &of, name, comp_dir }, check) else {
             let name = text::from_bytes(name);
             self.note(INFO, DebugFileProblem::SplitNotFound { name });
             return None;

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use super::{FoldingUnknown, FunctionNames};
 use crate::address::Vaddr;
 use crate::demangle::{demangle, demangle_in_full};
-use crate::dwarf::{DebugInfo, Definition, Wanted};
+use crate::dwarf::{DebugInfo, Definition, DefinitionFilter};
 use crate::image::symbols::{Symbol, Symbols};
 use crate::image::{Image, ImageKind};
 
@@ -97,7 +97,7 @@ impl<'f, 'data, 's> Folding<'f, 'data, 's> {
 
     fn read(&self) -> Groups {
         let table = self.symbols();
-        let wanted = Wanted {
+        let wanted = DefinitionFilter {
             names: table.sharing().map(|symbol| base(self.name(symbol))).collect(),
             starts: table.sharing().map(|symbol| symbol.start).collect(),
         };

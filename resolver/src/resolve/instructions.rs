@@ -59,7 +59,7 @@ pub(super) struct Instructions<'c, 'i, 'data, 's> {
 
 /// What the instructions say of a site; nothing if they were not read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Probed {
+pub(super) struct ProbeFacts {
     pub(super) exactness: Option<Exactness>,
     pub(super) reason: Option<ExactnessReason>,
     pub(super) predecessors: Vec<Predecessor>,
@@ -69,14 +69,14 @@ pub(super) struct Probed {
     pub(super) places: Vec<ProbePlace>,
 }
 
-impl Probed {
+impl ProbeFacts {
     fn new(exactness: Exactness, reason: ExactnessReason) -> Self {
         Self { exactness: Some(exactness), reason: Some(reason), ..Self::default() }
     }
 }
 
 /// A site, and what is known of it.
-pub(super) struct Asked<'a> {
+pub(super) struct SiteQuery<'a> {
     pub(super) pc: Pc,
     pub(super) anchored: bool,
     /// Whether it is the site of a probe, which the test of the probe's switch alone leads to.
@@ -125,20 +125,20 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
     }
 
     /// Everything that the instructions say of a site.
-    pub(super) fn site(&self, asked: &Asked<'_>) -> Probed {
-        let Some(pc) = self.address(asked.pc) else { return Probed::default() };
+    pub(super) fn site(&self, query: &SiteQuery<'_>) -> ProbeFacts {
+        let Some(pc) = self.address(query.pc) else { return ProbeFacts::default() };
         // A separate debug file has the addresses but no code.
         let Some(bytes) = self.code.from(pc).filter(|bytes| !bytes.is_empty()) else {
             let is_section_end = self.code.layout().is_some() && self.code.from(pc).is_some();
             return match is_section_end {
-                true => Probed::new(Exactness::Outside, ExactnessReason::SectionEnds),
-                false => Probed::default(),
+                true => ProbeFacts::new(Exactness::Outside, ExactnessReason::SectionEnds),
+                false => ProbeFacts::default(),
             };
         };
-        let key = match self.key(asked, pc) {
+        let key = match self.key(query, pc) {
             Ok(key) => key,
             Err((exactness, reason)) => {
-                let mut probed = Probed::new(exactness, reason);
+                let mut probed = ProbeFacts::new(exactness, reason);
                 if exactness != Exactness::Outside {
                     self.add_probe(&mut probed, pc, bytes);
                 }
@@ -149,23 +149,23 @@ impl<'c, 'i, 'data, 's> Instructions<'c, 'i, 'data, 's> {
         let decoded = match cell.get() {
             Some(Ok(decoded)) => decoded,
             Some(Err(reason)) => {
-                let mut probed = Probed::new(Exactness::Unproven, reason.clone());
+                let mut probed = ProbeFacts::new(Exactness::Unproven, reason.clone());
                 self.add_probe(&mut probed, pc, bytes);
                 return probed;
             }
-            None => return Probed::default(),
+            None => return ProbeFacts::default(),
         };
         if self.is_kernel() && self.patched().is_inside(pc) {
-            return Probed::new(Exactness::Unproven, ExactnessReason::ReplacedInstructions);
+            return ProbeFacts::new(Exactness::Unproven, ExactnessReason::ReplacedInstructions);
         }
-        let assessment = decoded.cfg.exactness(pc, asked.anchored);
-        let mut probed = self.exactness(decoded, &assessment, asked);
-        self.add_copies(&mut probed, pc, asked);
-        self.add_folding(&mut probed, decoded, pc, asked);
+        let assessment = decoded.cfg.exactness(pc, query.anchored);
+        let mut probed = self.exactness(decoded, &assessment, query);
+        self.add_copies(&mut probed, pc, query);
+        self.add_folding(&mut probed, decoded, pc, query);
         probed.predecessors = assessment.predecessors.iter().take(LISTED).map(|edge| self.predecessor(edge)).collect();
         if assessment.outcome != Outcome::Outside {
             self.add_probe(&mut probed, pc, bytes);
-            self.add_best(&mut probed, decoded, pc, asked.registers);
+            self.add_best(&mut probed, decoded, pc, query.registers);
         }
         probed
     }

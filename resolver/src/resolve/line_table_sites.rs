@@ -16,7 +16,7 @@ use super::diagnostics::Diagnostics;
 use super::join::{Joined, Pc, RawMarker, RawSite};
 use super::line_sites::{LineProblem, LineSearch};
 use super::lookup::{Found, Lookup};
-use super::site_debug::{OfLine, SiteDebug, Wanted};
+use super::site_debug::{MarkerLine, OfLine, SiteDebug};
 use super::{Argument, Described, DiagnosticKind, Origin};
 use crate::Error;
 
@@ -148,7 +148,7 @@ impl<'m> Search<'m> {
 
     /// Adds sites, with what was found there.
     fn add(&mut self, sites: impl Iterator<Item = (Pc, Origin)>, lookup: Lookup<'_, '_, '_>) {
-        let wanted = Wanted { file: &self.file, line: self.marker.line, args: &self.described.args };
+        let wanted = MarkerLine { file: &self.file, line: self.marker.line, args: &self.described.args };
         // No record describes the arguments.
         let mut args = Vec::new();
         for (pc, origin) in sites {

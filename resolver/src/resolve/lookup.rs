@@ -1,14 +1,14 @@
 //! What there is at a site: asked of the debug information, then of the instructions.
 
-use super::instructions::{Asked, Instructions, Probed};
+use super::instructions::{Instructions, ProbeFacts, SiteQuery};
 use super::join::RawSite;
-use super::site_debug::{SiteDebug, Surroundings, Wanted};
+use super::site_debug::{MarkerLine, SiteDebug, Surroundings};
 use super::{Argument, Origin, Reason};
 use crate::Error;
 use crate::location::Location;
 
 /// What the debug information says about a site, and what its instructions say.
-pub(super) type Found = (Result<Surroundings, Error>, Probed);
+pub(super) type Found = (Result<Surroundings, Error>, ProbeFacts);
 
 /// What sites are looked up in.
 #[derive(Clone, Copy)]
@@ -35,19 +35,19 @@ impl Lookup<'_, '_, '_> {
 
     /// What there is at a site. `args` are the arguments as far as the site's record describes
     /// them. `has_dead` says whether the linker dropped a site of the marker.
-    pub(super) fn site(self, wanted: &Wanted<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> Found {
-        let Some(pc) = site.pc else { return (Ok(Surroundings::default()), Probed::default()) };
+    pub(super) fn site(self, wanted: &MarkerLine<'_>, site: &RawSite, args: &[Argument], has_dead: bool) -> Found {
+        let Some(pc) = site.pc else { return (Ok(Surroundings::default()), ProbeFacts::default()) };
         let is_kept = |index: usize| args.get(index).is_none_or(|arg: &Argument| arg.is_kept);
         let surroundings = match self.debug {
             Some(debug) => debug.site(pc, wanted, site.anchored, self.instructions, is_kept),
             None => Ok(Surroundings::default()),
         };
-        let Some(instructions) = self.instructions else { return (surroundings, Probed::default()) };
+        let Some(instructions) = self.instructions else { return (surroundings, ProbeFacts::default()) };
         let known = surroundings.as_ref().ok();
         let resolved = known.into_iter().flat_map(|known| &known.args).filter(|arg| !arg.is_kept);
         let locations = args.iter().chain(resolved).flat_map(locations);
         let registers: Vec<_> = locations.flat_map(Location::registers).collect();
-        let probed = instructions.site(&Asked {
+        let probed = instructions.site(&SiteQuery {
             pc,
             anchored: site.anchored,
             is_probe: site.switch.is_some(),

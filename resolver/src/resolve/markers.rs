@@ -18,12 +18,12 @@ use super::diagnostics::Diagnostics;
 use super::doubt::doubt_copies;
 use super::folded_markers::FoldedMarkers;
 use super::functions::Named;
-use super::instructions::Probed;
+use super::instructions::ProbeFacts;
 use super::interner::Interner;
 use super::join::{Pc, RawMarker, RawSite};
 use super::lookup::{Found, Lookup};
 use super::shared_places::SharedPlaces;
-use super::site_debug::{Surroundings, Wanted};
+use super::site_debug::{MarkerLine, Surroundings};
 use super::{
     Absence, Argument, DeclaredArgument, Described, DiagnosticKind, Exactness, LineProblem, Marker, Site, SitePlace,
     Switch, SwitchProblem, kept, raw_sites, switch, words,
@@ -205,9 +205,9 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         &mut self,
         found: Option<Found>,
         (args, errors): KeptArguments,
-    ) -> (Surroundings, Probed, Vec<Argument>) {
+    ) -> (Surroundings, ProbeFacts, Vec<Argument>) {
         errors.iter().for_each(|error| self.diagnostics.error(error));
-        let (surroundings, probed) = found.unwrap_or_else(|| (Ok(Surroundings::default()), Probed::default()));
+        let (surroundings, probed) = found.unwrap_or_else(|| (Ok(Surroundings::default()), ProbeFacts::default()));
         let surroundings = surroundings.unwrap_or_else(|error| {
             self.diagnostics.error(&error);
             Surroundings::default()
@@ -221,7 +221,7 @@ impl<'i, 'data, 'a> MarkerBuilder<'i, 'data, 'a> {
         declared: &[DeclaredArgument],
         mut args: Vec<Argument>,
         surroundings: Surroundings,
-        probed: Probed,
+        probed: ProbeFacts,
     ) -> Site {
         let (place, file_offset) = raw.pc.map(|pc| self.place(pc)).unzip();
         let switch = raw.switch.map(|switch| self.switch(switch));
@@ -309,7 +309,7 @@ impl Draft {
             return;
         }
         let has_dead = self.raw.sites.iter().any(|site| site.pc.is_none());
-        let wanted = Wanted { file: &self.file, line: self.raw.line, args: &self.described.args };
+        let wanted = MarkerLine { file: &self.file, line: self.raw.line, args: &self.described.args };
         let sites = self.raw.sites.par_iter().zip(&self.kept);
         self.raw.found = sites.map(|(site, (args, _))| lookup.site(&wanted, site, args, has_dead)).collect();
         let found = self.raw.sites.iter().zip(&mut self.raw.found);
@@ -336,6 +336,6 @@ fn unplaced(problem: LineProblem) -> Absence {
 }
 
 /// Whether a site is inside its function.
-fn is_inside(probed: &Probed) -> bool {
+fn is_inside(probed: &ProbeFacts) -> bool {
     !matches!(probed.exactness, None | Some(Exactness::Outside))
 }

@@ -52,7 +52,7 @@ pub(super) struct Surroundings {
 }
 
 /// The marker whose sites are looked up.
-pub(super) struct Wanted<'w> {
+pub(super) struct MarkerLine<'w> {
     pub(super) file: &'w str,
     pub(super) line: u32,
     pub(super) args: &'w [DeclaredArgument],
@@ -83,12 +83,12 @@ impl<'d, 's> SiteDebug<'d, 's> {
     pub(super) fn site(
         &self,
         pc: Pc,
-        wanted: &Wanted<'_>,
+        wanted: &MarkerLine<'_>,
         anchored: bool,
         instructions: Option<&Instructions<'_, '_, '_, '_>>,
         keep: impl Fn(usize) -> bool,
     ) -> Result<Surroundings, Error> {
-        let &Wanted { file, line, args: declared } = wanted;
+        let &MarkerLine { file, line, args: declared } = wanted;
         let Some(pc) = self.address(pc) else { return Ok(Surroundings::default()) };
         self.debug.allow(STEPS.saturating_mul(declared.len() as u64 + 1));
         if let Some(why) = self.debug.missing_at(pc) {

@@ -11,7 +11,7 @@ use crate::verdicts::{Code, Group};
 
 /// The edits that the findings about one marker need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Remedy {
     /// The edits that are possible.
     pub edits: Edits,
     /// The reasons why other edits are not possible, without repetitions.
@@ -29,8 +29,8 @@ pub struct Wanted {
 pub fn wanted<'f>(
     resolution: &Resolution,
     findings: impl IntoIterator<Item = &'f Finding>,
-) -> BTreeMap<(usize, usize), Wanted> {
-    let mut all: BTreeMap<(usize, usize), Wanted> = BTreeMap::new();
+) -> BTreeMap<(usize, usize), Remedy> {
+    let mut all: BTreeMap<(usize, usize), Remedy> = BTreeMap::new();
     // The markers that need an anchor to be exact.
     let mut inexact: BTreeSet<(usize, usize)> = BTreeSet::new();
     for finding in findings {

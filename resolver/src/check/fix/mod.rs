@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::resolve::Marker;
 pub use change::{Correction, Edits, Keep, Refusal, Replacement, SourceLanguage, apply};
-pub use edits::{Wanted, edits_for, wanted};
+pub use edits::{Remedy, edits_for, wanted};
 pub(super) use edits::{can_keep, is_async};
 pub use keepable::keep_of_type;
 use rust_imports::Imports;

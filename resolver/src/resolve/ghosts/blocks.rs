@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use simple_markers_record::ghost::Hash;
 
-use super::{Asked, Certainty, OfUnit, Place};
+use super::{Certainty, OfUnit, Place, UnitGhosts};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::{DebugInfo, Die, MarkedBlock};
@@ -25,7 +25,7 @@ pub(super) fn find<'a>(
     info: &DebugInfo<'_>,
     instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
     unit: usize,
-    asked: &Asked<'_>,
+    asked: &UnitGhosts<'_>,
 ) -> Result<Vec<OfUnit>, Error> {
     let mut all: Vec<OfGhost> = asked.ghosts.iter().map(|_| OfGhost::default()).collect();
     let hash = |name: &[u8]| Hash::from_variable(name).or_else(|| Hash::from_block(name));

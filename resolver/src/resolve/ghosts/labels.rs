@@ -4,7 +4,7 @@
 //! copy of its function that has no code left. Counts of generated programs (`tests/src/bin/ghosts.rs`)
 //! say which to trust.
 
-use super::{Asked, Certainty, OfUnit, Place};
+use super::{Certainty, OfUnit, Place, UnitGhosts};
 use crate::Error;
 use crate::dwarf::{CodeAtLabel, DebugInfo, Label, LabelCopy, LinePlaces};
 use crate::resolve::instructions::Instructions;
@@ -18,7 +18,7 @@ pub(super) fn find<'a>(
     info: &DebugInfo<'_>,
     instructions: Option<&'a Instructions<'a, 'a, 'a, 'a>>,
     unit: usize,
-    asked: &Asked<'_>,
+    asked: &UnitGhosts<'_>,
 ) -> Result<Vec<OfUnit>, Error> {
     let mut found: Vec<OfUnit> = asked.ghosts.iter().map(|_| OfUnit::default()).collect();
     let mut known = LinePlaces::default();

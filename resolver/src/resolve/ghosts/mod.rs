@@ -17,12 +17,12 @@ use simple_markers_record::ghost::Hash;
 
 use super::descriptions::Descriptions;
 use super::diagnostics::Diagnostics;
-use super::instructions::Probed;
+use super::instructions::ProbeFacts;
 use super::interner::TextId;
 use super::join::{Joined, RawMarker, RawSite};
 use super::line_sites::LineProblem;
 use super::lookup::{Found, Lookup};
-use super::site_debug::{SiteDebug, Surroundings, Wanted};
+use super::site_debug::{MarkerLine, SiteDebug, Surroundings};
 use super::{ApproximateReason, Argument, Described, Exactness, ExactnessReason, GhostProblem, LikelyReason, Origin};
 use crate::Error;
 use crate::address::Vaddr;
@@ -52,7 +52,7 @@ struct Ghost {
 }
 
 /// The ghosts that a unit is asked for.
-struct Asked<'g> {
+struct UnitGhosts<'g> {
     ghosts: Vec<&'g Ghost>,
     /// Their indices, by line.
     by_line: BTreeMap<u32, Vec<usize>>,
@@ -186,7 +186,7 @@ fn ask_units(
     for units in by_unit.chunks(UNITS) {
         let ask = |(unit, indices): &(usize, Vec<usize>)| {
             let ghosts = indices.iter().filter_map(|&index| Some(&searches.get(index)?.ghost));
-            Answer::of(info, lookup, *unit, &Asked::new(ghosts.collect()))
+            Answer::of(info, lookup, *unit, &UnitGhosts::new(ghosts.collect()))
         };
         let answers: Vec<Result<Answer, Error>> = units.par_iter().map(ask).collect();
         lookup.release();
@@ -226,7 +226,7 @@ fn ask_units(
     }
 }
 
-impl<'g> Asked<'g> {
+impl<'g> UnitGhosts<'g> {
     fn new(ghosts: Vec<&'g Ghost>) -> Self {
         let mut by_line = BTreeMap::<_, Vec<usize>>::new();
         for (index, ghost) in ghosts.iter().enumerate() {
@@ -262,7 +262,12 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(info: &DebugInfo<'_>, lookup: Lookup<'_, '_, '_>, unit: usize, asked: &Asked<'_>) -> Result<Self, Error> {
+    fn of(
+        info: &DebugInfo<'_>,
+        lookup: Lookup<'_, '_, '_>,
+        unit: usize,
+        asked: &UnitGhosts<'_>,
+    ) -> Result<Self, Error> {
         info.charge(asked.ghosts.len() as u64)?;
         let count = asked.ghosts.len();
         let of_ghosts = match info.producer(unit) {
@@ -288,7 +293,7 @@ impl Search<'_> {
     /// Makes the sites, by address, with what there is at each.
     fn look_up(&mut self, debug: &SiteDebug<'_, '_>, lookup: Lookup<'_, '_, '_>) {
         let Self { marker, file, described, of_units: OfUnit { places, missing, .. }, found, .. } = self;
-        let wanted = Wanted { file, line: marker.line, args: &described.args };
+        let wanted = MarkerLine { file, line: marker.line, args: &described.args };
         let args: Vec<Argument> = wanted.args.iter().map(|declared| Argument::unresolved(&declared.text)).collect();
         let has_dead = places.iter().any(|place| place.address.is_none());
         places.sort_by_key(|place| (place.address.is_none(), place.address));
@@ -331,7 +336,7 @@ impl Certainty {
     }
 
     /// Lowers a verdict that the instructions alone do not prove.
-    fn cap(self, probed: &mut Probed) {
+    fn cap(self, probed: &mut ProbeFacts) {
         let verdict = match (self, probed.exactness) {
             (Self::Likely(reason), Some(Exactness::Exact)) => (Exactness::Likely, ExactnessReason::Likely(reason)),
             (Self::Likely(LikelyReason::Statement), Some(Exactness::Shared)) => {

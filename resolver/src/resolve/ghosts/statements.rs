@@ -4,7 +4,7 @@
 //! (`tests/src/bin/ghosts.rs`) say which to trust. If gcc makes straight code of a branch, the row of a
 //! ghost in the branch follows a statement that begins further left: one that had the ghost inside.
 
-use super::{Asked, Certainty, Ghost, OfUnit, Place};
+use super::{Certainty, Ghost, OfUnit, Place, UnitGhosts};
 use crate::Error;
 use crate::address::Vaddr;
 use crate::dwarf::DebugInfo;
@@ -23,7 +23,7 @@ pub(super) struct Before {
 }
 
 /// What the line table of a unit says of ghosts: for each one, in their order.
-pub(super) fn find(info: &DebugInfo<'_>, unit: usize, asked: &Asked<'_>) -> Result<Vec<OfUnit>, Error> {
+pub(super) fn find(info: &DebugInfo<'_>, unit: usize, asked: &UnitGhosts<'_>) -> Result<Vec<OfUnit>, Error> {
     asked.ghosts.iter().map(|ghost| find_one(info, unit, ghost)).collect()
 }
 

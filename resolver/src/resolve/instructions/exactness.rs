@@ -2,19 +2,24 @@
 //! names of its function.
 
 use super::function::Decoded;
-use super::{Asked, Instructions, Probed};
+use super::{Instructions, ProbeFacts, SiteQuery};
 use crate::address::Vaddr;
 use crate::code::{Assessment, Edge, ExactReason, Outcome, UnprovenReason};
 use crate::resolve::folding::Folded;
 use crate::resolve::{Exactness, ExactnessReason, Predecessor};
 
 impl Instructions<'_, '_, '_, '_> {
-    pub(super) fn exactness(&self, decoded: &Decoded<'_>, assessment: &Assessment, asked: &Asked<'_>) -> Probed {
+    pub(super) fn exactness(
+        &self,
+        decoded: &Decoded<'_>,
+        assessment: &Assessment,
+        query: &SiteQuery<'_>,
+    ) -> ProbeFacts {
         let (exactness, reason) = match assessment.outcome {
-            Outcome::Exact(ExactReason::Anchored) if asked.is_probe => (Exactness::Exact, ExactnessReason::Anchored),
-            Outcome::Exact(_) if asked.is_not_there => (Exactness::Unproven, ExactnessReason::AnotherFunction),
+            Outcome::Exact(ExactReason::Anchored) if query.is_probe => (Exactness::Exact, ExactnessReason::Anchored),
+            Outcome::Exact(_) if query.is_not_there => (Exactness::Unproven, ExactnessReason::AnotherFunction),
             Outcome::Exact(reason) => match &decoded.unknown_edges {
-                Some(unknown) if !asked.anchored => (Exactness::Unproven, unknown.clone()),
+                Some(unknown) if !query.anchored => (Exactness::Unproven, unknown.clone()),
                 _ => (Exactness::Exact, exact(reason)),
             },
             Outcome::Shared => {
@@ -24,7 +29,7 @@ impl Instructions<'_, '_, '_, '_> {
             Outcome::Outside => (Exactness::Outside, ExactnessReason::FunctionEnds),
             Outcome::Unproven(reason) => (Exactness::Unproven, self.unproven(reason)),
         };
-        Probed::new(exactness, reason)
+        ProbeFacts::new(exactness, reason)
     }
 
     fn unproven(&self, reason: UnprovenReason) -> ExactnessReason {
@@ -38,18 +43,18 @@ impl Instructions<'_, '_, '_, '_> {
 
     /// Takes into account that several copies of a marker may be at one address, as those of an
     /// unrolled loop without other code. A probe fires once for all of them.
-    pub(super) fn add_copies(&self, probed: &mut Probed, pc: Vaddr, asked: &Asked<'_>) {
+    pub(super) fn add_copies(&self, probed: &mut ProbeFacts, pc: Vaddr, query: &SiteQuery<'_>) {
         // An anchored marker has its own instruction between itself and the next copy.
-        if asked.copies < 2 || asked.anchored {
+        if query.copies < 2 || query.anchored {
             return;
         }
-        let copies = asked.copies;
+        let copies = query.copies;
         match probed.exactness {
             Some(Exactness::Exact) => {
                 let may_be_one = self.symbols().at(pc.0).is_none_or(|symbol| symbol.may_be_in_several);
                 *probed = match may_be_one {
-                    true => Probed::new(Exactness::Unproven, ExactnessReason::SeveralRecords { records: copies }),
-                    false => Probed::new(Exactness::Shared, ExactnessReason::SeveralCopies { copies }),
+                    true => ProbeFacts::new(Exactness::Unproven, ExactnessReason::SeveralRecords { records: copies }),
+                    false => ProbeFacts::new(Exactness::Shared, ExactnessReason::SeveralCopies { copies }),
                 };
             }
             Some(Exactness::Shared | Exactness::Unproven) => {
@@ -63,9 +68,9 @@ impl Instructions<'_, '_, '_, '_> {
     /// Takes into account that the linker may have folded the marker's function with another one. A
     /// probe then fires for both, also where the marker has its own instruction. But functions that
     /// test the same switch pass the same probe.
-    pub(super) fn add_folding(&self, probed: &mut Probed, decoded: &Decoded<'_>, pc: Vaddr, asked: &Asked<'_>) {
+    pub(super) fn add_folding(&self, probed: &mut ProbeFacts, decoded: &Decoded<'_>, pc: Vaddr, query: &SiteQuery<'_>) {
         let is_exact = probed.exactness == Some(Exactness::Exact);
-        if is_exact && asked.is_probe {
+        if is_exact && query.is_probe {
             return;
         }
         if !is_exact && !matches!(probed.exactness, Some(Exactness::Shared | Exactness::Unproven)) {
@@ -79,7 +84,7 @@ impl Instructions<'_, '_, '_, '_> {
         let mut doubt = None;
         for start in starts.chain(around) {
             match self.folding.at(start) {
-                Some(Folded::Several(functions)) if asked.may_be_elsewhere => {
+                Some(Folded::Several(functions)) if query.may_be_elsewhere => {
                     doubt = Some(ExactnessReason::FoldedFunctionsMayDiffer { functions });
                 }
                 Some(Folded::Several(functions)) => {

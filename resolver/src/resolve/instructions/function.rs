@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::function_code::FunctionCode;
-use super::{Asked, Instructions};
+use super::{Instructions, SiteQuery};
 use crate::address::Vaddr;
 use crate::code::{Cfg, CodeRange, Edge, EdgeKind, Function, Values};
 use crate::dwarf::Die;
@@ -54,9 +54,9 @@ struct HiddenEdges {
 
 impl<'c> Instructions<'c, '_, '_, '_> {
     /// What says where the code of the site's function is; else the verdict, and why.
-    pub(super) fn key(&self, asked: &Asked<'_>, pc: Vaddr) -> Result<Key, (Exactness, ExactnessReason)> {
+    pub(super) fn key(&self, query: &SiteQuery<'_>, pc: Vaddr) -> Result<Key, (Exactness, ExactnessReason)> {
         let unproven = |reason| (Exactness::Unproven, reason);
-        if let (Some(function), Some(debug)) = (asked.function, self.debug) {
+        if let (Some(function), Some(debug)) = (query.function, self.debug) {
             match debug.code_of(function) {
                 Ok(ranges) if !ranges.is_empty() => return Ok(Key::Described(function)),
                 Ok(_) => {}
@@ -72,7 +72,7 @@ impl<'c> Instructions<'c, '_, '_, '_> {
             });
         };
         match before {
-            Some(name) if symbol.start == pc.0 && !asked.anchored => {
+            Some(name) if symbol.start == pc.0 && !query.anchored => {
                 Err(unproven(ExactnessReason::BetweenFunctions { before: name.into() }))
             }
             _ if symbol.start == symbol.end => Err(unproven(ExactnessReason::SymbolWithoutSize)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::function::Decoded;
-use super::{Instructions, Probed};
+use super::{Instructions, ProbeFacts};
 use crate::address::Vaddr;
 use crate::code::{self, Cost, Effect};
 use crate::location::Register;
@@ -12,7 +12,7 @@ use crate::resolve::{ProbeCost, ProbeReason, ProbeVerdict};
 
 impl Instructions<'_, '_, '_, '_> {
     /// The instruction at `pc`, and what a uprobe there does.
-    pub(super) fn add_probe(&self, probed: &mut Probed, pc: Vaddr, bytes: &[u8]) {
+    pub(super) fn add_probe(&self, probed: &mut ProbeFacts, pc: Vaddr, bytes: &[u8]) {
         let probe = self.set.probe(pc.0, bytes);
         probed.instruction = probe.instruction.as_deref().map(Arc::from);
         // The kernel's own code takes no uprobes.
@@ -34,7 +34,7 @@ impl Instructions<'_, '_, '_, '_> {
     }
 
     /// The cheapest address where a probe sees what it sees at `pc`.
-    pub(super) fn add_best(&self, probed: &mut Probed, decoded: &Decoded<'_>, pc: Vaddr, registers: &[Register]) {
+    pub(super) fn add_best(&self, probed: &mut ProbeFacts, decoded: &Decoded<'_>, pc: Vaddr, registers: &[Register]) {
         let Some(verdict) = &mut probed.probe else { return };
         let keeps = |it: &code::Equivalent| registers.iter().all(|register| !it.overwritten.contains(register.0));
         let rank = |probe: &code::Probe| probe.cost().map_or(u8::MAX, Cost::rank);

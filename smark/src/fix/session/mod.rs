@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// The edits that the denied findings need, by original marker.
-    fn wanted(&self, looked: &Looked) -> Vec<(Key, fix::Wanted)> {
+    fn wanted(&self, looked: &Looked) -> Vec<(Key, fix::Remedy)> {
         let denied = looked.report.findings.iter().filter(|finding| finding.is_denied());
         let lines = self.lines();
         let wanted = fix::wanted(&looked.selected.resolution, denied);
@@ -202,7 +202,7 @@ impl Session {
 
     /// Makes a probe of a marker if it may become one, and `keep` cannot settle an argument or failed to.
     /// Returns whether it is one now.
-    fn propose_probe(&mut self, key: &Key, wanted: &fix::Wanted) -> bool {
+    fn propose_probe(&mut self, key: &Key, wanted: &fix::Remedy) -> bool {
         let may = match self.probes {
             Probes::Never => false,
             Probes::Async => wanted.is_async,
