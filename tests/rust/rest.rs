@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::run;
+use simple_markers_tests::tools::{run, slice};
 use simple_markers_tests::watched::can_watch;
 
 use crate::recorded::{built, folders, text};
@@ -180,7 +180,8 @@ fn hits_before_the_rest_are_not_lost_in_it() {
     let mut trace = Trace::start(&program);
     program.tell("fork");
     // The programs are asked a second after the last hit, and hits come before, at and after that.
-    for step in 0..14 {
+    let steps: [u64; 14] = std::array::from_fn(|step| step as u64);
+    for step in slice("hits around a rest", &steps, &[1, 2, 3, 9]) {
         program.tell("hit 1");
         assert!(trace.catch_up(&program) < TOLD);
         std::thread::sleep(Duration::from_millis(940 + 30 * step));
