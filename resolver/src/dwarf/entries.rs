@@ -51,8 +51,17 @@ impl<'s> Units<'s> {
         die: Die,
         names: [DwAt; N],
     ) -> Result<[Option<Value<'s>>; N], Error> {
+        Ok(self.with_origin(die, names)?.0)
+    }
+
+    /// The same, and the reference to the origin of the entry; `None` if it has none.
+    fn with_origin<const N: usize>(
+        &self,
+        die: Die,
+        names: [DwAt; N],
+    ) -> Result<([Option<Value<'s>>; N], Option<Value<'s>>), Error> {
         let (_, entry) = self.entry(die)?;
-        let mut values = [const { None }; N];
+        let (mut values, mut origin, mut specification) = ([const { None }; N], None, None);
         let (mut attributes, mut passed) = (entry.attrs(), 0usize);
         while let Some(attribute) = attributes.next().map_err(|error| self.error(die, error))? {
             for (name, value) in names.iter().zip(&mut values) {
@@ -60,43 +69,39 @@ impl<'s> Units<'s> {
                     *value = Some(attribute.value());
                 }
             }
+            match attribute.name() {
+                dw::DW_AT_abstract_origin if origin.is_none() => origin = Some(attribute.value()),
+                dw::DW_AT_specification if specification.is_none() => specification = Some(attribute.value()),
+                _ => {}
+            }
             passed = passed.saturating_add(searched(&attribute));
         }
         self.charge_for_text(passed)?;
-        Ok(values)
+        Ok((values, origin.or(specification)))
     }
 
     /// An attribute of the entry or its origins (`DW_AT_abstract_origin`, `DW_AT_specification`;
     /// DWARF 5, 2.13.2 and 3.3.8), with the entry that has it. Strings, addresses and references in
     /// the value belong to the unit of that entry.
     pub(super) fn attribute(&self, die: Die, name: DwAt) -> Result<Option<(Die, Value<'s>)>, Error> {
-        let mut die = die;
-        for _ in 0..LINKS {
-            let [value, origin, specification] =
-                self.own_attributes(die, [name, dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
-            if let Some(value) = value {
-                return Ok(Some((die, value)));
-            }
-            match origin.or(specification) {
-                Some(origin) => die = self.reference(die, &origin)?,
-                None => return Ok(None),
-            }
-        }
-        Err(self.error(die, DwarfProblem::EndlessOrigins))
+        let [found] = self.attributes(die, [name])?;
+        Ok(found)
     }
 
-    /// Two attributes, each as [`attribute`](Self::attribute) finds it, with one pass over the entry
+    /// Some attributes, each as [`attribute`](Self::attribute) finds it, with one pass over the entry
     /// and its origins.
-    pub(super) fn two_attributes(&self, die: Die, names: [DwAt; 2]) -> Result<[Option<(Die, Value<'s>)>; 2], Error> {
-        let (mut die, mut found) = (die, [None, None]);
+    pub(super) fn attributes<const N: usize>(
+        &self,
+        die: Die,
+        names: [DwAt; N],
+    ) -> Result<[Option<(Die, Value<'s>)>; N], Error> {
+        let (mut die, mut found) = (die, [const { None }; N]);
         for _ in 0..LINKS {
-            let [one, two] = names;
-            let [one, two, origin, specification] =
-                self.own_attributes(die, [one, two, dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
-            for (known, value) in found.iter_mut().zip([one, two]) {
+            let (values, origin) = self.with_origin(die, names)?;
+            for (known, value) in found.iter_mut().zip(values) {
                 *known = known.take().or(value.map(|value| (die, value)));
             }
-            match origin.or(specification) {
+            match origin {
                 Some(origin) if found.iter().any(Option::is_none) => die = self.reference(die, &origin)?,
                 _ => return Ok(found),
             }
@@ -107,8 +112,8 @@ impl<'s> Units<'s> {
     /// The entry that `DW_AT_abstract_origin` or `DW_AT_specification` names; `None` if the entry
     /// has neither.
     pub(super) fn origin(&self, die: Die) -> Result<Option<Die>, Error> {
-        let [origin, specification] = self.own_attributes(die, [dw::DW_AT_abstract_origin, dw::DW_AT_specification])?;
-        origin.or(specification).map(|origin| self.reference(die, &origin)).transpose()
+        let ([], origin) = self.with_origin(die, [])?;
+        origin.map(|origin| self.reference(die, &origin)).transpose()
     }
 
     /// The last origin: an abstract instance, a declaration, or the entry itself.

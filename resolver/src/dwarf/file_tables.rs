@@ -154,7 +154,7 @@ impl Lines<'_> {
         file: gimli::DwAt,
         line: gimli::DwAt,
     ) -> Result<Option<(SourcePath, u32)>, Error> {
-        let [Some((from, file)), Some((_, line))] = self.units.two_attributes(die, [file, line])? else {
+        let [Some((from, file)), Some((_, line))] = self.units.attributes(die, [file, line])? else {
             return Ok(None);
         };
         Ok(self.source_place(from.unit, &file, line.udata_value()))
