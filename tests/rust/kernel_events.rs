@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::{find, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile};
 
@@ -246,7 +246,7 @@ fn texts_are_those_of_the_kernel() {
     for event in events {
         smark.args(["-e", event]);
     }
-    let mut smark = smark.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("smark runs");
+    let mut smark = Process::start(smark.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
     // The program waits for a byte until smark watches.
     let since = Instant::now();

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::{find, run, tries_everything};
 use simple_markers_tests::watched::compile;
 use tempfile::TempDir;
@@ -75,7 +75,7 @@ fn killed(program: &Path, running: &mut Running, is_whole: &dyn Fn(&Json) -> boo
             false => smark.args(["record", "-o", text(&recording), "--buffer", "128K", "-p", &pid]),
         };
         let out = File::create(&output).expect("a file");
-        let mut smark = Running(smark.stdout(out).stderr(Stdio::null()).spawn().expect("smark starts"));
+        let mut smark = Running(Process::start(smark.stdout(out).stderr(Stdio::null())));
         let owner = smark.pid();
         // Some are killed while they watch, some while they arm, and the others before that.
         match round % 4 {
@@ -111,7 +111,7 @@ fn killed(program: &Path, running: &mut Running, is_whole: &dyn Fn(&Json) -> boo
     // The last one takes over and ends as it should.
     let mut last = Command::new(fixture::smark());
     last.args(["count", "-p", &pid]).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut last = Running(last.spawn().expect("smark starts"));
+    let mut last = Running(Process::start(&mut last));
     let owner = last.pid();
     wait_until("the last one arms the probes", || {
         let folders = folders(&pid);
@@ -158,7 +158,7 @@ fn a_program_in_c_outlives_each_tool() {
     let flags = ["-DSIMPLE_MARKER_RECORDER", "-Wl,--push-state,--whole-archive", text(&library), "-Wl,--pop-state"];
     let program: PathBuf = compile(folder.path(), "loop", &source, &flags);
     let mut command = Command::new(&program);
-    let running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    let running = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::null()));
     let is_text = |hit: &Json| hit["args"][1]["value"].as_str() == Some(&argument(hit, 0).to_string());
     killed(&program, &mut Running(running), &is_text);
 }

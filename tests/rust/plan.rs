@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::run;
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
@@ -207,7 +207,7 @@ fn a_program_with_another_build_id_is_refused() {
     assert!(!recording.exists());
 
     // A running program.
-    let mut child = Command::new(&other).args(["100000", "1000"]).spawn().expect("it runs");
+    let mut child = Process::start(Command::new(&other).args(["100000", "1000"]));
     let pid = child.id().to_string();
     std::thread::sleep(std::time::Duration::from_millis(200));
     let output = smark(&["trace", "--plan", plan, "-p", &pid]);

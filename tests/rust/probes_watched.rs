@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture::{self, Fixture};
+use simple_markers_tests::fixture::{self, Fixture, Process};
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
@@ -23,7 +23,7 @@ fn source(name: &str) -> String {
 
 /// `tests/probes/switched.c`, which does what it is told.
 struct Switched {
-    child: Child,
+    child: Process,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     program: PathBuf,
@@ -44,7 +44,7 @@ impl Switched {
 
     fn run(program: &Path, library: &Path) -> Self {
         let mut child = Command::new(program);
-        let mut child = child.arg(library).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+        let mut child = Process::start(child.arg(library).stdin(Stdio::piped()).stdout(Stdio::piped()));
         let (input, output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         Self { child, input, output: BufReader::new(output).lines(), program: program.to_owned() }
     }
@@ -85,16 +85,9 @@ impl Switched {
     }
 }
 
-impl Drop for Switched {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// A `smark` in the background, which writes to a file.
 struct Smark {
-    child: Child,
+    child: Process,
     file: PathBuf,
 }
 
@@ -104,7 +97,7 @@ impl Smark {
         let output = fs::File::create(&file).expect("a file");
         let mut smark = Command::new(fixture::smark());
         smark.args(arguments).stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
-        Self { child: smark.spawn().expect("smark runs"), file }
+        Self { child: Process::start(&mut smark), file }
     }
 
     /// Sends a signal, and returns the lines when it has ended.
@@ -113,13 +106,6 @@ impl Smark {
         assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("kill runs").success());
         self.child.wait().expect("it ends");
         fs::read_to_string(&self.file).expect("UTF-8").lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Smark {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_resolver::text::from_bytes;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::{find, run};
 use simple_markers_tests::watched::{can_watch, compile};
 
@@ -342,10 +342,10 @@ fn a_recorder_that_is_killed_leaves_what_is_complete() {
     let program = values(folder.path());
     for number in 0..2 {
         let recording = folder.path().join(format!("recording{number}"));
-        let mut running = Command::new(&program).args(["2000000000", "500"]).spawn().expect("it starts");
+        let mut running = Process::start(Command::new(&program).args(["2000000000", "500"]));
         let mut smark = Command::new(fixture::smark());
         smark.args(["record", "-o"]).arg(&recording).args(["-p", &running.id().to_string()]).stderr(Stdio::null());
-        let mut smark = smark.spawn().expect("smark starts");
+        let mut smark = Process::start(&mut smark);
         // A packet is written after a second.
         let start = Instant::now();
         while fs::metadata(recording.join("stream")).map_or(0, |file| file.len()) == 0 {
@@ -410,11 +410,11 @@ fn a_signal_makes_a_flight_recorder_write_what_it_has() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let (recording, program) = (folder.path().join("recording"), values(folder.path()));
-    let mut running = Command::new(&program).args(["2000000000", "500"]).spawn().expect("it starts");
+    let mut running = Process::start(Command::new(&program).args(["2000000000", "500"]));
     let mut smark = Command::new(fixture::smark());
     smark.args(["record", "--ring", "64K", "-o"]).arg(&recording).args(["-p", &running.id().to_string()]);
     let said = folder.path().join("said");
-    let mut smark = smark.stderr(fs::File::create(&said).expect("a file")).spawn().expect("smark starts");
+    let mut smark = Process::start(smark.stderr(fs::File::create(&said).expect("a file")));
     let start = Instant::now();
     let wait = |until: &dyn Fn() -> bool| {
         while !until() {

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::{self, find, run};
 use simple_markers_tests::watched::can_watch;
 
@@ -195,7 +195,7 @@ fn what_is_recorded_and_what_is_lost_are_all_hits() {
 }
 
 /// A program that is killed at the end.
-pub(crate) struct Running(pub(crate) Child);
+pub(crate) struct Running(pub(crate) Process);
 
 impl Running {
     /// A sorter that sorts for a long time.
@@ -203,19 +203,11 @@ impl Running {
         // It takes a processor, so what is slow to build comes first.
         let _ = fixture::smark();
         let mut command = Command::new(&*SORTER);
-        Self(command.args(["100000000", "100"]).stdout(Stdio::null()).spawn().expect("it starts"))
+        Self(Process::start(command.args(["100000000", "100"]).stdout(Stdio::null())))
     }
 
     pub(crate) fn pid(&self) -> String {
         self.0.id().to_string()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -243,10 +235,10 @@ fn a_running_program_is_armed_by_one_tool_at_a_time() {
         command.args(["trace", "-p", &pid, "sort:end"]).stdout(Stdio::null()).stderr(Stdio::piped());
         command
     };
-    let mut first = trace().spawn().expect("smark starts");
+    let mut first = Process::start(&mut trace());
     wait_until("the first one arms the probes", || !folders(&pid).is_empty());
     sleep(Duration::from_millis(100));
-    let second = Running(trace().spawn().expect("smark starts"));
+    let second = Running(Process::start(&mut trace()));
     let mut second = second;
     let mut errors = std::io::BufReader::new(second.0.stderr.take().expect("its errors"));
     let mut said = String::new();
@@ -261,7 +253,7 @@ fn a_running_program_is_armed_by_one_tool_at_a_time() {
     first.kill().expect("it is killed");
     first.wait().expect("it ends");
     let mut third = trace();
-    let mut third = third.args(["--json"]).stdout(Stdio::piped()).spawn().expect("smark starts");
+    let mut third = Process::start(third.args(["--json"]).stdout(Stdio::piped()));
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(third.stdout.take().expect("its output")));
     let hit: Json = serde_json::from_str(&lines.next().expect("a line").expect("UTF-8")).expect("JSON");
     assert_eq!(hit["marker"], "sort:end");
@@ -277,12 +269,11 @@ fn a_running_program_is_armed_by_one_tool_at_a_time() {
 fn a_program_handles_its_probes_beside_a_tool() {
     for program in &*VALUES {
         let mut command = Command::new(program);
-        let mut running =
-            Running(command.arg("handle").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts"));
+        let mut running = Running(Process::start(command.arg("handle").stdin(Stdio::piped()).stdout(Stdio::piped())));
         let pid = running.pid();
         let mut smark = Command::new(fixture::smark());
         smark.args(["trace", "-p", &pid, "--limit", "1", "values:signed"]).stdout(Stdio::piped());
-        let mut smark = smark.spawn().expect("smark starts");
+        let mut smark = Process::start(&mut smark);
         let mut input = running.0.stdin.take().expect("its input");
         // Until the tool has armed the probe and seen a hit. It switches the probe off before it ends.
         wait_until("smark sees a hit", || {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::hits;
@@ -55,7 +55,7 @@ fn builds(folder: &Path) -> [PathBuf; 2] {
 
 /// A `smark` in the background, which writes to files.
 struct Smark {
-    child: Child,
+    child: Process,
     out: PathBuf,
     said: PathBuf,
 }
@@ -67,7 +67,7 @@ impl Smark {
         let file = |path: &Path| fs::File::create(path).expect("a file");
         let mut smark = Command::new(fixture::smark());
         smark.args(arguments).stdin(Stdio::null()).stdout(file(&out)).stderr(file(&said));
-        let smark = Self { child: smark.spawn().expect("smark runs"), out, said };
+        let smark = Self { child: Process::start(&mut smark), out, said };
         smark.wait_for("watching", 1);
         smark
     }
@@ -95,16 +95,9 @@ impl Smark {
     }
 }
 
-impl Drop for Smark {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Runs a program, and returns its number.
 fn run(program: &Path, count: &str) -> u64 {
-    let mut child = Command::new(program).arg(count).spawn().expect("it runs");
+    let mut child = Process::start(Command::new(program).arg(count));
     let pid = child.id().into();
     let status = child.wait().expect("it ends");
     assert!(status.success(), "{program:?} {count}: {status}");
@@ -146,8 +139,7 @@ fn is_watched_however_it_is_replaced(engine: &str) {
     let program = folder.path().join("target/built");
     fs::copy(&builds[0], &program).expect("a copy");
     let smark = Smark::start(folder.path(), &["trace", "--json", "--engine", engine, text(&program)]);
-    let mut old =
-        Command::new("timeout").arg("100").arg(&program).arg("-1").stdout(Stdio::null()).spawn().expect("it runs");
+    let mut old = Process::start(Command::new("timeout").arg("100").arg(&program).arg("-1").stdout(Stdio::null()));
     let first = run(&program, "2");
     let mut runs = Vec::new();
     for (number, way) in WAYS.iter().enumerate() {
@@ -348,7 +340,7 @@ fn a_process_that_executes_the_new_file_is_watched() {
     // It waits for the file `go`, and executes the program in its own process.
     let script = "while [ ! -e \"$1\" ]; do sleep 0.02; done; exec \"$0\" -1";
     let go = folder.path().join("go");
-    let mut process = Command::new("sh").args(["-c", script]).arg(&program).arg(&go).spawn().expect("it runs");
+    let mut process = Process::start(Command::new("sh").args(["-c", script]).arg(&program).arg(&go));
     let pid = process.id();
     let smark = Smark::start(folder.path(), &["trace", "--json", "-p", &pid.to_string(), text(&program)]);
     put(WAYS[1], &builds[1], &program);

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::{run, slice};
 use simple_markers_tests::watched::can_watch;
 
@@ -25,7 +25,7 @@ type Numbers = BTreeMap<(u64, u64), Vec<u64>>;
 
 /// A program that does what it is told.
 struct Program {
-    child: Child,
+    child: Process,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     printed: Numbers,
@@ -34,7 +34,7 @@ struct Program {
 impl Program {
     fn start(threads: &str) -> Self {
         let mut command = Command::new(&*ROUNDS);
-        let mut child = command.arg(threads).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+        let mut child = Process::start(command.arg(threads).stdin(Stdio::piped()).stdout(Stdio::piped()));
         let (input, output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
         Self { child, input, output: BufReader::new(output).lines(), printed: Numbers::new() }
     }
@@ -67,17 +67,9 @@ impl Program {
     }
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// `smark trace`, whose lines are read as they come.
 struct Trace {
-    child: Child,
+    child: Process,
     lines: Receiver<String>,
     said: Numbers,
     end: Json,
@@ -87,7 +79,7 @@ impl Trace {
     fn start(program: &Program) -> Self {
         let mut command = Command::new(fixture::smark());
         command.args(["trace", "--json", "-p", &program.child.id().to_string()]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("smark runs");
+        let mut child = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let output = BufReader::new(child.stdout.take().expect("its output"));
         let (send, lines) = channel();
         // It ends with the output.
@@ -129,14 +121,6 @@ impl Trace {
             self.note(&line);
         }
         self.child.wait().expect("it ends");
-    }
-}
-
-impl Drop for Trace {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -242,7 +226,7 @@ fn nothing_wakes_up_while_no_probe_is_passed() {
                     Some(program) => smark.arg("-p").arg(program.child.id().to_string()),
                     None => smark.arg("--").arg(rounds).arg("2"),
                 };
-                let mut smark = smark.spawn().expect("smark runs");
+                let mut smark = Process::start(&mut smark);
                 wait_until_asleep(smark.id(), &format!("{arguments:?} {by_pid}: armed"));
                 match &mut program {
                     Some(program) => program.tell("hit 100"),

@@ -1,12 +1,12 @@
 //! Durations and sizes with units, their old spellings, and the folders that nobody named.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use simple_markers_tests::fixture;
 use simple_markers_tests::watched::{can_watch, compile};
+use tempfile::TempDir;
 
 /// Passes a marker every 10 ms, 1000 times or as often as the argument says.
 const SOURCE: &str = r#"
@@ -24,12 +24,26 @@ int main(int count, char **values) {
 }
 "#;
 
-/// Runs `smark` in a folder: its exit status, and what it prints to stdout and stderr.
-fn smark(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(fixture::smark()).args(arguments).current_dir(folder).output();
-    let Output { status, stdout, stderr } = output.expect("smark runs");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    (status.code(), text(stdout), text(stderr))
+/// A folder of its own with the program.
+struct Place {
+    folder: TempDir,
+    program: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = compile(folder.path(), "slow", SOURCE, &[]).to_str().expect("UTF-8").to_owned();
+        Self { folder, program }
+    }
+
+    /// Runs `smark` there: its exit status, and what it prints to stdout and stderr.
+    fn smark(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output = Command::new(fixture::smark()).args(arguments).current_dir(&self.folder).output();
+        let Output { status, stdout, stderr } = output.expect("smark runs");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (status.code(), text(stdout), text(stderr))
+    }
 }
 
 #[test]
@@ -37,15 +51,14 @@ fn watching_ends_after_a_duration() {
     if !can_watch() {
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "slow", SOURCE, &[]);
-    let program = program.to_str().expect("UTF-8");
+    let place = Place::new();
+    let program = &*place.program;
     for command in [&["trace"][..], &["count"], &["record", "-o", "recording"], &["top", "--marker", "slow:*"]] {
         let mut running = fixture::Process::start(&mut Command::new(program));
         let pid = running.id().to_string();
         let since = Instant::now();
         let arguments = [command, &["--duration", "400ms", "-p", &pid]].concat();
-        let (status, out, said) = smark(folder.path(), &arguments);
+        let (status, out, said) = place.smark(&arguments);
         assert_eq!(status, Some(0), "{arguments:?}: {said}");
         let took = since.elapsed();
         assert!(took >= Duration::from_millis(400), "{arguments:?}: {took:?}");
@@ -57,7 +70,7 @@ fn watching_ends_after_a_duration() {
         }
     }
     // The program of COMMAND gets SIGTERM, which a shell in the background does not ignore: signal 15.
-    let (status, out, said) = smark(folder.path(), &["trace", "--duration", "400ms", "--", program]);
+    let (status, out, said) = place.smark(&["trace", "--duration", "400ms", "--", program]);
     assert_eq!(status, Some(143), "{said}");
     assert!(out.lines().count() > 1, "{out}{said}");
 }
@@ -67,17 +80,16 @@ fn recordings_have_names_and_the_newest_is_read() {
     if !can_watch() {
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "slow", SOURCE, &[]);
-    let program = program.to_str().expect("UTF-8");
-    let (status, _, said) = smark(folder.path(), &["report"]);
+    let place = Place::new();
+    let program = &*place.program;
+    let (status, _, said) = place.smark(&["report"]);
     assert_eq!((status, &*said), (Some(2), "smark: no DIR given, and no recording smark-NAME-DATE is here\n"));
     for rounds in ["2", "3"] {
-        let (status, _, said) = smark(folder.path(), &["record", "--", program, rounds]);
+        let (status, _, said) = place.smark(&["record", "--", program, rounds]);
         assert_eq!(status, Some(0), "{said}");
-        let (status, out, said) = smark(folder.path(), &["report", "slow:*"]);
+        let (status, out, said) = place.smark(&["report", "slow:*"]);
         let folders =
-            fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.expect("an entry").file_name());
+            fs::read_dir(&place.folder).expect("the folder").map(|entry| entry.expect("an entry").file_name());
         let named = folders.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("smark-slow-"));
         let named: Vec<String> = named.collect();
         let read = said.strip_prefix("smark: reading ").map(str::trim_end);
@@ -91,13 +103,12 @@ fn old_spellings_say_the_new_ones() {
     if !can_watch() {
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let program = compile(folder.path(), "slow", SOURCE, &[]);
-    let program = program.to_str().expect("UTF-8");
-    let (status, out, said) = smark(folder.path(), &["trace", "--every-ms", "50", "--", program, "20"]);
+    let place = Place::new();
+    let program = &*place.program;
+    let (status, out, said) = place.smark(&["trace", "--every-ms", "50", "--", program, "20"]);
     assert!(said.starts_with("smark: --every-ms 50 is now written --every 50ms\n"), "{said}");
     assert!(status == Some(0) && out.contains("slow:pass"), "{out}");
-    let (status, _, said) = smark(folder.path(), &["-q", "trace", "--buffer", "64", "--", program, "2"]);
+    let (status, _, said) = place.smark(&["-q", "trace", "--buffer", "64", "--", program, "2"]);
     assert_eq!((status, &*said), (Some(0), ""));
     for (arguments, hint) in [
         (
@@ -107,7 +118,7 @@ fn old_spellings_say_the_new_ones() {
         (&["count", "--every", "0.5", "--", program, "2"], "--every 0.5 is now written --every 500ms"),
         (&["top", "--count", "1"], "--count 1 is now written --limit 1"),
     ] {
-        let (status, _, said) = smark(folder.path(), arguments);
+        let (status, _, said) = place.smark(arguments);
         assert_eq!((status, said.lines().next()), (Some(0), Some(&*format!("smark: {hint}"))));
     }
     for (option, wrong, expected) in [
@@ -116,7 +127,7 @@ fn old_spellings_say_the_new_ones() {
         ("--buffer", "2K", "from 4K to 1G"),
         ("--buffer", "64KiB", "a size is a number, or a number and K, M or G, as in 8M"),
     ] {
-        let (status, _, said) = smark(folder.path(), &["trace", option, wrong, "--", program]);
+        let (status, _, said) = place.smark(&["trace", option, wrong, "--", program]);
         assert_eq!(status, Some(2), "{said}");
         assert!(said.contains(wrong) && said.contains(option) && said.contains(expected), "{said}");
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use regex::Regex;
 use serde_json::Value as Json;
-use simple_markers_tests::fixture::{self, Fixture};
+use simple_markers_tests::fixture::{self, Fixture, Process};
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
@@ -53,7 +53,7 @@ int main(int count, char **arguments) {
 fn trace(options: &[&str], command: &[&Path], is_last: impl Fn(&[String]) -> bool) -> Vec<String> {
     let mut smark = Command::new(fixture::smark());
     smark.arg("trace").args(options).arg("--").args(command).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut smark = smark.stderr(Stdio::null()).spawn().expect("smark runs");
+    let mut smark = Process::start(smark.stderr(Stdio::null()));
     let lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines();
     let mut found = Vec::new();
     for line in lines {

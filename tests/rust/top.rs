@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
 use serde_json::Value as Json;
@@ -134,14 +134,7 @@ fn no_process_is_missed() {
 }
 
 /// A process that runs until it is dropped.
-struct Busy(Child);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+struct Busy(Process);
 
 #[test]
 fn a_busy_process_is_in_each_interval() {
@@ -149,7 +142,7 @@ fn a_busy_process_is_in_each_interval() {
         return;
     }
     let program = fixture::smark();
-    let busy = Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh runs"));
+    let busy = Busy(Process::start(Command::new("sh").args(["-c", "while :; do :; done"])));
     let pid = busy.0.id().to_string();
     let smark = |options: &[&str]| {
         let output = Command::new(program).args(["top", "-p", &pid]).args(options).output().expect("smark runs");

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
@@ -447,7 +447,7 @@ fn a_library_that_a_child_opens_is_watched() {
 
 /// A program that passes a marker all the time, until its standard input ends.
 struct Busy {
-    child: Child,
+    child: Process,
     program: PathBuf,
 }
 
@@ -471,7 +471,7 @@ impl Busy {
     }
 
     fn run(program: PathBuf) -> Self {
-        let child = Command::new(&program).stdin(Stdio::piped()).spawn().expect("it runs");
+        let child = Process::start(Command::new(&program).stdin(Stdio::piped()));
         let busy = Self { child, program };
         let since = Instant::now();
         while busy.code().is_none() {
@@ -503,13 +503,6 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn nothing_stays_when_the_tracer_is_killed() {
     if !can_watch() {
@@ -521,7 +514,7 @@ fn nothing_stays_when_the_tracer_is_killed() {
     for round in 0..5 {
         let mut smark = Command::new(fixture::smark());
         smark.args(["trace", "-p", &busy.child.id().to_string()]).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut smark = smark.spawn().expect("smark runs");
+        let mut smark = Process::start(&mut smark);
         let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines();
         assert!(lines.next().is_some_and(|line| line.is_ok_and(|line| line.contains("busy:pass"))));
         assert!(busy.has_probe());
@@ -547,7 +540,7 @@ fn other_processes_have_no_probe() {
     let other = Busy::run(busy.program.clone());
     let mut smark = Command::new(fixture::smark());
     smark.args(["trace", "--no-children", "-p", &busy.child.id().to_string()]);
-    let mut smark = smark.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("smark runs");
+    let mut smark = Process::start(smark.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut lines = BufReader::new(smark.stdout.take().expect("a pipe")).lines();
     assert!(lines.next().is_some_and(|line| line.is_ok_and(|line| line.contains("busy:pass"))));
     assert_eq!((busy.has_probe(), other.has_probe()), (true, false));
@@ -573,8 +566,7 @@ fn a_running_process_is_watched_until_it_ends() {
     );
     assert_eq!((found.len(), &end["exit"]), (3, &Json::Null));
     let mut smark = Command::new(fixture::smark());
-    let mut smark =
-        smark.args(["trace", "-p", &pid]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("smark runs");
+    let mut smark = Process::start(smark.args(["trace", "-p", &pid]).stdout(Stdio::null()).stderr(Stdio::null()));
     sleep(Duration::from_millis(300));
     busy.child.stdin.take().expect("a pipe").write_all(b"\n").expect("it is told");
     let since = Instant::now();

@@ -1,15 +1,16 @@
 //! Which processes and files are watched, and what is said when nothing is.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal as signals;
-use simple_markers_tests::fixture;
+use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::tools::{find, run, skipped};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
@@ -71,11 +72,11 @@ fn text(path: &Path) -> &str {
 }
 
 /// A process that passes a marker all the time. It ends with the value.
-struct Running(Child);
+struct Running(Process);
 
 impl Running {
     fn start(command: &mut Command) -> Self {
-        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
+        Self(Process::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())))
     }
 
     fn pid(&self) -> String {
@@ -91,13 +92,6 @@ impl Running {
             sleep(Duration::from_millis(2));
         }
         sleep(Duration::from_millis(20));
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -470,7 +464,7 @@ fn a_program_goes_on_when_its_tracer_is_killed() {
     for wait in [0, 10, 60] {
         let mut smark = Command::new(fixture::smark());
         smark.args(["trace", "-q", "--", "sh", "-c", script]).arg(&done).arg(&begun);
-        let mut smark = smark.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("smark runs");
+        let mut smark = Process::start(smark.stdout(Stdio::null()).stderr(Stdio::null()));
         let since = Instant::now();
         let wait_for = |what: &str, is_so: &dyn Fn() -> bool| {
             while !is_so() {
@@ -561,7 +555,7 @@ fn falls_asleep(program: &Path, arguments: &[&str], by_pid: bool) {
         Some(process) => smark.arg("-p").arg(process.id().to_string()),
         None => smark.arg("--").arg(program).args(waiting),
     };
-    let mut smark = smark.spawn().expect("smark runs");
+    let mut smark = Process::start(&mut smark);
     wait_until_asleep(smark.id(), &format!("{arguments:?} by_pid {by_pid}"));
     drop(smark.stdin.take());
     if let Some(mut process) = running {
@@ -571,27 +565,81 @@ fn falls_asleep(program: &Path, arguments: &[&str], by_pid: bool) {
     smark.wait().expect("it ends");
 }
 
-/// Waits until a process wakes up at most twice in 1.1 seconds.
+/// The events of a thread tell when it has ended, and go on to tell it whenever they are asked.
+#[test]
+fn a_thread_that_ends_wakes_nobody_for_ever() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = r#"
+        #include <pthread.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        #include "simple_marker.h"
+        static void *until_told(void *said) {
+            char byte;
+            *(long *)said = read(0, &byte, 1);
+            simple_mark_keep(ends:thread, "%p", said);
+            return NULL;
+        }
+        int main(void) {
+            long said = 0;
+            char byte;
+            pthread_t thread;
+            pthread_create(&thread, NULL, until_told, &said);
+            pthread_join(thread, NULL);
+            return puts("joined") < 0 || fflush(stdout) || read(0, &byte, 1) < 0;
+        }"#;
+    let program = compile(folder.path(), "ends", source, &["-pthread"]);
+    let mut running = Process::start(Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let mut smark = Command::new(fixture::smark());
+    smark.args(["trace", "--json", "-p", &running.id().to_string()]).stdout(Stdio::piped());
+    let mut smark = Process::start(smark.stderr(Stdio::piped()));
+    // It watches when it says so.
+    let mut said = BufReader::new(smark.stderr.take().expect("a pipe")).lines();
+    assert!(said.next().is_some_and(|line| line.is_ok_and(|line| line.contains("watching 1 site "))));
+    let mut input = running.stdin.take().expect("a pipe");
+    input.write_all(b"\n").expect("the thread is told");
+    let mut joined = BufReader::new(running.stdout.take().expect("a pipe")).lines();
+    assert!(joined.next().is_some_and(|line| line.is_ok_and(|line| line == "joined")));
+    wait_until_asleep(smark.id(), "a thread has ended");
+    drop(input);
+    let mut hits = BufReader::new(smark.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    assert!(hits.next().is_some_and(|line| line.contains("ends:thread")));
+    assert!(smark.wait().expect("it ends").success());
+}
+
+/// The most CPU time that a process that sleeps uses in 1.1 seconds, in ns.
+const MOST_TIME: u64 = 100_000_000;
+
+/// Waits until a process wakes up at most twice in 1.1 seconds, and does next to nothing.
 pub(crate) fn wait_until_asleep(process: u32, what: &str) {
-    let switches = || {
-        let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("its threads").flatten();
-        let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status")).unwrap_or_default();
-        let of = |status: String| {
-            let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-            line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
-        };
-        tasks.map(|task| of(status(task))).sum::<u64>()
+    let threads = || {
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("its threads");
+        tasks.flatten().map(|task| task.path())
+    };
+    let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    let switches = |thread: PathBuf| {
+        let status = read(thread.join("status"));
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    // A thread that asks again and again does not sleep: it uses time (`sched-stats` of the kernel).
+    let time = |thread: PathBuf| {
+        let status = read(thread.join("schedstat"));
+        status.split(' ').next().and_then(|time| time.parse::<u64>().ok()).unwrap_or(0)
     };
     // A recording is written at the latest a second after its first hit.
     let (mut last, since) = (None, Instant::now());
-    let mut woken = u64::MAX;
-    while woken > 2 && since.elapsed() < Duration::from_secs(15) {
+    let mut used = (u64::MAX, u64::MAX);
+    while (used.0 > 2 || used.1 > MOST_TIME) && since.elapsed() < Duration::from_secs(15) {
         sleep(Duration::from_millis(1100));
-        let now = switches();
-        woken = last.map_or(u64::MAX, |last| now.saturating_sub(last));
+        let now: (u64, u64) = (threads().map(switches).sum(), threads().map(time).sum());
+        used = last.map_or(used, |last: (u64, u64)| (now.0.saturating_sub(last.0), now.1.saturating_sub(last.1)));
         last = Some(now);
     }
-    assert!(woken <= 2, "{what}: {woken} times in 1.1 s");
+    assert!(used.0 <= 2 && used.1 <= MOST_TIME, "{what}: {} times and {} ns in 1.1 s", used.0, used.1);
 }
 
 #[test]

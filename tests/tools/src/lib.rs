@@ -51,6 +51,10 @@ pub fn slice<T: Clone>(what: &str, all: &[T], picked: &[usize]) -> Vec<T> {
 /// This is CI.
 pub fn skipped(why: &str) {
     assert!(!tries_everything(), "{why}, and CI skips nothing");
+    say_skipped(why);
+}
+
+fn say_skipped(why: &str) {
     // Ignores the error if standard error is closed.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
@@ -78,7 +82,7 @@ pub fn is_recorded_compiler() -> bool {
     let version = run(Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("--version"));
     let recorded = version.starts_with(RECORDED_COMPILER);
     if !recorded {
-        println!("SKIPPED: what is written down is of {RECORDED_COMPILER}x, this is {}", version.trim_end());
+        say_skipped(&format!("what is written down is of {RECORDED_COMPILER}x, this is {}", version.trim_end()));
     }
     recorded
 }

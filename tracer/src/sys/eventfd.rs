@@ -44,8 +44,23 @@ pub(super) fn clear(descriptor: RawFd) {
 /// Waits until one of some descriptors is readable, a signal comes, or the time is over. `None` waits
 /// without end. Negative descriptors are none.
 pub(super) fn wait(descriptors: &[RawFd], time: Option<Duration>) {
-    let poll = |fd: &RawFd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 };
-    let mut polled: Vec<libc::pollfd> = descriptors.iter().map(poll).collect();
+    poll(descriptors, time);
+}
+
+/// Whether a descriptor is readable now, or will never be again.
+pub(super) fn is_readable(descriptor: RawFd) -> bool {
+    poll(&[descriptor], Some(Duration::ZERO)).iter().any(|state| *state != 0)
+}
+
+/// For each of some descriptors, whether nobody will write to it any more.
+pub(super) fn are_over(descriptors: &[RawFd]) -> Vec<bool> {
+    poll(descriptors, Some(Duration::ZERO)).iter().map(|state| state & libc::POLLHUP != 0).collect()
+}
+
+/// Waits as [`wait`] does, and returns what `poll(2)` says of each descriptor.
+fn poll(descriptors: &[RawFd], time: Option<Duration>) -> Vec<libc::c_short> {
+    let entry = |fd: &RawFd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 };
+    let mut polled: Vec<libc::pollfd> = descriptors.iter().map(entry).collect();
     let time = time.map(|time| libc::timespec {
         tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: time.subsec_nanos().into(),
@@ -53,6 +68,7 @@ pub(super) fn wait(descriptors: &[RawFd], time: Option<Duration>) {
     let time = time.as_ref().map_or(std::ptr::null(), |time| &raw const *time);
     // SAFETY: the array has so many elements, and the time is valid until the call returns.
     unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, time, std::ptr::null()) };
+    polled.iter().map(|entry| entry.revents).collect()
 }
 
 /// A descriptor that is readable when a process has ended; `None` if the kernel has none, or there is no

@@ -4,9 +4,10 @@
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
 
+use super::eventfd::are_over;
 use super::events::{Attributes, open};
 use super::mapping::{Mapping, page_size};
-use super::numbers::numbers;
+use super::numbers::{cpus, numbers};
 
 const TYPE_SOFTWARE: u32 = 1;
 /// It counts nothing.
@@ -42,7 +43,7 @@ impl Mmaps {
     /// allow it, or they have too many threads.
     pub(super) fn start(pids: &[u32]) -> Option<Self> {
         let threads: Vec<u32> = pids.iter().flat_map(|pid| numbers(&format!("/proc/{pid}/task"))).collect();
-        let cpus: Vec<u32> = numbers_of_cpus().collect();
+        let cpus = cpus("online");
         if threads.is_empty() || cpus.is_empty() || threads.len().saturating_mul(cpus.len()) > MOST {
             return None;
         }
@@ -52,9 +53,12 @@ impl Mmaps {
 
     /// Adds the processes that have mapped a file since the last call.
     pub(super) fn take(&mut self, found: &mut Vec<u32>) {
+        // Before the records are read: to ask takes back what made a descriptor readable.
+        let descriptors: Vec<RawFd> = self.descriptors().collect();
+        let mut are_over = are_over(&descriptors).into_iter();
         self.buffers.iter().for_each(|buffer| buffer.take(found));
-        // It stays readable when its last process has ended.
-        self.buffers.retain(|buffer| !buffer.is_over());
+        // A buffer stays readable when its last thread has ended.
+        self.buffers.retain(|_| are_over.next() == Some(false));
     }
 
     pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
@@ -93,25 +97,4 @@ impl Buffer {
         }
         tail.store(at, Ordering::Release);
     }
-
-    /// Whether all processes that it tells of have ended.
-    fn is_over(&self) -> bool {
-        let mut polled = libc::pollfd { fd: self.event.as_raw_fd(), events: 0, revents: 0 };
-        // SAFETY: there is one element.
-        unsafe { libc::poll(&raw mut polled, 1, 0) == 1 && polled.revents & libc::POLLHUP != 0 }
-    }
-}
-
-/// The CPUs that are switched on.
-fn numbers_of_cpus() -> impl Iterator<Item = u32> {
-    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    let ranges: Vec<(u32, u32)> = online
-        .trim()
-        .split(',')
-        .filter_map(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            Some((first.parse().ok()?, last.parse().ok()?))
-        })
-        .collect();
-    ranges.into_iter().flat_map(|(first, last)| first..=last)
 }

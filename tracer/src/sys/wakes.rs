@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::time::Duration;
 
 use super::engine::Session;
-use super::eventfd::{of_process, wait};
+use super::eventfd::{is_readable, of_process, wait};
 use super::paths::Paths;
 use super::process::Child;
 use super::signals;
@@ -61,11 +61,4 @@ impl Wakes {
         wait(&descriptors, Some(time));
         signals::forget();
     }
-}
-
-/// Whether a descriptor is readable now.
-fn is_readable(descriptor: RawFd) -> bool {
-    let mut polled = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
-    // SAFETY: there is one element.
-    unsafe { libc::poll(&raw mut polled, 1, 0) == 1 }
 }

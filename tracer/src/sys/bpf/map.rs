@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 
 use super::call::{bpf, open};
 use crate::sys::error::{Error, Step};
+use crate::sys::numbers::cpus;
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP_ELEM: libc::c_int = 1;
@@ -194,7 +195,5 @@ struct Element {
 
 /// How many CPUs the kernel has values for (`/sys/devices/system/cpu/possible`).
 pub(in crate::sys) fn possible_cpus() -> usize {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
-    let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());
-    last.map_or(1, |last| last + 1)
+    cpus("possible").last().map_or(1, |last| *last as usize + 1)
 }
