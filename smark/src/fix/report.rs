@@ -46,6 +46,10 @@ impl Session {
                 writeln!(out, "not fixed {head}: {}", shown(&helped(&said(work, *edit), *before, *now)))?;
             }
             for (edit, reason) in &work.failed {
+                if let Reason::File(refusal) = reason {
+                    self.refused(out, work, refusal)?;
+                    continue;
+                }
                 let edit = edit.map(|edit| said(work, edit));
                 writeln!(out, "not fixed {head}: {}", shown(&self.why(edit.as_deref(), reason)))?;
             }
@@ -59,6 +63,24 @@ impl Session {
         self.left(out, looked)?;
         if needs_build {
             writeln!(out, "The sources were changed: build the program, and check it again.")?;
+        }
+        Ok(())
+    }
+
+    /// Says why the file of a marker is not changed, and of which other markers the same is true. Says
+    /// it once, with the first of them.
+    fn refused(&self, out: &mut dyn Write, work: &Work, refusal: &FileRefusal) -> io::Result<()> {
+        let is_refused = |work: &&Work| {
+            work.failed.iter().any(|(_, reason)| matches!(reason, Reason::File(other) if other == refusal))
+        };
+        let mut same = self.work.values().filter(is_refused);
+        if !same.next().is_some_and(|first| std::ptr::eq(first, work)) {
+            return Ok(());
+        }
+        writeln!(out, "not fixed {}: {}", self.head(work), shown(&self.file_refusal(refusal)))?;
+        let others: Vec<String> = same.map(|work| self.head(work)).collect();
+        if !others.is_empty() {
+            writeln!(out, "not fixed for the same reason: {}", others.join(", "))?;
         }
         Ok(())
     }

@@ -131,7 +131,8 @@ fn what_is_not_for_sure_is_not_changed() {
     project.commit();
     refused(&project, &["--within", "inner"], 1, "outside of the folder that may be changed");
     let project = Project::new();
-    project.file("vendor/fix/lost.c", format!("#include <simple_marker.h>\n{}", lost("submit", MARKER)));
+    let other = lost("other", "simple_mark(fix:other, \"%d\", tag)");
+    project.file("vendor/fix/lost.c", format!("#include <simple_marker.h>\n{}{other}", lost("submit", MARKER)));
     project.file("vendor/fix/.cargo-checksum.json", "{}");
     project.file("work.c", WORK);
     project.file(".gitignore", "/program\n");
@@ -141,7 +142,7 @@ fn what_is_not_for_sure_is_not_changed() {
     run(Command::new("sh").current_dir(project.path()).args(["-c", &build]));
     let says = "not fixed fix:lost (vendor/fix/lost.c:8): its source file belongs to a dependency, because of \
                 vendor/fix/.cargo-checksum.json, which cargo puts into a package that it unpacks or vendors: if the copy is \
-                yours to change, remove that file";
+                yours to change, remove that file\nnot fixed for the same reason: fix:other (vendor/fix/lost.c:17)\n";
     refused(&project, &[], 1, says);
     fs::rename(project.path().join("vendor/fix/.cargo-checksum.json"), project.path().join("vendor/fix/.cargo-ok"))
         .expect("renamed");
