@@ -62,6 +62,6 @@ fn what_is_exact_is_hit_as_often_as_the_marker_is_passed() {
             }
         }
     }
-    eprintln!("{} of {} sites unproven", all.1, all.0);
+    note!("{} of {} sites unproven", all.1, all.0);
     assert!(all.1 * 20 < all.0 || all.0 == 0, "{} of {} sites unproven", all.1, all.0);
 }

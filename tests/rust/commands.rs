@@ -1,6 +1,9 @@
 //! The commands as users call them, with the tools that read their output, and the documents that
 //! quote them.
 
+#[macro_use]
+extern crate harness;
+
 mod cargo_smark;
 mod check;
 mod circles;
@@ -15,3 +18,7 @@ mod guide;
 mod inlined;
 mod lambdas;
 mod readme;
+
+fn main() -> std::process::ExitCode {
+    harness::main()
+}

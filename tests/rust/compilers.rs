@@ -1,6 +1,9 @@
 //! What compilers and linkers do with markers in Rust and C: the records are right, and nothing
 //! else in the program changes.
 
+#[macro_use]
+extern crate harness;
+
 mod asleep;
 mod c_probes;
 mod conversions;
@@ -16,3 +19,7 @@ mod matrix;
 mod targets;
 mod usage;
 mod zero_cost;
+
+fn main() -> std::process::ExitCode {
+    harness::main()
+}

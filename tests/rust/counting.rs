@@ -472,7 +472,7 @@ fn what_is_said_of_generated_programs_is_what_is_counted() {
     let rows: Vec<_> = rows.iter().filter(|row| has_clang || row.maker == GCC).collect();
     let suite = Suite::new();
     if suite.uprobes.is_none() {
-        println!("without the right to use uprobes: {ROUNDS_OF_GDB} rounds of {ROUNDS}, under gdb");
+        note!("without the right to use uprobes: {ROUNDS_OF_GDB} rounds of {ROUNDS}, under gdb");
     }
     let (next, whole) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     thread::scope(|scope| {
@@ -489,9 +489,9 @@ fn what_is_said_of_generated_programs_is_what_is_counted() {
     });
     let mut tally = whole.into_inner().expect("none panicked");
     tally.lines.sort();
-    println!("{:<28} sites exact shared  right folded outside unproven better     hits", "");
-    println!("{}", tally.lines.join("\n"));
-    println!(
+    note!("{:<28} sites exact shared  right folded outside unproven better     hits", "");
+    note!("{}", tally.lines.join("\n"));
+    note!(
         "{} markers, {} sites, {:.1} % unproven; {} cheaper addresses, {} values read at both",
         suite.program.markers.len(),
         tally.sites,
@@ -499,14 +499,14 @@ fn what_is_said_of_generated_programs_is_what_is_counted() {
         tally.better,
         tally.read
     );
-    println!("\n{:<28} exact shared  more", "a marker that is ..");
+    note!("\n{:<28} exact shared  more", "a marker that is ..");
     for (Shape { within, position }, [exact, shared, more]) in &tally.shapes {
-        println!("{:<28} {exact:>5} {shared:>6} {more:>5}", format!("{position:?} in {within:?}"));
+        note!("{:<28} {exact:>5} {shared:>6} {more:>5}", format!("{position:?} in {within:?}"));
     }
-    println!("\n{:<28}       shared  more", "ways in");
+    note!("\n{:<28}       shared  more", "ways in");
     for (ways, [shared, more]) in &tally.ways {
         let ways: Vec<_> = ways.iter().copied().collect();
-        println!("{:<34} {shared:>6} {more:>5}", ways.join(" "));
+        note!("{:<34} {shared:>6} {more:>5}", ways.join(" "));
     }
     let shown: Vec<_> = tally.complaints.iter().take(40).map(String::as_str).collect();
     assert!(tally.complaints.is_empty(), "{} complaints\n{}", tally.complaints.len(), shown.join("\n"));

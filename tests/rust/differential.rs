@@ -196,7 +196,7 @@ fn wrong_answers_are_found() {
             is_plain: false,
         };
         let right = examine(&program, None, stand_in(&program, |location| location));
-        println!("{right}");
+        note!("{right}");
         assert_eq!(right.complaints, Vec::<String>::new(), "{}", program.row);
         assert!(right.values >= 15 && right.expected >= 15, "{}: {right}", program.row);
         let one_more = |value: Expr| Location::whole(Source::Value(value.plus(1).expect("light")));

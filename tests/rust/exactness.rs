@@ -29,7 +29,7 @@ fn what_is_exact_is_hit_as_often_as_the_marker_is_passed() {
         }
     }
     // Excludes loops whose jump is copied into each case, as gcc does on x86.
-    eprintln!("{} of {} sites unproven", all.1, all.0);
+    note!("{} of {} sites unproven", all.1, all.0);
     assert!(all.1 * 8 < all.0 || all.0 == 0, "{} of {} sites unproven", all.1, all.0);
 }
 

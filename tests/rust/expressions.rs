@@ -295,7 +295,7 @@ fn the_kernel_computes_what_we_compute() {
             }
         }
     });
-    println!("{values} values, not computed by both: {unread:?}");
+    note!("{values} values, not computed by both: {unread:?}");
     assert_eq!((hits, session.lost()), (plan.sites.len(), Ok(0)));
     assert!(values > 5_000, "{values} values");
     assert!(unread.values().sum::<i32>() > 100, "{unread:?}");

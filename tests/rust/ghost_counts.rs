@@ -96,7 +96,7 @@ fn what_is_said_of_ghosts_is_what_is_counted() {
     let truth = Truth::new(Program::generate(seed, FUNCTIONS), &probes, folder.path()).expect("the passes");
     let (mut totals, mut complaints) = (BTreeMap::<&str, Tally>::new(), Vec::new());
     let mut right = Vec::new();
-    println!("{}", Tally::head());
+    note!("{}", Tally::head());
     for (with, level, lto, dwarf, variant) in slice("the counts of ghosts", &ROWS, &SLICE) {
         if !is_installed(with) {
             continue;
@@ -106,7 +106,7 @@ fn what_is_said_of_ghosts_is_what_is_counted() {
         let stem = folder.path().join(name.replace(' ', "-"));
         let counted = truth.count(variant, &options, &stem, &probes);
         let counted = counted.unwrap_or_else(|why| panic!("{name}: {why}"));
-        println!("{}", Tally::of(&counted).line(&name));
+        note!("{}", Tally::of(&counted).line(&name));
         let wrong = counted.iter().filter_map(|of| Some(format!("{name}: {}: {of}", complaint(of)?)));
         complaints.extend(wrong);
         totals.entry(with.name()).or_default().add(&Tally::of(counted.iter().filter(|counted| counted.is_passed())));
@@ -115,7 +115,7 @@ fn what_is_said_of_ghosts_is_what_is_counted() {
     assert!(complaints.is_empty(), "{} complaints\n{}", complaints.len(), complaints.join("\n"));
     for Promise { with, located, likely, shared } in PROMISES {
         let Some(tally) = totals.get(with.name()) else { continue };
-        println!("{}", tally.line(with.name()));
+        note!("{}", tally.line(with.name()));
         assert!(is_kept(tally.located, tally.passed, located), "{}: {tally:?}", with.name());
         let [_, of_likely, of_shared, ..] = tally.outcomes();
         assert!(is_kept(of_likely.equal, of_likely.compared(), likely), "{}: {tally:?}", with.name());
@@ -125,7 +125,7 @@ fn what_is_said_of_ghosts_is_what_is_counted() {
     // The counts tell places apart: those of the next ghost would be wrong.
     let pairs: Vec<_> = right.iter().zip(right.iter().skip(1)).collect();
     let found = pairs.iter().filter(|(one, other)| one.hits() != Some(other.passes.clone())).count();
-    println!("{found} of {} ghosts have other hits than the next one has passes", pairs.len());
+    note!("{found} of {} ghosts have other hits than the next one has passes", pairs.len());
     assert!(pairs.len() > 30 && found * 2 > pairs.len(), "{found} of {}", pairs.len());
 }
 

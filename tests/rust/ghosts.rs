@@ -259,7 +259,7 @@ fn few_functions_differ_by_clang() {
         assert_eq!(declared(&ghosts), all(&program), "clang {options:?}");
         let [ghosts, empty] = [ghosts, empty].map(|image| functions(&image));
         let different: Vec<_> = empty.iter().filter(|(name, code)| ghosts.get(*name) != Some(code)).collect();
-        println!("clang {options:?}: {} of {} functions differ", different.len(), empty.len());
+        note!("clang {options:?}: {} of {} functions differ", different.len(), empty.len());
         assert!(different.len() * 50 <= empty.len(), "clang {options:?}: {}", different.len());
     }
 }

@@ -401,7 +401,7 @@ fn compare_with_off(with: &Image<'_>, off: &Image<'_>, link_time: bool) {
         assert_eq!(*size, off[name], "{what}: {name}");
     }
     let (code, difference) = (off[".text"], with[".text"] as i64 - off[".text"] as i64);
-    println!("{what}: {code} bytes of code, {difference:+} with markers, inlined otherwise: {different:?}");
+    note!("{what}: {code} bytes of code, {difference:+} with markers, inlined otherwise: {different:?}");
     let costs = program.markers().iter().any(|(_, marker)| marker.costs);
     assert!(difference == 0 || !what.contains("-O0") || costs, "{what}: {difference:+} bytes of code");
 }

@@ -327,7 +327,7 @@ fn prove(lto: Lto, configurations: &[(&'static str, &'static str)], picked: usiz
             }
         }
     }
-    println!("{lto:?}: {images} images, {sites} live sites, {led} of them with their witness");
+    note!("{lto:?}: {images} images, {sites} live sites, {led} of them with their witness");
     assert_eq!(images, configurations.len() * kinds.len() * LINKERS.len());
     assert_eq!(led, sites, "every marker has a witness");
 }
@@ -644,7 +644,7 @@ fn prove_constructs(lto: Lto) {
         image.check_sections();
         let live = matrix::check_addresses(&image.what, &listing, &image.code, &image.sites);
         let led = image.check_witnesses(&markers, "18constructs_library7witness");
-        println!("{}: {live} live sites, {led} of them with their witness", image.what);
+        note!("{}: {live} live sites, {led} of them with their witness", image.what);
         assert!(led >= 210, "{}: {led}", image.what);
     }
 }

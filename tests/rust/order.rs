@@ -201,9 +201,7 @@ fn hits_come_in_the_order_of_the_program() {
             }
         }
     }
-    println!(
-        "{together} addresses of several sites, {moved} probes were moved, {values} values are the same at the site"
-    );
+    note!("{together} addresses of several sites, {moved} probes were moved, {values} values are the same at the site");
     assert!(together > 50 && moved > 10 && values > 1000, "{together} {moved} {values}");
 }
 

@@ -216,7 +216,7 @@ fn probes_have_the_values_of_the_twins_in_their_order() {
         };
         let levels = tools::slice(&format!("{kind}.{suffix} {}", with.name()), levels, &[0]);
         let values = examine(kind, suffix, with, &levels, folder.path());
-        println!("{kind}.{suffix} {}: {values} values", with.name());
+        note!("{kind}.{suffix} {}: {values} values", with.name());
         assert!(values > 100, "{kind}.{suffix} {}: {values} values", with.name());
     }
 }

@@ -67,7 +67,7 @@ fn values_are_those_of_what_references_refer_to() {
             assert!(row.is_claimed(), "{row:?}");
         }
     }
-    println!("{counts:?}");
+    note!("{counts:?}");
     for ((compiler, level), [all, claimed, right]) in counts {
         let least = if level == "0" { all * 9 / 10 } else { all / 2 };
         assert!(claimed >= least && right * 5 >= claimed * 3, "{compiler} -O{level}: {right} of {claimed} of {all}");

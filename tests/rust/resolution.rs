@@ -1,6 +1,9 @@
 //! Compares the resolver's results for programs with binutils, gdb, llvm-dwarfdump, emulated
 //! computers and the kernel.
 
+#[macro_use]
+extern crate harness;
+
 mod aarch64;
 mod counting;
 mod debug_files;
@@ -13,3 +16,7 @@ mod probe;
 mod references;
 mod second_opinion;
 mod truth;
+
+fn main() -> std::process::ExitCode {
+    harness::main()
+}

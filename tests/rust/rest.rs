@@ -144,7 +144,7 @@ fn hits_after_a_rest_are_all_there_at_once_and_in_order() {
         program.tell(["hit 1", "hit 3", "hit 1", "hit 200", "hit 1"][round]);
         let took = trace.catch_up(&program);
         assert!(took < TOLD, "round {round}: {took:?}");
-        println!("round {round}: the last hit is printed after {took:?}");
+        note!("round {round}: the last hit is printed after {took:?}");
         wait_until_asleep(trace.child.id(), &format!("after round {round}"));
         // A buffer for each thread of each process that has passed the probe: none is made anew.
         assert_eq!((program.files(), program.mapped()), (program.printed.len(), 4), "round {round}");

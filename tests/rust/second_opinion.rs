@@ -21,7 +21,7 @@ fn image(path: &Path) -> (Vec<u8>, ResolvedImage) {
 fn compared(path: &Path) -> Comparison {
     let (data, image) = image(path);
     let comparison = second_opinion(path, &data, &image);
-    println!("{}: {comparison}", path.display());
+    note!("{}: {comparison}", path.display());
     assert_eq!(comparison.complaints, Vec::<String>::new());
     comparison
 }
@@ -38,7 +38,7 @@ fn c_programs(compiler: Compiler, level: &str, folder: &Path) -> Comparison {
             whole.add(compared(&differential::compile(Computer::Here, compiler, &[source], &[level], folder)));
         }
     }
-    println!("{} {level}: {whole}", compiler.name());
+    note!("{} {level}: {whole}", compiler.name());
     whole
 }
 

@@ -438,7 +438,7 @@ fn a_library_that_a_child_opens_is_watched() {
     let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
     let (found, end) = hits(&trace(&["--json"], &[&program, &library]));
     let late = numbers(&found, "library:call");
-    println!("the first hit that is seen is number {:?}, of one each 10 ms", late.first());
+    note!("the first hit that is seen is number {:?}, of one each 10 ms", late.first());
     let first = late.first().copied().unwrap_or(100);
     // All hits from the first on; a busy machine may take long to look.
     assert_eq!((late, &end["exit"]), ((first..100).collect(), &0.into()));

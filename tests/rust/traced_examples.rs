@@ -180,7 +180,7 @@ fn values_of_examples_are_those_of_their_twins() {
             // -O2, which is built fastest.
             for options in tools::slice(&format!("{} by {}", example.name, with.name()), &every_build(with), &[1]) {
                 let counts = examine(example, &options, folder.path(), &passes);
-                println!("{} by {options:?}: {counts:?}", example.name);
+                note!("{} by {options:?}: {counts:?}", example.name);
                 if counts.wrong > 0 || counts.right < example.values {
                     failures.push(format!("{} by {options:?}: {counts:?}", example.name));
                 }

@@ -35,7 +35,7 @@ pub(crate) fn count(counts: &mut Counts, hit: &Hit<'_>, value: &Result<Value<'_>
     match value.as_ref().map(|value| is_right(value, truth)) {
         Ok(Some(true)) => counts.right += 1,
         Ok(Some(false)) => {
-            println!("{} line {}: {value:?}, and the twin has {truth:?}", hit.marker.name, hit.marker.line);
+            note!("{} line {}: {value:?}, and the twin has {truth:?}", hit.marker.name, hit.marker.line);
             counts.wrong += 1;
         }
         Ok(None) => {}
@@ -165,7 +165,7 @@ fn values_are_those_of_the_twins() {
     let kernel = Kernel::new();
     for job in &jobs {
         let counts = examine(job, folder.path(), kernel);
-        println!("{} {}: {counts:?}", job.with.name(), job.variant);
+        note!("{} {}: {counts:?}", job.with.name(), job.variant);
         assert!(counts.markers > 5 && counts.right > 100, "{job:?}: {counts:?}");
         // What is kept is right by construction. Of places the resolver can be wrong
         // (docs/measured/truth.md).

@@ -346,7 +346,7 @@ fn values_of_generated_programs() {
     let jobs = generated.jobs(folder.path(), &compilers(), &builds).expect("the sources are written");
     let (found, failures) = examine_all(&jobs, &run, 2);
     let rows = rows(found, &failures);
-    println!("{}\n{}", tables::by_build(&rows), tables::by_form(&rows));
+    note!("{}\n{}", tables::by_build(&rows), tables::by_form(&rows));
     let total = tables::total(&rows);
     assert!(total.values > 5_000, "{total:?}");
     let kept: Vec<_> = rows.iter().filter(|row| row.form == Form::Kept).collect();

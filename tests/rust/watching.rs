@@ -1,38 +1,47 @@
 //! Watches running programs with BPF, and compares what is read with the programs themselves.
 
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[macro_use]
+extern crate harness;
 
-mod count;
-mod doubtful;
-mod expressions;
-mod intervals;
-mod kernel_events;
-mod kernel_text;
-mod killed;
-mod libraries;
-mod names;
-mod order;
-mod plan;
-mod probe_twins;
-mod probes_watched;
-mod rates;
-mod record;
-mod recorded;
-mod recorded_counts;
-mod replaced;
-mod report;
-mod rest;
-mod rings;
-mod spelling;
-mod stacks;
-mod thread_locals;
-mod timeline;
-mod top;
-mod top_remote;
-mod trace;
-mod traced_examples;
-mod traced_twins;
-mod tracefs;
-mod trees;
-mod unloaded;
-mod whom;
+cfg_if::cfg_if! {
+    if #[cfg(all(target_arch = "x86_64", target_os = "linux"))] {
+        mod count;
+        mod doubtful;
+        mod expressions;
+        mod intervals;
+        mod kernel_events;
+        mod kernel_text;
+        mod killed;
+        mod libraries;
+        mod names;
+        mod order;
+        mod plan;
+        mod probe_twins;
+        mod probes_watched;
+        mod rates;
+        mod record;
+        mod recorded;
+        mod recorded_counts;
+        mod replaced;
+        mod report;
+        mod rest;
+        mod rings;
+        mod spelling;
+        mod stacks;
+        mod thread_locals;
+        mod timeline;
+        mod top;
+        mod top_remote;
+        mod trace;
+        mod traced_examples;
+        mod traced_twins;
+        mod tracefs;
+        mod trees;
+        mod unloaded;
+        mod whom;
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    harness::main()
+}

@@ -106,7 +106,7 @@ fn compare(program: &Program) {
         let written = instructions_of_markers(&listing);
         assert!(written >= anchors, "{} at {opt_level}: {written} nops for {anchors} anchors", program.package);
         let compared = Comparison::new(&with, &without);
-        println!("{} at opt-level {opt_level}: {compared}", program.package);
+        note!("{} at opt-level {opt_level}: {compared}", program.package);
         assert_eq!(compared.unexplained, Vec::<String>::new(), "{} at opt-level {opt_level}", program.package);
         assert!(
             compared.straight >= program.straight,
@@ -315,7 +315,7 @@ fn check_loaded_size(with: &Path, without: &Path, program: &Program, opt_level: 
     let [size, plain] = [&with, &without].map(|sections| sections.values().sum::<u64>());
     let apart = size.abs_diff(plain);
     let different: Vec<_> = with.iter().filter(|(name, size)| without.get(*name) != Some(size)).collect();
-    println!("  loaded: {size} bytes with markers, {plain} without; different: {different:?}");
+    note!("  loaded: {size} bytes with markers, {plain} without; different: {different:?}");
     assert!(
         apart * 1000 < plain * program.apart,
         "{} at {opt_level}: {size} loaded, {plain} without markers",

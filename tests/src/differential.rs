@@ -469,7 +469,7 @@ pub fn conclude(tally: &Tally, least: usize) {
     // A slice is at least a third of everything.
     let divisor = if tools::tries_everything() { 1 } else { 3 };
     let (least, expected) = (least / divisor, 300 / divisor);
-    println!("{tally}");
+    tools::note!("{tally}");
     let shown: Vec<_> = tally.complaints.iter().take(60).map(String::as_str).collect();
     assert!(tally.complaints.is_empty(), "{} complaints\n{}", tally.complaints.len(), shown.join("\n"));
     assert!(tally.values >= least, "{} values compared, and not at least {least}", tally.values);

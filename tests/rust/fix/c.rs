@@ -28,7 +28,7 @@ fn a_program_of_c_is_fixed_without_a_hand_on_its_source() {
     assert_eq!(fixed.status, 0, "{}{}", fixed.stderr, fixed.stdout);
     only_markers_change(&project, C);
     let changed = project.changed();
-    println!("c-queue: {changed:#?}");
+    note!("c-queue: {changed:#?}");
     assert!(changed.iter().any(|line| line.contains("simple_mark_keep(")), "{changed:#?}");
     assert_eq!(run(&mut Command::new(project.path().join("queue"))), printed, "the program does what it did");
     project.commit();

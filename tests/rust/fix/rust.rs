@@ -31,7 +31,7 @@ fn a_program_of_rust_is_fixed_without_a_hand_on_its_source() {
     let removed = |what: &str| {
         changed.iter().filter(|line| line.starts_with('-')).map(|line| line.matches(what).count()).sum::<usize>()
     };
-    println!("io-queue: {} keeps, {} anchors", added("keep ") - removed("keep "), added("options(anchor)"));
+    note!("io-queue: {} keeps, {} anchors", added("keep ") - removed("keep "), added("options(anchor)"));
     assert!(added("keep ") - removed("keep ") >= 10 && added("options(anchor)") >= 3, "{changed:#?}");
     assert_eq!(run(&mut Command::new(&program)), printed, "the program does what it did");
     // If the check holds, nothing changes.
@@ -55,7 +55,7 @@ fn every_construct_of_rust_is_fixed_or_said_why_not() {
     only_markers_change(&project, RUST);
     let why = not_fixed(&fixed.stdout);
     let changed = project.changed().len();
-    println!("constructs: {changed} lines; {why:#?}");
+    note!("constructs: {changed} lines; {why:#?}");
     assert!(changed > 100, "{changed}");
     // Only findings that no edit of a marker can fix remain, each with its reason.
     let reasons = ["no register holds", "writes the marker", "did not help", "helped and stays", "does not compile"];

@@ -1,13 +1,16 @@
 //! Runs the tools that tests use: compilers, linkers, and independent readers of images.
 //!
-//! If a tool is missing, the test is skipped with a message; in CI (where the variable `CI` is set)
-//! it fails. CI runs every combination of a slow test, and other machines run a [`slice()`] of them.
+//! If a tool is missing, the test is ignored, also if the rest of it can run; in CI (where the
+//! variable `CI` is set) it fails. CI runs every combination of a slow test, and other machines run a
+//! [`slice()`] of them.
+
+pub mod trial;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The path of `tool`; `None`, with a line on standard error, if it is not installed.
+/// The path of `tool`; `None` if it is not installed, and then the test is [`skipped`].
 ///
 /// # Panics
 ///
@@ -44,7 +47,8 @@ pub fn slice<T: Clone>(what: &str, all: &[T], picked: &[usize]) -> Vec<T> {
     picked.iter().map(|index| all[*index].clone()).collect()
 }
 
-/// Reports that a test is skipped, on the real standard error.
+/// Says why a test, or a part of it, does not run. The test is ignored; without a harness that
+/// ignores tests, a line is printed on the real standard error.
 ///
 /// # Panics
 ///
@@ -55,8 +59,10 @@ pub fn skipped(why: &str) {
 }
 
 fn say_skipped(why: &str) {
-    // Ignores the error if standard error is closed.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+    if !trial::lacks(why) {
+        // Ignores the error if standard error is closed.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+    }
 }
 
 /// The compiler whose messages and optimisations are recorded in `tests/errors/ui` and in the
