@@ -6,6 +6,7 @@ use simple_markers_resolver::record::DECLARATIONS;
 use simple_markers_resolver::record::site::Site;
 use simple_markers_resolver::report::{Layout, Verbosity, json, list};
 use simple_markers_resolver::resolve::{Resolution, resolve};
+use tools::Choices;
 
 /// Resolves and prints in every format. Discards the text.
 fn look(data: &[u8]) {
@@ -26,18 +27,6 @@ fn images() -> [Vec<u8>; 5] {
     [described.build(), scsi().build(), archive(&[("f.o", &object)]), object, relocatable(Architecture::I386)]
 }
 
-/// xorshift64: the same numbers in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-}
-
 #[test]
 fn truncated_anywhere() {
     for image in images() {
@@ -50,13 +39,13 @@ fn truncated_anywhere() {
 /// Flips bits 20,000 times in each image in CI, 100,000 times in all, and else 2,000 times.
 fn with_bits_flipped(image: usize) {
     let times = if std::env::var_os("CI").is_some() { 20_000 } else { 2_000 };
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15 + image as u64);
+    let mut choices = Choices::new(image as u64);
     let [original] = &images()[image..=image] else { panic!("five images") };
     for _ in 0..times {
         let mut image = original.clone();
-        for _ in 0..=numbers.below(4) {
-            let at = numbers.below(image.len());
-            image[at] ^= 1 << numbers.below(8);
+        for _ in 0..=choices.below(4) {
+            let at = choices.below(image.len());
+            image[at] ^= 1 << choices.below(8);
         }
         look(&image);
     }
@@ -89,11 +78,11 @@ fn relocatable_for_32_bits_with_bits_flipped() {
 
 #[test]
 fn with_bytes_that_matter_replaced() {
-    let mut numbers = Numbers(0x0123_4567_89ab_cdef);
+    let mut choices = Choices::new(1);
     for image in images() {
         for at in 0..image.len() {
             let mut image = image.clone();
-            image[at] = [0, 1, 0x7f, 0x80, 0xff][numbers.below(5)];
+            image[at] = *choices.one(&[0, 1, 0x7f, 0x80, 0xff]);
             look(&image);
         }
     }
@@ -101,8 +90,8 @@ fn with_bytes_that_matter_replaced() {
 
 #[test]
 fn of_garbage() {
-    let mut numbers = Numbers(42);
-    let garbage: Vec<u8> = (0..5000).map(|_| numbers.below(256) as u8).collect();
+    let mut choices = Choices::new(42);
+    let garbage: Vec<u8> = (0..5000).map(|_| choices.below(256) as u8).collect();
     let mut image = scsi();
     for section in &mut image.sections[1..] {
         section.data.clone_from(&garbage);

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
+use simple_markers_tests::tools::Choices;
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// Passes its markers in a way that does not change from run to run, and prints how often.
@@ -166,26 +167,6 @@ const INTEGERS: [(&str, u32, bool); 8] = [
 ];
 const TEXTS: [&str; 3] = ["request->name", "p", "request->in_place"];
 
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
-
 /// A filter of the test, which evaluates it without the tracer.
 #[derive(Clone, Debug)]
 enum Condition {
@@ -205,8 +186,8 @@ enum Right {
 const OPERATORS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
 
 impl Condition {
-    fn random(random: &mut Random, depth: u32, texts: bool, hits: &[Arguments]) -> Self {
-        let part = |random: &mut Random| Box::new(Self::random(random, depth + 1, texts, hits));
+    fn random(random: &mut Choices, depth: u32, texts: bool, hits: &[Arguments]) -> Self {
+        let part = |random: &mut Choices| Box::new(Self::random(random, depth + 1, texts, hits));
         match random.below(if depth < 3 { 6 } else { 3 }) {
             3 => return Self::Or(part(random), part(random)),
             4 => return Self::And(part(random), part(random)),
@@ -214,24 +195,24 @@ impl Condition {
             _ => {}
         }
         if texts && random.below(4) > 0 {
-            let name = random.pick(&TEXTS);
+            let name = *random.one(&TEXTS);
             let short = ["disk", "net", "", "dis", "disk2", "a text ", "a \"quoted\" \\ text"];
             let long = ["a text of more than thirty-two bytes, twice", "a text of more than thirty-two bytes, and not"];
             let text = match name != "request->in_place" && random.below(3) == 0 {
-                true => random.pick(&long),
-                false => random.pick(&short),
+                true => *random.one(&long),
+                false => *random.one(&short),
             };
             let text = if name == "request->in_place" { text.chars().take(8).collect() } else { text.to_owned() };
-            return Self::Compare(name, random.pick(&OPERATORS[..2]), Right::Text(text));
+            return Self::Compare(name, *random.one(&OPERATORS[..2]), Right::Text(text));
         }
-        let (name, bits, signed) = if texts { ("i", 32, true) } else { random.pick(&INTEGERS) };
+        let (name, bits, signed) = if texts { ("i", 32, true) } else { *random.one(&INTEGERS) };
         if !texts && random.below(4) == 0 {
-            let mut other = random.pick(&INTEGERS).0;
+            let mut other = random.one(&INTEGERS).0;
             while other == name {
-                other = random.pick(&INTEGERS).0;
+                other = random.one(&INTEGERS).0;
             }
             // The types alone would decide some comparisons with ==, but never with these.
-            return Self::Compare(name, random.pick(&OPERATORS), Right::Name(other));
+            return Self::Compare(name, *random.one(&OPERATORS), Right::Name(other));
         }
         // A value that occurs, so that == is sometimes true, or one next to the ends of the type.
         let (low, high) =
@@ -241,11 +222,11 @@ impl Condition {
             _ => 0,
         };
         let near = seen + random.below(3) as i128 - 1;
-        let number = random.pick(&[seen, seen, near, low + 1, high - 1, low + (high - low) / 2]);
-        Self::Compare(name, random.pick(&OPERATORS), Right::Integer(number.clamp(low + 1, high - 1)))
+        let number = *random.one(&[seen, seen, near, low + 1, high - 1, low + (high - low) / 2]);
+        Self::Compare(name, *random.one(&OPERATORS), Right::Integer(number.clamp(low + 1, high - 1)))
     }
 
-    fn text(&self, random: &mut Random) -> String {
+    fn text(&self, random: &mut Choices) -> String {
         match self {
             Self::Or(a, b) => format!("({} || {})", a.text(random), b.text(random)),
             Self::And(a, b) => format!("({}&&{})", a.text(random), b.text(random)),
@@ -305,7 +286,7 @@ fn the_kernel_evaluates_filters_as_the_test_does() {
     if !can_watch() {
         return;
     }
-    let mut random = Random(0x5eed);
+    let mut random = Choices::new(0x5eed);
     let rounds = if tools::tries_everything() { 25 } else { 4 };
     let (mut some, mut unfiltered) = (0, 0);
     for program in programs() {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use object::{Object as _, ObjectSymbol as _};
 use simple_markers_resolver::address::{FileOffset, RuntimeAddress, Vaddr};
 use simple_markers_resolver::location::{Binary, Expr, Machine, Node, Register, Unary, Unreadable, Value, ValueType};
+use simple_markers_tests::tools::Choices;
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
 use simple_markers_tracer::bpf::Target;
@@ -37,17 +38,12 @@ const REGISTERS: [(u16, &str); 14] = [
 const MEMORY: usize = 256;
 const EXPRESSIONS: usize = 6_000;
 
-/// Numbers that do not depend on the machine (Knuth's MMIX).
-struct Random(u64);
+/// Numbers that do not depend on the machine.
+struct Random(Choices);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 ^ self.0 >> 29
-    }
-
     fn below(&mut self, count: u64) -> u64 {
-        (self.next() >> 11) % count
+        self.0.below(count)
     }
 
     /// A number, often near a power of two.
@@ -56,7 +52,7 @@ impl Random {
             0 => self.below(16),
             1 => (1u64 << self.below(64)).wrapping_sub(self.below(3)),
             2 => self.below(16).wrapping_neg(),
-            _ => self.next(),
+            _ => self.0.number(),
         }
     }
 }
@@ -215,9 +211,9 @@ fn the_kernel_computes_what_we_compute() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let mut random = Random(1);
+    let mut random = Random(Choices::new(1));
     let mut registers: HashMap<u16, u64> = REGISTERS.iter().map(|(number, _)| (*number, random.number())).collect();
-    let memory: Vec<u8> = (0..MEMORY).map(|_| random.next() as u8).collect();
+    let memory: Vec<u8> = (0..MEMORY).map(|_| random.0.number() as u8).collect();
     let program = compile(folder.path(), "registers", &source(&registers, &memory), &["-no-pie", "-fno-pie"]);
     let bytes = std::fs::read(&program).expect("the program");
     let image = object::File::parse(&*bytes).expect("an image");

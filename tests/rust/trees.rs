@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{skipped, tries_everything};
+use simple_markers_tests::tools::{Choices, skipped, tries_everything};
 use simple_markers_tests::watched::{can_watch, compile};
 
 use crate::trace::hits;
@@ -155,12 +155,11 @@ void at_library(int log, int number) {
 "#;
 
 /// Random numbers that are always the same.
-struct Random(u64);
+struct Random(Choices);
 
 impl Random {
     fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
+        self.0.below(most)
     }
 
     /// What a process or a thread does. `left` is how many more there may be.
@@ -214,7 +213,7 @@ fn hits_in_random_trees_are_what_the_processes_write_down() {
     std::fs::copy("/bin/true", &mounted).expect("a copy");
     let mut all = Passes::new();
     for seed in 0..if tries_everything() { 40 } else { 5 } {
-        let spec = Random(seed * 77 + 1).spec(4, &mut 12, has_namespaces);
+        let spec = Random(Choices::new(seed)).spec(4, &mut 12, has_namespaces);
         let log = folder.path().join(format!("log{seed}"));
         let mut smark = Command::new(fixture::smark());
         smark.args(["trace", "--json", "--"]);

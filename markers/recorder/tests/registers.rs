@@ -11,6 +11,7 @@ use support::child::run;
 use support::probe::{Descriptor, text};
 use support::reader;
 use support::tool::{self, Buffers};
+use tools::Choices;
 
 descriptor!(TWO: "test:two", "%lu %lu", "a, b", "8 8", [false, false]);
 descriptor!(TEXTS: "test:texts", "%s %lu %s", "a, b, c", "s 8 s", [true, false, true]);
@@ -165,13 +166,8 @@ fn level() -> u64 {
 }
 
 /// Passes a probe with random registers and compares.
-fn hit(probe: &Descriptor, words: &[u64], seed: &mut u64) {
-    let mut next = || {
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        *seed ^= *seed << 17;
-        *seed
-    };
+fn hit(probe: &Descriptor, words: &[u64], choices: &mut Choices) {
+    let mut next = || choices.number();
     for level in 0..=level() {
         let mut given = Registers { vectors: [[0; 8]; 32], masks: [0; 8], general: [0; 16], mxcsr: 0x3f80, x87: 77 };
         // What the level has of each vector, and how many there are.
@@ -197,12 +193,12 @@ fn hit(probe: &Descriptor, words: &[u64], seed: &mut u64) {
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 fn hits(count: usize) {
-    let mut seed = 0x1234_5678_9abc_def1;
+    let mut choices = Choices::new(1);
     let [at, length] = text(b"a text of some length");
     for _ in 0..count {
-        hit(&TWO, &[1, 2], &mut seed);
-        hit(&TEXTS, &[at, length, 7, 0, 0], &mut seed);
-        hit(&TEXTS, &[at, 3, 7, at, 11], &mut seed);
+        hit(&TWO, &[1, 2], &mut choices);
+        hit(&TEXTS, &[at, length, 7, 0, 0], &mut choices);
+        hit(&TEXTS, &[at, 3, 7, at, 11], &mut choices);
     }
 }
 

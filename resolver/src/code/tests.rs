@@ -1,5 +1,7 @@
 //! Tests of whole functions, assembled by hand: each with the assembly beside its bytes.
 
+use tools::Choices;
+
 use super::*;
 use crate::address::Vaddr;
 
@@ -377,15 +379,8 @@ fn aarch64_probes_follow_the_kernels_masks() {
 
 #[test]
 fn any_bytes_end_in_a_verdict() {
-    // A pseudo-random number generator (xorshift). Half of the functions consist of only jumps,
-    // calls and moves.
-    let mut state = 0x2545_f491_4f6c_dd1du64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    // Half of the functions consist of only jumps, calls and moves.
+    let mut choices = Choices::new(1);
     let pieces: [&[u8]; 8] = [
         &[0xff, 0xe0],
         &[0x48, 0x89, 0xc2],
@@ -400,8 +395,8 @@ fn any_bytes_end_in_a_verdict() {
         let mut code = Vec::new();
         while code.len() < 600 {
             match round % 2 {
-                0 => code.extend(random().to_le_bytes()),
-                _ => code.extend(pieces[usize::try_from(random() % 8).unwrap_or(0)]),
+                0 => code.extend(choices.number().to_le_bytes()),
+                _ => code.extend(*choices.one(&pieces)),
             }
         }
         let memory = Data(0x1000, code.clone());

@@ -1,6 +1,7 @@
 //! Programs of compilers, with bits flipped and truncated.
 
 use simple_markers_resolver::resolve::resolve;
+use tools::Choices;
 
 use super::ghosts::COMPILED;
 use super::unit::Unit;
@@ -16,19 +17,12 @@ const PROGRAMS: [&[u8]; 4] = [
 
 fn with_bits_flipped(original: &[u8], seed: u64, rounds: usize) {
     assert!(!resolve("a", original).images[0].markers.is_empty());
-    // xorshift64: the same numbers in every run.
-    let mut state = 0x9e37_79b9_7f4a_7c15u64 + seed;
-    let mut below = |bound: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % bound as u64) as usize
-    };
+    let mut choices = Choices::new(seed);
     for _ in 0..rounds {
         let mut image = original.to_vec();
-        for _ in 0..=below(4) {
-            let at = below(image.len());
-            image[at] ^= 1 << below(8);
+        for _ in 0..=choices.below(4) {
+            let at = choices.below(image.len());
+            image[at] ^= 1 << choices.below(8);
         }
         let resolution = resolve("a", &image);
         assert!(resolution.images.len() + resolution.failures.len() > 0);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::program::Program;
-use crate::generator::choices::Choices;
+use crate::tools::Choices;
 
 /// A variable or member, as the source names it, and the conversion that shows it.
 pub type Argument = (String, &'static str);

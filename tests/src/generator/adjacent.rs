@@ -1,7 +1,7 @@
 //! Programs with markers that have nothing between them: in a row, at the start and the end of loops and
 //! branches, and in functions that are inlined. They do the same in C and in Rust.
 
-use super::choices::Choices;
+use crate::tools::Choices;
 
 /// A program in both languages.
 #[derive(Clone, Debug, Default)]

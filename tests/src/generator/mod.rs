@@ -15,7 +15,6 @@
 
 mod adjacent;
 mod c;
-pub(crate) mod choices;
 mod program;
 pub mod references;
 mod rich;

@@ -1,6 +1,6 @@
 //! The abstract program, and its generation.
 
-use super::choices::Choices;
+use crate::tools::Choices;
 
 /// A program of small functions with markers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use super::choices::Choices;
+use crate::tools::Choices;
 
 /// The types of values: how C++ writes them, their conversions, and how a number becomes one.
 const TYPES: [(&str, &str, &str); 9] = [

@@ -4,11 +4,14 @@
 //! variable `CI` is set) it fails. CI runs every combination of a slow test, and other machines run a
 //! [`slice()`] of them.
 
+mod choices;
 pub mod trial;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+
+pub use choices::Choices;
 
 /// The path of `tool`; `None` if it is not installed, and then the test is [`skipped`].
 ///

@@ -3,6 +3,7 @@ use crate::plan::{Aggregate, Condition, Input, LONGEST_TEXT, PlannedArgument, Pl
 use simple_markers_resolver::address::{FileOffset, Vaddr};
 use simple_markers_resolver::export::fetch::NumberKind;
 use simple_markers_resolver::location::Expr;
+use tools::Choices;
 
 /// The text of the range of an error, and its kind.
 fn error(text: &str) -> (&str, ErrorKind) {
@@ -107,18 +108,6 @@ fn errors_have_ranges() {
     assert!(Filter::parse(&["a == 1"; 64].join(" || ")).is_ok());
 }
 
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 #[test]
 fn no_tokens_make_the_parser_panic() {
     const TOKENS: [&str; 40] = [
@@ -163,12 +152,12 @@ fn no_tokens_make_the_parser_panic() {
         "_",
         "18446744073709551615",
     ];
-    let mut random = Random(1);
+    let mut choices = Choices::new(1);
     let mut good = 0;
     let site = site();
     for _ in 0..200_000 {
-        let length = random.below(12);
-        let text: String = (0..length).map(|_| TOKENS[random.below(TOKENS.len())]).collect();
+        let length = choices.below(12);
+        let text: String = (0..length).map(|_| *choices.one(&TOKENS)).collect();
         match Filter::parse(&text) {
             Ok(filter) => {
                 good += 1;

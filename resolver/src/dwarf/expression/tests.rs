@@ -5,6 +5,7 @@ use gimli::constants as dw;
 use gimli::{EvaluationResult, RunTimeEndian, UnitOffset, Value as Theirs, ValueType as TheirType};
 use images::dwarf::DwarfBuilder;
 use simple_markers_record::ByteOrder;
+use tools::Choices;
 
 use super::super::described::Described;
 use super::super::test_dwarf::{add_frames, frame, with};
@@ -154,16 +155,6 @@ fn what_is_not_supported_is_refused_by_name() {
     assert!(said(&deep).unwrap().starts_with("*(~~~"));
 }
 
-/// Pseudo-random numbers from a seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        mix(self.0) % bound
-    }
-}
-
 const TYPES: [(u8, u8, TheirType); 10] = [
     (5, 1, TheirType::I8),
     (5, 2, TheirType::I16),
@@ -179,37 +170,37 @@ const TYPES: [(u8, u8, TheirType); 10] = [
 
 /// A random expression that mostly keeps types apart. It does not reinterpret a computed float,
 /// because the bits of a NaN are not defined.
-fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, bool) {
+fn expression(choices: &mut Choices, types: &[u8], address_size: u8) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     // 0 for the generic type, else the index of the type plus 1.
     let mut stack: Vec<usize> = Vec::new();
-    for _ in 0..=chance.below(14) {
-        match chance.below(13) {
-            0 => bytes.extend([0x30 + chance.below(32) as u8]),
-            1 => bytes.extend([0x09, chance.below(256) as u8]),
-            2 => bytes.extend([0x70 + chance.below(10) as u8, chance.below(128) as u8]),
-            3 => bytes.extend([0x91, chance.below(128) as u8]),
+    for _ in 0..=choices.below(14) {
+        match choices.below(13) {
+            0 => bytes.extend([0x30 + choices.below(32) as u8]),
+            1 => bytes.extend([0x09, choices.below(256) as u8]),
+            2 => bytes.extend([0x70 + choices.below(10) as u8, choices.below(128) as u8]),
+            3 => bytes.extend([0x91, choices.below(128) as u8]),
             4 | 5 => {
-                let of = chance.below(10) as usize;
-                if chance.below(2) == 0 {
-                    bytes.extend([0xa5, 21 + chance.below(4) as u8, types[of]]);
+                let of = choices.below(10) as usize;
+                if choices.below(2) == 0 {
+                    bytes.extend([0xa5, 21 + choices.below(4) as u8, types[of]]);
                 } else {
                     let size = TYPES[of].1;
                     bytes.extend([0xa4, types[of], size]);
-                    bytes.extend(&mix(chance.below(50)).to_le_bytes()[..usize::from(size)]);
+                    bytes.extend(&mix(choices.below(50)).to_le_bytes()[..usize::from(size)]);
                 }
                 stack.push(of + 1);
                 continue;
             }
             6 if !stack.is_empty() => {
-                bytes.extend([[0x19, 0x1f, 0x20][chance.below(3) as usize]]);
+                bytes.extend([[0x19, 0x1f, 0x20][choices.below(3) as usize]]);
                 continue;
             }
             7 if stack.last().is_some_and(|of| *of < 9) => {
-                bytes.extend(if chance.below(2) == 0 {
+                bytes.extend(if choices.below(2) == 0 {
                     vec![6]
                 } else {
-                    vec![0x94, 1 + chance.below(u64::from(address_size)) as u8]
+                    vec![0x94, 1 + choices.below(u64::from(address_size)) as u8]
                 });
                 stack.pop();
             }
@@ -217,17 +208,17 @@ fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, 
                 let from = stack.pop().unwrap_or(0);
                 // gimli treats negative integers as large unsigned ones when it converts them to a
                 // float.
-                let to = chance.below(if (1..=4).contains(&from) { 9 } else { 11 }) as usize;
-                let reinterpret = from < 9 && chance.below(3) == 0;
+                let to = choices.below(if (1..=4).contains(&from) { 9 } else { 11 }) as usize;
+                let reinterpret = from < 9 && choices.below(3) == 0;
                 bytes.extend([if reinterpret { 0xa9 } else { 0xa8 }, if to == 0 { 0 } else { types[to - 1] }]);
                 stack.push(to);
                 continue;
             }
             9 if stack.last().is_some_and(|of| *of < 9) => {
-                bytes.extend([0x23, chance.below(128) as u8]);
+                bytes.extend([0x23, choices.below(128) as u8]);
                 continue;
             }
-            10 if stack.len() > 1 && chance.below(4) == 0 => {
+            10 if stack.len() > 1 && choices.below(4) == 0 => {
                 bytes.extend([0x16]);
                 let last = stack.len() - 1;
                 stack.swap(last, last - 1);
@@ -242,11 +233,11 @@ fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, 
                 if a > 8 && (1..=4).contains(&b) {
                     bytes.extend([0xa8, 0]);
                 }
-                if a != b && chance.below(8) != 0 {
+                if a != b && choices.below(8) != 0 {
                     // Converts to the same type first.
                     bytes.extend([0xa8, if a == 0 { 0 } else { types[a - 1] }]);
                 }
-                let operation = operations[chance.below(17) as usize];
+                let operation = operations[choices.below(17) as usize];
                 bytes.extend([operation]);
                 stack.push(if operation >= 0x29 { 0 } else { a });
                 continue;
@@ -255,7 +246,7 @@ fn expression(chance: &mut Chance, types: &[u8], address_size: u8) -> (Vec<u8>, 
         }
         stack.push(0);
     }
-    match chance.below(4) {
+    match choices.below(4) {
         0 => {}
         1 => bytes.extend([0x9f, 0x93, 1]),
         _ => bytes.push(0x9f),
@@ -323,9 +314,9 @@ fn agreements(address_size: u8, seeds: std::ops::Range<u64>) -> [u32; 3] {
     let types = types.map(|of| u8::try_from(written.offset(of)).expect("near the start of the unit"));
     let mut agreed = [0; 3];
     for seed in seeds {
-        let mut chance = Chance(seed << 20);
+        let mut choices = Choices::new(seed);
         let (mut build, _, function) = unit();
-        let expressions: Vec<_> = (0..200).map(|_| expression(&mut chance, &types, address_size)).collect();
+        let expressions: Vec<_> = (0..200).map(|_| expression(&mut choices, &types, address_size)).collect();
         let variables: Vec<_> = expressions.iter().map(|(bytes, _)| build.variable(function, bytes)).collect();
         with(build, |info, die| {
             let encoding = info.units.unit(0).expect("a unit").encoding();
@@ -427,8 +418,8 @@ fn arbitrary_bytes_are_taken_or_refused() {
     let fake = Fake { address_size: 8 };
     let mut taken = 0;
     for seed in 0..60 {
-        let mut chance = Chance(seed << 24);
-        let version = [4, 5][chance.below(2) as usize];
+        let mut choices = Choices::new(seed);
+        let version = [4, 5][choices.below(2) as usize];
         let lists = if version >= 5 { ".debug_loclists" } else { ".debug_loc" };
         let mut build = DwarfBuilder::new(version);
         add_frames(&mut build);
@@ -437,10 +428,10 @@ fn arbitrary_bytes_are_taken_or_refused() {
         let function = build.function(if seed % 3 == 0 { &[0x9c] } else { &[0x91, 8] });
         let mut variables = Vec::new();
         for _ in 0..200 {
-            let length = chance.below(40);
-            let bytes: Vec<u8> = (0..length).map(|_| chance.below(256) as u8).collect();
+            let length = choices.below(40);
+            let bytes: Vec<u8> = (0..length).map(|_| choices.below(256) as u8).collect();
             variables.push(build.variable(function, &bytes));
-            if chance.below(4) == 0 {
+            if choices.below(4) == 0 {
                 let offset = build.append(lists, &[4, 0, 0x40, bytes.len() as u8]);
                 build.append(lists, &bytes);
                 variables.push(build.listed(function, offset));

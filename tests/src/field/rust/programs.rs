@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::generator::choices::Choices;
+use crate::tools::Choices;
 
 /// A program whose packages are in the registry.
 pub struct Packages {

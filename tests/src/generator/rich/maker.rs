@@ -1,7 +1,7 @@
 //! Generates the functions of a program.
 
-use super::super::choices::Choices;
 use super::{Function, Kind, Part, Place, ResultType, Returned, Rich, Scalar, Statement, U32, Variable};
+use crate::tools::Choices;
 
 /// What a function is about.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -285,28 +285,21 @@ fn broken_formats_do_no_harm() {
         [("__data_loc char[] name", 4, false), ("u8 bytes[6]", 6, false), ("void * p", 8, false), ("int n", 4, true)];
     let print = r#""%-*.*s %pM %ps %#06x %*ph|%c%%", REC->n, 3, __get_str(name), REC->bytes, REC->p, (u16)REC->n << 2, REC->n & 7, REC->bytes, __print_flags(REC->n, "|", { 1, "a" }, { ~2UL, "b" }) ? REC->bytes[REC->n] : 'x', ({ long y = -5; y / REC->n; })"#;
     let good = format(&fields, print);
-    // A generator of random numbers (xorshift) with a fixed seed.
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = tools::Choices::new(1);
     let mut written = 0;
     for _ in 0..2_000 {
         let mut text = good.print.clone().into_bytes();
-        for _ in 0..=random(3) {
-            let (from, to) = (random(text.len()), random(text.len()));
-            match random(3) {
+        for _ in 0..=random.below(3) {
+            let (from, to) = (random.below(text.len()), random.below(text.len()));
+            match random.below(3) {
                 0 => text[from] = text[to],
-                1 => text[from] = b" \"'%*.-(){}[],<>&|+~!?:x90"[random(26)],
-                _ => drop(text.drain(from..(from + random(4)).min(text.len()))),
+                1 => text[from] = *random.one(b" \"'%*.-(){}[],<>&|+~!?:x90"),
+                _ => drop(text.drain(from..(from + random.below(4)).min(text.len()))),
             }
         }
         let format = Format { print: String::from_utf8(text).expect("ASCII"), ..good.clone() };
         let Ok(printer) = Printer::new(&format, &Known) else { continue };
-        let record: Vec<u8> = (0..random(48)).map(|_| random(256) as u8).collect();
+        let record: Vec<u8> = (0..random.below(48)).map(|_| random.below(256) as u8).collect();
         let mut out = String::new();
         printer.write(&record, &Known, &mut out);
         assert!(out.len() < MOST * 2, "{}", out.len());

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use tools::Choices;
+
 use super::*;
 use crate::top::datagram::{LINES, SIZE, Writer};
 use crate::top::table::Table;
@@ -25,16 +27,6 @@ fn table(number: u64, processes: u32, threads: u32) -> Table {
     };
     let processes = (1..=processes).map(|n| process(n * 100)).collect();
     Table { time: number * SECOND, interval: SECOND, processes, uncounted: number }
-}
-
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
 }
 
 #[test]
@@ -64,15 +56,15 @@ fn what_is_sent_is_received() {
 
 #[test]
 fn order_and_repetition_do_not_matter() {
-    let mut random = Random(7);
+    let mut choices = Choices::new(7);
     for round in 0..50 {
         let sent = table(0, 40, 5);
         let mut datagrams = Writer::new(round, "a").table(&sent);
         let parts = datagrams.len();
-        let twice = random.below(parts);
+        let twice = choices.below(parts);
         datagrams.push(datagrams[twice].clone());
         for index in (1..datagrams.len()).rev() {
-            datagrams.swap(index, random.below(index + 1));
+            datagrams.swap(index, choices.below(index + 1));
         }
         let mut receiver = Receiver::default();
         let taken = datagrams.iter().map(|datagram| receiver.take(address(1), datagram.as_bytes(), 0));
@@ -84,14 +76,14 @@ fn order_and_repetition_do_not_matter() {
 
 #[test]
 fn every_lost_datagram_is_counted() {
-    let mut random = Random(3);
+    let mut choices = Choices::new(3);
     let (mut receiver, mut writer) = (Receiver::default(), Writer::new(1, "a"));
     let (mut dropped, mut missing, mut given) = (0, 0, 0);
     let first = writer.table(&table(0, 1, 0)).remove(0);
     assert_eq!(receiver.take(address(1), first.as_bytes(), 0).map(|received| received.len()), Ok(1));
     for number in 1..200 {
         for datagram in writer.table(&table(number, 30, 2)) {
-            if random.below(10) < 3 {
+            if choices.below(10) < 3 {
                 dropped += 1;
                 continue;
             }
