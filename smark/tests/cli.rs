@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use images::{Linked, declaration, scsi};
 use simple_markers_resolver::record::DECLARATIONS;
+use tools::{Ended, ended};
 
 /// A folder of files that is removed at the end.
 struct Folder(PathBuf);
@@ -26,9 +27,8 @@ impl Folder {
     /// Runs `smark` in the folder. Returns exit status, standard output and standard error.
     fn smark(&self, command: &str, arguments: &[&str]) -> (i32, String, String) {
         let mut smark = Command::new(env!("CARGO_BIN_EXE_smark"));
-        let output = smark.arg(command).args(arguments).current_dir(&self.0).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+        let Ended { status, stdout, stderr } = ended(smark.arg(command).args(arguments).current_dir(&self.0));
+        (status, stdout, stderr)
     }
 
     fn list(&self, arguments: &[&str]) -> (i32, String, String) {

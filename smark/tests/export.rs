@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use images::{notes, one};
+use tools::{Ended, ended};
 
 fn smark(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_smark")).arg("export").args(arguments).current_dir(folder).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    let mut smark = Command::new(env!("CARGO_BIN_EXE_smark"));
+    let Ended { status, stdout, stderr } = ended(smark.arg("export").args(arguments).current_dir(folder));
+    (status, stdout, stderr)
 }
 
 #[test]

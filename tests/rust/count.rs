@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::Choices;
+use simple_markers_tests::tools::{Choices, output};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// Passes its markers in a way that does not change from run to run, and prints how often.
@@ -107,7 +107,7 @@ fn smark(command: &str, options: &[&str], program: &Path) -> (Vec<Json>, String,
         smark.env("WITHOUT_INTERVALS", "1");
     }
     smark.arg(command).arg("--json").args(options).arg("--").arg(program);
-    let output = smark.output().expect("smark runs");
+    let output = output(&mut smark);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let objects = text.lines().filter_map(|line| serde_json::from_str(line).ok()).filter(Json::is_object).collect();
     (objects, String::from_utf8(output.stderr).expect("UTF-8"), output.status.code())

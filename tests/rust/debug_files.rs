@@ -5,9 +5,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
+use simple_markers_tests::tools::{Ended, ended};
 use simple_markers_tests::{fixture, second_opinion, tools};
 
 const HEADER: &str = r#"
@@ -113,19 +114,15 @@ impl Folder {
     }
 
     /// Runs `smark` in the folder, with words separated by spaces.
-    fn smark(&self, command: &str) -> (Output, String) {
-        let output = Command::new(fixture::smark()).args(command.split_whitespace()).current_dir(&self.0).output();
-        let output = output.expect("smark starts");
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output, stderr)
+    fn smark(&self, command: &str) -> Ended {
+        ended(Command::new(fixture::smark()).args(command.split_whitespace()).current_dir(&self.0))
     }
 
     /// The only image of a file, with all its markers in full; `arguments` are the file and
     /// options.
     fn image(&self, arguments: &str) -> Value {
-        let (output, stderr) = self.smark(&format!("list --json {arguments}"));
-        assert!(output.status.success(), "{arguments}: {stderr}");
-        let mut resolution: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let listed = self.smark(&format!("list --json {arguments}")).success();
+        let mut resolution: Value = serde_json::from_str(&listed).expect("JSON");
         resolution["images"][0].take()
     }
 
@@ -173,7 +170,7 @@ fn companions_are_found_by_link_and_by_build_id() {
     let folder = Folder::new("links");
     folder.build("gcc", "", "prog");
     let whole = folder.whole("prog");
-    let (listed, _) = folder.smark("list prog");
+    let listed = folder.smark("list prog").stdout;
     folder.run("objcopy --only-keep-debug prog prog.debug");
     let id = folder.build_id("prog");
     let by_id = format!("dbg/.build-id/{}/{}.debug", &id[..2], &id[2..]);
@@ -184,8 +181,8 @@ fn companions_are_found_by_link_and_by_build_id() {
         folder.run(&format!("{strip} -o {program} prog"));
         folder.write(&by_id, &folder.read("prog.debug"));
         folder.same(&format!("--debug-dir none --debug-dir dbg {program}"), &whole, "build-id", &by_id);
-        let (names, stderr) = folder.smark(&format!("list --debug-dir dbg {program}"));
-        assert_eq!((names.stdout, stderr.as_str()), (listed.stdout.clone(), ""), "{how}");
+        let names = folder.smark(&format!("list --debug-dir dbg {program}"));
+        assert_eq!((&names.stdout, &*names.stderr), (&listed, ""), "{how}");
         fs::remove_dir_all(folder.path("dbg")).expect("removed");
 
         folder.run(&format!("objcopy --add-gnu-debuglink=prog.debug {program}"));
@@ -218,8 +215,8 @@ fn eu_strip_takes_declarations_too() {
     folder.run("eu-strip -f stripped.debug -o stripped prog");
     folder.same("stripped", &whole, "debuglink", "stripped.debug");
     fs::remove_file(folder.path("stripped.debug")).expect("removed");
-    let (output, stderr) = folder.smark("list stripped");
-    assert!(output.status.success() && stderr == "smark: stripped: no markers\n", "{stderr}");
+    let listed = folder.smark("list stripped");
+    assert_eq!((listed.status, &*listed.stderr), (0, "smark: stripped: no markers\n"));
 }
 
 #[test]
@@ -254,17 +251,15 @@ fn sections_and_files_may_be_compressed() {
         assert_eq!(folder.image(&packed)["module"], "mod");
         let bytes = folder.read(&packed);
         folder.write("cut", &bytes[..bytes.len() / 2]);
-        let (output, stderr) = folder.smark("list cut");
-        assert!(output.status.code() == Some(2) && stderr.starts_with("smark: cut: "), "{packer}: {stderr}");
+        let stderr = folder.smark("list cut").fails(2);
+        assert!(stderr.starts_with("smark: cut: "), "{packer}: {stderr}");
     }
     // Other files in a folder are skipped.
     folder.write("mods/notes.txt", b"text");
     folder.run("gzip mods/notes.txt");
     folder.copy("mod.ko.xz", "mods/mod.ko.xz");
-    let (output, stderr) = folder.smark("list -r mods");
-    let (alone, _) = folder.smark("list mod.ko");
-    let text = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!((text(&output), stderr.as_str()), (text(&alone), ""));
+    let (listed, alone) = (folder.smark("list -r mods"), folder.smark("list mod.ko"));
+    assert_eq!((listed.stdout, &*listed.stderr), (alone.stdout, ""));
 }
 
 #[test]
@@ -490,8 +485,8 @@ fn what_does_not_belong_is_refused() {
     let bytes = folder.read("kept.debug");
     for part in 0..16 {
         folder.write("prog.debug", &bytes[..bytes.len() * part / 16]);
-        let (output, stderr) = folder.smark("list --json stripped");
-        assert!(matches!(output.status.code(), Some(0 | 2)), "{part}: {stderr}");
+        let listed = folder.smark("list --json stripped");
+        assert!(matches!(listed.status, 0 | 2), "{part}: {}", listed.stderr);
     }
 }
 

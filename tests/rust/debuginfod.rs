@@ -78,9 +78,9 @@ fn listed(smark: &Path, server: &Server, cache: &Path, program: &Path) -> (Value
     for proxy in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
         command.env_remove(proxy);
     }
-    let output = command.output().expect("smark runs");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("smark prints JSON");
-    (json["images"][0].clone(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let listed = tools::ended(&mut command);
+    let json: Value = serde_json::from_str(&listed.stdout).expect("smark prints JSON");
+    (json["images"][0].clone(), listed.stderr)
 }
 
 #[test]

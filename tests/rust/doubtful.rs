@@ -4,26 +4,23 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::tools::{Ended, ended, find, run};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs};
 
 /// The arguments of the hits at each site, in their order.
 type Sites = BTreeMap<String, Vec<Vec<Json>>>;
 
-fn smark(arguments: &[&str]) -> Output {
-    Command::new(fixture::smark()).args(arguments).stdin(Stdio::null()).output().expect("smark runs")
+fn smark(arguments: &[&str]) -> Ended {
+    ended(Command::new(fixture::smark()).args(arguments).stdin(Stdio::null()))
 }
 
 /// What a command that ends well prints.
 fn said(arguments: &[&str]) -> String {
-    let output = smark(arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
-    String::from_utf8(output.stdout).expect("UTF-8")
+    smark(arguments).success()
 }
 
 /// The hits of a command that prints JSON.
@@ -213,8 +210,7 @@ fn check(compiler: &str) {
     let planned =
         |options: &[&str]| hits(&[&["trace", "--json", "--plan", text(&plan)], options, &["--", program]].concat());
     assert_eq!(sites(&planned(&[])), expected, "{compiler}");
-    let refused = smark(&["trace", "--plan", text(&plan), "--include", "shared", "--", program]);
-    assert_eq!(refused.status.code(), Some(2));
+    smark(&["trace", "--plan", text(&plan), "--include", "shared", "--", program]).fails(2);
 
     // Strictly nothing doubtful is read.
     let mut strict = all.clone();
@@ -224,9 +220,8 @@ fn check(compiler: &str) {
     let strict = sites(&strict);
     assert_eq!(sites(&live(&["--strict"])), strict, "{compiler}");
     assert_eq!(sites(&planned(&["--strict"])), strict, "{compiler}");
-    let both = smark(&["trace", "--strict", "--include", "doubtful", "--", program]);
-    assert_eq!(both.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&both.stderr).contains("contradict each other"));
+    let both = smark(&["trace", "--strict", "--include", "doubtful", "--", program]).fails(2);
+    assert!(both.contains("contradict each other"), "{both}");
 
     // The same from a recording.
     let recording = folder.path().join("recording");
@@ -266,10 +261,9 @@ fn check(compiler: &str) {
         [&["trace", "--json", marker, "--where", filter][..], &["report", "--json", marker, "--where", filter]]
     {
         let operands = if source[0] == "trace" { vec!["--", program] } else { vec![recording] };
-        let refused = smark(&[source, &operands].concat());
-        let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let stderr = smark(&[source, &operands].concat()).fails(2);
         let why = format!("the filter needs `{name}`, which is doubtful there: ");
-        assert!(refused.status.code() == Some(2) && stderr.contains(&why), "{stderr}");
+        assert!(stderr.contains(&why), "{stderr}");
         assert!(stderr.contains("--include doubtful takes it"), "{stderr}");
         for include in ["doubtful", "all"] {
             let taken = hits(&[source, &["--include", include], &operands].concat());
@@ -282,8 +276,7 @@ fn check(compiler: &str) {
     }
     let by = ["--json", "--by", name, marker];
     for (command, operands) in [("count", vec!["--", program]), ("report", vec![recording])] {
-        let refused = smark(&[&[command][..], &by, &operands].concat());
-        let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let stderr = smark(&[&[command][..], &by, &operands].concat()).stderr;
         assert!(stderr.contains(&format!("it counts by `{name}`, which is doubtful there: ")), "{stderr}");
         let lines = said(&[&[command][..], &by, &["--include", "doubtful"], &operands].concat());
         let of_marker = lines.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
@@ -302,10 +295,8 @@ fn check(compiler: &str) {
         for source in [&["trace"][..], &["report"]] {
             let operands = if source[0] == "trace" { vec!["--", program] } else { vec![recording] };
             let filter = ["--json", "--where", "v > 4", "doubt:replaced"];
-            let output = smark(&[source, &filter, &operands].concat());
-            let lines = String::from_utf8(output.stdout).expect("UTF-8");
+            let Ended { stdout: lines, stderr, .. } = smark(&[source, &filter, &operands].concat());
             assert_eq!(lines.lines().filter(|line| line.contains("\"v\",\"value\":")).count(), 2, "{lines}");
-            let stderr = String::from_utf8(output.stderr).expect("UTF-8");
             let told = "1 hit could not be filtered: an argument of the filter could not be read, or is doubtful";
             assert!(stderr.contains(told), "{stderr}");
             assert_eq!(hits(&[source, &filter, &["--include", "doubtful"], &operands].concat()).len(), 3);
@@ -314,8 +305,8 @@ fn check(compiler: &str) {
     if compiler == "gcc" {
         let time = ["--json", "--time", "doubt:mixed..doubt:end", "--key", "h"];
         for (command, operands) in [("count", vec!["--", program]), ("report", vec![recording])] {
-            let refused = smark(&[&[command][..], &time, &operands].concat());
-            assert!(String::from_utf8_lossy(&refused.stderr).contains("`h`, which is doubtful there: "));
+            let stderr = smark(&[&[command][..], &time, &operands].concat()).stderr;
+            assert!(stderr.contains("`h`, which is doubtful there: "), "{stderr}");
             let lines = said(&[&[command][..], &time, &["--include", "doubtful"], &operands].concat());
             let objects = lines.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
             let counts: Vec<u64> = objects.filter_map(|object| object["time"]["count"].as_u64()).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use simple_markers_tests::fixture::{smark, workspace};
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{ended, find, run, skipped};
 
 const SOURCE: &str = r#"
 #include <simple_marker.h>
@@ -21,11 +21,10 @@ int main(void) { one(last); two(last); return 0; }
 "#;
 
 /// The functions of the rows that a pattern selects, and the exit status.
-fn functions(program: &Path, pattern: &str) -> (Vec<String>, Option<i32>) {
-    let output = Command::new(smark()).args(["list", "-f", pattern]).arg(program).output().expect("smark starts");
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let rows = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2).map(str::to_owned));
-    (rows.collect(), output.status.code())
+fn functions(program: &Path, pattern: &str) -> (Vec<String>, i32) {
+    let listed = ended(Command::new(smark()).args(["list", "-f", pattern]).arg(program));
+    let rows = listed.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2).map(str::to_owned));
+    (rows.collect(), listed.status)
 }
 
 #[test]
@@ -40,8 +39,8 @@ fn a_marker_is_found_by_the_function_that_was_inlined() {
     gcc.args(["-O2", "-g", "-I"]).arg(workspace().join("markers/include"));
     run(gcc.arg(&source).arg("-o").arg(&program));
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    assert_eq!(functions(&program, "step"), (names(&["one", "two"]), Some(0)));
-    assert_eq!(functions(&program, "one"), (names(&["one"]), Some(0)));
-    assert_eq!(functions(&program, "s*"), (names(&["one", "two"]), Some(0)));
-    assert_eq!(functions(&program, "stop"), (Vec::new(), Some(1)));
+    assert_eq!(functions(&program, "step"), (names(&["one", "two"]), 0));
+    assert_eq!(functions(&program, "one"), (names(&["one"]), 0));
+    assert_eq!(functions(&program, "s*"), (names(&["one", "two"]), 0));
+    assert_eq!(functions(&program, "stop"), (Vec::new(), 1));
 }

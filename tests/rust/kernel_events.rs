@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::{find, skipped};
+use simple_markers_tests::tools::{ended, find, run, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile};
 
 use super::trace::trace;
@@ -141,9 +141,7 @@ fn events_are_counted_in_the_kernel() {
     let program = program(folder.path());
     let count = |options: &[&str]| {
         let mut smark = Command::new(fixture::smark());
-        smark.arg("count").arg("--json").args(options).arg("--").arg(&program).stderr(Stdio::inherit());
-        let output = smark.output().expect("smark runs").stdout;
-        objects(&String::from_utf8_lossy(&output).lines().map(str::to_owned).collect::<Vec<_>>())
+        objects(&ended(smark.arg("count").arg("--json").args(options).arg("--").arg(&program)).lines())
     };
     let of = |objects: &[Json], name: &str| {
         objects.iter().find(|it| it["event"] == name || it["marker"] == name).expect("a row").clone()
@@ -301,10 +299,8 @@ fn recordings_have_the_fields_of_events() {
     let status = smark.arg("--").arg(&program).stderr(Stdio::null()).status().expect("smark runs");
     assert!(status.success());
     let report = |options: &[&str]| {
-        let output = Command::new(fixture::smark()).arg("report").args(options).arg(&recording).output();
-        let output = output.expect("smark runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect::<Vec<_>>()
+        let report = run(Command::new(fixture::smark()).arg("report").args(options).arg(&recording));
+        report.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let reported = objects(&report(&["--json"]));
     let events: Vec<&Json> = reported.iter().filter(|it| it["event"].is_string()).collect();
@@ -352,9 +348,8 @@ fn what_cannot_be_watched_is_said() {
         return;
     }
     let smark = |options: &[&str]| {
-        let output = Command::new(fixture::smark()).arg("trace").args(options).args(["--", "true"]).output();
-        let output = output.expect("smark runs");
-        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+        let traced = ended(Command::new(fixture::smark()).arg("trace").args(options).args(["--", "true"]));
+        (Some(traced.status), traced.stderr)
     };
     let (status, said) = smark(&["-e", "sched:sched_swich"]);
     assert_eq!(status, Some(1), "{said}");

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
 use simple_markers_tests::kernel_text::{Instance, Printers, workload};
-use simple_markers_tests::tools::{find, skipped};
+use simple_markers_tests::tools::{ended, find, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch_with_tracefs};
 use simple_markers_tracer::ftrace::print::{PrintError, Printer};
 use simple_markers_tracer::sys::KernelEvents;
@@ -51,9 +51,8 @@ fn events_are_listed_with_the_numbers_of_the_kernel() {
         Err(why) => return skipped(&why.to_string()),
     };
     let smark = |arguments: &[&str]| {
-        let output = Command::new(fixture::smark()).args(["list", "--kernel"]).args(arguments).output().expect("smark");
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-        (output.status.code().expect("a status"), text(&output.stdout), text(&output.stderr))
+        let listed = ended(Command::new(fixture::smark()).args(["list", "--kernel"]).args(arguments));
+        (listed.status, listed.stdout, listed.stderr)
     };
     let (status, out, err) = smark(&["-q", "--json", "-m", "sched", "-m", "syscalls"]);
     assert_eq!((status, err.as_str()), (0, ""));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::{find, run, tries_everything};
+use simple_markers_tests::tools::{ended, find, run, tries_everything};
 use simple_markers_tests::watched::compile;
 use tempfile::TempDir;
 
@@ -93,13 +93,11 @@ fn killed(program: &Path, running: &mut Running, is_whole: &dyn Fn(&Json) -> boo
             // It may have been killed before it made the recording.
             false if !recording.join("smark/recording.json").exists() => String::new(),
             false => {
-                let report = Command::new(fixture::smark()).args(["report", "--json", text(&recording)]).output();
-                let report = report.expect("smark runs");
+                let report = ended(Command::new(fixture::smark()).args(["report", "--json", text(&recording)]));
                 // It may have been killed while it wrote a packet: those before it are printed.
-                let errors = String::from_utf8_lossy(&report.stderr);
-                let is_cut = report.status.code() == Some(2) && errors.contains("stream: offset");
-                assert!(report.status.success() || is_cut, "{errors}");
-                String::from_utf8(report.stdout).expect("UTF-8")
+                let is_cut = report.status == 2 && report.stderr.contains("stream: offset");
+                assert!(report.status == 0 || is_cut, "{}", report.stderr);
+                report.stdout
             }
         };
         let found = hits(&lines);

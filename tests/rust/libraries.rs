@@ -1,11 +1,11 @@
 //! The markers of shared libraries are watched from the first instruction of the program.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{ended, find, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
 use super::trace::hits;
@@ -31,9 +31,7 @@ fn library(name: &str) -> String {
 fn traced(preload: Option<&Path>, program: &Path) -> Vec<(String, i64)> {
     let mut smark = Command::new(fixture::smark());
     smark.args(["trace", "--json", "--"]).arg(program).envs(preload.map(|preload| ("LD_PRELOAD", preload)));
-    let output = smark.stderr(Stdio::null()).output().expect("smark runs");
-    let lines: Vec<String> = String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect();
-    let (hits, end) = hits(&lines);
+    let (hits, end) = hits(&ended(&mut smark).lines());
     assert_eq!((&end["lost"], &end["exit"]), (&0.into(), &7.into()));
     let of = |hit: &Json| (hit["marker"].as_str().expect("a name").to_owned(), hit["args"][0]["value"].as_i64());
     hits.iter().map(of).map(|(name, value)| (name, value.expect("a number"))).collect()

@@ -13,7 +13,7 @@ use crate::trace::hits;
 
 fn smark(arguments: &[&str], program: &Path) -> (Vec<String>, String) {
     let mut command = Command::new(fixture::smark());
-    let output = command.args(arguments).arg("--").arg(program).output().expect("smark runs");
+    let output = tools::output(command.args(arguments).arg("--").arg(program));
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{errors}");
     (String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect(), errors)

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value as Json;
 use simple_markers_resolver::export::{self, At};
@@ -12,7 +12,7 @@ use simple_markers_tests::fixture;
 use simple_markers_tests::generator::Adjacent;
 use simple_markers_tests::oracle::builds::{self, Options, With};
 use simple_markers_tests::oracle::twin::{self, Pass};
-use simple_markers_tests::tools::{slice, tries_everything};
+use simple_markers_tests::tools::{ended, slice, tries_everything};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 use simple_markers_tracer::plan::Plan;
 use simple_markers_tracer::planning::Settings;
@@ -23,8 +23,7 @@ use super::trace::hits;
 /// Runs `smark` and returns its lines.
 fn smark(arguments: &[&str], paths: &[&Path]) -> Vec<String> {
     let mut smark = Command::new(fixture::smark());
-    let output = smark.args(arguments).args(paths).stderr(Stdio::null()).output().expect("smark runs");
-    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
+    ended(smark.args(arguments).args(paths)).lines()
 }
 
 /// The hits of each thread, with the values that could be read.

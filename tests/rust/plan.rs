@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::run;
+use simple_markers_tests::tools::{output, run};
 use simple_markers_tests::watched::{can_watch, compile};
 use simple_markers_tracer::Plan;
 
@@ -62,7 +62,7 @@ fn stderr(output: &Output) -> String {
 }
 
 fn smark(arguments: &[&str]) -> Output {
-    Command::new(fixture::smark()).args(arguments).stdin(Stdio::null()).output().expect("smark runs")
+    output(Command::new(fixture::smark()).args(arguments).stdin(Stdio::null()))
 }
 
 /// Puts a stripped copy of a file into a folder.

@@ -11,7 +11,7 @@ use simple_markers_tests::generator::{Form, Program, Rich, Tongue, Variant};
 use simple_markers_tests::header::{Compiler, Language};
 use simple_markers_tests::oracle::builds::{self, With};
 use simple_markers_tests::oracle::twin;
-use simple_markers_tests::tools::{self, find, run};
+use simple_markers_tests::tools::{self, Ended, ended, find, run};
 use simple_markers_tests::watched::can_watch;
 use simple_markers_tests::{fixture, matrix};
 
@@ -140,12 +140,11 @@ fn recorded(image: &Path, folder: &Path) -> Vec<Pass<String>> {
 fn traced(image: &Path, engine: &[&str]) -> Vec<Pass<String>> {
     let mut command = Command::new(fixture::smark());
     command.args(["trace", "--json", "--buffer", "64M"]).args(engine).arg("--").arg(image).arg(ROUNDS);
-    let output = command.output().expect("smark runs");
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let Ended { stdout: text, stderr, .. } = ended(&mut command);
     // The program prints a number.
     let lines: Vec<String> = text.lines().filter(|line| line.starts_with('{')).map(str::to_owned).collect();
     let (found, end) = hits(&lines);
-    assert_eq!(end["lost"], 0, "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(end["lost"], 0, "{stderr}");
     let word = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let pass = |hit: &Json| {
         let arguments = hit["args"].as_array().expect("arguments");

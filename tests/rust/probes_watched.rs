@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Fixture, Process};
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{Ended, ended, find, run, skipped};
 use simple_markers_tests::uprobes::Uprobes;
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
@@ -318,15 +318,15 @@ fn probes_of_a_tree_of_processes_are_armed() {
     // Through forks, programs that execute others, and two at the same time.
     let script = r#""$0"; sh -c 'exec "$0"' "$0"; timeout 60 env "$0"; "$0" & "$0"; wait; (exec "$0")"#;
     let output = smark(&["trace", "--", "sh", "-c", script, program.to_str().expect("UTF-8")]);
-    let lines: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+    let lines = output.lines();
     let [mut printed, mut shown] = said(&lines);
     printed.sort_unstable();
     shown.sort_unstable();
-    assert_eq!((printed.len(), shown), (36, printed), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!((printed.len(), shown), (36, printed), "{}", output.stderr);
 }
 
-fn smark(arguments: &[&str]) -> Output {
-    Command::new(fixture::smark()).args(arguments).stdin(Stdio::null()).output().expect("smark runs")
+fn smark(arguments: &[&str]) -> Ended {
+    ended(Command::new(fixture::smark()).args(arguments).stdin(Stdio::null()))
 }
 
 #[test]
@@ -338,8 +338,7 @@ fn a_stripped_program_is_armed_by_its_plan() {
     let whole = compile(folder.path(), "values", &source("values.c"), &["-Wl,--build-id"]);
     let [plan, stripped] =
         ["plan", "stripped"].map(|name| folder.path().join(name).to_str().expect("UTF-8").to_owned());
-    let output = smark(&["plan", "-o", &plan, whole.to_str().expect("UTF-8")]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    smark(&["plan", "-o", &plan, whole.to_str().expect("UTF-8")]).success();
     let json: Json = serde_json::from_slice(&fs::read(&plan).expect("a plan")).expect("JSON");
     assert_eq!(json["plan"], 2);
     run(Command::new("strip").arg("-o").arg(&stripped).arg(&whole));
@@ -356,8 +355,7 @@ fn counts_and_recordings_have_probes() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "values", &source("values.c"), &[]);
     let program = program.to_str().expect("UTF-8");
-    let count = smark(&["count", "--json", "--", program]);
-    let text = String::from_utf8_lossy(&count.stdout).into_owned();
+    let text = smark(&["count", "--json", "--", program]).stdout;
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok());
     let counts: Vec<(String, u64)> = lines
         .flat_map(|line| line["markers"].as_array().cloned().unwrap_or_else(|| vec![line]))
@@ -368,9 +366,8 @@ fn counts_and_recordings_have_probes() {
     let recording = folder.path().join("recording");
     let recording = recording.to_str().expect("UTF-8");
     let output = smark(&["record", "-o", recording, "--", program]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
-    let (printed, reported) = (lines(&output.stdout), lines(&smark(&["report", recording]).stdout));
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    let (printed, reported) = (output.lines(), smark(&["report", recording]).lines());
     let ([printed, _], [_, shown]) = (said(&printed), said(&reported));
     assert_eq!((printed.len(), shown), (6, printed));
 }
@@ -386,17 +383,17 @@ fn a_uprobe_without_the_switch_is_in_the_way() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path(), "values", &source("values.c"), &[]);
     let program = program.to_str().expect("UTF-8");
-    let listed = smark(&["list", "--json", "values:none", program]);
-    let listed: Json = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let listed = smark(&["list", "--json", "values:none", program]).stdout;
+    let listed: Json = serde_json::from_str(&listed).expect("JSON");
     let offset = listed["images"][0]["markers"][0]["sites"][0]["file_offset"].as_str().expect("an offset");
     let offset = u64::from_str_radix(offset.trim_start_matches("0x"), 16).expect("an offset");
     let _placed = uprobes.place(Path::new(program), &[offset]);
     for engine in ["bpf", "tracefs"] {
         let output = smark(&["trace", "--engine", engine, "--", program]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = &output.stderr;
         let expected = "cannot arm a probe: another tool has a uprobe at its site that does not arm it, and the kernel allows \
                         only one kind";
         assert!(said.contains(expected), "{engine}: {said}");
-        assert_eq!((output.status.code(), &*output.stdout), (Some(2), &b""[..]), "{engine}");
+        assert_eq!((output.status, &*output.stdout), (2, ""), "{engine}");
     }
 }

@@ -42,9 +42,8 @@ pub(crate) static SORTER: LazyLock<PathBuf> = LazyLock::new(|| built("sorter", "
 
 /// Runs `smark` with a program, and returns its lines and what it says to people.
 pub(crate) fn smark(arguments: &[&str], program: &[&str]) -> (Vec<String>, String) {
-    let output = Command::new(fixture::smark()).args(arguments).arg("--").args(program).output().expect("smark runs");
-    let lines = String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect();
-    (lines, String::from_utf8_lossy(&output.stderr).into_owned())
+    let ended = tools::ended(Command::new(fixture::smark()).args(arguments).arg("--").args(program));
+    (ended.lines(), ended.stderr)
 }
 
 pub(crate) fn text(path: &Path) -> &str {

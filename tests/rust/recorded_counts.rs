@@ -109,10 +109,8 @@ fn times_are_between_probes_markers_and_events() {
 
 /// The lines of `smark report` for a recording.
 fn report(options: &[&str], recording: &Path) -> Vec<String> {
-    let output = Command::new(fixture::smark()).arg("report").args(options).arg(recording).output();
-    let output = output.expect("smark runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
+    let report = tools::run(Command::new(fixture::smark()).arg("report").args(options).arg(recording));
+    report.lines().map(str::to_owned).collect()
 }
 
 #[test]

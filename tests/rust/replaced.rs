@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
+use simple_markers_tests::tools::ended;
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::hits;
@@ -287,14 +288,11 @@ fn goes_on_with_the_new_file(engine: &str) {
                 lines.filter_map(|it| Some((it["marker"].as_str()?.to_owned(), it["hits"].as_u64()?))).collect()
             }
             _ => {
-                let report = Command::new(fixture::smark()).args(["report", "--json"]).arg(&recording).output();
-                let report = String::from_utf8(report.expect("smark runs").stdout).expect("UTF-8");
-                let lines: Vec<String> = report.lines().map(str::to_owned).collect();
-                let (found, _) = hits(&lines);
+                let report = ended(Command::new(fixture::smark()).args(["report", "--json"]).arg(&recording));
+                let (found, _) = hits(&report.lines());
                 let of = |name: &str| found.iter().filter(|hit| hit["marker"] == name).count() as u64;
                 // The text of each hit is that of the build that was run.
-                let report = Command::new(fixture::smark()).arg("report").arg(&recording).output();
-                let report = String::from_utf8(report.expect("smark runs").stdout).expect("UTF-8");
+                let report = ended(Command::new(fixture::smark()).arg("report").arg(&recording)).stdout;
                 let with = |text: &str| report.lines().filter(|line| line.contains(text)).count();
                 assert_eq!([": one ", ": two ", ": more "].map(with), [3, 4, 4], "{report}");
                 vec![("built:at".to_owned(), of("built:at")), ("built:more".to_owned(), of("built:more"))]

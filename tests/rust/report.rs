@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value as Json, json};
 use simple_markers_tests::fixture;
+use simple_markers_tests::tools::output;
 use simple_markers_tests::watched::can_watch;
 
 use crate::count::programs;
@@ -25,8 +26,7 @@ fn recorded(folder: &Path, program: &Path) -> PathBuf {
 
 /// What `smark` prints, what it says on standard error, and its exit status.
 fn smark(arguments: &[&str], operands: &[&Path]) -> (String, String, Option<i32>) {
-    let Output { status, stdout, stderr } =
-        Command::new(fixture::smark()).args(arguments).args(operands).output().expect("smark runs");
+    let Output { status, stdout, stderr } = output(Command::new(fixture::smark()).args(arguments).args(operands));
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (text(stdout), text(stderr), status.code())
 }

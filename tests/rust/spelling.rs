@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use simple_markers_tests::fixture;
+use simple_markers_tests::tools::output;
 use simple_markers_tests::watched::{can_watch, compile};
 use tempfile::TempDir;
 
@@ -39,8 +40,8 @@ impl Place {
 
     /// Runs `smark` there: its exit status, and what it prints to stdout and stderr.
     fn smark(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
-        let output = Command::new(fixture::smark()).args(arguments).current_dir(&self.folder).output();
-        let Output { status, stdout, stderr } = output.expect("smark runs");
+        let Output { status, stdout, stderr } =
+            output(Command::new(fixture::smark()).args(arguments).current_dir(&self.folder));
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         (status.code(), text(stdout), text(stderr))
     }

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use simple_markers_resolver::text::from_bytes;
 use simple_markers_tests::fixture;
 use simple_markers_tests::text_format::{Field, Message};
-use simple_markers_tests::tools::find;
+use simple_markers_tests::tools::{find, output};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// The packets of a timeline.
@@ -181,7 +181,7 @@ impl Timeline {
 }
 
 fn smark(arguments: &[&str], path: &Path) -> (String, String, Option<i32>) {
-    let output = Command::new(fixture::smark()).args(arguments).arg(path).output().expect("smark runs");
+    let output = output(Command::new(fixture::smark()).args(arguments).arg(path));
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (text(output.stdout), text(output.stderr), output.status.code())
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
 use simple_markers_tests::oracle::builds::{self, Options, With};
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{find, output, run, skipped};
 use simple_markers_tests::watched::{can_watch, compile};
 
 /// Marks a value of each kind, and prints the same.
@@ -59,8 +59,8 @@ int main(void) {
 /// Runs `smark trace`, and returns its lines.
 pub(super) fn trace(options: &[&str], command: &[&Path]) -> Vec<String> {
     let mut smark = Command::new(fixture::smark());
-    smark.arg("trace").args(options).arg("--").args(command).stderr(Stdio::null());
-    let output = smark.output().expect("smark runs");
+    smark.arg("trace").args(options).arg("--").args(command);
+    let output = output(&mut smark);
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{find, skipped};
+use simple_markers_tests::tools::{Ended, ended, find, run, skipped};
 use simple_markers_tests::watched::{TRACEFS, can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::{FAMILY, KINDS, LIBRARY, check_lost, hits, numbers, trace};
@@ -123,9 +123,7 @@ fn counts_are_those_of_bpf() {
     let count = |options: &[&str]| {
         let mut smark = Command::new(fixture::smark());
         smark.args(["count", "--json"]).args(options).arg("--").arg(&program);
-        let output = smark.output().expect("smark runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("UTF-8")
+        run(&mut smark)
     };
     for options in [&[][..], &["--by", "item->text"], &["--hist", "item->number"], &["--where", "item->small != 0"]] {
         let found = count(&[&TRACEFS_ENGINE, options].concat());
@@ -281,8 +279,7 @@ fn it_is_chosen_where_bpf_is_not_allowed() {
     // To root every file of tracefs is open without any capability.
     let mut smark = Command::new(setpriv);
     smark.args(["--bounding-set", "-sys_admin,-bpf,-perfmon", "--inh-caps", "-sys_admin,-bpf,-perfmon"]);
-    let output = smark.arg(fixture::smark()).arg("trace").arg("--").arg(&program).output().expect("smark runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let Ended { stdout, stderr: errors, .. } = ended(smark.arg(fixture::smark()).arg("trace").arg("--").arg(&program));
     assert!(errors.contains("BPF cannot be used here") && errors.contains("tracefs"), "{errors}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("loop:look").count(), 200);
+    assert_eq!(stdout.matches("loop:look").count(), 200);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{Choices, skipped, tries_everything};
+use simple_markers_tests::tools::{Choices, output, skipped, tries_everything};
 use simple_markers_tests::watched::{can_watch, compile};
 
 use crate::trace::hits;
@@ -224,7 +224,7 @@ fn hits_in_random_trees_are_what_the_processes_write_down() {
             _ => smark.args(["timeout", "60"]).arg(&programs[0]),
         };
         smark.arg(&log).args(&programs).arg(&mounted).arg(&spec).stdin(Stdio::null());
-        let output = smark.output().expect("smark runs");
+        let output = output(&mut smark);
         let said = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
         let (found, end) = hits(&lines);

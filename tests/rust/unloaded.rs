@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use simple_markers_tests::fixture;
-use simple_markers_tests::tools::{find, run};
+use simple_markers_tests::tools::{ended, find, run};
 
 use crate::trace::hits;
 
@@ -67,10 +67,8 @@ fn a_library_is_unloaded_while_a_tool_watches() {
     for (cycles, milliseconds) in [("1000", "0"), ("15", "60")] {
         let mut smark = Command::new(fixture::smark());
         smark.args(["trace", "--json"]).arg(&library).args(["plugin:*", "--"]).arg(&program).arg(&library);
-        let output = smark.args([cycles, milliseconds]).output().expect("smark runs");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let lines: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
-        let (found, end) = hits(&lines);
+        let traced = ended(smark.args([cycles, milliseconds]));
+        let (errors, (found, end)) = (&traced.stderr, hits(&traced.lines()));
         assert_eq!((&end["exit"], &end["lost"]), (&0.into(), &0.into()), "{errors}");
         let mut threads: BTreeMap<_, Vec<u64>> = BTreeMap::new();
         for hit in &found {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal as signals;
 use simple_markers_tests::fixture::{self, Process};
-use simple_markers_tests::tools::{find, run, skipped};
+use simple_markers_tests::tools::{find, output, run, skipped};
 use simple_markers_tests::watched::{can_watch, can_watch_with_tracefs, compile};
 
 use crate::trace::{hits, numbers};
@@ -56,7 +56,7 @@ fn program(folder: &Path, name: &str, marker: &str) -> PathBuf {
 
 fn smark(arguments: &[&str], command: &[&str]) -> Output {
     let mut smark = Command::new(fixture::smark());
-    smark.args(arguments).args(command).stdin(Stdio::null()).output().expect("smark runs")
+    output(smark.args(arguments).args(command).stdin(Stdio::null()))
 }
 
 fn lines(output: &Output) -> Vec<String> {

@@ -2,22 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use simple_markers_tests::fixture::{smark, target, workspace};
-use simple_markers_tests::tools::run;
+use simple_markers_tests::tools::{Ended, ended, run};
 use tempfile::TempDir;
 
 /// A folder with sources, in its own repository.
 pub(super) struct Project {
     folder: TempDir,
-}
-
-/// The exit status and output of a command.
-pub(super) struct Ended {
-    pub(super) status: i32,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
 }
 
 impl Project {
@@ -84,12 +77,6 @@ impl Project {
         }
         command
     }
-}
-
-pub(super) fn ended(command: &mut Command) -> Ended {
-    let Output { status, stdout, stderr } = command.output().expect("the command starts");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    Ended { status: status.code().expect("an exit status"), stdout: text(stdout), stderr: text(stderr) }
 }
 
 /// Copies the files of an example.

@@ -5,13 +5,15 @@
 //! [`slice()`] of them.
 
 mod choices;
+mod command;
 pub mod trial;
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
 pub use choices::Choices;
+pub use command::{Ended, ended, output, run};
 
 /// The path of `tool`; `None` if it is not installed, and then the test is [`skipped`].
 ///
@@ -94,20 +96,4 @@ pub fn is_recorded_compiler() -> bool {
         say_skipped(&format!("what is written down is of {RECORDED_COMPILER}x, this is {}", version.trim_end()));
     }
     recorded
-}
-
-/// Runs a command that must succeed, and returns its standard output.
-///
-/// # Panics
-///
-/// It cannot be started or fails; the message has its standard error.
-pub fn run(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(
-        status.success(),
-        "{command:?}: {status}\n{}{}",
-        String::from_utf8_lossy(&stdout),
-        String::from_utf8_lossy(&stderr)
-    );
-    String::from_utf8_lossy(&stdout).into_owned()
 }
