@@ -11,9 +11,6 @@ pub(crate) struct Choice {
     /// Also take sites and arguments of these kinds, separated by commas; may be given several times
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
-    /// Same as --include all
-    #[arg(long)]
-    all: bool,
     /// Where to put uprobes: at the cheapest equivalent address, or at the site itself
     #[arg(long, value_name = "WHERE", default_value = "best")]
     at: At,
@@ -37,7 +34,7 @@ enum Include {
     UnknownProbe,
     /// Arguments that may have another value than in the source
     Doubtful,
-    /// All of these
+    /// All of these: each site whose hits may not be the marker's passes, and arguments whose values may be wrong
     All,
 }
 
@@ -72,7 +69,7 @@ enum At {
 
 impl Choice {
     fn includes(&self, kind: Include) -> bool {
-        self.all || self.include.contains(&kind) || self.include.contains(&Include::All)
+        self.include.contains(&kind) || self.include.contains(&Include::All)
     }
 
     /// What becomes of doubtful arguments.
@@ -82,7 +79,7 @@ impl Choice {
 
     /// Whether the user chose sites or places.
     pub(crate) fn is_of_sites(&self) -> bool {
-        self.all || self.include.iter().any(|kind| *kind != Include::Doubtful)
+        self.include.iter().any(|kind| *kind != Include::Doubtful)
     }
 
     /// The settings of the library.

@@ -1,4 +1,4 @@
-//! `smark trace --every-ms`: how often each marker is passed, again and again.
+//! `smark trace --every`: how often each marker is passed, again and again.
 
 use std::io::Write;
 use std::process::ExitCode;

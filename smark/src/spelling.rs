@@ -41,6 +41,11 @@ pub(crate) fn replaced(arguments: impl IntoIterator<Item = OsString>) -> (Vec<Os
             new.extend(value);
             continue;
         };
+        if let ("--all", true) = (text, TAKE_INCLUDE.contains(&command.as_str())) {
+            hints.push(Hint { old: text.to_owned(), new: "--include all".to_owned() });
+            new.extend(["--include", "all"].map(OsString::from));
+            continue;
+        }
         let (name, joined) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
         if !NAMES.contains(&name) {
             new.push(argument);
@@ -69,7 +74,11 @@ pub(crate) fn replaced(arguments: impl IntoIterator<Item = OsString>) -> (Vec<Os
     (new, hints)
 }
 
-const NAMES: [&str; 4] = ["--every", "--every-ms", "--buffer", "--count"];
+/// The options with a value that may be old.
+const NAMES: [&str; 6] = ["--every", "--every-ms", "--buffer", "--count", "--limit", "-n"];
+
+/// The commands that had `--all`.
+const TAKE_INCLUDE: [&str; 5] = ["export", "trace", "count", "record", "plan"];
 
 /// The new name and value of an option; `None` if it has no older spelling.
 fn modern(command: &str, name: &str, value: &str) -> Option<(&'static str, String)> {
@@ -82,7 +91,8 @@ fn modern(command: &str, name: &str, value: &str) -> Option<(&'static str, Strin
             Some(("--every", format!("{}ms", (seconds * 1000.0).round() as u64)))
         }
         ("trace" | "count" | "record", "--buffer") if is_whole => Some(("--buffer", format!("{value}K"))),
-        ("top", "--count") => Some(("--limit", value.to_owned())),
+        ("top", "--count" | "--limit") => Some(("--intervals", value.to_owned())),
+        ("trace" | "count" | "record", "-n") if !is_whole => Some(("--name", value.to_owned())),
         _ => None,
     }
 }
@@ -113,7 +123,10 @@ mod tests {
                 "smark --color never record --buffer 64K x",
                 "--buffer 64 is now written --buffer 64K",
             ),
-            ("smark top --count 3", "smark top --limit 3", "--count 3 is now written --limit 3"),
+            ("smark top --count 3", "smark top --intervals 3", "--count 3 is now written --intervals 3"),
+            ("smark top --limit=3", "smark top --intervals 3", "--limit 3 is now written --intervals 3"),
+            ("smark count -n q:* x", "smark count --name q:* x", "-n q:* is now written --name q:*"),
+            ("smark export --all x", "smark export --include all x", "--all is now written --include all"),
         ] {
             assert_eq!(of(old), (new.to_owned(), vec![hint.to_owned()]));
         }
@@ -124,6 +137,8 @@ mod tests {
         for line in [
             "smark trace --every 100ms --buffer 8M x",
             "smark report --count folder",
+            "smark trace -n 3 --limit 4 x",
+            "smark list -n q:* --all x",
             "smark trace x -- server --every-ms 5 --buffer 3",
             "smark top --every",
             "smark trace --every-ms many",

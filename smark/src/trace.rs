@@ -25,7 +25,7 @@ use crate::narrow;
 use crate::quantity;
 use crate::rates;
 use crate::stacks::Stacks;
-use crate::watch::{Buffer, Next, STATUS, Watch, events};
+use crate::watch::{Buffer, Next, STATUS, Watch, events, under_heading};
 
 /// Print the hits of markers as they happen, each as its format says
 ///
@@ -40,14 +40,12 @@ use crate::watch::{Buffer, Next, STATUS, Watch, events};
 #[command(
     override_usage = "smark trace [OPTIONS] [PATTERN]... <FILE>...\n       smark trace [OPTIONS] [PATTERN]... -p <PID>\n       smark trace [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...\n       smark trace [OPTIONS] -e <GLOB>",
     after_help = EXAMPLES,
-    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
+    mut_args(under_heading)
 )]
 pub(crate) struct Trace {
     #[command(flatten)]
     watch: Watch,
-    /// End after this many hits
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
     /// Print a line of JSON for each hit
     #[arg(long)]
     json: bool,
@@ -75,7 +73,7 @@ EXAMPLES
   Some markers of a running process:
       smark trace 'queue:*' -p $(pidof server)
   Ten hits of a marker in any process:
-      smark trace --limit 10 queue:complete target/release/server
+      smark trace -n 10 queue:complete target/release/server
   Only some hits, chosen in the kernel:
       smark trace --where 'tag > 100 && status != 0' queue:submit -- ./server
   Who calls it (build with -fno-omit-frame-pointer, or -C force-frame-pointers):
@@ -97,7 +95,7 @@ impl Trace {
             let result = rates::run(self.watch, every, self.json, colour, console, &mut hits_to);
             return hits_to.keep_if(result);
         }
-        let (limit, json) = (self.limit.unwrap_or(u64::MAX), self.json);
+        let (limit, json) = (self.watch.limit.unwrap_or(u64::MAX), self.json);
         let started = self.watch.start(console, self.buffer.mode(self.stack));
         let mut watching = hits_to.keep_if(started)?;
         let mut stacks = self.stack.then(|| watching.stacks());

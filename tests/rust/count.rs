@@ -103,7 +103,7 @@ pub(crate) fn programs() -> &'static [PathBuf; 2] {
 /// The objects that `smark` prints, what it says on standard error, and its exit status.
 fn smark(command: &str, options: &[&str], program: &Path) -> (Vec<Json>, String, Option<i32>) {
     let mut smark = Command::new(fixture::smark());
-    if options.contains(&"-n") {
+    if options.contains(&"--name") {
         smark.env("WITHOUT_INTERVALS", "1");
     }
     smark.arg(command).arg("--json").args(options).arg("--").arg(program);
@@ -301,7 +301,7 @@ fn the_kernel_evaluates_filters_as_the_test_does() {
                 let expected: Vec<_> =
                     all.iter().zip(&results).filter(|(_, result)| **result == Some(true)).map(|(hit, _)| hit).collect();
                 let unknown = results.iter().filter(|result| result.is_none()).count();
-                let (objects, said, status) = smark("trace", &["--where", &filter, "-n", marker], program);
+                let (objects, said, status) = smark("trace", &["--where", &filter, "--name", marker], program);
                 if said.contains("always true") || said.contains("never true") {
                     continue;
                 }
@@ -312,7 +312,7 @@ fn the_kernel_evaluates_filters_as_the_test_does() {
                 assert_eq!(end["unfiltered"], json!(unknown), "{filter}");
                 some += usize::from(!expected.is_empty() && expected.len() < all.len());
                 unfiltered += usize::from(unknown > 0);
-                let (counted, said, _) = smark("count", &["--where", &filter, "-n", marker], program);
+                let (counted, said, _) = smark("count", &["--where", &filter, "--name", marker], program);
                 let count = counted.iter().find(|line| line["marker"] == marker).map(|line| &line["hits"]);
                 assert_eq!(count, Some(&json!(expected.len())), "{filter}: {said}");
             }
@@ -365,14 +365,14 @@ fn values_are_counted_as_a_trace_has_them() {
         let trace = traced(program);
         for (marker, name) in [("n:integers", "a"), ("n:integers", "c"), ("n:integers", "g"), ("n:integers", "h")] {
             let expected = values(&hits(&trace, marker), name);
-            let (counted, _) = count(&["--by", name, "--top", "2000", "-n", marker], program);
+            let (counted, _) = count(&["--by", name, "--top", "2000", "--name", marker], program);
             let line = &counted[marker];
             let of = |pair: &Json| (value(&json!({ "value": pair[0] }), false), pair[1].as_u64().expect("a count"));
             let pairs = line["by"].as_array().expect("pairs");
             assert!(pairs.windows(2).all(|two| two[0][1].as_u64() >= two[1][1].as_u64()), "{name}");
             assert_eq!(pairs.iter().map(of).collect::<BTreeMap<_, _>>(), expected, "{name}");
             assert_eq!((&line["hits"], &line["other"]), (&json!(1500), &json!(0)));
-            let (top, _) = count(&["--by", name, "--top", "3", "-n", marker], program);
+            let (top, _) = count(&["--by", name, "--top", "3", "--name", marker], program);
             assert_eq!(top[marker]["by"].as_array().expect("pairs"), &pairs[..3]);
             let shown: u64 = pairs[..3].iter().filter_map(|pair| pair[1].as_u64()).sum();
             assert_eq!(top[marker]["other"], json!(1500 - shown));
@@ -387,7 +387,7 @@ fn values_are_counted_as_a_trace_has_them() {
                 *expected.entry(value).or_default() += count;
             }
             let unread = expected.remove(&None).unwrap_or(0);
-            let (counted, said) = count(&["--by", name, "-n", "n:texts"], program);
+            let (counted, said) = count(&["--by", name, "--name", "n:texts"], program);
             let of = |pair: &Json| (value(&json!({ "value": pair[0] }), true), pair[1].as_u64().expect("a count"));
             let pairs = counted["n:texts"]["by"].as_array().expect("pairs");
             assert_eq!(pairs.iter().map(of).collect::<BTreeMap<_, _>>(), expected, "{name}");
@@ -395,7 +395,8 @@ fn values_are_counted_as_a_trace_has_them() {
             assert_eq!(said.contains(&told), unread > 0, "{said}");
         }
         // Too many values: those that are kept and those that are not are all hits.
-        let (full, said) = count(&["--by", "h", "--top", "2000", "--max-values", "100", "-n", "n:integers"], program);
+        let (full, said) =
+            count(&["--by", "h", "--top", "2000", "--max-values", "100", "--name", "n:integers"], program);
         let pairs = full["n:integers"]["by"].as_array().expect("pairs");
         let kept: u64 = pairs.iter().filter_map(|pair| pair[1].as_u64()).sum();
         assert!(pairs.len() <= 100 && kept < 1500, "{}", pairs.len());
@@ -422,7 +423,7 @@ fn histograms_have_the_values_of_a_trace() {
                 let range = if value < 0 { (-range.1, -range.0) } else { range };
                 *expected.entry(range).or_default() += count;
             }
-            let (counted, _) = count(&["--hist", name, "-n", "n:integers"], program);
+            let (counted, _) = count(&["--hist", name, "--name", "n:integers"], program);
             let number = |of: &Json| match value(&json!({ "value": of }), false) {
                 Some(Value::Integer(number)) => number,
                 other => panic!("{other:?}"),

@@ -77,7 +77,7 @@ fn compare(program: &Path, least: usize) {
     let script = folder.path().join("script.gdb");
     let mut export = Command::new(smark());
     // What is not exact, or doubtful, is not the subject here.
-    export.args(["export", "--to", "gdb", "--verify", "--all", "-o"]).arg(&script).arg(program);
+    export.args(["export", "--to", "gdb", "--verify", "--include", "all", "-o"]).arg(&script).arg(program);
     let Output { status, stderr, .. } = export.output().expect("smark starts");
     let stderr = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{}: {stderr}", program.display());

@@ -119,7 +119,7 @@ fn hits_are_chosen_and_counted_with_a_plan() {
     for (command, options, least) in [
         ("trace", &["--json", "--where", "a->i32 < 0 && a->u8 != 3", "values:integers"][..], 5),
         ("trace", &["--json", "--where", "a->text == \"plain\" || a->other == \"\"", "values:texts"], 5),
-        ("trace", &["--json", "-n", "values:nothing", "-n", "values:copied"], 90),
+        ("trace", &["--json", "--name", "values:nothing", "--name", "values:copied"], 90),
         ("trace", &["--json", "-f", "copies*"], 60),
     ] {
         let [whole, planned] = programs.both(command, options).map(|lines| hits(&lines));

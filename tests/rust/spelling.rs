@@ -77,6 +77,34 @@ fn watching_ends_after_a_duration() {
 }
 
 #[test]
+fn watching_ends_after_a_number_of_hits() {
+    if !can_watch() {
+        return;
+    }
+    let place = Place::new();
+    let mut running = fixture::Process::start(&mut Command::new(&place.program));
+    let pid = running.id().to_string();
+    let (status, out, said) = place.smark(&["trace", "-n", "3", "-p", &pid]);
+    assert_eq!((status, out.lines().count()), (Some(0), 3), "{out}{said}");
+    let (status, _, said) = place.smark(&["record", "-n", "4", "-o", "recording", "-p", &pid]);
+    assert_eq!(status, Some(0), "{said}");
+    let (status, out, said) = place.smark(&["report", "recording"]);
+    assert_eq!((status, out.lines().count()), (Some(0), 4), "{out}{said}");
+    let (status, out, said) = place.smark(&["count", "--json", "--limit", "5", "-p", &pid]);
+    assert_eq!(status, Some(0), "{said}");
+    let counted: serde_json::Value = serde_json::from_str(out.lines().next().expect("a line")).expect("JSON");
+    let hits = counted["hits"].as_u64().expect("hits");
+    assert!((5..500).contains(&hits), "{out}");
+    assert!(running.try_wait().expect("it can be asked").is_none(), "the process goes on");
+    // `--verbose` says where the sites are.
+    let (status, _, said) = place.smark(&["trace", "-v", "-n", "1", "-p", &pid]);
+    let site = said.lines().filter(|line| line.contains(": watching slow:pass in main at 0x")).count();
+    assert_eq!((status, site), (Some(0), 1), "{said}");
+    let (_, _, said) = place.smark(&["trace", "-n", "1", "-p", &pid]);
+    assert!(!said.contains("watching slow:pass"), "{said}");
+}
+
+#[test]
 fn recordings_have_names_and_the_newest_is_read() {
     if !can_watch() {
         return;
@@ -117,7 +145,10 @@ fn old_spellings_say_the_new_ones() {
             "--buffer 64 is now written --buffer 64K",
         ),
         (&["count", "--every", "0.5", "--", program, "2"], "--every 0.5 is now written --every 500ms"),
-        (&["top", "--count", "1"], "--count 1 is now written --limit 1"),
+        (&["top", "--limit", "1"], "--limit 1 is now written --intervals 1"),
+        (&["count", "-n", "slow:*", "--", program, "2"], "-n slow:* is now written --name slow:*"),
+        (&["trace", "--all", "--", program, "2"], "--all is now written --include all"),
+        (&["top", "--count", "1"], "--count 1 is now written --intervals 1"),
     ] {
         let (status, _, said) = place.smark(arguments);
         assert_eq!((status, said.lines().next()), (Some(0), Some(&*format!("smark: {hint}"))));

@@ -149,8 +149,8 @@ fn a_busy_process_is_in_each_interval() {
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let json = smark(&["--json", "--every", "400ms", "--limit", "4"]);
-    let text = smark(&["--every", "400ms", "--limit", "2"]);
+    let json = smark(&["--json", "--every", "400ms", "--intervals", "4"]);
+    let text = smark(&["--every", "400ms", "--intervals", "2"]);
     drop(busy);
     let intervals: Vec<Json> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(intervals.len(), 4);

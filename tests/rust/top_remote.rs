@@ -251,7 +251,7 @@ fn hostile_datagrams_are_refused_and_counted() {
 
 #[test]
 fn the_machine_stands_in_front_of_each_row() {
-    let receiving = Receiving::start("127.0.0.1:0", &["--every", "100ms", "--limit", "2", "--top", "3"]);
+    let receiving = Receiving::start("127.0.0.1:0", &["--every", "100ms", "--intervals", "2", "--top", "3"]);
     let mut senders = [("box", 2), ("longer name", 4)].map(|(host, run)| Sending::new(host, run, receiving.address));
     for sender in &mut senders {
         sender.send(&table(0, 2));

@@ -75,6 +75,11 @@ impl Answer {
         values.get(..self.top).unwrap_or(values)
     }
 
+    /// How many hits there are.
+    pub(super) fn hits(&self) -> u64 {
+        self.counts.sum.get(Tally::Hits)
+    }
+
     /// How many hits could not be filtered.
     pub(crate) fn unfiltered(&self) -> u64 {
         self.counts.sum.get(Tally::Unfiltered)

@@ -19,7 +19,7 @@ use simple_markers_tracer::sys::{self, Session};
 use self::screen::Screen;
 use crate::console::Console;
 use crate::quantity;
-use crate::watch::{Buffer, Next, STATUS, Watch};
+use crate::watch::{Buffer, Next, STATUS, Watch, under_heading};
 
 pub(crate) use self::answer::Answer;
 pub(crate) use self::question::{Ask, interval};
@@ -37,7 +37,8 @@ pub(crate) use self::question::{Ask, interval};
 #[command(
     override_usage = "smark count [OPTIONS] [PATTERN]... <FILE>...\n       smark count [OPTIONS] [PATTERN]... -p <PID>\n       smark count [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
     after_help = EXAMPLES,
-    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
+    mut_args(under_heading)
 )]
 pub(crate) struct Count {
     #[command(flatten)]
@@ -56,6 +57,9 @@ pub(crate) struct Count {
     #[command(flatten)]
     buffer: Buffer,
 }
+
+/// How often it is looked whether there are as many hits as `--limit` says.
+const LOOK: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -77,6 +81,7 @@ impl Count {
         let question = self.watch.question.clone();
         let is_terminal = io::stdout().is_terminal() && !self.json;
         let every = self.every.or(is_terminal.then_some(Duration::from_secs(1)));
+        let limit = self.watch.limit;
         let floor = if let Question::Time { .. } = question { self.watch.floor() } else { None };
         let mut watching = self.watch.start(console, self.buffer.count(self.ask.max_values))?;
         let answer = |plan: &Plan, session: &Session| {
@@ -95,8 +100,13 @@ impl Count {
                     }
                 }
             }
+            if let Some(limit) = limit {
+                if answer(plan, session)?.hits() >= limit {
+                    return Ok(Next::End);
+                }
+            }
             let left = next.map(|due| due.saturating_duration_since(Instant::now()));
-            Ok(left.map_or(Next::Wait, Next::WaitFor))
+            Ok(left.into_iter().chain(limit.map(|_| LOOK)).min().map_or(Next::Wait, Next::WaitFor))
         };
         let ran = watching.run(console, &mut |_| true, &mut pause);
         ran?;

@@ -23,7 +23,7 @@ use self::files::Folder;
 use self::recorder::Recorder;
 use crate::console::Console;
 use crate::quantity;
-use crate::watch::{Buffer, Watch, events};
+use crate::watch::{Buffer, Watch, events, under_heading};
 
 /// Write the hits of markers to a recording in the Common Trace Format
 ///
@@ -36,7 +36,8 @@ use crate::watch::{Buffer, Watch, events};
 #[command(
     override_usage = "smark record [OPTIONS] [PATTERN]... <FILE>...\n       smark record [OPTIONS] [PATTERN]... -p <PID>\n       smark record [OPTIONS] [PATTERN]... [FILE]... -- <COMMAND>...",
     after_help = EXAMPLES,
-    after_long_help = format!("{EXAMPLES}\n\n{STATUS}")
+    after_long_help = format!("{EXAMPLES}\n\n{STATUS}"),
+    mut_args(under_heading)
 )]
 pub(crate) struct Record {
     #[command(flatten)]
@@ -133,7 +134,11 @@ impl Record {
         let notes = Notes::new(events::names(plan));
         let recorder = RefCell::new(Recorder::new(writer, notes, flight, output, self.until));
         recorder.borrow_mut().describe();
-        let mut each = |hit: &Hit<'_>| recorder.borrow_mut().hit(hit);
+        let mut left = watching.watch.limit.unwrap_or(u64::MAX);
+        let mut each = |hit: &Hit<'_>| {
+            left -= 1;
+            recorder.borrow_mut().hit(hit) && left > 0
+        };
         let mut pause = |_: &_, session: &Session| recorder.borrow_mut().pause(session);
         let ran = watching.run(console, &mut each, &mut pause);
         let mut recorder = recorder.into_inner();

@@ -75,7 +75,7 @@ pub(crate) struct Top {
     duration: Option<Duration>,
     /// End after this many intervals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    limit: Option<u64>,
+    intervals: Option<u64>,
     /// Print a line of JSON for each interval
     #[arg(long)]
     json: bool,
@@ -90,7 +90,7 @@ EXAMPLES
   The threads of a process, by how long they wait for a CPU:
       smark top -p $(pidof server) --sort wait
   The ten processes that use the CPUs most, in the next minute:
-      smark top --every 1min --limit 1 --top 10
+      smark top --every 1min --intervals 1 --top 10
   What runs on several machines, in one table on the machine box:
       smark top --receive 0.0.0.0:7007
       smark top --send udp://box:7007
@@ -142,7 +142,7 @@ impl Top {
             most: self.top.map(|top| top as usize),
             view: self.view(),
             every: self.every,
-            limit: self.limit,
+            limit: self.intervals,
             json: self.json,
             silent: server.is_some(),
         };
@@ -156,7 +156,7 @@ impl Top {
     /// Gives the tables away or prints them, one after the other.
     fn print_all(&self, console: &Console, source: &mut Source, outlets: &mut Outlets) -> anyhow::Result<()> {
         let mut due = Instant::now();
-        let mut left = self.limit;
+        let mut left = self.intervals;
         while left != Some(0) {
             due += self.every;
             let is_stopped = sleep_until(due, &mut || source.yield_leases(console));
@@ -182,7 +182,7 @@ impl Top {
     /// Shows the tables one over the other, and follows the keys.
     fn interact(&self, console: &Console, source: &mut Source, mut terminal: Terminal) -> anyhow::Result<()> {
         let mut screen = Screen::new(self.view(), self.sort, self.every, console.colour);
-        let mut left = self.limit;
+        let mut left = self.intervals;
         // The first table comes soon.
         let mut due = Instant::now() + self.every.min(FIRST);
         let mut size = Terminal::size();

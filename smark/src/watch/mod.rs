@@ -3,6 +3,7 @@
 mod add;
 mod errors;
 pub(crate) mod events;
+mod headings;
 mod matching;
 pub(crate) mod pids;
 mod replaced;
@@ -36,11 +37,13 @@ use self::watching::tell_unopened;
 
 pub(crate) use self::add::{add, image_file};
 pub(crate) use self::errors::{explained, without_tracefs};
+pub(crate) use self::headings::under_heading;
 pub(crate) use self::pids::Pids;
 pub(crate) use self::watching::{Next, Watching};
 
 /// The options and operands that say what is watched.
 #[derive(Debug, Args)]
+#[command(mut_arg("name", |name| name.short(None::<char>)))]
 pub(crate) struct Watch {
     #[command(flatten)]
     filters: Filters,
@@ -60,7 +63,7 @@ pub(crate) struct Watch {
     #[arg(long = "where", value_name = "FILTER", value_parser = narrow::filter, allow_hyphen_values = true)]
     pub(crate) filter: Option<Filter>,
     /// Take this plan file, which `smark plan` wrote, in place of debug information; it knows a program by its build id
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "at", "debug_dir"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["at", "debug_dir"])]
     plan: Option<PathBuf>,
     /// What is counted.
     #[arg(skip)]
@@ -68,6 +71,12 @@ pub(crate) struct Watch {
     /// What sets the probes [default: BPF; tracefs, as root, if the kernel does not offer BPF]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<EngineName>,
+    /// End after this many hits; `count` looks ten times in a second, and may count more
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Say which sites are watched
+    #[arg(short, long)]
+    pub(super) verbose: bool,
     /// Do not watch the processes that a watched process creates
     #[arg(long)]
     no_children: bool,
@@ -286,6 +295,7 @@ impl Watch {
         watching.session = Some(session.map_err(explained)?);
         watching.add_loaders();
         watching.tell_watched(console);
+        watching.tell_sites(console, 0);
         if watching.plan.sites.is_empty() {
             let what = watching.file.as_ref().map(|file| format!(" ({})", file.programs())).unwrap_or_default();
             let more = if watching.child.as_ref().is_some_and(Child::is_followed) { "executed or " } else { "" };

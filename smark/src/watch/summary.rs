@@ -38,6 +38,25 @@ impl Watching {
         console.note(&text);
     }
 
+    /// Says with `--verbose` where each site is, from the number `first` on.
+    pub(super) fn tell_sites(&self, console: &Console, first: usize) {
+        for site in self.plan.sites.iter().skip(first).filter(|_| self.watch.verbose) {
+            let (Some(marker), Some(image)) = (self.plan.markers.get(site.marker), self.plan.images.get(site.image))
+            else {
+                continue;
+            };
+            if marker.event.is_some() {
+                continue;
+            }
+            let place = match &site.function {
+                Some(function) => format!("in {function} at {}", site.address),
+                None => format!("at {}", site.address),
+            };
+            let by = if site.recorded.is_some() { ", recorded by the program" } else { "" };
+            console.note(&format!("watching {} {place} of {}{by}", marker.name, image.path));
+        }
+    }
+
     /// Says for each marker what is known, if none had a hit.
     pub(super) fn tell_why_silent(&self, console: &Console) {
         if self.has_hits {

@@ -222,6 +222,7 @@ impl Watching {
                 self.status = self.status.max(Status::Unreadable);
             }
             self.tell_watched(console);
+            self.tell_sites(console, sites);
             self.wait_at_each_exec();
         }
         self.tell_changes(console, sites);
