@@ -1,16 +1,21 @@
-//! Arbitrary text as a lock file: parsed, and updated from the markers of a small program.
+//! Arbitrary text as a lock file: parsed, and updated from the markers of a small program. Also as settings.
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use simple_markers_resolver::check::{Check, Lock, Policy, Profile, check};
+use simple_markers_resolver::check::{Check, Lock, Policy, Profile, Settings, check};
 use simple_markers_resolver::resolve::{Resolution, resolve};
 
 static PROGRAM: LazyLock<Resolution> =
     LazyLock::new(|| resolve("seed", include_bytes!("../seeds/image/dwarf-gcc5.exe")));
 
 fuzz_target!(|text: &str| {
+    for settings in [Settings::parse(text), Settings::parse_manifest(text).map(Option::unwrap_or_default)] {
+        if let Err(error) = settings {
+            assert!(error.line > 0 && error.column > 0 && !error.what.is_empty());
+        }
+    }
     let policy = Policy::default();
     let profile = Profile { name: "default".to_owned(), target: None };
     let ask = |lock| Check {

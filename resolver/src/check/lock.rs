@@ -70,7 +70,7 @@ pub struct Excepted {
     pub line: usize,
 }
 
-/// An error in a lock file, and its place.
+/// An error in a lock file or in settings, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {what}")]
 pub struct LockError {
@@ -133,25 +133,27 @@ pub(super) fn is_of(section: &str, target: &str) -> bool {
     section.split_once('-').is_some_and(|(arch, _)| arch == target)
 }
 
-struct Reader<'t> {
-    text: &'t str,
+/// Reads TOML with the places of errors.
+pub(super) struct Reader<'t> {
+    pub(super) text: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    fn document(&self) -> Result<Document<&'t str>, LockError> {
+    pub(super) fn document(&self) -> Result<Document<&'t str>, LockError> {
         Document::parse(self.text).map_err(|error| {
             let what = error.message().trim().replace('\n', ", ");
             self.error(error.span(), what)
         })
     }
 
-    fn line(&self, span: Option<std::ops::Range<usize>>) -> (usize, usize) {
+    /// The line and the column where something begins, from 1.
+    pub(super) fn line(&self, span: Option<std::ops::Range<usize>>) -> (usize, usize) {
         let before = self.text.get(..span.map_or(0, |span| span.start)).unwrap_or(self.text);
         let last = before.rsplit('\n').next().unwrap_or_default();
         (before.matches('\n').count().saturating_add(1), last.chars().count().saturating_add(1))
     }
 
-    fn error(&self, span: Option<std::ops::Range<usize>>, what: String) -> LockError {
+    pub(super) fn error(&self, span: Option<std::ops::Range<usize>>, what: String) -> LockError {
         let (line, column) = self.line(span);
         LockError { line, column, what }
     }

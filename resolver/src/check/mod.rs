@@ -3,7 +3,7 @@
 //!
 //! `findings` checks each image, and `causes` collects why. `baseline` compares with a lock file,
 //! which `lock` reads and `update` writes. `policy` sets the severity of each code. `fix` corrects
-//! the source. A [`Report`] is a plain value, and `problem` has what its findings say;
+//! the source. `settings` reads what a project sets for it. A [`Report`] is a plain value, and `problem` has what its findings say;
 //! `english/check.rs` renders that. `human`, `json`, `github`, `sarif` and `junit` write a report.
 //! This module opens no file. Specification: `docs/check.md`.
 
@@ -23,6 +23,7 @@ mod profile_settings;
 mod report;
 mod request;
 pub mod sarif;
+mod settings;
 mod undescribed;
 mod update;
 
@@ -38,6 +39,7 @@ pub use profile_settings::{DebugSetting, ProfileSettings, StripSetting};
 pub use report::{Checked, Finding, Report, Summary};
 use request::relative;
 pub use request::{Check, Profile};
+pub use settings::{Level, Setting, Settings};
 
 /// Checks the markers, and compares them with the lock file if there is one.
 #[must_use]

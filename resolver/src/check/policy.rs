@@ -146,6 +146,12 @@ impl Codes {
         }
     }
 
+    /// How much is selected: more by a group than by a code, and more by a code than by a reason.
+    pub(super) fn breadth(&self) -> usize {
+        let of = |selected: &Selected| if matches!(selected, Selected::Code(_)) { 2 } else { 1 };
+        self.0.iter().map(of).sum()
+    }
+
     /// Whether a finding is selected that has this code, and is about arguments that are doubtful for
     /// these reasons.
     #[must_use]
