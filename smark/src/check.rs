@@ -11,9 +11,11 @@ use simple_markers_resolver::check::{self, Codes, Lock, Policy, Profile, Profile
 use simple_markers_resolver::report::Layout;
 use simple_markers_resolver::resolve::{Detail, Resolution};
 
+use crate::config::PROFILE;
 use crate::console::{Console, Status};
 use crate::fix::{self, Fix};
 use crate::inputs::{Inputs, Selected};
+use crate::project::ProjectSettings;
 use crate::sources::Sources;
 
 /// Check that markers are there, exact and readable, also against a lock file: for CI
@@ -38,14 +40,14 @@ pub(crate) struct Check {
     lock: Option<PathBuf>,
     /// Write the results to the lock file, and create it if there is none; comments and exceptions
     /// stay
-    #[arg(long, requires = "lock")]
+    #[arg(long)]
     update: bool,
-    /// Which profile of the lock file to use
-    #[arg(long, value_name = "NAME", default_value = "default", requires = "lock")]
-    profile: String,
+    /// Which profile of the lock file to use [default: default]
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
     /// Which target of the lock file to use [default: the architecture of each file, such as
     /// x86_64]
-    #[arg(long, value_name = "TARGET", requires = "lock")]
+    #[arg(long, value_name = "TARGET")]
     target: Option<String>,
     /// How to print the findings
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -170,13 +172,28 @@ pub(crate) struct Looked {
 }
 
 impl Check {
-    pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+    pub(crate) fn run(mut self, console: &Console) -> anyhow::Result<Status> {
+        self.settle(console.settings)?;
         if self.fix.fix {
-            return self.fix.run(self, console);
+            return self.fix.run(&self, console);
         }
         let looked = self.look(console)?;
         self.print(&looked, &[], console)?;
         Ok(looked.status)
+    }
+
+    /// Takes from the settings what no option says.
+    fn settle(&mut self, project: &ProjectSettings) -> anyhow::Result<()> {
+        let levels = project.settings.levels.iter().map(|level| (level.value.severity, level.value.codes.clone()));
+        self.levels.0.splice(0..0, levels);
+        self.lock = self.lock.take().or_else(|| project.lock());
+        if self.lock.is_none() && (self.update || self.profile.is_some() || self.target.is_some()) {
+            anyhow::bail!(
+                "--update, --profile and --target are for a lock file: name it with --lock FILE, or in smark.toml"
+            );
+        }
+        self.profile = self.profile.take().or_else(|| project.profile().map(str::to_owned));
+        Ok(())
     }
 
     /// Checks the files, and writes the lock file with `--update`.
@@ -197,7 +214,8 @@ impl Check {
         let keep = selected.keeps(&chosen);
         let mut policy = Policy::default();
         self.levels.0.iter().for_each(|(severity, codes)| policy.set(*severity, codes));
-        let profile = Profile { name: self.profile.clone(), target: self.target.clone() };
+        let profile =
+            Profile { name: self.profile.clone().unwrap_or_else(|| PROFILE.to_owned()), target: self.target.clone() };
         let root = std::env::current_dir().ok().and_then(|root| root.to_str().map(str::to_owned));
         let keep_name = |name: &str| selected.keeps_name(name);
         let resolution = &selected.resolution;

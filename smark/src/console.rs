@@ -1,9 +1,15 @@
 //! What is printed to stderr, how stdout looks, and the exit status. Errors are printed in this file only.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+
+use crate::project::ProjectSettings;
+
+/// Before the settings are read, and for commands without any.
+static NO_SETTINGS: ProjectSettings = ProjectSettings::NONE;
 
 /// Heading of the options that all commands have.
 const EVERYWHERE: &str = "Options of all commands";
@@ -16,6 +22,13 @@ pub(crate) struct Global {
     /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = EVERYWHERE)]
     color: Colour,
+    /// Take the settings of this file, or of none [default: smark.toml, or a Cargo.toml with [package.metadata.smark]
+    /// or [workspace.metadata.smark], in the current folder or the first one above it that has one]
+    #[arg(long, value_name = "FILE|none", global = true, help_heading = EVERYWHERE, hide_short_help = true)]
+    pub(crate) settings: Option<PathBuf>,
+    /// Do not print to a pager: SMARK_PAGER or PAGER, otherwise `less -FRX`
+    #[arg(long, global = true, help_heading = EVERYWHERE, hide_short_help = true)]
+    no_pager: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -54,6 +67,10 @@ pub(crate) struct Console {
     pub(crate) colour: bool,
     /// The width of the terminal in columns; `None` if stdout is not a terminal.
     pub(crate) width: Option<usize>,
+    /// Whether text may go to a pager.
+    pub(crate) pager: bool,
+    /// What the project sets.
+    pub(crate) settings: &'static ProjectSettings,
 }
 
 impl Console {
@@ -66,12 +83,13 @@ impl Console {
             Colour::Never => false,
         };
         let width = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
-        Self { quiet: global.quiet, colour, width: is_terminal.then(width).flatten() }
+        let pager = is_terminal && !global.no_pager;
+        Self { quiet: global.quiet, colour, width: is_terminal.then(width).flatten(), pager, settings: &NO_SETTINGS }
     }
 
     /// For what is said before the options are known.
-    pub(crate) fn of_errors() -> Self {
-        Self { quiet: false, colour: false, width: None }
+    pub(crate) const fn of_errors() -> Self {
+        Self { quiet: false, colour: false, width: None, pager: false, settings: &NO_SETTINGS }
     }
 
     /// Prints an error.

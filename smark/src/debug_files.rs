@@ -13,9 +13,6 @@ use simple_markers_resolver::debug_files::{DebugFileRequest, DebugFiles, DebugSo
 
 use crate::files;
 
-/// Where distributions put debug information.
-pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
-
 /// The folders in which the separate debug files of an image are searched.
 #[derive(Debug)]
 pub(crate) struct DebugFolders<'a> {

@@ -6,6 +6,7 @@ use clap::Args;
 use simple_markers_resolver::verdicts::{self, Code, Explanation};
 
 use crate::console::{Console, Status};
+use crate::pager::Pager;
 
 /// Explain a code: what it means, an example, and how to fix it
 ///
@@ -28,6 +29,7 @@ EXAMPLES
 
 impl Explain {
     pub(crate) fn run(&self, console: &Console) -> anyhow::Result<Status> {
+        let _pager = Pager::start(console);
         let mut out = BufWriter::new(io::stdout().lock());
         if self.code.is_empty() {
             for Explanation { code, .. } in verdicts::EXPLANATIONS {

@@ -12,8 +12,10 @@ use simple_markers_resolver::resolve::{self, Detail, Failure, Marker, Resolution
 use simple_markers_resolver::select::{Field, Selection, Unmatched};
 
 use crate::console::{Console, Status};
-use crate::debug_files::{self, DebugFolders};
+use crate::debug_files::DebugFolders;
 use crate::files::{self, Input, Unreadable};
+use crate::progress::Progress;
+use crate::project::DEBUG_DIR;
 
 /// The options that select markers, and the folders with debug files.
 #[derive(Debug, Args)]
@@ -115,9 +117,16 @@ impl Filters {
         inputs: &[Result<Input, Unreadable>],
     ) -> anyhow::Result<Selected> {
         let selection = self.selection(&patterns)?;
-        let folders = self.debug_folders();
+        let folders = self.debug_folders(console);
+        let progress = Progress::start(console, inputs.len());
+        let look = |input| {
+            let outcome = look(input, detail, &folders);
+            progress.step();
+            outcome
+        };
         // `collect` keeps the order of the inputs.
-        let outcomes: Vec<Outcome> = inputs.par_iter().filter_map(|input| look(input, detail, &folders)).collect();
+        let outcomes: Vec<Outcome> = inputs.par_iter().filter_map(look).collect();
+        drop(progress);
         let mut resolution = Resolution::default();
         for outcome in outcomes {
             match outcome {
@@ -131,9 +140,9 @@ impl Filters {
     }
 
     /// The folders with separate debug files.
-    pub(crate) fn debug_folders(&self) -> Vec<PathBuf> {
+    pub(crate) fn debug_folders(&self, console: &Console) -> Vec<PathBuf> {
         match self.debug_dir.is_empty() {
-            true => vec![PathBuf::from(debug_files::DEBUG_DIR)],
+            true => console.settings.debug_dir().unwrap_or_else(|| vec![PathBuf::from(DEBUG_DIR)]),
             false => self.debug_dir.clone(),
         }
     }

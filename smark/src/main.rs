@@ -4,6 +4,7 @@
 mod check;
 mod choice;
 mod compressed;
+mod config;
 mod console;
 mod count;
 mod debug_files;
@@ -20,8 +21,11 @@ mod list;
 mod manual;
 mod narrow;
 mod output;
+mod pager;
 mod plan;
 mod planned;
+mod progress;
+mod project;
 mod quantity;
 mod rates;
 mod record;
@@ -38,11 +42,13 @@ mod verify;
 mod watch;
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use self::console::{Console, Global};
+use self::project::ProjectSettings;
 
 /// Finds simple markers in built programs: where each one is, and which variables can be read there.
 #[derive(Debug, Parser)]
@@ -67,8 +73,16 @@ enum Command {
     Report(report::Report),
     Top(top::Top),
     Explain(explain::Explain),
+    Config(config::Config),
     Completions(manual::Completions),
     Man(manual::Man),
+}
+
+impl Command {
+    /// Whether settings change what it does.
+    fn has_settings(&self) -> bool {
+        !matches!(self, Self::Report(_) | Self::Explain(_) | Self::Completions(_) | Self::Man(_))
+    }
 }
 
 /// Runs the command.
@@ -77,26 +91,8 @@ fn main() -> ExitCode {
     let parsed = Smark::try_parse_from(arguments);
     let console = parsed.as_ref().map_or_else(|_| Console::of_errors(), |parsed| Console::new(&parsed.global));
     hints.iter().for_each(|hint| console.note(&hint.text()));
-    let command = match parsed {
-        Ok(parsed) => parsed.command,
-        Err(error) => error.exit(),
-    };
-    let result = match command {
-        Command::List(list) => list.run(&console).map(ExitCode::from),
-        Command::Show(show) => show.run(&console).map(ExitCode::from),
-        Command::Check(check) => check.run(&console).map(ExitCode::from),
-        Command::Export(export) => export.run(&console).map(ExitCode::from),
-        Command::Trace(trace) => trace.run(&console),
-        Command::Count(count) => count.run(&console),
-        Command::Record(record) => record.run(&console),
-        Command::Plan(plan) => plan.run(&console).map(ExitCode::from),
-        Command::Report(report) => report.run(&console).map(ExitCode::from),
-        Command::Top(top) => top.run(&console),
-        Command::Explain(explain) => explain.run(&console).map(ExitCode::from),
-        Command::Completions(completions) => completions.run(Smark::command()).map(ExitCode::from),
-        Command::Man(man) => man.run(Smark::command()).map(ExitCode::from),
-    };
-    match result {
+    let Smark { command, global } = parsed.unwrap_or_else(|error| error.exit());
+    match run(command, &global, console) {
         Ok(status) => status,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -106,6 +102,31 @@ fn main() -> ExitCode {
             }
             ExitCode::from(2)
         }
+    }
+}
+
+fn run(command: Command, global: &Global, mut console: Console) -> anyhow::Result<ExitCode> {
+    if command.has_settings() {
+        let settings = ProjectSettings::find(global.settings.as_deref(), Path::new(""))?;
+        // They hold until the end.
+        console.settings = Box::leak(Box::new(settings));
+    }
+    let console = &console;
+    match command {
+        Command::List(list) => list.run(console).map(ExitCode::from),
+        Command::Show(show) => show.run(console).map(ExitCode::from),
+        Command::Check(check) => check.run(console).map(ExitCode::from),
+        Command::Export(export) => export.run(console).map(ExitCode::from),
+        Command::Trace(trace) => trace.run(console),
+        Command::Count(count) => count.run(console),
+        Command::Record(record) => record.run(console),
+        Command::Plan(plan) => plan.run(console).map(ExitCode::from),
+        Command::Report(report) => report.run(console).map(ExitCode::from),
+        Command::Top(top) => top.run(console),
+        Command::Explain(explain) => explain.run(console).map(ExitCode::from),
+        Command::Config(config) => config.run(console).map(ExitCode::from),
+        Command::Completions(completions) => completions.run(Smark::command()).map(ExitCode::from),
+        Command::Man(man) => man.run(Smark::command()).map(ExitCode::from),
     }
 }
 

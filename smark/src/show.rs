@@ -8,6 +8,7 @@ use simple_markers_resolver::resolve::Detail;
 
 use crate::console::{Console, Status};
 use crate::inputs::{Inputs, STATUS};
+use crate::pager::Pager;
 use crate::sources::Sources;
 
 /// Show markers in full: each site, and which variables can be read there
@@ -51,6 +52,7 @@ impl Show {
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
         let keep = selected.keeps(&chosen);
+        let _pager = (!self.json).then(|| Pager::start(console));
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         if self.json {
             report::json::write(&mut out, &selected.resolution, &keep)?;

@@ -98,7 +98,7 @@ impl Trace {
         let (limit, json) = (self.watch.limit.unwrap_or(u64::MAX), self.json);
         let started = self.watch.start(console, self.buffer.mode(self.stack));
         let mut watching = hits_to.keep_if(started)?;
-        let mut stacks = self.stack.then(|| watching.stacks());
+        let mut stacks = self.stack.then(|| watching.stacks(console));
         let mut out = BufWriter::with_capacity(1 << 16, &mut hits_to.out);
         let mut lines = Lines::new(watching.started, events::names(&watching.plan), colour);
         let (mut count, mut result) = (0u64, Ok(()));

@@ -337,3 +337,100 @@ fn completions_and_manual_pages_name_every_command() {
         assert!(page.contains("EXAMPLES"), "{command}");
     }
 }
+
+#[test]
+fn completions_and_pages_of_cargo_smark_have_the_options_of_both() {
+    let folder = Folder::new("cargo-manual");
+    for (shell, head) in
+        [("bash", "_cargo__smark()"), ("zsh", "#compdef cargo-smark"), ("fish", "complete -c cargo-smark")]
+    {
+        let (status, text, _) = folder.smark("completions", &["--cargo", shell]);
+        let has =
+            ["fix", "export", "manifest-path", "all-features", "debug-dir", "lock"].map(|word| text.contains(word));
+        assert!(status == 0 && text.contains(head) && has == [true; 6], "{shell}");
+    }
+    let (status, text, _) = folder.smark("man", &["--cargo"]);
+    assert!(status == 0 && text.contains(".TH cargo-smark 1") && text.contains("cargo\\-smark\\-fix"), "{text}");
+    assert_eq!(folder.smark("man", &["--folder", "sub"]).0, 0);
+    let page = fs::read_to_string(folder.0.join("sub/cargo-smark-check.1")).unwrap();
+    // `-r` and `--profile` are cargo's, `--lock` is smark's.
+    let options = [
+        "\\fB\\-r\\fR, \\fB\\-\\-release\\fR",
+        "\\fB\\-\\-recursive\\fR",
+        "Build with this profile",
+        "\\fB\\-\\-lock\\fR",
+    ];
+    assert_eq!(options.map(|option| page.contains(option)), [true; 4], "{page}");
+}
+
+#[test]
+fn settings_hold_where_no_option_says_something_else() {
+    let folder = Folder::new("settings");
+    let (status, text, err) = folder.smark("config", &[]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let values: Vec<&str> =
+        text.lines().filter_map(|line| line.split_once(" # ")).map(|(value, _)| value.trim()).collect();
+    let defaults = [
+        "deny = []",
+        "warn = []",
+        "allow = []",
+        "debug-dir = [\"/usr/lib/debug\"]",
+        "# no lock",
+        "profile = \"default\"",
+    ];
+    assert_eq!(values, defaults);
+
+    // The lost arguments of this module are errors, so it needs the setting.
+    assert_eq!(folder.smark("check", &["scsi_mod.ko"]).0, 1);
+    fs::write(folder.0.join("smark.toml"), "lock = \"markers.lock\"\nallow = [\"all\"]\n").unwrap();
+    let (status, text, err) = folder.smark("check", &["--update", "scsi_mod.ko"]);
+    assert_eq!(status, 0, "{text}{err}");
+    assert!(fs::read_to_string(folder.0.join("markers.lock")).unwrap().contains("name = \"default\""));
+    assert_eq!(folder.smark("check", &["--deny", "all", "scsi_mod.ko"]).0, 1);
+    assert_eq!(folder.smark("check", &["--settings", "none", "scsi_mod.ko"]).0, 1);
+
+    let sub =
+        Command::new(env!("CARGO_BIN_EXE_smark")).args(["config", "--json"]).current_dir(folder.0.join("sub")).output();
+    let shown: serde_json::Value = serde_json::from_slice(&sub.unwrap().stdout).unwrap();
+    let file = folder.0.join("smark.toml").display().to_string();
+    assert_eq!((&shown["file"], &shown["settings"]["allow"]["line"]), (&file.into(), &2.into()), "{shown}");
+    let lock = folder.0.join("markers.lock").display().to_string();
+    assert_eq!(shown["settings"]["lock"], serde_json::json!({ "value": lock, "line": 1 }));
+    assert_eq!(shown["settings"]["profile"], serde_json::json!({ "value": "default", "line": null }));
+    // What is printed is a file of settings.
+    let (_, text, _) = folder.smark("config", &[]);
+    fs::write(folder.0.join("sub/smark.toml"), text).unwrap();
+    assert_eq!(folder.smark("config", &["--settings", "sub/smark.toml"]).0, 0);
+
+    for (file, settings, expected) in [
+        ("smark.toml", "lcok = \"x\"\n", "smark.toml:1:1: there is no setting `lcok`; closest: lock"),
+        ("Cargo.toml", "[package.metadata.smark]\ndeny = 3\n", "Cargo.toml:2:8: `deny` must be a list of strings"),
+    ] {
+        let _ = fs::remove_file(folder.0.join("smark.toml"));
+        fs::write(folder.0.join(file), settings).unwrap();
+        for command in ["list", "check"] {
+            let (status, out, err) = folder.smark(command, &["scsi_mod.ko"]);
+            assert_eq!((status, out.as_str(), err), (2, "", format!("smark: {expected}\n")));
+        }
+        assert_eq!(folder.smark("explain", &["SM034"]).0, 0);
+    }
+    let (status, _, err) = folder.smark("check", &["--settings", "none", "--update", "scsi_mod.ko"]);
+    assert!(status == 2 && err.contains("name it with --lock FILE"), "{err}");
+}
+
+#[test]
+fn the_help_of_watching_has_headings() {
+    let folder = Folder::new("help");
+    for (command, last) in [("trace", "--stack"), ("count", "--key"), ("record", "--until")] {
+        let (status, long, _) = folder.smark(command, &["--help"]);
+        let place = |words: &str| long.find(words).unwrap_or_else(|| panic!("{command}: no {words}"));
+        let headings =
+            ["\nOptions:\n", "\nWhat to watch:\n", "\nHow to watch:\n", "\nWhat to print or write:\n"].map(place);
+        assert!(status == 0 && headings.is_sorted(), "{long}");
+        assert!(place(last) < headings[1] && place("--include <KIND>") > headings[1], "{long}");
+        assert!(place("--engine <ENGINE>") > headings[2] && place("--limit <N>") < headings[1], "{long}");
+        let (_, short, _) = folder.smark(command, &["-h"]);
+        assert!(short.contains("--limit") && !short.contains("--engine") && !short.contains("--include"), "{short}");
+    }
+    assert!(folder.smark("trace", &["--help"]).1.contains("each site whose hits may not be the marker's passes"));
+}

@@ -131,6 +131,40 @@ fn a_profile_with_line_tables_is_one_error_for_the_program() {
 }
 
 #[test]
+fn settings_of_the_manifest_hold() {
+    let settings = "[workspace.metadata.smark]\nprofile = \"release\"\nallow = [\"all\"]\n";
+    let manifest = "[profile.release]\nopt-level = 0\ndebug = 1\n[workspace]\nresolver = \"3\"\nmembers = [\"server\", \"plugin\", \"shared\"]\n";
+    let workspace = workspace("cargo_smark_settings").file("Cargo.toml", &format!("{manifest}{settings}"));
+    let server = ["check", "-q", "--bin", "cargo_smark_settings_server"];
+    let (status, text, said) = cargo_smark(&workspace, &server);
+    assert_eq!((status, said.as_str()), (0, ""), "{text}");
+    // The options win: of `cargo build`, and of `smark`.
+    let (status, text, _) = cargo_smark(&workspace, &[&server[..], &["--deny", "all"]].concat());
+    assert!(status == 1 && text.contains("help: in line 3 of Cargo.toml write"), "{text}");
+    let (status, text, _) = cargo_smark(&workspace, &[&server[..], &["--settings", "none"]].concat());
+    assert_eq!(status, 0, "the profile dev has all debug information: {text}");
+
+    let (status, text, said) = cargo_smark(&workspace, &["config", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((status, said.as_str(), &shown["file"]), (0, "", &"Cargo.toml".into()), "{text}");
+    assert_eq!(shown["settings"]["profile"], serde_json::json!({ "value": "release", "line": 8 }), "{text}");
+    let wrong = format!("{manifest}[workspace.metadata.smark]\nprofiles = 3\n");
+    let (status, out, said) = cargo_smark(&workspace.file("Cargo.toml", &wrong), &server);
+    let expected = "cargo smark: Cargo.toml:8:1: there is no setting `profiles`; closest: profile\n";
+    assert_eq!((status, out.as_str(), said.as_str()), (2, "", expected));
+}
+
+#[test]
+fn completions_and_the_page_are_those_of_smark() {
+    let run = |arguments: &[&str]| {
+        let output = Command::new(fixture::smark().with_file_name("cargo-smark")).arg("smark").args(arguments).output();
+        String::from_utf8(output.expect("cargo-smark starts").stdout).expect("UTF-8")
+    };
+    assert!(run(&["completions", "zsh"]).starts_with("#compdef cargo-smark"));
+    assert!(run(&["man"]).contains(".TH cargo-smark 1"));
+}
+
+#[test]
 fn what_fails_is_said_once_and_has_its_status() {
     let workspace = workspace("cargo_smark_fails");
     let (status, out, said) = cargo_smark(&workspace, &["list", "--bin", "absent"]);

@@ -18,6 +18,7 @@ mod guide;
 mod inlined;
 mod lambdas;
 mod readme;
+mod terminal;
 
 fn main() -> std::process::ExitCode {
     harness::main()

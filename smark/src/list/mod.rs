@@ -10,6 +10,7 @@ use simple_markers_resolver::resolve::Detail;
 
 use crate::console::{Console, Status};
 use crate::inputs::Inputs;
+use crate::pager::Pager;
 
 /// List the markers in programs, a line for each marker and function
 ///
@@ -71,6 +72,7 @@ impl List {
         if self.kernel {
             let selection = self.inputs.selection()?;
             let layout = (!self.json).then_some(Layout { colour: console.colour, width: console.width, verbosity });
+            let _pager = (!self.json).then(|| Pager::start(console));
             return kernel::list(console, &selection, layout);
         }
         // Only the debug information says which functions are inlined.
@@ -80,6 +82,7 @@ impl List {
         let selected = self.inputs.select(console, detail)?;
         let rows = selected.rows();
         let chosen = selected.chosen(&rows);
+        let _pager = (!self.json).then(|| Pager::start(console));
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         if self.json {
             report::json::write(&mut out, &selected.resolution, &selected.keeps(&chosen))?;

@@ -22,6 +22,7 @@ use crate::console::{Console, Status};
 use crate::count::{Answer, Ask};
 use crate::narrow;
 use crate::narrow::Asked;
+use crate::pager::Pager;
 use crate::trace::Lines;
 
 /// Print the hits of a recording, or count them
@@ -132,7 +133,10 @@ impl Report {
         }
         let read = match self.count || question != Question::Hits {
             true => self.count(console, &recording, &chosen, &question)?,
-            false => self.print(console, &recording, &chosen)?,
+            false => {
+                let _pager = (!self.json).then(|| Pager::start(console));
+                self.print(console, &recording, &chosen)?
+            }
         };
         recording.tell(console, &read);
         status = status.max(read.status);

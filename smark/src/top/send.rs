@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    const CONSOLE: Console = Console { quiet: true, colour: false, width: None };
+    const CONSOLE: Console = Console { quiet: true, ..Console::of_errors() };
 
     fn sender(to: &str) -> Sender {
         Sender::new(&to.parse().expect("an address"), None, true).expect("a socket")

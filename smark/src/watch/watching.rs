@@ -304,8 +304,8 @@ impl Watching {
     }
 
     /// Says what the frames of the hits' stacks are.
-    pub(crate) fn stacks(&self) -> Stacks {
-        Stacks::new(self.watch.filters.debug_folders(), self.chains.clone())
+    pub(crate) fn stacks(&self, console: &Console) -> Stacks {
+        Stacks::new(self.watch.filters.debug_folders(console), self.chains.clone())
     }
 
     /// How many hits were lost until the end, or until no more were wanted.

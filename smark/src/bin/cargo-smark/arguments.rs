@@ -7,125 +7,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _};
 
-/// Build with cargo, then list, show, check, fix or export the markers of the result
-///
-/// COMMAND is `list`, `show`, `check`, `fix` or `export`. It runs on the programs, examples and C libraries that `cargo build` makes with these
-/// options, or on the Rust libraries if there are no others. All other options and patterns go to `smark` (see `smark COMMAND --help`).
-/// Arguments after `--` go to `cargo build`.
-///
-/// `check` and `fix` use `markers.lock` beside the workspace's Cargo.toml, if it exists, with the name of the profile.
-///
-/// `fix` changes the sources of the workspace until `check` holds: it builds, checks, keeps arguments and anchors markers, and builds
-/// again. It takes the options of `smark check --fix`, such as --dry-run and --allow-dirty.
-#[derive(Debug, Parser)]
-#[command(
-    name = "cargo-smark",
-    bin_name = "cargo smark",
-    version,
-    override_usage = "cargo smark COMMAND [BUILD OPTIONS] [OPTIONS AND PATTERNS OF smark] [-- MORE OPTIONS OF cargo build]",
-    after_help = EXAMPLES
-)]
-struct Build {
-    /// Build with the profile `release`
-    #[arg(short, long)]
-    release: bool,
-    /// Build with this profile
-    #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
-    /// Build this package
-    #[arg(short, long, value_name = "SPEC")]
-    package: Vec<String>,
-    /// Build all packages of the workspace
-    #[arg(long)]
-    workspace: bool,
-    /// Exclude this package
-    #[arg(long, value_name = "SPEC")]
-    exclude: Vec<String>,
-    /// Build the library
-    #[arg(long)]
-    lib: bool,
-    /// Build this program
-    #[arg(long, value_name = "NAME")]
-    bin: Vec<String>,
-    /// Build all programs
-    #[arg(long)]
-    bins: bool,
-    /// Build this example
-    #[arg(long, value_name = "NAME")]
-    example: Vec<String>,
-    /// Build all examples
-    #[arg(long)]
-    examples: bool,
-    /// Build this test
-    #[arg(long, value_name = "NAME")]
-    test: Vec<String>,
-    /// Build all tests
-    #[arg(long)]
-    tests: bool,
-    /// Build this benchmark
-    #[arg(long, value_name = "NAME")]
-    bench: Vec<String>,
-    /// Build all benchmarks
-    #[arg(long)]
-    benches: bool,
-    /// Build all targets
-    #[arg(long)]
-    all_targets: bool,
-    /// Features to build with
-    #[arg(short = 'F', long, value_name = "FEATURES")]
-    features: Vec<String>,
-    /// Build with all features
-    #[arg(long)]
-    all_features: bool,
-    /// Build without the default features
-    #[arg(long)]
-    no_default_features: bool,
-    /// Build for this target
-    #[arg(long, value_name = "TRIPLE")]
-    target: Vec<String>,
-    /// Where to build
-    #[arg(long, value_name = "FOLDER")]
-    target_dir: Option<PathBuf>,
-    /// The Cargo.toml
-    #[arg(long, value_name = "PATH")]
-    manifest_path: Option<PathBuf>,
-    /// Number of parallel jobs
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<String>,
-    /// Set a value of cargo's configuration
-    #[arg(long, value_name = "KEY=VALUE|PATH")]
-    config: Vec<String>,
-    /// Require that Cargo.lock is up to date
-    #[arg(long)]
-    locked: bool,
-    /// Do not use the network
-    #[arg(long)]
-    offline: bool,
-    /// Same as --locked and --offline
-    #[arg(long)]
-    frozen: bool,
-}
+use crate::options::{Build, COMMANDS};
+use crate::project::{NONE, ProjectSettings};
 
-const EXAMPLES: &str = "\
-EXAMPLES
-  The markers of the programs of this package, as they ship:
-      cargo smark list --release
-  One of them in full:
-      cargo smark show --release --bin server queue:complete
-  Fail where a marker did not survive the optimiser:
-      cargo smark check --release
-  Keep the arguments that are lost, and anchor the markers that are not exact:
-      cargo smark fix --release --deny exactness
-  Probes for bpftrace:
-      cargo smark export --release --to bpftrace 'queue:*'
-
-EXIT STATUS
-  That of smark; 2 where the build fails";
-
-/// The commands of `smark` that take files.
-const COMMANDS: [&str; 5] = ["list", "show", "check", "fix", "export"];
+/// The commands that build nothing.
+const OTHERS: [&str; 3] = ["config", "completions", "man"];
 
 /// What to build, and what to do with it.
 #[derive(Debug)]
@@ -138,6 +26,12 @@ pub(crate) struct Arguments {
     pub(crate) passed: Vec<OsString>,
     /// The name of the profile in Cargo.toml.
     pub(crate) profile: String,
+    /// The settings of the project.
+    pub(crate) project: ProjectSettings,
+    /// Whether an option names the profile.
+    names_profile: bool,
+    /// The Cargo.toml that is named.
+    manifest: Option<PathBuf>,
     /// Whether only errors are printed.
     pub(crate) quiet: bool,
 }
@@ -182,23 +76,49 @@ pub(crate) fn read(given: &[OsString]) -> Result<Arguments, clap::Error> {
     let parsed = Build::from_arg_matches(&parsed)?;
     build.extend(rest.cloned());
 
-    let command = command.filter(|command| COMMANDS.contains(&command.as_str())).ok_or_else(|| {
-        let what = format!("the first argument must be one of the commands {}", COMMANDS.join(", "));
-        Build::command().error(clap::error::ErrorKind::InvalidSubcommand, what)
-    })?;
+    let command =
+        command.filter(|command| COMMANDS.iter().chain(&OTHERS).any(|known| known == command)).ok_or_else(|| {
+            let what = format!("the first argument must be one of the commands {}", COMMANDS.join(", "));
+            Build::command().error(clap::error::ErrorKind::InvalidSubcommand, what)
+        })?;
     let quiet = passed.iter().any(|argument| argument == "-q" || argument == "--quiet");
+    let names_profile = parsed.release || parsed.profile.is_some();
     let profile = match parsed.profile {
         Some(profile) => profile,
         None if parsed.release => "release".to_owned(),
         None => "dev".to_owned(),
     };
-    Ok(Arguments { command, build, passed, profile, quiet })
+    let (project, manifest) = (ProjectSettings::NONE, parsed.manifest_path);
+    Ok(Arguments { command, build, passed, profile, project, names_profile, manifest, quiet })
 }
 
 impl Arguments {
     /// Whether the user asked for the help of the `smark` command.
     pub(crate) fn asks_for_help(&self) -> bool {
         self.passed.iter().any(|argument| argument == "--help" || argument == "-h")
+    }
+
+    /// Finds the settings of the project, from the folder of the manifest on, and takes the profile from them
+    /// if no option names one.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be read.
+    pub(crate) fn settle(&mut self) -> anyhow::Result<()> {
+        let folder = self.manifest.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        self.project = ProjectSettings::find(self.value("--settings").as_deref(), folder)?;
+        if let (Some(profile), false) = (self.project.profile(), self.names_profile) {
+            profile.clone_into(&mut self.profile);
+            self.build.splice(0..0, ["--profile", profile].map(OsString::from));
+        }
+        Ok(())
+    }
+
+    /// The value of an option of `smark`.
+    fn value(&self, option: &str) -> Option<PathBuf> {
+        let joined = |given: &OsString| Some(given.to_str()?.strip_prefix(option)?.strip_prefix('=')?.to_owned());
+        let next = || self.passed.iter().position(|given| given == option).and_then(|at| self.passed.get(at + 1));
+        self.passed.iter().find_map(joined).map(PathBuf::from).or_else(|| next().map(PathBuf::from))
     }
 
     /// Whether an option without a value is among the arguments for `smark`.
@@ -214,25 +134,27 @@ impl Arguments {
         self.passed.iter().filter(move |argument| !is_given(argument))
     }
 
-    /// The lock file of a workspace and the profile for `smark check`, unless the user named them.
-    pub(crate) fn lock_arguments(&self, workspace: &Path) -> Vec<OsString> {
-        let names = |option: &str| {
-            let with_value = format!("{option}=");
-            self.passed.iter().any(|given| given == option || given.to_string_lossy().starts_with(&with_value))
-        };
+    /// The settings, and the lock file of a workspace and the profile for `smark check`, unless the user named them.
+    pub(crate) fn settled_arguments(&self, workspace: &Path) -> Vec<OsString> {
         let mut more = Vec::new();
+        if self.value("--settings").is_none() {
+            more.extend([OsString::from("--settings"), self.project.path.as_deref().unwrap_or(Path::new(NONE)).into()]);
+        }
         if !["check", "fix"].contains(&self.command.as_str()) {
             return more;
         }
-        let lock = workspace.join("markers.lock");
-        let is_named = names("--lock");
-        if !is_named && lock.is_file() {
-            more.extend([OsString::from("--lock"), lock.into_os_string()]);
-        }
-        if is_named || !more.is_empty() {
+        let lock = if self.value("--lock").is_some() { None } else { self.lock(workspace) };
+        if lock.is_some() || self.value("--lock").is_some() {
             more.extend([OsString::from("--profile"), OsString::from(&self.profile)]);
         }
+        more.extend(lock.into_iter().flat_map(|lock| [OsString::from("--lock"), lock.into_os_string()]));
         more
+    }
+
+    /// The lock file of the settings, or the one of the workspace, if there is one.
+    pub(crate) fn lock(&self, workspace: &Path) -> Option<PathBuf> {
+        let beside = || Some(workspace.join("markers.lock")).filter(|lock| lock.is_file());
+        self.project.lock().or_else(beside)
     }
 }
 

@@ -4,6 +4,9 @@
 
 mod arguments;
 mod artifacts;
+mod options;
+#[path = "../../project.rs"]
+mod project;
 #[path = "../../fix/vcs.rs"]
 mod vcs;
 
@@ -19,6 +22,7 @@ use simple_markers_resolver::english;
 
 use arguments::Arguments;
 use artifacts::{Built, Debug};
+use project::Defaults;
 
 fn main() -> ExitCode {
     let given: Vec<OsString> = env::args_os().skip(1).collect();
@@ -28,7 +32,7 @@ fn main() -> ExitCode {
         _ => &given,
     };
     match arguments::read(given) {
-        Ok(arguments) => run(&arguments).unwrap_or_else(|error| {
+        Ok(arguments) => run(arguments).unwrap_or_else(|error| {
             say(&format!("{error:#}"));
             ExitCode::from(2)
         }),
@@ -40,10 +44,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+fn run(mut arguments: Arguments) -> anyhow::Result<ExitCode> {
     let command = if arguments.command == "fix" { "check" } else { &arguments.command };
     if arguments.asks_for_help() {
         return start(Command::new(smark()).arg(command).arg("--help"));
+    }
+    if ["completions", "man"].contains(&command) {
+        return start(Command::new(smark()).arg(command).arg("--cargo").args(&arguments.passed));
+    }
+    let command = command.to_owned();
+    arguments.settle()?;
+    let (arguments, command) = (&arguments, &*command);
+    if command == "config" {
+        let lock = arguments.lock(&artifacts::workspace(arguments)?);
+        let defaults = Defaults { lock: lock.as_deref(), profile: &arguments.profile };
+        arguments.project.write(&mut std::io::stdout().lock(), &defaults, arguments.has("--json"))?;
+        return Ok(ExitCode::SUCCESS);
     }
     if arguments.command == "fix" && !arguments.has("--dry-run") {
         // Before the build, which may write a Cargo.lock.
@@ -78,7 +94,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if command == "check" {
         smark.arg("--manifest").arg(built.manifest()).arg("--cargo-profile").arg(&arguments.profile);
     }
-    smark.args(arguments.passed_to_smark()).args(arguments.lock_arguments(&built.workspace)).args(files);
+    smark.args(arguments.passed_to_smark()).args(arguments.settled_arguments(&built.workspace)).args(files);
     start(&mut smark)
 }
 
