@@ -1,10 +1,10 @@
 //! Events of the kernel that BPF programs are attached to.
 
-use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use super::bpf::{self, Kind};
 use super::error::{Error, Step};
+use super::signals;
 use crate::bpf::Code;
 use crate::bpf::Map;
 
@@ -85,15 +85,12 @@ fn misses(program: &OwnedFd) -> Result<u64, Error> {
 /// Opens an event of a thread on a CPU; -1 stands for all threads.
 pub(super) fn open(attributes: &Attributes, thread: libc::pid_t, cpu: libc::c_int) -> Result<OwnedFd, Error> {
     let group: libc::c_int = -1;
-    // SAFETY: the attributes are valid until the call returns, and have the size that they say.
-    let result = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, thread, cpu, group, FLAG_FD_CLOEXEC)
-    };
-    match libc::c_int::try_from(result) {
-        // SAFETY: the kernel has just opened it, and nobody else knows it.
-        Ok(descriptor @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
-        _ => Err(Error::new(Step::Attach, &io::Error::last_os_error())),
-    }
+    let opened = signals::undisturbed(|| {
+        // SAFETY: the attributes are valid until the call returns, and have the size that they say.
+        unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, thread, cpu, group, FLAG_FD_CLOEXEC) }
+    });
+    // SAFETY: the kernel has just opened it, and nobody else knows it.
+    opened.map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) }).map_err(|why| Error::new(Step::Attach, &why))
 }
 
 /// Programs that are attached to events.

@@ -1,7 +1,10 @@
-//! The signals that end a session.
+//! The signals that end a session, and calls that they must not end.
 
+use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+use super::eventfd;
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static DUMP: AtomicBool = AtomicBool::new(false);
@@ -124,5 +127,38 @@ pub(super) fn descriptor() -> RawFd {
 
 /// Forgets the signals that made [`descriptor`] readable.
 pub(super) fn forget() {
-    super::eventfd::clear(descriptor());
+    eventfd::clear(descriptor());
+}
+
+/// How often a system call is tried that the kernel gives up.
+const TRIES: u32 = 5;
+
+/// Makes a system call that the kernel gives up when a signal comes, as it does with the check of a BPF
+/// program. The signals are handled behind it.
+pub(super) fn undisturbed(call: impl Fn() -> libc::c_long) -> io::Result<libc::c_int> {
+    let mut tries = 1;
+    loop {
+        let result = without_signals(&call);
+        match result {
+            // What stops or freezes a thread comes all the same.
+            Err(why) if tries < TRIES && matches!(why.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => tries += 1,
+            result => return result,
+        }
+    }
+}
+
+/// Makes a system call with all signals blocked.
+fn without_signals(call: &impl Fn() -> libc::c_long) -> io::Result<libc::c_int> {
+    // SAFETY: zeros are a valid set. The signals of this thread are afterwards those from before.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let result = match libc::c_int::try_from(call()) {
+            Ok(result @ 0..) => Ok(result),
+            _ => Err(io::Error::last_os_error()),
+        };
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        result
+    }
 }

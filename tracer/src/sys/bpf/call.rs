@@ -3,18 +3,19 @@
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
+use crate::sys::signals;
+
 pub(super) const TRACE_ITER: u32 = 28;
 pub(super) const TRACE_UPROBE_MULTI: u32 = 48;
 
 /// Calls the kernel with the attributes of a command.
 pub(in crate::sys) fn bpf<A>(command: libc::c_int, attributes: &mut A) -> io::Result<libc::c_int> {
-    // SAFETY: the attributes are a C structure without padding, of the size that is given. Their
-    // pointers are valid until the call returns.
-    let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes as *mut A, size_of::<A>()) };
-    match libc::c_int::try_from(result) {
-        Ok(result @ 0..) => Ok(result),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let attributes: *mut A = attributes;
+    signals::undisturbed(|| {
+        // SAFETY: the attributes are a C structure without padding, of the size that is given. Their
+        // pointers are valid until the call returns.
+        unsafe { libc::syscall(libc::SYS_bpf, command, attributes, size_of::<A>()) }
+    })
 }
 
 /// Calls the kernel with a command that returns a file descriptor.

@@ -110,10 +110,65 @@ pub(super) fn load(instructions: &[u8], kind: Kind) -> Result<OwnedFd, Error> {
     if why.raw_os_error() == Some(libc::EPERM) {
         return Err(Error::new(Step::Program, &why));
     }
+    // Again, to hear why.
     let mut log = vec![0u8; LOG];
     (attributes.log_level, attributes.log_size, attributes.log_buf) = (1, LOG as u32, log.as_mut_ptr() as u64);
-    let _ = open(PROG_LOAD, &mut attributes);
+    if let Ok(program) = open(PROG_LOAD, &mut attributes) {
+        return Ok(program);
+    }
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(0);
     let log = String::from_utf8_lossy(log.get(..end).unwrap_or_default()).into_owned();
     Err(Error::new(Step::Program, &why).with_log(log))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::time::{Duration, Instant};
+
+    static SIGNALS: AtomicU64 = AtomicU64::new(0);
+
+    extern "C" fn count(_: libc::c_int) {
+        SIGNALS.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// 8,000 times `r0 = 0`, and `exit`: the kernel checks it for a while.
+    fn long() -> Vec<u8> {
+        let mut code = [0xb7, 0, 0, 0, 0, 0, 0, 0].repeat(8000);
+        code.extend([0x95, 0, 0, 0, 0, 0, 0, 0]);
+        code
+    }
+
+    #[test]
+    fn signals_do_not_keep_a_program_from_being_loaded() {
+        let code = long();
+        if let Err(why) = load(&code, Kind::Tracepoint) {
+            assert!(why.is_permission(), "{why}");
+            return println!("SKIPPED: {why}");
+        }
+        let handler: extern "C" fn(libc::c_int) = count;
+        // SAFETY: the handler only adds to a number. The thread lives until the other one has ended.
+        let this = unsafe {
+            libc::signal(libc::SIGURG, handler as libc::sighandler_t);
+            libc::pthread_self()
+        };
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    // SAFETY: as above.
+                    unsafe { libc::pthread_kill(this, libc::SIGURG) };
+                    std::thread::sleep(Duration::from_micros(20));
+                }
+            });
+            let (since, mut results) = (Instant::now(), Vec::new());
+            while results.len() < 50 || SIGNALS.load(Ordering::Relaxed) < 50 && since.elapsed().as_secs() < 20 {
+                results.push(load(&code, Kind::Tracepoint).map(drop));
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert!(results.iter().all(Result::is_ok), "{results:?}");
+        });
+        assert!(SIGNALS.load(Ordering::Relaxed) >= 50);
+    }
 }
