@@ -207,32 +207,40 @@ fn nothing_wakes_up_while_no_probe_is_passed() {
     // They take a processor.
     let (_, rounds) = (fixture::smark(), text(&ROUNDS));
     let folder = tempfile::tempdir().expect("a folder");
-    let recordings = ["by command", "by pid"].map(|name| folder.path().join(name));
+    let recordings = ["by command", "by pid", "by shell"].map(|name| folder.path().join(name));
+    let by_shell: &[&str] = &["sh", "-c", "\"$0\" \"$@\"; exit $?"];
+    // What starts the program; `None` if it runs already.
     let all = [
-        (vec!["trace"], false),
-        (vec!["trace"], true),
-        (vec!["count"], false),
-        (vec!["count", "--by", "thread"], true),
-        (vec!["record", "-o", text(&recordings[0])], false),
-        (vec!["record", "-o", text(&recordings[1])], true),
+        (vec!["trace"], Some(&[][..])),
+        (vec!["trace"], None),
+        (vec!["trace"], Some(by_shell)),
+        (vec!["trace"], Some(&["timeout", "60"])),
+        (vec!["count"], Some(&[])),
+        (vec!["count", "--by", "thread"], None),
+        (vec!["count"], Some(by_shell)),
+        (vec!["record", "-o", text(&recordings[0])], Some(&[])),
+        (vec!["record", "-o", text(&recordings[1])], None),
+        (vec!["record", "-o", text(&recordings[2])], Some(by_shell)),
+        (vec!["trace", "--limit", "1"], Some(&[])),
+        (vec!["trace", "--limit", "1"], Some(by_shell)),
     ];
     std::thread::scope(|scope| {
-        for (arguments, by_pid) in &all {
+        for (arguments, starter) in &all {
             scope.spawn(move || {
                 let mut smark = Command::new(fixture::smark());
                 smark.args(arguments).arg("-q").stdin(Stdio::piped()).stdout(Stdio::null());
-                let mut program = by_pid.then(|| Program::start("2"));
+                let mut program = starter.is_none().then(|| Program::start("2"));
                 match &program {
                     Some(program) => smark.arg("-p").arg(program.child.id().to_string()),
-                    None => smark.arg("--").arg(rounds).arg("2"),
+                    None => smark.arg("--").args(starter.unwrap_or_default()).arg(rounds).arg("2"),
                 };
                 let mut smark = Process::start(&mut smark);
-                wait_until_asleep(smark.id(), &format!("{arguments:?} {by_pid}: armed"));
+                wait_until_asleep(smark.id(), &format!("{arguments:?} {starter:?}: armed"));
                 match &mut program {
                     Some(program) => program.tell("hit 100"),
                     None => writeln!(smark.stdin.as_ref().expect("its input"), "hit 100").expect("it reads"),
                 }
-                wait_until_asleep(smark.id(), &format!("{arguments:?} {by_pid}: after hits"));
+                wait_until_asleep(smark.id(), &format!("{arguments:?} {starter:?}: after hits"));
                 drop((smark.stdin.take(), program));
                 smark.wait().expect("it ends");
             });

@@ -1,14 +1,20 @@
-//! `smark top` compared with what the kernel tells the parent of a process when it has ended.
+//! `smark top` compared with what the kernel tells the parent of a process when it has ended, and its rest between two
+//! tables.
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use simple_markers_tests::fixture::{self, Process};
+use simple_markers_tests::tools::{find, run};
 use simple_markers_tests::watched::{can_watch, compile};
+
+use crate::whom::wait_until_asleep;
 
 /// Starts processes of known work, and prints for each its number, its kind, its CPU time in us
 /// (`wait4`), and how often its first thread left a CPU.
@@ -227,4 +233,70 @@ fn hits_are_counted_by_process() {
     let (status, said) = smark(&["--cgroup", "/there/is/no/such/group"]);
     assert_eq!(status, Some(2));
     assert!(said.contains("/there/is/no/such/group: No such file") || said.contains("is not mounted"), "{said}");
+}
+
+#[test]
+fn nothing_wakes_up_between_two_tables() {
+    if !can_watch() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile(folder.path(), "marked", MARKED, &[]);
+    let file = program.to_str().expect("UTF-8");
+    let all: [&[&str]; 5] = [
+        &[],
+        &["--marker", "loop:*", file],
+        &["--metrics", "127.0.0.1:0"],
+        &["--send", "udp://127.0.0.1:9"],
+        &["--receive", "127.0.0.1:0"],
+    ];
+    let smark = fixture::smark();
+    std::thread::scope(|scope| {
+        for options in all {
+            scope.spawn(move || {
+                let mut smark = Command::new(smark);
+                smark.args(["top", "--every", "60s"]).args(options).stdin(Stdio::null()).stdout(Stdio::null());
+                let mut smark = Process::start(&mut smark);
+                wait_until_asleep(smark.id(), &format!("top {options:?}"));
+                // A signal wakes it.
+                let since = Instant::now();
+                run(Command::new("kill").args(["-INT", &smark.id().to_string()]));
+                assert_eq!(smark.wait().expect("it ends").code(), Some(0), "{options:?}");
+                assert!(since.elapsed() < Duration::from_secs(20), "{options:?}: {:?}", since.elapsed());
+            });
+        }
+    });
+}
+
+#[test]
+fn a_screen_sleeps_until_a_key_or_another_size() {
+    let (true, Some(script)) = (can_watch(), find("script")) else { return };
+    let command = format!("exec {} top --every 60s", fixture::smark().display());
+    let mut script = Command::new(script);
+    script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut script = Process::start(&mut script);
+    let (mut output, (send, drawn)) = (script.stdout.take().expect("a pipe"), channel());
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(size @ 1..) = output.read(&mut bytes) {
+            let _ = send.send(String::from_utf8_lossy(&bytes[..size]).into_owned());
+        }
+    });
+    let wait_for = |text: &str| {
+        let mut all = String::new();
+        while !all.contains(text) {
+            all.push_str(&drawn.recv_timeout(Duration::from_secs(20)).unwrap_or_else(|why| panic!("{why}: {all}")));
+        }
+    };
+    wait_for("SWITCHES");
+    let id = script.id();
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("its children");
+    let smark = children.trim();
+    wait_until_asleep(smark.parse().expect("a process"), "top on a terminal");
+    while drawn.try_recv().is_ok() {}
+    run(Command::new("stty").args(["-F", &format!("/proc/{smark}/fd/1"), "cols", "70", "rows", "20"]));
+    wait_for("SWITCHES");
+    let mut keys = script.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut keys, b"q").expect("a key");
+    assert_eq!(script.wait().expect("it ends").code(), Some(0));
 }

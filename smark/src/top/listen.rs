@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::mem::Discriminant;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -18,9 +19,6 @@ use crate::console::Console;
 /// (`net.core.rmem_max`), and all of it to root.
 const BUFFER: usize = 8 << 20;
 
-/// How long to wait for a datagram until signals and overdue intervals are looked at.
-const PAUSE: Duration = Duration::from_millis(50);
-
 /// How long datagrams that have arrived are taken at the end, in ns: more may come all the time.
 const LAST: u64 = 500_000_000;
 
@@ -32,8 +30,6 @@ pub(crate) struct Listener {
     pub(crate) receiver: Receiver,
     /// The reasons for refusing a datagram that were said already.
     said: Vec<Discriminant<Refusal>>,
-    /// When overdue intervals were last looked for.
-    looked: u64,
 }
 
 impl Listener {
@@ -42,12 +38,12 @@ impl Listener {
         let failed = || format!("cannot receive at {address}");
         let addresses = address.resolve().with_context(failed)?;
         let socket = UdpSocket::bind(&*addresses).with_context(failed)?;
-        socket.set_read_timeout(Some(PAUSE)).with_context(failed)?;
+        socket.set_nonblocking(true).with_context(failed)?;
         // A smaller buffer only loses datagrams earlier, and losses are told.
         if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
             let _ = sockopt::set_socket_recv_buffer_size(&socket, BUFFER);
         }
-        Ok(Self { socket, receiver: Receiver::default(), said: Vec::new(), looked: now() })
+        Ok(Self { socket, receiver: Receiver::default(), said: Vec::new() })
     }
 
     /// Where it listens.
@@ -72,7 +68,6 @@ impl Listener {
         console: &Console,
         take: &mut impl FnMut(&Receiver, Received) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
-        self.socket.set_nonblocking(true)?;
         self.receive(now().saturating_add(LAST), true, console, take)
     }
 
@@ -87,7 +82,7 @@ impl Listener {
         // One more byte than a datagram may have tells those that are longer.
         let mut buffer = [0; SIZE + 1];
         loop {
-            let mut intervals = Vec::new();
+            let (mut intervals, mut is_empty) = (Vec::new(), false);
             let received = self.socket.recv_from(&mut buffer);
             let time = now();
             match received {
@@ -98,19 +93,13 @@ impl Listener {
                         Err(refusal) => self.say(&refusal, from, console),
                     }
                 }
-                Err(error) if is_no_datagram(&error) => {
-                    if is_rest {
-                        deadline = time;
-                    }
-                }
+                Err(error) if is_no_datagram(&error) => is_empty = true,
                 Err(error) => return Err(error).context("cannot receive"),
             }
-            if time.saturating_sub(self.looked) >= PAUSE.as_nanos() as u64 {
-                self.looked = time;
-                intervals.extend(self.receiver.overdue(time));
-                if signals::is_stopped() && !is_rest {
-                    deadline = time;
-                }
+            intervals.extend(self.receiver.overdue(time));
+            let is_end = if is_rest { is_empty } else { signals::is_stopped() };
+            if is_end {
+                deadline = time;
             }
             for interval in intervals {
                 if !take(&self.receiver, interval)? {
@@ -119,6 +108,10 @@ impl Listener {
             }
             if time >= deadline {
                 return Ok(());
+            }
+            if is_empty {
+                let due = self.receiver.next_overdue().map_or(deadline, |due| due.min(deadline));
+                signals::wait(Some(self.socket.as_fd()), Duration::from_nanos(due.saturating_sub(time)));
             }
         }
     }
@@ -136,7 +129,7 @@ impl Listener {
 /// Whether there was only nothing to receive.
 fn is_no_datagram(error: &io::Error) -> bool {
     // The last one comes from another socket of this address that nobody listens to.
-    let kinds = [ErrorKind::WouldBlock, ErrorKind::TimedOut, ErrorKind::Interrupted, ErrorKind::ConnectionRefused];
+    let kinds = [ErrorKind::WouldBlock, ErrorKind::Interrupted, ErrorKind::ConnectionRefused];
     kinds.contains(&error.kind())
 }
 

@@ -102,9 +102,6 @@ EXAMPLES
 /// The longest time until the first table on a terminal.
 const FIRST: Duration = Duration::from_millis(200);
 
-/// How often the end is looked for.
-const LOOK: Duration = Duration::from_millis(50);
-
 impl Top {
     pub(crate) fn run(self, console: &Console) -> anyhow::Result<ExitCode> {
         signals::catch();
@@ -181,6 +178,7 @@ impl Top {
 
     /// Shows the tables one over the other, and follows the keys.
     fn interact(&self, console: &Console, source: &mut Source, mut terminal: Terminal) -> anyhow::Result<()> {
+        signals::catch_resize();
         let mut screen = Screen::new(self.view(), self.sort, self.every, console.colour);
         let mut left = self.intervals;
         // The first table comes soon.
@@ -189,7 +187,7 @@ impl Top {
         let mut table = Table::default();
         screen.show(&table, size)?;
         while !signals::is_stopped() && left != Some(0) {
-            let time = due.saturating_duration_since(Instant::now()).min(LOOK);
+            let time = due.saturating_duration_since(Instant::now());
             let mut after = None;
             source.yield_leases(console);
             for key in keys::keys(&terminal.read(time), screen.asks()) {
@@ -261,7 +259,7 @@ impl Source {
     }
 }
 
-/// Sleeps, and returns whether the user wants to end. Calls `each` now and then.
+/// Sleeps, and returns whether the user wants to end. Calls `each` after each signal.
 fn sleep_until(due: Instant, each: &mut dyn FnMut()) -> bool {
     loop {
         each();
@@ -272,6 +270,6 @@ fn sleep_until(due: Instant, each: &mut dyn FnMut()) -> bool {
         if left.is_zero() {
             return false;
         }
-        std::thread::sleep(left.min(LOOK));
+        signals::wait(None, left);
     }
 }

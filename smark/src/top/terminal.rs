@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use simple_markers_tracer::sys::signals;
 
 /// A terminal that is used as a screen. When it is dropped, also while a panic unwinds, it is as
 /// before.
@@ -70,18 +70,11 @@ impl Terminal {
         size.map_or((80, 24), |(width, height)| (width.0.into(), height.0.into()))
     }
 
-    /// The bytes that the terminal sends until the time is over; empty if there are none.
+    /// The bytes that the terminal sends until a signal comes or the time is over; empty if there are none.
     pub(super) fn read(&mut self, most: Duration) -> Vec<u8> {
-        if !self.has_keys {
-            std::thread::sleep(most);
-            return Vec::new();
-        }
         let stdin = io::stdin();
-        let timeout = Timespec::try_from(most).ok();
-        let mut descriptors = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
-        match poll(&mut descriptors, timeout.as_ref()) {
-            Ok(0) | Err(_) => return Vec::new(),
-            Ok(_) => {}
+        if !signals::wait(self.has_keys.then(|| stdin.as_fd()), most) {
+            return Vec::new();
         }
         let mut bytes = [0; 256];
         match stdin.lock().read(&mut bytes) {

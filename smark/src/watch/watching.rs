@@ -285,7 +285,7 @@ impl Watching {
         // Nobody has to wait any more who writes to their files.
         self.pinned.clear();
         let Some(child) = &self.child else { return Ok(self.status.into()) };
-        let mut wakes = Wakes::new(&[child.pid()]);
+        let wakes = Wakes::new(&[child.pid()]);
         let status = loop {
             if let Some(child) = &self.child {
                 signals::take_sent().for_each(|signal| child.send(signal));
@@ -294,7 +294,7 @@ impl Watching {
                 break ExitCode::from(u8::try_from(status).unwrap_or(255));
             }
             if let Some(child) = &self.child {
-                wakes.wait_for(child, LOOK);
+                wakes.wait_for(child);
             }
         };
         if self.may_match_later() && self.report_patterns(console)? > Status::Done && self.exit() == Some(0) {

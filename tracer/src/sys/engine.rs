@@ -160,6 +160,9 @@ impl Session {
         if let Some(recorded) = &mut self.recorded {
             recorded.recorders.add(pid);
         }
+        if let Some(Running::Bpf(programs)) = &mut self.running {
+            programs.add_process(pid);
+        }
     }
 
     /// Whether programs record some of the probes themselves.
@@ -210,13 +213,11 @@ impl Session {
     /// again and again.
     #[must_use]
     pub fn gives_notice(&self) -> bool {
-        let is_told = match &self.running {
+        match &self.running {
             Some(Running::Bpf(programs)) => programs.is_told(),
             Some(Running::Tracefs(tracefs)) => tracefs.is_told(),
             None => false,
-        };
-        // The loaders of processes that were added later do not tell.
-        is_told && !self.recorded.as_ref().is_some_and(|recorded| recorded.recorders.has_added())
+        }
     }
 
     /// Whether a descriptor tells of hits. Otherwise somebody has to read again and again.

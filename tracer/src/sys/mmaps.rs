@@ -1,7 +1,9 @@
 //! The kernel tells when a process, or one that it creates, maps a file with code (`perf_event_open(2)`,
 //! `PERF_RECORD_MMAP`).
 
+use std::fs;
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::Ordering;
 
 use super::eventfd::are_over;
@@ -51,6 +53,18 @@ impl Mmaps {
         Some(Self { buffers: each.collect::<Option<_>>()? })
     }
 
+    /// Also tells of a process that a known one has created, and that executes a program. Returns whether it
+    /// does.
+    pub(super) fn add(&mut self, pid: u32) -> bool {
+        if !has_lost_events(pid) {
+            return true;
+        }
+        let added = if self.buffers.len() < MOST { Self::start(&[pid]) } else { None };
+        let is_told = added.is_some();
+        self.buffers.extend(added.into_iter().flat_map(|added| added.buffers));
+        is_told
+    }
+
     /// Adds the processes that have mapped a file since the last call.
     pub(super) fn take(&mut self, found: &mut Vec<u32>) {
         // Before the records are read: to ask takes back what made a descriptor readable.
@@ -97,4 +111,23 @@ impl Buffer {
         }
         tail.store(at, Ordering::Release);
     }
+}
+
+/// Whether the kernel has removed the events of a process that has executed a program: the program has other
+/// rights than its user, or must not be read.
+fn has_lost_events(pid: u32) -> bool {
+    let path = format!("/proc/{pid}");
+    let (status, folder) = (fs::read_to_string(format!("{path}/status")), fs::metadata(path));
+    let status = status.unwrap_or_default();
+    let numbers = |name| {
+        let mut words = status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace();
+        Some((words.next()?, words.next()?))
+    };
+    let is_changed = |name| numbers(name).is_some_and(|(real, effective)| real != effective);
+    // Such a process belongs to root (`man 5 proc`).
+    let is_private = || {
+        let user = numbers("Uid:").and_then(|(_, effective)| effective.parse().ok());
+        folder.ok().zip(user).is_some_and(|(folder, user): (_, u32)| folder.uid() != user)
+    };
+    is_changed("Uid:") || is_changed("Gid:") || is_private()
 }

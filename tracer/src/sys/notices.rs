@@ -24,6 +24,8 @@ pub(super) struct Notices {
     links: Vec<OwnedFd>,
     /// What the processes that were named and their children map; `None` if their loaders have to tell.
     mmaps: Option<Mmaps>,
+    /// Whether the kernel tells of all processes that were added.
+    is_complete: bool,
 }
 
 /// Writes the number of the process, if it is watched.
@@ -81,7 +83,7 @@ impl Notices {
         let links = vec![bpf::attach_tracepoint(&at_exec, Some(c"sched_process_exec"))?];
         let program = bpf::load(&code, Kind::Uprobe { is_sleepable: false })?;
         let mmaps = if with_children { Mmaps::start(among.named()) } else { None };
-        Ok(Some(Self { map, ring, program, links, mmaps }))
+        Ok(Some(Self { map, ring, program, links, mmaps, is_complete: true }))
     }
 
     /// Also tells when a loader has mapped libraries in a process that was named. `offset` is that of the
@@ -101,6 +103,16 @@ impl Notices {
             Err(_) => false,
         };
         bpf::filters_processes(&self.program) && among.named().iter().all(&mut attach)
+    }
+
+    /// Also tells what a process maps that a named one has created, and that executes a program.
+    pub(super) fn add_process(&mut self, pid: u32) {
+        self.is_complete &= self.mmaps.as_mut().is_some_and(|mmaps| mmaps.add(pid));
+    }
+
+    /// Whether nobody has to look what processes map.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// The processes of the notices since the last call, without duplicates.

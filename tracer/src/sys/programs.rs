@@ -323,6 +323,13 @@ impl Programs {
         }
     }
 
+    /// Also tells when a process maps files that a watched one has created.
+    pub(super) fn add_process(&mut self, pid: u32) {
+        if let Some(notices) = &mut self.notices {
+            notices.add_process(pid);
+        }
+    }
+
     /// What tells when processes map files.
     pub(super) fn notices(&mut self) -> Option<&mut Notices> {
         self.notices.as_mut()
@@ -339,9 +346,9 @@ impl Programs {
         !self.order.is_empty()
     }
 
-    /// Whether somebody has to look again and again what processes map.
+    /// Whether nobody has to look what processes map.
     pub(super) fn is_told(&self) -> bool {
-        matches!(self.among, Among::All) || self.notices.is_some()
+        matches!(self.among, Among::All) || self.notices.as_ref().is_some_and(Notices::is_complete)
     }
 
     /// How many hits were handed on.

@@ -1,8 +1,9 @@
-//! The signals that end a session, and calls that they must not end.
+//! The signals that end a session, waits that they end, and calls that they must not end.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::eventfd;
 
@@ -104,6 +105,23 @@ pub(super) fn take_lease() -> bool {
 /// Whether `SIGUSR1` came since [`catch_dump`] or the last call.
 pub fn take_dump() -> bool {
     DUMP.swap(false, Ordering::Relaxed)
+}
+
+extern "C" fn resized(_: libc::c_int) {
+    wake();
+}
+
+/// From now on [`wait`] ends when the terminal gets another size.
+pub fn catch_resize() {
+    handle(libc::SIGWINCH, resized);
+}
+
+/// Waits for a signal, or until there is something to read, at most for this time. Returns whether there is.
+pub fn wait(input: Option<BorrowedFd<'_>>, time: Duration) -> bool {
+    let input = input.map_or(-1, |input| input.as_raw_fd());
+    eventfd::wait(&[descriptor(), input], Some(time));
+    forget();
+    eventfd::is_readable(input)
 }
 
 /// A descriptor that can be read after a signal came; -1 if there is none. [`forget`] makes it wait for

@@ -46,19 +46,23 @@ impl Wakes {
         descriptors.extend(self.processes.iter().map(OwnedFd::as_raw_fd));
         descriptors.extend(session.descriptors(with_hits));
         descriptors.extend(paths.map(Paths::descriptor));
-        let time = if self.is_complete { time } else { Some(time.unwrap_or(LOOK).min(LOOK)) };
-        wait(&descriptors, time);
+        wait(&descriptors, self.most(time));
         signals::forget();
         // A process that has ended is readable from now on.
         self.processes.retain(|process| !is_readable(process.as_raw_fd()));
     }
 
-    /// Waits for a signal, or for the end of a program, at most for this time.
-    pub fn wait_for(&mut self, child: &Child, time: Duration) {
+    /// Waits for a signal, or for the end of a program.
+    pub fn wait_for(&self, child: &Child) {
         let mut descriptors: Vec<RawFd> = vec![signals::descriptor()];
         descriptors.extend(child.descriptor());
         descriptors.extend(self.processes.iter().map(OwnedFd::as_raw_fd));
-        wait(&descriptors, Some(time));
+        wait(&descriptors, self.most(None));
         signals::forget();
+    }
+
+    /// How long to wait: not without end if the kernel does not tell everything.
+    fn most(&self, time: Option<Duration>) -> Option<Duration> {
+        if self.is_complete { time } else { Some(time.unwrap_or(LOOK).min(LOOK)) }
     }
 }

@@ -18,7 +18,6 @@ use simple_markers_resolver::address::FileOffset;
 
 use super::clock::{add_now, now};
 use super::lease::is_only_here;
-use super::mapped;
 use super::request::{Mode, Scope, SessionError};
 use crate::aggregate::{Passage, Replay, Tally};
 use crate::filter::Fields;
@@ -96,8 +95,6 @@ struct Image {
 #[derive(Debug)]
 struct Target {
     pid: u32,
-    /// Whether it was named when the session began.
-    is_first: bool,
     /// `None` until a probe was armed.
     folder: Option<Folder>,
     /// The images whose probes could not be armed.
@@ -175,7 +172,7 @@ impl Recorders {
         // Each thread has a buffer.
         let size = ring / 2;
         let packet = (size / 16).next_power_of_two().clamp(packet::MIN_SIZE, LARGEST_PACKET);
-        let targets = pids.iter().map(|pid| Target::new(*pid, true));
+        let targets = pids.iter().map(|pid| Target::new(*pid));
         Ok(Self {
             owner,
             sizes: Sizes { packet, packets: (size / packet).max(2) },
@@ -204,13 +201,8 @@ impl Recorders {
         let has_any = |it: &Target| it.folder.is_some() || PathBuf::from(format!("/proc/{}", it.pid)).exists();
         self.targets.retain(has_any);
         if self.targets.len() < MOST && !self.targets.iter().any(|target| target.pid == pid) {
-            self.targets.push(Target::new(pid, false));
+            self.targets.push(Target::new(pid));
         }
-    }
-
-    /// Whether a process is armed that was added later, and runs.
-    pub(super) fn has_added(&self) -> bool {
-        self.targets.iter().any(|target| !target.is_first && mapped::exists(target.pid))
     }
 
     /// Arms the probes of an image no more: its file has become another program.
@@ -541,8 +533,8 @@ impl Buffer {
 }
 
 impl Target {
-    fn new(pid: u32, is_first: bool) -> Self {
-        Self { pid, is_first, folder: None, refused: HashSet::new() }
+    fn new(pid: u32) -> Self {
+        Self { pid, folder: None, refused: HashSet::new() }
     }
 
     /// Arms the probes of an image in the process.

@@ -202,6 +202,7 @@ impl Tree {
         if let Some(thread) = self.thread.take() {
             // Its end is what lets go of them.
             let _ = thread.join();
+            self.ready.clear();
         }
     }
 }

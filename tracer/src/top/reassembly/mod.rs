@@ -83,6 +83,13 @@ impl Receiver {
         self.senders.iter_mut().filter_map(|sender| sender.give_if(late)).collect()
     }
 
+    /// When the next interval is overdue, if its other parts do not arrive.
+    #[must_use]
+    pub fn next_overdue(&self) -> Option<u64> {
+        let since = self.senders.iter().filter_map(|sender| Some(sender.pending.as_ref()?.since));
+        since.min().map(|since| since.saturating_add(PATIENCE))
+    }
+
     /// The intervals that are incomplete until now.
     pub fn rest(&mut self) -> Vec<Received> {
         self.senders.iter_mut().filter_map(|sender| sender.give_if(|_| true)).collect()
